@@ -107,7 +107,7 @@ export function addVerify(program: Command): void {
       const wanted = names.map(tableNamed);
       const { store } = await openLake(flags.lake);
       const tables = await verifyTables(store, wanted, flags);
-      if (tables.length === 0) throw nothingToVerify(store, flags);
+      if (tables.length === 0) throw nothingToVerify(store, remediesOf(flags));
       const failed = tables.some(({ mismatches, damaged = [] }) => mismatches.length + damaged.length > 0);
       const status = failed ? 'failed' : 'ok';
       if (flags.json) printJson({ status, tables });
@@ -129,6 +129,7 @@ function remediesOf({ lake, database, settings, environment, credentials }: Veri
   const sync = (day: Pick<CommittedDay, 'report' | 'brand' | 'day'>) =>
     `npx brand-reports sync${days(day)}${flag('credentials', credentials)}`;
   return {
+    fill: `npx brand-reports sync${chosen}${flag('credentials', credentials)}`,
     repair: `npx brand-reports repair --apply${inLake}`,
     sync,
     /** From its raw records or, if they are not kept any longer, from the service. */
@@ -136,12 +137,11 @@ function remediesOf({ lake, database, settings, environment, credentials }: Veri
   };
 }
 
-function nothingToVerify({ url }: ObjectStore, flags: VerifyFlags): BrandReportsError {
-  const { lake, settings } = flags;
+function nothingToVerify({ url }: ObjectStore, { fill }: Remedies): BrandReportsError {
   return new BrandReportsError(
     'config',
     'nothing_to_verify',
-    `There is nothing to verify: ${url} has no committed day that fits. Check --lake and the other flags. To fill a new lake: npx brand-reports sync --lake ${shellWord(lake)} --settings ${shellWord(settings)}`,
+    `There is nothing to verify: ${url} has no committed day that fits. Check --lake and the other flags. To fill a new lake: ${fill}`,
   );
 }
 
@@ -163,95 +163,88 @@ async function verifyTables(
 ): Promise<VerifiedTable[]> {
   const { from = '', to = '9' } = flags;
   const remedies = remediesOf(flags);
-  const isWanted = ({ day }: { day: string }) => day >= from && day <= to;
+  const isWanted = (day: string) => day >= from && day <= to;
+  const isOfBrand = ({ brand }: { brand: string }) => brand === (flags.brand ?? brand);
+  const lake = (await readLedgers(store, reports, spanOf(flags))).filter(isOfBrand);
   const verified: VerifiedTable[] = [];
-  const read = new Map<ReportDefinition, ReportLedgers[]>();
-  for (const reportLedgers of await readLedgers(store, reports, spanOf(flags))) {
-    const { brand, report } = reportLedgers;
-    if (flags.brand !== undefined && brand !== flags.brand) continue;
-    if (wanted.length > 0 && !wanted.includes(report.table)) continue;
-    const days = committedDays([reportLedgers]).filter(isWanted);
-    const mismatches: Mismatch[] = [];
-    const repeated = new Set<string>();
-    const schema = await readOrDamage(readSchema(store, report));
-    const damaged = [
-      ...reportLedgers.damaged,
-      ...('damage' in schema ? [{ key: schemaKey(report.table), message: schema.damage.message }] : []),
-    ].map((document) => ({ ...document, advice: remedies.repair }));
-    for (const day of 'value' in schema ? days : []) {
-      showLine(`${brand} ${report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
-      const mismatch = await verifyDay(store, day, remedies, repeated);
-      if (mismatch) mismatches.push(mismatch);
-    }
-    showLine(`${brand} ${report.table} · older versions`);
-    const versions = await lostVersions(store, reportLedgers, isWanted);
-    for (const { day, snapshot, problem } of versions.lost)
-      if (!repeated.has(snapshot))
-        mismatches.push({
-          ...{ dt: day.day, snapshot, message: `its older version ${snapshot} ${problem}` },
-          advice: remedies.repair,
-        });
-    read.set(report, [...(read.get(report) ?? []), reportLedgers]);
-    const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
-    if (days.length + damaged.length + mismatches.length > 0)
-      verified.push({
-        brand,
-        table: report.table,
-        days: days.length,
-        rows,
-        versions: versions.count,
-        mismatches,
-        ...(damaged.length > 0 && { damaged }),
-      });
-  }
   for (const report of Object.values(reports)) {
     if (wanted.length > 0 && !wanted.includes(report.table)) continue;
-    const ownOf = (brand: string) =>
-      verified.find((each) => each.brand === brand && each.table === report.table);
-    // A link to a snapshot that is damaged is replaced with it.
-    const isAsked = ({ brand, dt }: LinkDamage) =>
-      isWanted({ day: dt }) &&
-      brand === (flags.brand ?? brand) &&
-      !ownOf(brand)?.mismatches.some((mismatch) => mismatch.dt === dt);
-    for (const { brand, ...mismatch } of await damagedLinks(store, report, read.get(report) ?? [], isAsked)) {
-      const own = ownOf(brand);
-      if (own) own.mismatches.push(mismatch);
-      else verified.push({ brand, table: report.table, ...NOTHING_READ, mismatches: [mismatch] });
+    const ledgers = lake.filter((each) => each.report === report);
+    const ofBrands: VerifiedTable[] = [];
+    for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, remedies, isWanted));
+    const isAsked = (damage: LinkDamage) => isWanted(damage.dt) && isOfBrand(damage);
+    for (const { brand, ...mismatch } of await damagedLinks(store, report, ledgers, remedies, isAsked)) {
+      const own = ofBrands.find((each) => each.brand === brand);
+      const mismatches = own?.mismatches ?? [];
+      // A link to a snapshot that is damaged is replaced with it.
+      if (!mismatches.some(({ dt, snapshot }) => dt === mismatch.dt && snapshot === mismatch.snapshot))
+        mismatches.push(mismatch);
+      if (!own) ofBrands.push({ brand, table: report.table, days: 0, rows: 0, versions: 0, mismatches });
     }
+    verified.push(
+      ...ofBrands.filter(({ days, mismatches, damaged }) => days + mismatches.length > 0 || damaged),
+    );
   }
   showLine('');
   return verified;
-
-  /** What is wrong with the files of a local lake that other tools read. */
-  async function damagedLinks(
-    { localFolder }: ObjectStore,
-    report: ReportDefinition,
-    ledgers: readonly ReportLedgers[],
-    isAsked: (damage: LinkDamage) => boolean,
-  ): Promise<LinkDamage[]> {
-    if (localFolder === undefined) return [];
-    const days = committedDays(ledgers);
-    const found: LinkDamage[] = [];
-    for (const damage of linkDamages(localFolder, report.table, days).filter(isAsked)) {
-      const { brand, dt: day, snapshot } = damage;
-      if (!isDay(day) || brand === '') {
-        found.push(damage);
-        continue;
-      }
-      const isOfDay = (other: { brand: string; day: string }) => other.brand === brand && other.day === day;
-      const now = await readOrDamage(committedNow(store, report, brand, day));
-      // A run has published the day meanwhile, or nothing is known of it.
-      if ('damage' in now || now.value?.snapshot !== days.find(isOfDay)?.committed.snapshot) continue;
-      const object = join(localFolder, versionKey(report.table, brand, day, snapshot));
-      // The ledger is lost: without the link the vacuum would delete the version.
-      const isLost = !now.value && existsSync(object);
-      found.push(isLost ? { ...damage, advice: remedies.sync({ report, brand, day }) } : damage);
-    }
-    return found;
-  }
 }
 
-const NOTHING_READ = { days: 0, rows: 0, versions: 0 };
+async function verifyBrand(
+  store: ObjectStore,
+  ledgers: ReportLedgers,
+  remedies: Remedies,
+  isWanted: (day: string) => boolean,
+): Promise<VerifiedTable> {
+  const { brand, report } = ledgers;
+  const days = committedDays([ledgers]).filter(({ day }) => isWanted(day));
+  const mismatches: Mismatch[] = [];
+  const repeated = new Set<string>();
+  const schema = await readOrDamage(readSchema(store, report));
+  const ofSchema =
+    'damage' in schema ? [{ key: schemaKey(report.table), message: schema.damage.message }] : [];
+  const damaged = [...ledgers.damaged, ...ofSchema].map((each) => ({ ...each, advice: remedies.repair }));
+  for (const day of 'value' in schema ? days : []) {
+    showLine(`${brand} ${report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
+    const mismatch = await verifyDay(store, day, remedies, repeated);
+    if (mismatch) mismatches.push(mismatch);
+  }
+  showLine(`${brand} ${report.table} · older versions`);
+  const versions = await lostVersions(store, ledgers, ({ day }) => isWanted(day));
+  for (const { day, snapshot, problem } of versions.lost.filter((each) => !repeated.has(each.snapshot))) {
+    const message = `its older version ${snapshot} ${problem}`;
+    mismatches.push({ dt: day.day, snapshot, message, advice: remedies.repair });
+  }
+  const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
+  const table = { brand, table: report.table, days: days.length, rows, versions: versions.count, mismatches };
+  return damaged.length > 0 ? { ...table, damaged } : table;
+}
+
+/** What is wrong with the files of a local lake that other tools read. */
+async function damagedLinks(
+  store: ObjectStore,
+  report: ReportDefinition,
+  ledgers: readonly ReportLedgers[],
+  remedies: Remedies,
+  isAsked: (damage: LinkDamage) => boolean,
+): Promise<LinkDamage[]> {
+  const { localFolder } = store;
+  if (localFolder === undefined) return [];
+  const days = committedDays(ledgers);
+  const found: LinkDamage[] = [];
+  for (const damage of linkDamages(localFolder, report.table, days).filter(isAsked)) {
+    const { brand, dt: day, snapshot } = damage;
+    const isOfDay = (other: { brand: string; day: string }) => other.brand === brand && other.day === day;
+    const isOurs = brand !== '' && isDay(day);
+    const now = isOurs ? await readOrDamage(committedNow(store, report, brand, day)) : { value: undefined };
+    // A run has published the day meanwhile, or nothing is known of it.
+    if ('damage' in now || now.value?.snapshot !== days.find(isOfDay)?.committed.snapshot) continue;
+    const object = join(localFolder, versionKey(report.table, brand, day, snapshot));
+    // The ledger is lost: without the link the vacuum would delete the version.
+    const isLost = isOurs && !now.value && existsSync(object);
+    found.push(isLost ? { ...damage, advice: remedies.sync({ report, brand, day }) } : damage);
+  }
+  return found;
+}
 
 /**
  * @param repeated gets the ids of older versions that one of equal content has replaced: no row is lost with them

@@ -13,7 +13,7 @@ export interface LostVersion {
   day: DayOfLedger;
   snapshot: string;
   key: string;
-  problem: 'it is missing' | 'it is cut off';
+  problem: 'is missing' | 'is cut off';
 }
 
 const PARALLEL_READS = 8;
@@ -35,7 +35,7 @@ export async function lostVersions(
     const bytes = sizes.get(version.key);
     const end = bytes && (await store.range(version.key, Math.max(0, bytes - PARQUET_END.length), bytes));
     if (end && Buffer.from(end).toString('latin1') === PARQUET_END) return [];
-    return [{ ...version, problem: bytes === undefined ? 'it is missing' : 'it is cut off' }];
+    return [{ ...version, problem: bytes === undefined ? 'is missing' : 'is cut off' }];
   });
   return { count: versions.length, lost: lost.flat() };
 }

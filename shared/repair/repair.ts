@@ -178,13 +178,19 @@ async function treatVersion(
   { apply, lake, ...access }: RepairOptions,
   { day: { report, brand, day }, snapshot, key, problem }: LostVersion,
 ): Promise<DamagedDocument> {
-  const described = { key, kind: 'version', problem, remedy: REMEDIES.version, notes: [] } as const;
-  if (!apply) return { ...described, outcome: 'damaged', notes: [] };
+  const described = {
+    key,
+    kind: 'version' as const,
+    problem: `it ${problem}`,
+    remedy: REMEDIES.version,
+    notes: [],
+  };
+  if (!apply) return { ...described, outcome: 'damaged' };
   const documents = createLakeDocuments({ store: lake.store, ...access });
   await documents
     .ledger(report.name, brand, monthOf(day))
     .update((ledger) => loseVersion(ledger, day, snapshot));
-  return { ...described, outcome: 'repaired', notes: [] };
+  return { ...described, outcome: 'repaired' };
 }
 
 async function replace(

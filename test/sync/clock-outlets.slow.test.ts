@@ -256,7 +256,7 @@ async function watcherRun(lake: SampleLake): Promise<{ page: Said; message: Said
       return { look, name: `${report} ${dt}` };
     },
   );
-  const ofHeadline = [...(/<p class="headline[^]*?<\/p>/.exec(markup)?.[0].matchAll(/<time>(.*?)</g) ?? [])];
+  const ofHeadline = [...(/<p class="headline.*?<\/p>/s.exec(markup)?.[0].matchAll(/<time>(.*?)</g) ?? [])];
   return {
     page: {
       complete: cells.filter(({ look }) => ['complete', 'settled'].includes(look)).map(({ name }) => name),
