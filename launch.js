@@ -21,7 +21,9 @@ export async function launch(main) {
     if (compiled !== undefined) module.enableCompileCache(compiled);
     process.removeAllListeners('warning');
     process.on('warning', (warning) => {
-      if (warning.name !== 'ExperimentalWarning') console.error(String(warning));
+      // It may quote text from outside, which must not steer the terminal.
+      const text = String(warning).replaceAll(/[^\n\x20-\x7e]/g, '?');
+      if (warning.name !== 'ExperimentalWarning') console.error(text);
     });
     await import(main.href);
   } else if (bundledNode !== undefined) {

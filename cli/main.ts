@@ -10,7 +10,7 @@ import { tuneHeap } from '../shared/adapters/heap.ts';
 import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { EXIT } from './exit-codes.ts';
-import { note, printJson } from './output.ts';
+import { note, print, printJson } from './output.ts';
 
 tuneHeap();
 
@@ -20,6 +20,7 @@ const program = new Command('brand-reports')
   .helpOption('-h, --help', 'print this help')
   .helpCommand('help [command]', 'print the help of a command')
   .exitOverride()
+  .configureOutput({ writeOut: (text) => print(text.trimEnd()), writeErr: (text) => note(text.trimEnd()) })
   .showHelpAfterError('Run it with --help to see what is allowed.')
   .addHelpText(
     'after',
@@ -53,6 +54,11 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.complete : EXIT.failed);
 });
+
+// Nobody reads the notes any longer: the work goes on.
+process.stderr.on('error', () => {});
+// Node would print the message as it came, with what steers a terminal.
+process.on('uncaughtException', (thrown) => process.exit(failure(thrown)));
 
 // Not awaited: Node would report a command that never ends in words of its own.
 void run();

@@ -1,14 +1,50 @@
+/** The only file that writes to the terminal. Every text passes `printable`: names and messages come from outside. */
+import { once } from 'node:events';
+import { printable } from './terminal-text.ts';
+
 /** Prints the result of a command, on standard output. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${printable(text)}\n`);
+}
+
+/** Pieces are joined up to this size: a call of the system for each row would take most of the time. */
+const WRITE_UNITS = 65_536;
+
+/**
+ * Prints a long result while it is made. It waits for a slow reader, so that memory holds little of it. If the pieces fail
+ * after some were written, the line ends there; if none was written, standard output is still empty.
+ */
+export async function printPieces(pieces: AsyncIterable<string>): Promise<void> {
+  let waiting = '';
+  let isBegun = false;
+  const write = async () => {
+    isBegun = true;
+    if (!process.stdout.write(printable(waiting))) await once(process.stdout, 'drain');
+    waiting = '';
+  };
+  try {
+    for await (const piece of pieces) {
+      waiting += piece;
+      if (waiting.length >= WRITE_UNITS) await write();
+    }
+  } catch (thrown) {
+    if (isBegun) print(waiting);
+    throw thrown;
+  }
+  await write();
 }
 
 /** Moves to the start of the terminal's current line and clears it. */
-export const ERASE_LINE = '\r\x1b[2K';
+const ERASE_LINE = '\r\x1b[2K';
 
 /** Prints everything else (notes, errors), on standard error. On a terminal it replaces the progress line. */
 export function note(text: string): void {
-  process.stderr.write(`${process.stderr.isTTY ? ERASE_LINE : ''}${text}\n`);
+  process.stderr.write(`${process.stderr.isTTY ? ERASE_LINE : ''}${printable(text)}\n`);
+}
+
+/** Replaces the current line of the terminal on standard error. */
+export function redraw(line: string): void {
+  process.stderr.write(ERASE_LINE + printable(line));
 }
 
 /** Prints the one JSON document of `--json`; a RawNumber keeps its digits. */

@@ -4,9 +4,9 @@
  * decides when. Without the limit on redrawing, a fast run would spend its time on the terminal.
  */
 import type { Log } from '../shared/log-events.ts';
-import { ERASE_LINE, note } from './output.ts';
+import { note, redraw } from './output.ts';
 import { afterEvent, errorLineOf, lineOf, progressText, startOfRun } from './run-progress.ts';
-import { truncate } from './terminal-text.ts';
+import { oneLine, truncate } from './terminal-text.ts';
 
 const MIN_REDRAW_MS = 100;
 /** Redrawn this often without any event, so that a wait counts down. */
@@ -57,5 +57,5 @@ function redrawnLine(): ProgressDisplay {
 
 /** Replaces the progress line by the text; does nothing where standard error is not a terminal. */
 export function showLine(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(ERASE_LINE + truncate(text, process.stderr.columns - 1));
+  if (process.stderr.isTTY) redraw(truncate(oneLine(text), process.stderr.columns - 1));
 }

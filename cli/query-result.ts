@@ -1,44 +1,123 @@
-import { type DuckDBConnection, type DuckDBType, DuckDBTypeId, type Json } from '@duckdb/node-api';
+import {
+  type DuckDBConnection,
+  type DuckDBPreparedStatement,
+  type DuckDBType,
+  DuckDBTypeId,
+  type Json,
+  ResultReturnType,
+} from '@duckdb/node-api';
+import { BrandReportsError } from '../shared/errors.ts';
 import { rawNumber } from '../shared/json.ts';
-import { table } from './text-table.ts';
+import { prepareQuery } from './sql-statement.ts';
+import { tableLayout } from './text-table.ts';
 
 /** A result as DuckDB's JSON form has it: integers beyond 2^53 and decimals are text with all their digits. */
 export interface QueryResult {
   names: string[];
   types: DuckDBType[];
-  rows: Json[][];
+  /** DuckDB computes them as they are read, once: a result of millions of rows is never in memory. */
+  blocks: AsyncIterable<Json[][]>;
+  /** How many have been read so far. */
+  readRows: number;
 }
 
-/** @throws DuckDB's own error, whose message says what is wrong with the SQL */
+/** @throws BrandReportsError `config` whose message says what is wrong with the SQL; `blocks` may throw one, too */
 export async function query(connection: DuckDBConnection, sql: string): Promise<QueryResult> {
-  const reader = await connection.runAndReadAll(sql);
-  return { names: reader.deduplicatedColumnNames(), types: reader.columnTypes(), rows: reader.getRowsJson() };
+  const statement = await prepareQuery(connection, sql).catch(asSqlError);
+  const streamed = await statement.stream().catch(asSqlError);
+  const result: QueryResult = {
+    names: streamed.deduplicatedColumnNames(),
+    types: streamed.columnTypes(),
+    blocks: blocks(),
+    readRows: 0,
+  };
+  return result;
+
+  async function* blocks() {
+    for await (const rows of streamed.yieldRowsJson()) {
+      result.readRows += rows.length;
+      yield rows;
+    }
+    if (streamed.returnType === ResultReturnType.INVALID) await failAgain(statement);
+  }
 }
 
-/** The rows as objects for `printJson`: numbers stay numbers, with all their digits. */
-export function resultObjects({ names, types, rows }: QueryResult): unknown[] {
-  return rows.map((row) =>
-    Object.fromEntries(
-      row.map((value, index) => [
-        names[index] ?? '',
-        typeof value === 'string' && isNumeric(types[index]) ? rawNumber(value) : value,
-      ]),
-    ),
-  );
+/** A stream that fails ends as if it were complete, and DuckDB's client has no way to its error but to run it again. */
+async function failAgain(statement: DuckDBPreparedStatement): Promise<never> {
+  await statement.run().catch(asSqlError);
+  const message = 'The query failed after its first rows, and not when it was repeated. Run it again.';
+  throw new BrandReportsError('config', 'sql', message);
 }
+
+function asSqlError(thrown: unknown): never {
+  if (thrown instanceof BrandReportsError) throw thrown;
+  throw new BrandReportsError('config', 'sql', thrown instanceof Error ? thrown.message : String(thrown));
+}
+
+/** The rows as one JSON array of objects: numbers stay numbers, with all their digits. */
+export async function* jsonText(result: QueryResult): AsyncGenerator<string> {
+  yield '[';
+  let separator = '';
+  for await (const row of resultObjects(result)) {
+    yield separator + JSON.stringify(row);
+    separator = ',';
+  }
+  yield ']\n';
+}
+
+export async function* resultObjects({ names, types, blocks }: QueryResult): AsyncGenerator<object> {
+  for await (const rows of blocks)
+    for (const row of rows)
+      yield Object.fromEntries(
+        row.map((value, index) => [
+          names[index] ?? '',
+          typeof value === 'string' && isNumeric(types[index]) ? rawNumber(value) : value,
+        ]),
+      );
+}
+
+/** The rows that decide the widths of the columns. */
+const LAYOUT_ROWS = 1_000;
 
 /** The rows as an aligned table, at most `maxWidth` columns wide. */
-export function resultTable({ names, types, rows }: QueryResult, maxWidth?: number): string {
-  const scales = types.map((type, index) =>
-    type.typeId === DuckDBTypeId.DECIMAL
-      ? Math.max(0, ...rows.map((row) => usedScale(row[index])))
+export async function* tableText(result: QueryResult, maxWidth?: number): AsyncGenerator<string> {
+  let layout: ReturnType<typeof layoutOf> | undefined;
+  for await (const rows of withLayoutRows(result.blocks)) {
+    if (layout === undefined) {
+      layout = layoutOf(result, rows, maxWidth);
+      yield `${layout.head}\n`;
+    }
+    for (const row of rows) yield `${layout.line(row)}\n`;
+  }
+}
+
+/** The same rows, but the first block has enough for the layout, or all; it is there even without rows. */
+async function* withLayoutRows(blocks: AsyncIterable<Json[][]>): AsyncGenerator<Json[][]> {
+  let first: Json[][] | undefined = [];
+  for await (const rows of blocks) {
+    first = first?.concat(rows);
+    if (first === undefined) yield rows;
+    else if (first.length >= LAYOUT_ROWS) {
+      yield first;
+      first = undefined;
+    }
+  }
+  if (first) yield first;
+}
+
+function layoutOf({ names, types }: QueryResult, rows: readonly Json[][], maxWidth: number | undefined) {
+  const scales = types.map(({ typeId }, index) =>
+    typeId === DuckDBTypeId.DECIMAL
+      ? rows.reduce((most, row) => Math.max(most, usedScale(row[index])), 0)
       : undefined,
   );
-  return table(
-    names.map((name, index) => ({ name, align: isNumeric(types[index]) ? 'right' : 'left' })),
-    rows.map((row) => row.map((value, index) => cell(value, scales[index]))),
-    maxWidth,
-  );
+  const cellsOf = (row: readonly Json[]) => row.map((value, index) => cell(value, scales[index]));
+  const columns = names.map((name, index) => ({
+    name,
+    align: isNumeric(types[index]) ? ('right' as const) : ('left' as const),
+  }));
+  const { head, line } = tableLayout(columns, rows.map(cellsOf), maxWidth);
+  return { head, line: (row: readonly Json[]) => line(cellsOf(row)) };
 }
 
 const NUMERIC: ReadonlySet<DuckDBTypeId> = new Set([
@@ -68,7 +147,9 @@ function cell(value: Json | undefined, scale: number | undefined): string {
   if (typeof value === 'object') return JSON.stringify(value);
   if (scale === undefined) return String(value);
   const [whole = '', fraction = ''] = String(value).split('.');
-  return scale === 0 ? whole : `${whole}.${fraction.slice(0, scale)}`;
+  // A row after those of the layout may have more places.
+  const places = Math.max(scale, usedScale(value));
+  return places === 0 ? whole : `${whole}.${fraction.slice(0, places)}`;
 }
 
 /** The number of decimal places, trailing zeros not counted. */

@@ -66,6 +66,11 @@ export function progressText(progress: RunProgress, nowMs: number): string {
 
 /** The line for an event where standard error is not a terminal: ended days, retries and problems. Other events have none. */
 export function lineOf(event: LogEvent): string | undefined {
+  const text = textOf(event);
+  return text === undefined ? undefined : oneLine(text);
+}
+
+function textOf(event: LogEvent): string | undefined {
   switch (event.event) {
     case 'day_ended': {
       const { outcome, rows } = event;
@@ -78,7 +83,7 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'day_changed':
       return `${subjectOf(event)} changed: ${changedCounts(event)}`;
     case 'request_retried':
-      return `${oneLine(event.brand)} ${reasonOf(event)}, retrying in ${seconds(event.waitMs)}`;
+      return `${event.brand} ${reasonOf(event)}, retrying in ${seconds(event.waitMs)}`;
     case 'day_restarted':
       return `${subjectOf(event)}: restarted from its first page`;
     case 'attempt_dropped':
@@ -115,7 +120,7 @@ export function errorLineOf(event: LogEvent): string | undefined {
 }
 
 function problemLine(event: LogEvent & { message: string }, what: string): string {
-  return `${subjectOf(event)} ${oneLine(`${what}: ${event.message}`)}`.trim();
+  return `${subjectOf(event)} ${what}: ${event.message}`.trim();
 }
 
 function subjectOf(event: LogEvent): string {
@@ -125,7 +130,6 @@ function subjectOf(event: LogEvent): string {
     'day' in event ? event.day : undefined,
   ]
     .filter((part) => part !== undefined)
-    .map(oneLine)
     .join(' ');
 }
 
@@ -144,7 +148,7 @@ function changedCounts({
 
 /** `report/order_list: http_503` */
 function reasonOf({ action, code }: Extract<LogEvent, { event: 'request_retried' }>): string {
-  return oneLine(`${action}: ${code}`);
+  return `${action}: ${code}`;
 }
 
 function seconds(ms: number): string {

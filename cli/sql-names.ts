@@ -1,41 +1,50 @@
 /**
- * Finds the tables that SQL names, by DuckDB's own parser: a word in a text, an alias or the name of a column is no table.
+ * Finds the tables and table functions that SQL names, by DuckDB's own parser: a word in a text, an alias or the name of a
+ * column is neither.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Json, type JsonObject, isJsonObject, parseJson } from '../shared/json.ts';
 
-interface Names {
-  /** Tables by name, in lower case. */
-  tables: Set<string>;
-  /** Parts of the SQL that the parser leaves as text: each word in them may be a table. */
+export interface SqlNames {
+  /** How many statements the SQL has, if all of them are queries; `undefined` if one is not, or cannot be parsed. */
+  queries: number | undefined;
+  /** Whether the SQL names a table or a table function; in doubt it does. */
+  includes: (name: string) => boolean;
+}
+
+interface Found {
+  /** In lower case. */
+  names: Set<string>;
+  /** SQL that is not parsed here: each word in it may be a name. */
   texts: string[];
 }
 
-/** @returns whether the SQL names a table; SQL that DuckDB cannot parse names every word that is in it */
-export async function tablesNamedIn(
-  connection: DuckDBConnection,
-  sql: string,
-): Promise<(name: string) => boolean> {
+/** Runs its text as SQL, which may be computed. */
+const SQL_FUNCTION = 'query';
+
+export async function namesIn(connection: DuckDBConnection, sql: string): Promise<SqlNames> {
   const reader = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
   const parsed = parseJson(String(reader.getRows()[0]?.[0]));
-  // DuckDB serialises SELECT statements only, not EXPLAIN, COPY or a PIVOT without its values.
-  const isParsed = isJsonObject(parsed) && parsed.error === false;
-  const names: Names = { tables: new Set(), texts: isParsed ? [] : [sql] };
-  if (isParsed) collect(parsed, new Set(), names);
-  return (name) =>
-    names.tables.has(name.toLowerCase()) ||
-    names.texts.some((text) => new RegExp(`\\b${name}\\b`, 'i').test(text));
+  // DuckDB serialises queries only, not EXPLAIN, COPY or a PIVOT without its values.
+  const statements = isJsonObject(parsed) && Array.isArray(parsed.statements) ? parsed.statements : undefined;
+  const found: Found = { names: new Set(), texts: statements ? [] : [sql] };
+  if (statements) collect(statements, new Set(), found);
+  return {
+    queries: statements?.length,
+    includes: (name) =>
+      found.names.has(name.toLowerCase()) ||
+      found.texts.some((text) => new RegExp(`\\b(${name}|${SQL_FUNCTION})\\b`, 'i').test(text)),
+  };
 }
 
 /** @param hidden the common table expressions in scope, in lower case */
-function collect(node: Json, hidden: ReadonlySet<string>, into: Names): void {
+function collect(node: Json, hidden: ReadonlySet<string>, into: Found): void {
   if (Array.isArray(node)) for (const each of node) collect(each, hidden, into);
   if (!isJsonObject(node)) return;
   const { type, table_name: table, cte_map: expressions, cte_name: own, ...rest } = node;
   const [name] = lowerCase(table);
-  if (type === 'BASE_TABLE' && name !== undefined && !hidden.has(name)) into.tables.add(name);
-  // `query('FROM orders')` and `query_table('orders')` name tables in their arguments.
-  if (type === 'TABLE_FUNCTION') into.texts.push(...constantsIn(rest));
+  if (type === 'BASE_TABLE' && name !== undefined && !hidden.has(name)) into.names.add(name);
+  if (type === 'TABLE_FUNCTION') collectFunction(rest, into);
   const inScope = new Set([...hidden, ...lowerCase(own)]);
   for (const { key, value } of entriesOf(expressions)) {
     collect(value ?? null, inScope, into);
@@ -53,9 +62,26 @@ function lowerCase(name: Json | undefined): string[] {
   return typeof name === 'string' ? [name.toLowerCase()] : [];
 }
 
+/** `query('FROM orders')` and `query_table('orders')` name tables in their arguments. */
+function collectFunction({ function: called }: JsonObject, into: Found): void {
+  if (!isJsonObject(called)) return;
+  const { function_name: name, children = null } = called;
+  for (const own of lowerCase(name)) into.names.add(own);
+  const [argument] = Array.isArray(children) ? children : [];
+  const isText = isJsonObject(argument) && argument.type === 'VALUE_CONSTANT';
+  // What an expression makes of its parts is not known: it may be any name.
+  if (name === SQL_FUNCTION && !isText) into.texts.push(SQL_FUNCTION);
+  if (name === SQL_FUNCTION || name === 'query_table') into.texts.push(...constantsIn(children));
+}
+
 function constantsIn(node: Json): string[] {
   if (Array.isArray(node)) return node.flatMap(constantsIn);
   if (!isJsonObject(node)) return [];
   const { type, value } = node;
-  return type === 'VALUE_CONSTANT' ? [JSON.stringify(value)] : Object.values(node).flatMap(constantsIn);
+  return type === 'VALUE_CONSTANT' ? textsIn(value ?? null) : Object.values(node).flatMap(constantsIn);
+}
+
+function textsIn(node: Json): string[] {
+  if (typeof node === 'string') return [node];
+  return node !== null && typeof node === 'object' ? Object.values(node).flatMap(textsIn) : [];
 }

@@ -35,7 +35,7 @@ import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/d
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
-import { tablesNamedIn } from './sql-names.ts';
+import { namesIn } from './sql-names.ts';
 import { oneLine } from './terminal-text.ts';
 import { VERSION_COLUMNS, keptVersions, refusePresent, snapshotsAt, versionsTable } from './sql-versions.ts';
 
@@ -72,7 +72,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   const { store, reports, asOfMs, day } = lake;
   const all = Object.values(reports);
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  const isNamed = await tablesNamedIn(connection, sql);
+  const { includes: isNamed } = await namesIn(connection, sql);
   const present = [...LEDGER_TABLES, freshness.name];
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
   if (asOfMs !== undefined)
@@ -90,7 +90,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   const wanted = named.length > 0 || ofAllReports ? named : all;
   for (const { report, damaged } of ledgers) {
     if (!ofAllReports && !wanted.includes(report)) continue;
-    for (const { message } of damaged) note(`warning: ${message}`);
+    for (const { message } of damaged) note(oneLine(`warning: ${message}`));
   }
   const files = snapshotFiles(store);
   if (/\/(brand|dt|report)=/.test(files.folder))
@@ -242,7 +242,7 @@ async function readablePaths(
     } catch (thrown) {
       const { what = key } = tableFiles.find((file) => file.key === key) ?? {};
       const [why = ''] = (thrown instanceof Error ? thrown.message : String(thrown)).split('\n', 1);
-      onUnreadable(what, oneLine(why));
+      onUnreadable(what, why);
       // A damaged copy must not outlive the object that it is of.
       if (store.localFolder === undefined) await rm(path, { force: true });
     }
@@ -251,12 +251,13 @@ async function readablePaths(
 }
 
 function warn(what: string, why: string): void {
-  note(`warning: ${what} cannot be read and is left out: ${why}. "brand-reports verify" shows what to do.`);
+  const left = `${what} cannot be read and is left out: ${why}`;
+  note(oneLine(`warning: ${left}. "brand-reports verify" shows what to do.`));
 }
 
 /** `orders of acme, 2026-01-31` */
 function nameOf({ brand, report, day }: Omit<DayOfLedger, 'entry'>): string {
-  return `${report.table} of ${oneLine(brand)}, ${day}`;
+  return `${report.table} of ${brand}, ${day}`;
 }
 
 async function createView(connection: DuckDBConnection, { name, sql, columns }: View): Promise<void> {

@@ -58,7 +58,10 @@ export function enumerated(names: readonly string[]): string {
 }
 
 function notKept(days: readonly DayOfLedger[], atMs: number): BrandReportsError {
-  const knownFromMs = Math.max(...days.map(({ entry }) => versionsOf(entry)[0]?.fromMs ?? 0));
+  const knownFromMs = days.reduce(
+    (latest, { entry }) => Math.max(latest, versionsOf(entry)[0]?.fromMs ?? 0),
+    0,
+  );
   const next =
     knownFromMs > atMs ? `: from ${new Date(knownFromMs).toISOString()} on these days are known` : '';
   return new BrandReportsError(

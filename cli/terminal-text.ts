@@ -1,8 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
+import { styleText as nodeStyleText } from 'node:util';
 import type stringWidth from 'string-width';
 
 const require = createRequire(import.meta.url);
 const ASCII = /^[\x20-\x7e]*$/;
+/** Characters that steer a terminal, break a line or reorder what is read. */
+const STEERING = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+/** Stands for the ESC of our own styles until they are printed: no text from outside can contain what it cannot know. */
+const OWN_ESCAPE = randomUUID();
+/** Of one column: more than the longest emoji takes. Accents without end would otherwise be one endless character. */
+export const MAX_UNITS_PER_COLUMN = 16;
 
 /** How many columns of a terminal the text takes: `日` and `🦊` take two each. */
 export function displayWidth(text: string): number {
@@ -12,21 +20,36 @@ export function displayWidth(text: string): number {
   return library.default(text);
 }
 
-/** The text on one line, with control characters escaped: text of a service must not steer the terminal. */
+/** The text on one line, with steering characters escaped; JSON stays the same JSON. */
 export function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu, (control) => {
+  if (ASCII.test(text)) return text;
+  return text.replace(STEERING, (control) => {
     const short = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[control];
     return short ?? `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 }
 
+/** A line with a style of ours, if standard output has colours. Only `printable` makes it one that a terminal obeys. */
+export function styleText(format: Parameters<typeof nodeStyleText>[0], text: string): string {
+  return nodeStyleText(format, oneLine(text)).replaceAll('\x1b', OWN_ESCAPE);
+}
+
+/** The text as it may be written: its lines stay lines, and only our own styles steer the terminal. */
+export function printable(text: string): string {
+  return text.split('\n').map(oneLine).join('\n').replaceAll(OWN_ESCAPE, '\x1b');
+}
+
 /** The text, shortened to at most `columns` columns; `…` marks where it was cut. */
 export function truncate(text: string, columns: number): string {
-  if (displayWidth(text) <= columns) return text;
+  // No unit takes more than two columns.
+  if (text.length * 2 <= columns) return text;
+  // To measure all of a text of 1 MB takes a second.
+  const start = text.slice(0, Math.max(0, columns) * MAX_UNITS_PER_COLUMN);
+  if (start.length === text.length && displayWidth(text) <= columns) return text;
   const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
   let kept = '';
   let used = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemes.segment(start)) {
     used += displayWidth(segment);
     if (used > columns - 1) break;
     kept += segment;

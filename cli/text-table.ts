@@ -1,36 +1,58 @@
-import { styleText } from 'node:util';
-import { displayWidth, oneLine, truncate } from './terminal-text.ts';
+import { MAX_UNITS_PER_COLUMN, displayWidth, oneLine, styleText, truncate } from './terminal-text.ts';
 
 export interface TableColumn {
   name: string;
   align?: 'left' | 'right';
 }
 
+/** Prints the rows of a table one by one. */
+export interface TableLayout {
+  head: string;
+  line: (row: readonly string[]) => string;
+}
+
 const GAP = '  ';
 const MIN_COLUMN_WIDTH = 8;
+/** Where nothing is cut, a longer cell stands out: to pad the column to a text of 1 MB would print 1 MB for each row. */
+const MAX_PADDED_WIDTH = 200;
 
-/** An aligned table; where it is wider than `maxWidth`, the cells of its widest columns are shortened. */
+/** An aligned table; if it is wider than `maxWidth`, the cells of its widest columns are shortened. */
 export function table(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
-  maxWidth = Number.POSITIVE_INFINITY,
+  maxWidth?: number,
 ): string {
-  const cells = rows.map((row) => row.map(oneLine));
-  const names = columns.map(({ name }) => oneLine(name));
-  const widths = shrinkToFit(
-    columns.map((_, index) => Math.max(...[names, ...cells].map((row) => displayWidth(row[index] ?? '')))),
-    maxWidth,
-  );
+  const { head, line } = tableLayout(columns, rows, maxWidth);
+  return [head, ...rows.map(line)].join('\n');
+}
+
+/**
+ * @param rows decide how wide the columns are. In a longer table, cells that are wider are shortened as well, or stand out
+ * of their column if `maxWidth` is infinite.
+ */
+export function tableLayout(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+  maxWidth = Number.POSITIVE_INFINITY,
+): TableLayout {
+  const isCut = maxWidth < Number.POSITIVE_INFINITY;
+  const widest = isCut ? Math.max(maxWidth, MIN_COLUMN_WIDTH) : MAX_PADDED_WIDTH;
+  const names = columns.map(({ name }) => name);
+  const widths = columns.map(() => 0);
+  for (const row of [names, ...rows])
+    for (const [index, width] of widths.entries())
+      widths[index] = Math.max(width, widthUpTo(widest, oneLine(row[index] ?? '')));
+  const fitted = shrinkToFit(widths, maxWidth);
   const line = (row: readonly string[]) =>
-    row
-      .map((cell, index) => {
-        const width = widths[index] ?? 0;
-        return pad(truncate(cell, width), width, columns[index]?.align);
+    fitted
+      .map((width, index) => {
+        const cell = oneLine(row[index] ?? '');
+        return pad(isCut ? truncate(cell, width) : cell, width, columns[index]?.align);
       })
       .join(GAP)
       .trimEnd();
-  const rule = widths.map((width) => '─'.repeat(width)).join(GAP);
-  return [styleText('bold', line(names)), styleText('dim', rule), ...cells.map(line)].join('\n');
+  const rule = fitted.map((width) => '─'.repeat(width)).join(GAP);
+  return { head: `${styleText('bold', line(names))}\n${styleText('dim', rule)}`, line };
 }
 
 /** The width of the terminal on standard output; infinite where the output is a pipe or a file. */
@@ -38,19 +60,22 @@ export function terminalColumns(): number {
   return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
 }
 
+/** Of a text so long that it cannot be narrower, `most` without measuring it: that takes a second for 1 MB. */
+function widthUpTo(most: number, text: string): number {
+  return text.length > most * MAX_UNITS_PER_COLUMN ? most : Math.min(displayWidth(text), most);
+}
+
 function pad(text: string, width: number, align: TableColumn['align']): string {
-  const space = ' '.repeat(Math.max(0, width - displayWidth(text)));
+  const space = ' '.repeat(width - widthUpTo(width, text));
   return align === 'right' ? space + text : text + space;
 }
 
-/** Takes one column at a time from the widest cell until all fit, or none is wider than the minimum. */
+/** Narrows the widest columns to one width, so that all fit or that width is the minimum. */
 function shrinkToFit(widths: readonly number[], maxWidth: number): number[] {
-  const fitted = [...widths];
-  const total = () => fitted.reduce((sum, width) => sum + width, GAP.length * (fitted.length - 1));
-  while (total() > maxWidth) {
-    const widest = Math.max(...fitted);
-    if (widest <= MIN_COLUMN_WIDTH) return fitted;
-    fitted[fitted.indexOf(widest)] = widest - 1;
-  }
-  return fitted;
+  const narrowedTo = (limit: number) => widths.map((width) => Math.min(width, limit));
+  const gaps = GAP.length * (widths.length - 1);
+  const isTooWide = (limit: number) => narrowedTo(limit).reduce((sum, width) => sum + width, gaps) > maxWidth;
+  let limit = Math.max(maxWidth, MIN_COLUMN_WIDTH);
+  while (limit > MIN_COLUMN_WIDTH && isTooWide(limit)) limit -= 1;
+  return narrowedTo(limit);
 }

@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import {
   type BrandCheck,
@@ -19,6 +18,7 @@ import {
 } from '../options.ts';
 import { print, printJson } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
 
 export function addCheck(program: Command): void {
   program
@@ -70,5 +70,5 @@ const MARKS = {
 };
 
 function line({ level, message }: Finding): string {
-  return `  ${MARKS[level]} ${message}`;
+  return `  ${MARKS[level]} ${oneLine(message)}`;
 }

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
@@ -21,10 +20,11 @@ import { type Settings, parseSettings } from '../../shared/settings/settings.ts'
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { DEFAULT_LAKE, lakeOption } from '../options.ts';
-import { print } from '../output.ts';
+import { print, printPieces } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
-import { resultTable, query } from '../query-result.ts';
+import { query, tableText } from '../query-result.ts';
 import { createSqlConnection } from '../sql-tables.ts';
+import { styleText } from '../terminal-text.ts';
 import { terminalColumns } from '../text-table.ts';
 import { syncText } from './sync.ts';
 
@@ -141,8 +141,9 @@ async function showQueries({ store }: Lake, settings: Settings): Promise<void> {
   const all = QUERIES.map(([, sql]) => sql).join(';');
   const connection = await createSqlConnection({ store, reports, settings, nowMs: Date.now() }, all);
   for (const [title, sql] of QUERIES) {
-    print(`\n${styleText('bold', title)}\n${styleText('dim', sql)}\n`);
-    print(resultTable(await query(connection, sql), terminalColumns()));
+    const lines = sql.split('\n').map((line) => styleText('dim', line));
+    print(`\n${styleText('bold', title)}\n${lines.join('\n')}\n`);
+    await printPieces(tableText(await query(connection, sql), terminalColumns()));
   }
   connection.closeSync();
 }

@@ -2,7 +2,6 @@
  * Shows what happened to a day after it was closed: each change with its time and cause, rows and sums before and after,
  * and the records that were added, removed or altered, as far as they were few enough to be listed.
  */
-import { styleText } from 'node:util';
 import type { Json } from '@duckdb/node-api';
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
@@ -18,7 +17,7 @@ import { day, instantOrDay, jsonOption, lakeOption } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
 import { reportNamed } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, literal } from '../sql-tables.ts';
-import { oneLine, truncate } from '../terminal-text.ts';
+import { oneLine, styleText, truncate } from '../terminal-text.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
 interface DiffFlags {
@@ -188,7 +187,7 @@ function dayText(
     : closed
       ? 'since it was closed first'
       : 'since it was read';
-  const head = `${oneLine(brand)} ${report.table} ${of}: ${counted(rows, 'row')}, ${changed} ${when}`;
+  const head = `${brand} ${report.table} ${of}: ${counted(rows, 'row')}, ${changed} ${when}`;
   return [styleText('bold', head), ...changes.map(changeText)].join('\n\n');
 }
 

@@ -4,13 +4,15 @@ import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { errorSummary } from '../../shared/outcome.ts';
 import type { View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { readSettingsIfAny } from '../run-options.ts';
 import { asOfOption, environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
-import { counted, note, print, printJson } from '../output.ts';
-import { resultObjects, resultTable, query } from '../query-result.ts';
+import { counted, note, printJson, printPieces } from '../output.ts';
+import { jsonText, query, tableText } from '../query-result.ts';
 import { createSqlConnection } from '../sql-tables.ts';
 import { terminalColumns } from '../text-table.ts';
 
@@ -42,25 +44,20 @@ export function addQuery(program: Command): void {
         { store, reports, settings, nowMs: Date.now(), ...asOf },
         sql,
       );
-      const result = await query(connection, sql).catch(asError);
-      connection.closeSync();
-      if (result instanceof Error) {
-        note(`error: ${result.message}`);
-        if (flags.json)
-          printJson({ status: 'failed', error: { kind: 'config', code: 'sql', message: result.message } });
-        process.exitCode = EXIT.failed;
-      } else if (flags.json) {
-        printJson(resultObjects(result));
-      } else {
-        print(resultTable(result, terminalColumns()));
+      try {
+        const result = await query(connection, sql);
+        await printPieces(flags.json ? jsonText(result) : tableText(result, terminalColumns()));
         const then = flags.asOf === undefined ? '' : ` as of ${new Date(flags.asOf).toISOString()}`;
-        note(`(${counted(result.rows.length, 'row')}${then})`);
+        if (!flags.json) note(`(${counted(result.readRows, 'row')}${then})`);
+      } catch (thrown) {
+        if (!(thrown instanceof BrandReportsError)) throw thrown;
+        note(`error: ${thrown.message}`);
+        if (flags.json) printJson({ status: 'failed', error: errorSummary(thrown) });
+        process.exitCode = EXIT.failed;
+      } finally {
+        connection.closeSync();
       }
     });
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 function helpText(): string {

@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import type { Log } from '../../shared/log-events.ts';
 import {
@@ -32,6 +31,7 @@ import {
   readSettings,
   reportNamed,
 } from '../run-options.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
 interface RebuildFlags extends Omit<RunFlags, 'credentials'> {
@@ -126,10 +126,10 @@ function problems({ brand, report, days, error }: RebuiltReport): string[] {
   const ofDays = [...reasons.values()].flatMap(([first, ...others]) => [
     '',
     `${styleText('red', `${brand} ${report} ${first?.dt}`)} (${first?.reason})`,
-    `${first?.message}`,
+    oneLine(`${first?.message}`),
     ...(others.length > 0 ? [`The same of ${named(others.map(({ dt }) => dt))}.`] : []),
   ]);
-  return error ? [...ofDays, '', styleText('red', `${brand} ${report}`), error.message] : ofDays;
+  return error ? [...ofDays, '', styleText('red', `${brand} ${report}`), oneLine(error.message)] : ofDays;
 }
 
 function named(days: readonly string[]): string {

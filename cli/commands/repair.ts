@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { type DamagedDocument, type RepairOutcome, repairLake } from '../../shared/repair/index.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -6,7 +5,7 @@ import { EXIT } from '../exit-codes.ts';
 import { databaseOption, jsonOption, lakeOption } from '../options.ts';
 import { counted, print, printJson } from '../output.ts';
 import { lakeAccess } from '../run-options.ts';
-import { oneLine } from '../terminal-text.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
 
 interface RepairFlags {
   lake: string;
@@ -47,7 +46,7 @@ function documentText({ key, problem, remedy, outcome, copy, notes }: DamagedDoc
   const isRepaired = outcome === 'repaired';
   const mark = isRepaired ? styleText('green', '✓') : styleText('red', '✗');
   return [
-    `${mark} ${styleText('bold', oneLine(key))}`,
+    `${mark} ${styleText('bold', key)}`,
     `    wrong: ${oneLine(problem)}`,
     `    ${isRepaired ? 'done' : 'proposed'}: ${remedy}`,
     ...(copy === undefined ? [] : [`    copy of the damaged bytes: ${oneLine(copy)}`]),

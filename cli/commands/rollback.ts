@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
 import {
   type DayVersions,
@@ -20,6 +19,7 @@ import {
 } from '../options.ts';
 import { count, counted, note, print, printJson } from '../output.ts';
 import { lakeAccess, readSettingsIfAny, reportNamed } from '../run-options.ts';
+import { styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 
 interface RollbackFlags {

@@ -1,6 +1,5 @@
 import { lstat, rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { textOf } from '../../shared/adapters/error-fields.ts';
@@ -29,7 +28,7 @@ import {
 } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
 import { table, terminalColumns } from '../text-table.ts';
-import { oneLine } from '../terminal-text.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
 
 interface StatusFlags {
   lake: string;

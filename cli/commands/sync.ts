@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
 import { runSync } from '../../shared/run/run.ts';
@@ -20,6 +19,7 @@ import {
 import { count, print, printJson } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
 interface SyncFlags extends RunFlags {
@@ -115,7 +115,7 @@ function problem({ brand, report, days, error }: ReportOutcome): string[] {
   return [
     '',
     styleText('red', `${brand} ${report}${which}`),
-    `${error.kind} (${error.code}): ${error.message}`,
+    `${error.kind} (${error.code}): ${oneLine(error.message)}`,
   ];
 }
 

@@ -8,7 +8,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual, styleText } from 'node:util';
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import type { Column } from '../../shared/column-types.ts';
@@ -51,6 +51,7 @@ import {
 } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
 import { showLine } from '../progress-line.ts';
+import { styleText } from '../terminal-text.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
 interface VerifyFlags {

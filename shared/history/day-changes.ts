@@ -67,7 +67,7 @@ export async function appendChanges(
 
 /** Whether the object of a day's changes can be read, and has the changes that the ledger states. */
 export async function areIntact(of: ChangesOfReport, day: string, changes: DayChanges): Promise<boolean> {
-  const { readParquetRows } = await loadParquet();
+  const { readParquetRows } = await loadCodedFile();
   try {
     const rows = await Array.fromAsync(readParquetRows(objectOf(of, day, changes)));
     const { at, times } = summaryOfRows(rows);

@@ -43,9 +43,9 @@ async function ask(sql: string, where = folder, asOfMs?: number): Promise<unknow
     },
     sql,
   );
-  const result = await query(connection, sql);
+  const rows = await Array.fromAsync(resultObjects(await query(connection, sql)));
   connection.closeSync();
-  return JSON.parse(JSON.stringify(resultObjects(result)));
+  return JSON.parse(JSON.stringify(rows));
 }
 
 /** How many orders the first run found. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { displayWidth, oneLine, truncate } from '../../cli/terminal-text.ts';
+import { displayWidth, oneLine, printable, truncate } from '../../cli/terminal-text.ts';
 import { table } from '../../cli/text-table.ts';
 
 describe('displayWidth', () => {
@@ -27,6 +27,12 @@ describe('truncate', () => {
     expect(truncate(text, columns)).toBe(expected);
     expect(displayWidth(truncate(text, columns))).toBeLessThanOrEqual(columns);
   });
+
+  it('of one character with a million accents keeps few of them', () => {
+    const text = truncate(`e${'\u0301'.repeat(1_000_000)}`, 10);
+    expect(text.length).toBeLessThan(200);
+    expect(text).toMatch(/…$/);
+  });
 });
 
 describe('oneLine', () => {
@@ -35,8 +41,24 @@ describe('oneLine', () => {
     ['an escape sequence', '\x1b[2J', '\\u001b[2J'],
     ['a direction override', 'a\u202Eb', 'a\\u202eb'],
     ['a line separator', 'a\u2028b', 'a\\u2028b'],
+    ['a mark of direction', 'a\u200fb\u061c', 'a\\u200fb\\u061c'],
+    ['a control sequence in one character', 'a\u009b2J', 'a\\u009b2J'],
+    ['a carriage return', 'a\rb', 'a\\rb'],
   ])('escapes %s', (_name, text, expected) => {
     expect(oneLine(text)).toBe(expected);
+  });
+});
+
+describe('printable', () => {
+  it('keeps lines, and escapes what steers the terminal in each', () => {
+    expect(printable('a\n\x1b]52;c;aGk=\x07\n\tb\r')).toBe('a\n\\u001b]52;c;aGk=\\u0007\n\\tb\\r');
+  });
+
+  it('leaves JSON the same JSON', () => {
+    const document = { text: '\x1b[2J\u009b\u202e\u2028\n🦊\t', '\u200f': 1 };
+    const printed = printable(JSON.stringify(document));
+    expect(printed).toMatch(/^[^\p{Cc}\p{Zl}\p{Bidi_Control}]+$/u);
+    expect(JSON.parse(printed)).toEqual(document);
   });
 });
 
@@ -55,5 +77,25 @@ describe('table', () => {
     const lines = table(columns, [['a very long name indeed', '1']], 20).split('\n');
     expect(lines.at(-1)).toBe('a very long n…     1');
     for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(20);
+  });
+
+  it('cuts texts of a megabyte and any number of columns to the given width or the narrowest columns', () => {
+    const long = table(columns, Array(30).fill(['é'.repeat(1_000_000), '1']), 80).split('\n');
+    for (const line of long) expect(displayWidth(line)).toBeLessThanOrEqual(80);
+    const many = Array.from({ length: 5_000 }, (_, index) => ({ name: `${index} ${'x'.repeat(1_000)}` }));
+    expect(table(many, [], 80).split('\n')[0]).toMatch(/^0 xxxxx…  1 xxxxx…/);
+  });
+
+  it('of a pipe has long cells whole, and pads no other cell to them', () => {
+    const [, , first, second] = table(columns, [
+      ['x'.repeat(100_000), '1'],
+      ['short', '2'],
+    ]).split('\n');
+    expect(first).toBe(`${'x'.repeat(100_000)}     1`);
+    expect(second).toBe(`short${' '.repeat(195)}     2`);
+  });
+
+  it('has any number of rows', () => {
+    expect(table(columns, Array(200_000).fill(['a', '1'])).split('\n')).toHaveLength(200_002);
   });
 });

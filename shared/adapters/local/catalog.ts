@@ -75,7 +75,7 @@ async function linksWithin(folder: string, { from, to }: ValueRange): Promise<st
   for (const name of await namesIn(folder)) {
     const value = name.slice(name.indexOf('=') + 1);
     if (name.includes('=') && from <= value && value <= to)
-      links.push(...(await linksIn(join(folder, name), true)).map((link) => join(name, link)));
+      for (const link of await linksIn(join(folder, name), true)) links.push(join(name, link));
   }
   return links;
 }

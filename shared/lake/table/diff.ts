@@ -241,7 +241,7 @@ async function textsOf(
   const texts: RowTexts[] = [];
   for await (const { rows: picked, columns } of file.pick(rows)) {
     const ofGroup = Array.from({ length: picked }, (): RowTexts => new Map());
-    texts.push(...ofGroup);
+    for (const ofRow of ofGroup) texts.push(ofRow);
     for (const [name, column] of columns) {
       const type = typeOf.get(name);
       if (type === undefined || !counts(name)) continue;

@@ -1,0 +1,120 @@
+/**
+ * Prepares SQL of a user, if it only reads: one query, by DuckDB's own parser and its type of the statement that then runs.
+ * Everything else is refused: COPY would replace a ledger of the lake, ATTACH would leave a file in it.
+ */
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  StatementType,
+} from '@duckdb/node-api';
+import { BrandReportsError } from '../shared/errors.ts';
+import { type SqlNames, namesIn } from './sql-names.ts';
+
+/**
+ * Table functions of DuckDB that a query may call although they change the process (`lock_configuration` does not bind
+ * them): logs and profiles are written to files, pointers are read. `json_execute_serialized_sql` could hide a call.
+ */
+const REFUSED_FUNCTIONS = [
+  'enable_logging',
+  'disable_logging',
+  'truncate_duckdb_logs',
+  'enable_profiling',
+  'disable_profiling',
+  'enable_peg_parser',
+  'disable_peg_parser',
+  'arrow_scan',
+  'arrow_scan_dumb',
+  'json_execute_serialized_sql',
+];
+
+/**
+ * @throws BrandReportsError `config` for SQL that is not one query
+ * @throws DuckDB's own error for a query that is wrong
+ */
+export async function prepareQuery(
+  connection: DuckDBConnection,
+  sql: string,
+): Promise<DuckDBPreparedStatement> {
+  const names = await namesIn(connection, sql);
+  if (names.queries === 0) throw refused('The SQL is empty');
+  const statements = await connection.extractStatements(sql);
+  const last = statements.count - 1;
+  const isPivot = last > 0 && (await isPivotWithoutIn(sql, statements.count));
+  if (last > 0 && !isPivot) throw refused(`${quoted(sql)} is several statements`);
+  const query = names.queries === 1 || isPivot ? names : await explainedQuery(connection, sql);
+  // To prepare another statement may already write: EXPORT makes its folder.
+  if (!query) throw refused(`${quoted(sql)} is not a query${kindOf(sql)}`);
+  const called = REFUSED_FUNCTIONS.find((name) => query.includes(name));
+  if (called !== undefined)
+    throw refused(`${quoted(sql)} calls ${called}(), or computes the text that query() runs`);
+  for (let index = 0; index < last; index++) {
+    const type = await statements.prepare(index);
+    if (type.statementType !== StatementType.CREATE) throw refused(`${quoted(sql)} is several statements`);
+    await type.run();
+  }
+  const statement = await statements.prepare(last);
+  if (READING.has(statement.statementType)) return statement;
+  throw refused(`${quoted(sql)} is not a query but ${StatementType[statement.statementType]}`);
+}
+
+const READING: ReadonlySet<StatementType> = new Set([StatementType.SELECT, StatementType.EXPLAIN]);
+
+function refused(what: string): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'sql_refused',
+    `${what}. SQL only reads the lake. Allowed: one SELECT (also WITH, FROM and PIVOT), EXPLAIN of one, DESCRIBE, SHOW, SUMMARIZE or VALUES, e.g. "SHOW TABLES". To save rows, redirect the output of a SELECT.`,
+  );
+}
+
+const MAX_QUOTED = 60;
+
+function quoted(sql: string): string {
+  const text = sql.trim();
+  return text.length > MAX_QUOTED ? `"${text.slice(0, MAX_QUOTED)}…"` : `"${text}"`;
+}
+
+/**
+ * Whether the SQL begins with a PIVOT without IN, and at most transactions follow. DuckDB makes several statements of a PIVOT:
+ * a CREATE TYPE for each list of values, then a SELECT. Only those it puts into a transaction below EXPLAIN.
+ */
+async function isPivotWithoutIn(sql: string, count: number): Promise<boolean> {
+  const instance = await DuckDBInstance.create(':memory:', { enable_external_access: 'false' });
+  const withoutFiles = await instance.connect();
+  const isTransaction = (statement: DuckDBPreparedStatement) =>
+    statement.statementType === StatementType.TRANSACTION;
+  try {
+    const explained = await withoutFiles.extractStatements(`EXPLAIN ${sql}`);
+    if (explained.count !== count + 2) return false;
+    return isTransaction(await explained.prepare(0)) && isTransaction(await explained.prepare(count + 1));
+  } catch {
+    return false;
+  } finally {
+    withoutFiles.closeSync();
+  }
+}
+
+/** Comments that end where a reader sees their end. */
+const GAP = String.raw`(?:[\s;]|--[^\n\r]*[\n\r]|/\*[^*/]*\*/)*`;
+const EXPLAIN = new RegExp(`^${GAP}EXPLAIN${GAP}(?:(?:ANALYZE|VERBOSE)\\b${GAP})*`, 'i');
+const OPTIONS = new RegExp(`^\\([^()]*\\)${GAP}`);
+
+/** For a message. */
+function kindOf(sql: string): string {
+  const [, word = ''] = new RegExp(`^${GAP}(\\w+)`).exec(sql.toUpperCase()) ?? [];
+  if (word === 'EXPLAIN') return ' but EXPLAIN of another statement';
+  return word in StatementType ? ` but ${word}` : '';
+}
+
+/** The names of the query below EXPLAIN: what is left without EXPLAIN and its options has to be one query itself. */
+async function explainedQuery(connection: DuckDBConnection, sql: string): Promise<SqlNames | undefined> {
+  const [head] = EXPLAIN.exec(sql) ?? [];
+  if (head === undefined) return undefined;
+  const below = sql.slice(head.length);
+  for (const text of [below, below.replace(OPTIONS, '')]) {
+    const names = await namesIn(connection, text);
+    if (names.queries === 1) return names;
+  }
+  return undefined;
+}
