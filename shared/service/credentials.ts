@@ -4,7 +4,7 @@ import { shownAddress } from '../validation/base-url.ts';
 import { quoted, redactor } from './redact.ts';
 
 /**
- * Reads the credentials of a brand for the address in its settings. If the credentials name another address, nothing may
+ * I9: reads the credentials of a brand for the address in its settings. If the credentials name another address, nothing may
  * be sent: whoever can change the settings would otherwise receive the token.
  * @throws BrandReportsError `config` for another address, and those of the source
  */

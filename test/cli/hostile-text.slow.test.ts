@@ -10,7 +10,8 @@ import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 const HOSTILE = '\x1b]52;c;UFdO\x07\x1b[31mPWN\x1b[35m\u009b2J\u202e\u200f\u2028\r\nok: forged';
 /** What is left of it, whatever a message cuts off. */
 const SEEN = ']52;c;';
-const OWN_STYLES = /\x1b\[(1|2|22|31|32|33|36|39)m/g;
+const ESCAPE = '\x1b';
+const OWN_STYLES = new RegExp(`${ESCAPE}\\[(1|2|22|31|32|33|36|39)m`, 'g');
 const COLOURS = { FORCE_COLOR: '1', NO_COLOR: '' };
 
 let sample: SampleBrandForCli;

@@ -83,7 +83,7 @@ describe('table', () => {
     const long = table(columns, Array(30).fill(['é'.repeat(1_000_000), '1']), 80).split('\n');
     for (const line of long) expect(displayWidth(line)).toBeLessThanOrEqual(80);
     const many = Array.from({ length: 5_000 }, (_, index) => ({ name: `${index} ${'x'.repeat(1_000)}` }));
-    expect(table(many, [], 80).split('\n')[0]).toMatch(/^0 xxxxx…  1 xxxxx…/);
+    expect(table(many, [], 80).split('\n')[0]).toMatch(/^0 xxxxx… {2}1 xxxxx…/);
   });
 
   it('of a pipe has long cells whole, and pads no other cell to them', () => {
