@@ -41,9 +41,9 @@ async function ask(lake: SampleLake, sql: string, asOfMs?: number): Promise<unkn
   await writeLake(lake.store, folder);
   const asked = { store: openLocalStore(folder), reports, settings: undefined, nowMs: lake.nowMs };
   const connection = await createSqlConnection({ ...asked, ...(asOfMs !== undefined && { asOfMs }) }, sql);
-  const result = await query(connection, sql);
+  const rows = await Array.fromAsync(resultObjects(await query(connection, sql)));
   connection.closeSync();
-  return JSON.parse(JSON.stringify(resultObjects(result)));
+  return JSON.parse(JSON.stringify(rows));
 }
 
 function setStatus(lake: SampleLake, status: string): void {

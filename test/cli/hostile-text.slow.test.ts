@@ -114,7 +114,7 @@ describe('hostile text', () => {
     ['SQL that is wrong', () => ['query', '--lake', sample.lake, `SELECT * FROM "${HOSTILE}"`]],
     [
       'SQL that cannot be parsed',
-      () => ['query', '--lake', sample.lake, `SELECT FROM '${HOSTILE.replaceAll(/[\r\n]/g, '')}'`],
+      () => ['query', '--lake', sample.lake, `SELEKT '${HOSTILE.replaceAll(/[\r\n]/g, '')}'`],
     ],
     ['SQL that is refused', () => ['query', '--lake', sample.lake, `DROP TABLE "${HOSTILE}"`]],
     [

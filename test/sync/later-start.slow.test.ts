@@ -121,7 +121,7 @@ async function freshness(startDate: string): Promise<unknown> {
     { store: openLocalStore(folder.path), reports, settings: settingsOf(startDate), nowMs: lake.nowMs },
     sql,
   );
-  const rows = resultObjects(await query(connection, sql));
+  const rows = await Array.fromAsync(resultObjects(await query(connection, sql)));
   connection.closeSync();
   await folder.remove();
   return JSON.parse(JSON.stringify(rows));
