@@ -7,7 +7,7 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { tuneHeap } from '../shared/adapters/heap.ts';
-import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
+import { BrandReportsError, asBrandReportsError, framesOf } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { EXIT } from './exit-codes.ts';
 import { note, print, printJson } from './output.ts';
@@ -92,16 +92,8 @@ function usage({ exitCode }: CommanderError): number {
 function failure(thrown: unknown): number {
   const error = asBrandReportsError(thrown);
   note(`error: ${error.message}`);
-  if (!(thrown instanceof BrandReportsError) && thrown instanceof Error) note(frames(thrown));
+  if (!(thrown instanceof BrandReportsError) && thrown instanceof Error) note(framesOf(thrown));
   if (process.argv.includes('--json'))
     printJson({ status: 'failed', reports: [], error: errorSummary(error) });
   return error.kind === 'config' ? EXIT.usage : EXIT.failed;
-}
-
-/** The stack frames without the message, which was printed already. */
-function frames({ stack = '' }: Error): string {
-  return stack
-    .split('\n')
-    .filter((line) => /^ {4}at /.test(line))
-    .join('\n');
 }

@@ -93,8 +93,10 @@ function textOf(event: LogEvent): string | undefined {
     case 'rate_shared':
       return `${subjectOf(event)}: ${counted(event.runs, 'run')} share the rate, ${Number(event.requestsPerSecond.toFixed(2))} requests/s of it are for this one`;
     case 'report_failed':
-    case 'day_failed':
-      return problemLine(event, 'failed');
+    case 'day_failed': {
+      const { stack } = event;
+      return problemLine(event, 'failed') + (stack === undefined ? '' : `\n${stack}`);
+    }
     case 'lookups_refused':
       return problemLine(event, `${counted(event.lookups, 'lookup')} refused`);
     case 'day_finding':

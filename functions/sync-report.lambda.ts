@@ -12,7 +12,7 @@ const report = environment('REPORT');
 /**
  * Syncs the report of this function, checks the connection, or makes days again from their raw records.
  * @returns the document of `sync --json`, `check --json` or `rebuild --json`, whatever the outcome
- * @throws BrandReportsError on an event that is not valid, and on a bug
+ * @throws BrandReportsError on an event that is not valid
  */
 export async function handler(event: unknown, lambda: Pick<Context, 'getRemainingTimeInMillis'>) {
   const enabled = brandsWith(context.settings, report);

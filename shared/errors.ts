@@ -33,6 +33,31 @@ export function asBrandReportsError(thrown: unknown): BrandReportsError {
   return new BrandReportsError('bug', 'unexpected', message, { cause: thrown });
 }
 
+/** What ends a day or a report. I9: the message of a bug may quote what came from outside. */
+export function redactedFailure(
+  thrown: unknown,
+  service: { quote(text: string): string },
+): BrandReportsError {
+  const error = asBrandReportsError(thrown);
+  const { kind, code, message, context } = error;
+  return kind === 'bug'
+    ? new BrandReportsError(kind, code, service.quote(message), { context, cause: thrown })
+    : error;
+}
+
+/** For the log: where a bug was thrown. I9: without its message. */
+export function stackOf({ kind, cause }: BrandReportsError): { stack?: string } {
+  return kind === 'bug' && cause instanceof Error ? { stack: framesOf(cause) } : {};
+}
+
+/** The stack frames without the message. */
+export function framesOf({ stack = '' }: Error): string {
+  return stack
+    .split('\n')
+    .filter((line) => /^ {4}at /.test(line))
+    .join('\n');
+}
+
 /** An expected failure, to be handled. @throws what was thrown, where it is a `bug` */
 export function rethrowBugs(thrown: unknown): BrandReportsError {
   const error = asBrandReportsError(thrown);

@@ -5,10 +5,13 @@
  */
 import type { DayOutcome, ErrorSummary, Status, Traffic } from './outcome.ts';
 
+/** Of a bug, `stack` says where it was thrown. */
+type Failed = ErrorSummary & { stack?: string };
+
 /** Of one report of one brand. */
 interface ReportDetails {
   report_planned: { dueDays: number };
-  report_failed: ErrorSummary;
+  report_failed: Failed;
   /** One line for each run, so that a query over the logs can graph runs. Counts are of this run. */
   run_ended: Traffic & {
     status: Status;
@@ -43,7 +46,7 @@ interface ReportDetails {
   day_ended: { day: string; outcome: DayOutcome['outcome']; rows: number; pages: number };
   /** What a rebuild from raw records did with the day. */
   day_rebuilt: { day: string; outcome: string; rows: number };
-  day_failed: { day: string } & ErrorSummary;
+  day_failed: { day: string } & Failed;
   /** Something odd about what is committed of the day, when it came: `check` names it. */
   day_finding: { day: string; check: string; message: string };
   /** The next run that looks at the day's month makes it. */

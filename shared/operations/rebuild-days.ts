@@ -8,7 +8,7 @@ import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { monthOf, monthsFrom } from '../days.ts';
-import { type BrandReportsError, rethrowBugs } from '../errors.ts';
+import { type BrandReportsError, asBrandReportsError, stackOf } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { markMonthsDirty, recordMonths } from '../lake/documents/report-state.ts';
@@ -107,7 +107,9 @@ async function rebuildReport(
     if (damage) return { ...of, status: 'failed', days, error: errorSummary(damage) };
     return { ...of, status: worstOf(days.map(statusOf)), days };
   } catch (thrown) {
-    return { ...of, status: 'failed', days, error: errorSummary(rethrowBugs(thrown)) };
+    const error = asBrandReportsError(thrown);
+    ctx.log({ event: 'report_failed', ...errorSummary(error), ...stackOf(error) });
+    return { ...of, status: 'failed', days, error: errorSummary(error) };
   }
 }
 

@@ -7,7 +7,7 @@
  * the ledger decides at the commit, and the run that lost it ends the day as `busy`. The lease in the progress document
  * only spares double work.
  */
-import { type BrandReportsError, rethrowBugs } from '../errors.ts';
+import { type BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { type Ledger, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
@@ -33,7 +33,7 @@ export interface SyncedDay {
 }
 
 /**
- * Takes one due day from its claim to its publication. Failures are recorded and returned; bugs are thrown.
+ * Takes one due day from its claim to its publication. Failures, also bugs, are recorded and returned.
  * @param onFetched called when all pages are staged
  */
 export async function syncDay(
@@ -65,7 +65,7 @@ export async function syncDay(
     const refusedLookups = open.committed?.refusedLookups?.count;
     return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
   } catch (thrown) {
-    const error = rethrowBugs(thrown);
+    const error = redactedFailure(thrown, ctx.service);
     if (error.code === 'later_reading') return await leftAsItIs(ctx, day, error);
     // Only a claimed day makes requests.
     if (claimed && error.code === 'clock_corrected') return await leftToNextRun(ctx, claimed);
@@ -144,7 +144,7 @@ async function recordFailure(
   const { retryAfterMs } = context;
   const nowMs = ctx.clock.now().getTime();
   const isDamaged = code === 'damaged_chunk';
-  ctx.log({ event: 'day_failed', day, ...errorSummary(error) });
+  ctx.log({ event: 'day_failed', day, ...errorSummary(error), ...stackOf(error) });
   try {
     if (isDamaged)
       await attempt?.progress.update((current) => ({ ...assertLeaseHeld(current, runId), slices: [] }));
@@ -158,7 +158,8 @@ async function recordFailure(
       }),
     );
   } catch (thrown) {
-    ctx.log({ event: 'failure_not_recorded', day, message: rethrowBugs(thrown).message });
+    const { message: cause } = redactedFailure(thrown, ctx.service);
+    ctx.log({ event: 'failure_not_recorded', day, message: cause });
   }
 }
 

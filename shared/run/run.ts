@@ -3,13 +3,15 @@
  * one recovery from a refusal) for all its reports. What the reports of a brand do is in `sync.ts`; here contexts are
  * put together and outcomes collected.
  */
-import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import { BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type RateShare, createRateShare } from './rate-share.ts';
 import { bindBrand, bindReport } from '../log-events.ts';
 import {
+  type ReportOutcome,
   type SyncOutcome,
   type Traffic,
+  errorSummary,
   hasFailedDays,
   isUnfinished,
   madeProgress,
@@ -71,7 +73,11 @@ interface Run {
   days: DaysInFlight;
 }
 
-/** Reads the reports in scope. @returns the document of `sync --json`; expected failures are in it, bugs are thrown */
+/**
+ * Reads the reports in scope.
+ * @returns the document of `sync --json`; failures of reports are in it, also bugs
+ * @throws BrandReportsError `config` where the settings do not have what is in scope
+ */
 export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   const { lake, clock, deadline } = options;
   const run = {
@@ -89,22 +95,36 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
       return brand.value;
     });
     const outcome = syncOutcome(reports.map((report) => report.outcome));
-    for (const { ctx } of reports) await saveOrLog(ctx, rangeOf(options.scope, ctx), outcome);
-    return outcome;
+    const ended: ReportOutcome[] = [];
+    for (const report of reports) ended.push(await withContinuation(report, options.scope, outcome));
+    return syncOutcome(ended);
   } finally {
     await unregister();
   }
 }
 
-/** Never fails: what was read is committed already, and at worst the next run reads some days again. */
-async function saveOrLog(ctx: RunContext, range: Range | undefined, { reports }: SyncOutcome): Promise<void> {
+/** A failure to save fails no report, because what was read is committed: at worst the next run reads days again. A bug does. */
+async function withContinuation(
+  { ctx, outcome }: SyncedReport,
+  scope: RunScope,
+  { reports }: SyncOutcome,
+): Promise<ReportOutcome> {
+  const range = rangeOf(scope, ctx);
   try {
     await saveContinuation(ctx, range, {
       isUnfinished: reports.some(isUnfinished) || (range !== undefined && reports.some(hasFailedDays)),
       madeProgress: reports.some(madeProgress),
     });
+    return outcome;
   } catch (thrown) {
-    ctx.log({ event: 'continuation_not_saved', message: rethrowBugs(thrown).message });
+    const error = redactedFailure(thrown, ctx.service);
+    const summary = errorSummary(error);
+    if (error.kind !== 'bug') {
+      ctx.log({ event: 'continuation_not_saved', message: error.message });
+      return outcome;
+    }
+    ctx.log({ event: 'report_failed', ...summary, ...stackOf(error) });
+    return { ...outcome, status: 'failed', error: outcome.error ?? summary };
   }
 }
 

@@ -8,10 +8,11 @@
  * the others. A day of lookups waits for its own upstream day, and is planned again as soon as that is committed. A plan
  * that was made by a wrong clock is made again: the service's first response shows its time.
  *
- * A day that fails stops no other, until five fail in a row or one needs an operator. At the end
+ * A day that fails stops no other, until five fail in a row or one needs an operator. A bug ends its report: the day is
+ * recorded as failed, and other reports and brands go on. At the end
  * `finish.ts` vacuums once a day, writes `coverage`, and records when each month is next due.
  */
-import { type BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
+import { type BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { finishReport, recordFailedRun } from './finish.ts';
 import {
   type DayOutcome,
@@ -63,13 +64,13 @@ interface ReportSync extends ReportToSync {
   /** By day, in the order in which they were planned. */
   days: Map<string, DayOutcome>;
   breaker: ReturnType<typeof createCircuitBreaker>;
-  /** The first failure of a day. */
+  /** The first failure of a day, or a bug. */
   failedDay?: BrandReportsError;
   /** What stopped the report: its plan failed, a bug, or a claim that could not be released. */
   brokeOff?: { thrown: unknown };
 }
 
-/** Syncs reports of one brand. @returns how each ended, in their order; bugs are thrown */
+/** Syncs reports of one brand. @returns how each ended, in their order */
 export async function syncReports(reports: readonly ReportToSync[]): Promise<SyncedReport[]> {
   const syncs = reports.map(beginSync);
   for (const sync of syncs) {
@@ -125,7 +126,10 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
     }
     await built;
   };
-  await Promise.all(Array.from({ length: daysInFlight }, worker));
+  const breakOff = (thrown: unknown) => {
+    for (const sync of syncs) sync.brokeOff ??= { thrown };
+  };
+  await Promise.all(Array.from({ length: daysInFlight }, () => worker().catch(breakOff)));
 }
 
 /** Whether there is no plan, or only one of a clock that was corrected since. */
@@ -246,7 +250,7 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
     if (currentPlan(sync) !== plan && outcome.outcome === 'pending') ctx.time.giveDayBack();
     sync.breaker.record(due, outcome, error);
     sync.days.set(due.day, outcome);
-    sync.failedDay ??= error;
+    if (error && (!sync.failedDay || error.kind === 'bug')) sync.failedDay = error;
     if (wasRead(outcome)) for (const lookups of sync.lookups) await planDayAgain(lookups, due.day);
   } catch (thrown) {
     sync.brokeOff ??= { thrown };
@@ -280,12 +284,11 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
     await finishReport(ctx, examined, sync.range() ? undefined : outcome);
     return outcome;
   } catch (thrown) {
-    const error = asBrandReportsError(thrown);
+    const error = redactedFailure(thrown, ctx.service);
     if (isEndOfRun(error)) return outcomeOf('incomplete');
     const outcome = outcomeOf(reportStatus([], error), errorSummary(error));
     if (!sync.range()) await recordFailedRun(ctx, outcome);
-    rethrowBugs(thrown);
-    ctx.log({ event: 'report_failed', ...errorSummary(error) });
+    ctx.log({ event: 'report_failed', ...errorSummary(error), ...stackOf(error) });
     return outcome;
   }
 }
@@ -309,7 +312,7 @@ function createCircuitBreaker() {
       if (!error) return;
       if (error.kind === 'transient') unavailable += 1;
       failures.set(reason, (failures.get(reason) ?? 0) + 1);
-      needsOperator ||= error.kind === 'auth' || error.kind === 'config';
+      needsOperator ||= ['auth', 'config', 'bug'].includes(error.kind);
     },
   };
 }

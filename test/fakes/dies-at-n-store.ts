@@ -2,6 +2,7 @@
  * Fault: the process dies at its n-th operation on the lake, just before or just after it takes effect.
  * Store and catalog share one count, so that a test can visit every moment at which a process can die.
  */
+import type { ErrorSummary } from '../../shared/outcome.ts';
 import type { Catalog, ObjectStore } from '../../shared/ports.ts';
 import { type Around, catalogAround, storeAround } from './lake-around.ts';
 
@@ -11,6 +12,19 @@ export class ProcessDied extends Error {
   constructor() {
     super('the process died');
   }
+}
+
+/**
+ * Throws the bug that an outcome has: a scenario without one must not take it for a failure of the service. A process that
+ * died looks like a bug to its reports.
+ */
+export async function withoutBugs<Outcome extends { reports: readonly { error?: ErrorSummary }[] }>(
+  ended: Promise<Outcome>,
+): Promise<Outcome> {
+  const outcome = await ended;
+  const bug = outcome.reports.find(({ error }) => error?.kind === 'bug')?.error;
+  if (!bug) return outcome;
+  throw bug.message.startsWith('ProcessDied') ? new ProcessDied() : new Error(bug.message);
 }
 
 export interface DyingStore extends ObjectStore {

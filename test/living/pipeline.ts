@@ -9,7 +9,7 @@ import type { Clock, SendRequest } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
-import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
+import { ProcessDied, diesAtN, diesAtNCatalog, withoutBugs } from '../fakes/dies-at-n-store.ts';
 import { BRAND } from '../simulation/contents.ts';
 import { type LakeKind, type SimulatedLake, openSimulatedLake } from '../simulation/lake.ts';
 import type { Random } from '../simulation/random.ts';
@@ -73,7 +73,7 @@ export async function createPipeline(options: {
       }
     },
     run({ clockAheadMs, ...more } = {}) {
-      return runSync({
+      const ended = runSync({
         settings,
         reports,
         lake,
@@ -89,6 +89,7 @@ export async function createPipeline(options: {
         scope: {},
         ...more,
       });
+      return withoutBugs(ended);
     },
   };
   return pipeline;

@@ -25,6 +25,7 @@ import {
 } from '../../shared/operations/rebuild-days.ts';
 import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
+import { withoutBugs } from '../fakes/dies-at-n-store.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
 import { type MemoryStore, memoryStore } from '../fakes/memory-store.ts';
 
@@ -48,6 +49,8 @@ export type SyncOptions = Partial<Omit<RunOptions, 'settings'>> & {
   clockAheadMs?: number | (() => number);
   /** Replaces the current time of this run. */
   fixedNow?: Date;
+  /** Whether a bug is an outcome of its report, as for a user; otherwise it is thrown. */
+  mayHaveBugs?: boolean;
 };
 
 export interface SampleLake {
@@ -219,11 +222,18 @@ function createLake(
       time.nowMs = nowMs;
     },
     settings: (own = {}) => settingsWith(own),
-    sync({ brandSettings, commonSettings, clockAheadMs = 0, fixedNow, ...given }: SyncOptions = {}) {
+    sync({
+      brandSettings,
+      commonSettings,
+      clockAheadMs = 0,
+      fixedNow,
+      mayHaveBugs,
+      ...given
+    }: SyncOptions = {}) {
       const aheadMs = typeof clockAheadMs === 'number' ? () => clockAheadMs : clockAheadMs;
       const machineMs = () => wallMs() + aheadMs();
       releaseRecords(brand, world);
-      return runSync({
+      const ended = runSync({
         settings: settingsWith({
           ...(brandSettings && { brandSettings }),
           ...(commonSettings && { commonSettings }),
@@ -234,16 +244,18 @@ function createLake(
         ...given,
         scope: { ...(options.reports && { reports: options.reports }), ...given.scope },
       });
+      return mayHaveBugs ? ended : withoutBugs(ended);
     },
     over: (behind, pointing = catalog) => ({ store: behind, catalog: pointing, runs: blindRegistry }),
     access: () => accessOf(() => time.nowMs),
     rebuild(scope, { brandSettings, ...given } = {}) {
-      return rebuildDays({
+      const ended = rebuildDays({
         settings: settingsWith(brandSettings ? { brandSettings } : {}),
         ...accessOf(wallMs),
         scope,
         ...given,
       });
+      return withoutBugs(ended);
     },
     advance(ms) {
       const untilMs = wallMs() + ms;

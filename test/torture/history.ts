@@ -8,6 +8,7 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, runSync } from '../../shared/run/run.ts';
+import { withoutBugs } from '../fakes/dies-at-n-store.ts';
 import { judgeLake } from './judge.ts';
 import { heldTable } from '../simulation/brand.ts';
 import { openSimulatedLake } from '../simulation/lake.ts';
@@ -243,7 +244,7 @@ async function run(
     newId: () => `${number}-${random.whole(0, 1e9).toString(36)}`,
   });
   try {
-    const outcome = await Promise.race([running, life.died]);
+    const outcome = await Promise.race([withoutBugs(running), life.died]);
     history.trace(
       `${new Date(time.nowMs).toISOString()} run ${number} ${outcome === 'died' ? outcome : JSON.stringify(outcome)}`,
     );
