@@ -40,8 +40,10 @@ const NESTED: i32 = 8;
 const ONE_RECORD: i32 = 16;
 /** Of null. */
 const NO_KIND: i32 = 0;
-/** More keys than a list of records has. */
-const MOST_KEYS: u32 = 1 << 18;
+/** I12: more keys and records than a page has, and larger nested values: the exact parser judges such a list. */
+const MOST_KEYS: u32 = 1 << 16;
+const MOST_RECORDS: i32 = 1 << 19;
+const MOST_NESTED_BYTES: usize = 1 << 20;
 
 /** What a scan found. Places count from where the text begins. */
 @unmanaged
@@ -111,7 +113,7 @@ export function endOfRecords(open: usize): usize {
     while (true) {
       const begin = at;
       at = endOfRecord(begin, count);
-      if (at === 0) return 0;
+      if (at === 0 || count === MOST_RECORDS) return 0;
       records.push3(<i32>(begin - text), <i32>(at - text), values.length);
       count += 1;
       at = endOfSpace(at);
@@ -153,7 +155,10 @@ function endOfRecord(open: usize, record: i32): usize {
     const end = endOfValue(begin, DEPTH);
     const kind = kindOf(byteAt(begin));
     if (kind !== NO_KIND) observed.set(field, (observed.get(field) + ONE_RECORD) | kind);
-    if (kind === NESTED) isIrregular = true;
+    if (kind === NESTED) {
+      if (end - begin > MOST_NESTED_BYTES) return 0;
+      isIrregular = true;
+    }
     values.push3(field - 1, <i32>(begin - text), <i32>(end - text));
     // A colon, and a comma or a brace.
     compactBytes += keyBytes + <u32>(end - begin) + 2;

@@ -30,8 +30,14 @@ export const DUPLICATES = '_duplicates';
  * @throws SyntaxError where the text is not JSON, RangeError where it is nested too deep
  */
 export function parseJson(text: string): Json {
+  const parsed = parseQuickly(text);
+  return parsed === undefined ? parseExactly(text) : parsed;
+}
+
+/** I12: nothing keeps what `JSON.parse` reads wrong, while the text is read again. @returns `undefined` for such a text */
+function parseQuickly(text: string): Json | undefined {
   const parsed: Json = JSON.parse(text);
-  return countPlainKeys(text) === countKeys(parsed) ? parsed : parseExactly(text);
+  return countPlainKeys(text) === countKeys(parsed) ? parsed : undefined;
 }
 
 /** The keys that the object's text had several times. */
@@ -84,8 +90,44 @@ export function isCanonicalInteger(text: string): boolean {
 
 /** Deeper values would overflow the stack of whoever walks them. */
 const MAX_DEPTH = 1_000;
-const [QUOTE, BACKSLASH, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x3a, 0x2d, 0x30, 0x39];
+const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x30, 0x39];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** I12: of a text from outside that is parsed whole: its values take up to 200 bytes for each of them. */
+export const MAX_TOKENS = 2_000_000;
+/** White space, and the bytes of a byte order mark, which decoding drops. */
+const BLANK: readonly (number | undefined)[] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
+
+/**
+ * I12: counts the structural characters (RFC 8259, section 2) of the object or list that a text begins with, without
+ * decoding it: each of them may take tens of bytes once it is parsed. `JSON.parse` gets no further in any other text.
+ * @returns `isCutOff`: the text is the beginning of an object whose end is missing
+ */
+export function structureOf(bytes: Uint8Array): { tokens: number; isCutOff: boolean } {
+  let at = 0;
+  while (BLANK.includes(bytes[at])) at += 1;
+  const isObject = bytes[at] === OPEN_OBJECT;
+  let tokens = 0;
+  if (!isObject && bytes[at] !== OPEN_LIST) return { tokens, isCutOff: false };
+  let depth = 0;
+  let isInString = false;
+  for (; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === BACKSLASH) at += 1;
+    else if (byte === QUOTE) isInString = !isInString;
+    else if (isInString) continue;
+    else if (byte === COMMA || byte === COLON) tokens += 1;
+    else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+      tokens += 1;
+      depth += 1;
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
+      tokens += 1;
+      depth -= 1;
+      if (depth === 0) return { tokens, isCutOff: false };
+    }
+  }
+  return { tokens, isCutOff: isObject };
+}
 
 /**
  * How many keys a JSON text has; `undefined` where `JSON.parse` may read it wrong: a number would lose digits, or a key
@@ -122,10 +164,11 @@ function countPlainKeys(text: string): number | undefined {
   return keys;
 }
 
+/** I12: without lists of an object's keys or values, which would take as much memory as the object. */
 function countKeys(value: Json): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  let keys = Array.isArray(value) ? 0 : Object.keys(value).length;
-  for (const inner of Object.values(value)) keys += countKeys(inner);
+  let keys = 0;
+  if (Array.isArray(value)) for (const inner of value) keys += countKeys(inner);
+  else if (isJsonObject(value)) for (const key in value) keys += 1 + countKeys(value[key] ?? null);
   return keys;
 }
 

@@ -11,6 +11,7 @@ import {
   parseJson,
   rawNumber,
   stringifyJson,
+  structureOf,
 } from '../shared/json.ts';
 import { runs } from './fixtures/property-runs.ts';
 import { anyCharacter } from './fixtures/texts.ts';
@@ -204,6 +205,37 @@ describe('JSON that keeps its digits', () => {
     ['٧', false],
   ])('%j is a canonical integer: %s', (text, canonical) => {
     expect(isCanonicalInteger(text)).toBe(canonical);
+  });
+});
+
+describe('I12: the structure of a text', () => {
+  it.each([
+    ['{"a":[1,{}]}', 8, false],
+    [' \ufeff [{},{}]', 7, false],
+    ['{"a":"{[,:","b\\"":"\\\\"}', 5, false],
+    ['{"a":[1', 3, true],
+    ['{"a":"}', 2, true],
+    ['{} {}', 2, false],
+    ['[1,2', 2, false],
+    ['"{}"', 0, false],
+    ['<html>', 0, false],
+    ['', 0, false],
+  ])('of %j has %d characters; its end is missing: %s', (text, tokens, isCutOff) => {
+    expect(structureOf(Buffer.from(text))).toEqual({ tokens, isCutOff });
+  });
+
+  it('has at least one character for each value but the first', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        const valuesIn = (each: unknown): number =>
+          typeof each === 'object' && each !== null
+            ? Object.values(each).reduce((sum: number, inner) => sum + valuesIn(inner), 1)
+            : 1;
+        const { tokens, isCutOff } = structureOf(Buffer.from(JSON.stringify(value)));
+        expect(tokens).toBeGreaterThanOrEqual(valuesIn(value) - 1);
+        expect(isCutOff).toBe(false);
+      }),
+    );
   });
 });
 

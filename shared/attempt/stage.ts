@@ -40,6 +40,8 @@ const UNPACKED_BYTES = MAX_GROUP_BYTES + 2 ** 19;
 const UNPACKED_RATIO = 32;
 const MIN_UNPACKED_BYTES = 2 ** 14;
 const MAX_GROUP_MS = 10_000;
+/** I12: of a page. A row group takes 2 kB of memory for each, and a table has 1,000 columns at most. */
+const MAX_FIELDS = 50_000;
 
 /** A page, and how to continue behind it. */
 export interface StagedPage {
@@ -88,6 +90,7 @@ export class Stage {
   /** Adds a page, and stages the group where it is large or old enough, or the page is the last one. */
   async add(page: StagedPage): Promise<void> {
     const { records: list, ...rest } = page;
+    if (list.fields.length > MAX_FIELDS) throw tooManyFields(this.#ctx, list.fields.length);
     this.#withoutKey += countWithoutKey(list, this.#primaryKey);
     observe(this.#observations, list);
     this.#pages.push(rest);
@@ -162,6 +165,13 @@ export class Stage {
       if (written !== 'conflict') return name;
     }
   }
+}
+
+function tooManyFields({ brand, report: { action } }: RunContext, fields: number): BrandReportsError {
+  const message = `the records of one page have ${fields} different fields, ${MAX_FIELDS} are allowed: if keys of the service are data, report it to its operator; if the records are right, lower pageSize`;
+  return new BrandReportsError('contract', 'too_many_fields', `${brand} ${action}: ${message}`, {
+    context: { brand, action },
+  });
 }
 
 /** The pages of a staged chunk, as the service sent them. @throws BrandReportsError `transient` where it is not what was staged */

@@ -7,7 +7,7 @@
  * That the bytes are UTF-8 is for the caller to check.
  */
 import { isUtf8 } from 'node:buffer';
-import { DUPLICATES, isJsonObject, parseJson } from '../json.ts';
+import { DUPLICATES, MAX_TOKENS, isJsonObject, parseJson, structureOf } from '../json.ts';
 import { giveBackKernel, type Kernel, takeKernel } from '../kernel/kernel.ts';
 import { type RecordList, STRIDE, recordListOf, textOf } from './record-list.ts';
 
@@ -21,6 +21,7 @@ export function readRecords(bytes: Buffer): RecordList {
   if (!isUtf8(bytes)) throw new TypeError('UTF-8 was expected');
   const scanned = readText(bytes, (text) => text.recordsAt(0));
   if (scanned?.end === bytes.length) return scanned;
+  if (structureOf(bytes).tokens > MAX_TOKENS) throw new TypeError('a list of fewer values was expected');
   const list = parseJson(textOf(bytes, 0, bytes.length));
   if (Array.isArray(list) && list.every(isJsonObject)) return recordListOf(list);
   throw new TypeError('a list of objects was expected');

@@ -132,13 +132,23 @@ export function valueOfLiteral(literal: string): Json {
   return beginsNumber(first) ? numberOf(literal) : parseJson(literal);
 }
 
+const FIRST_BYTES = 1_024;
+/** Of UTF-8, for a unit of UTF-16. */
+const MOST_BYTES_OF_UNIT = 3;
+
 /** The list of records that parseJson returned: RawNumbers and what repeated keys held stay as they are (I6). */
 export function recordListOf(all: readonly JsonObject[]): RecordList {
-  const text: string[] = [];
+  let bytes = Buffer.allocUnsafe(FIRST_BYTES);
   let at = 0;
+  // I12: not a list of all parts, which would take many times as much memory.
   const write = (part: string) => {
-    text.push(part);
-    at += Buffer.byteLength(part);
+    const most = at + part.length * MOST_BYTES_OF_UNIT;
+    if (most > bytes.length) {
+      const before = bytes.subarray(0, at);
+      bytes = Buffer.allocUnsafe(Math.max(most, 2 * at));
+      bytes.set(before);
+    }
+    at += bytes.write(part, at);
   };
   const fields = new Map<string, number>();
   const observed: number[] = [];
@@ -149,8 +159,9 @@ export function recordListOf(all: readonly JsonObject[]): RecordList {
     if (!fields.has(name)) fields.set(name, fields.size);
     const field = fields.get(name) ?? 0;
     const literal = stringifyJson(value);
-    values.push(field, at, at + Buffer.byteLength(literal));
+    const start = at;
     write(literal);
+    values.push(field, start, at);
     const before = observed[field] ?? 0;
     observed[field] = value === null ? before : (before + ONE_RECORD) | kindOf(literal);
   };
@@ -166,7 +177,7 @@ export function recordListOf(all: readonly JsonObject[]): RecordList {
   write(']');
   return {
     count: all.length,
-    bytes: Buffer.from(text.join('')),
+    bytes: bytes.subarray(0, at),
     start: 0,
     end: at,
     isCompact: true,

@@ -9,6 +9,8 @@ import { CLOSE_OBJECT, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes
 import { type JsonText, readText } from './read-records.ts';
 import { type RecordList, textOf } from './record-list.ts';
 
+/** I12: a response has no more beside its records, of which parsing would make objects of many times the size. */
+export const MAX_BESIDE_BYTES = 2 ** 20;
 /** No place in a text. */
 const NOWHERE = -1;
 /** Keys, as literals. */
@@ -22,15 +24,22 @@ export interface SplitEnvelope {
   rest: JsonObject;
 }
 
+/** A response that has more than MAX_BESIDE_BYTES beside its records. */
+export interface Oversized {
+  besideBytes: number;
+}
+
 /**
  * The response `{…,"data":{…,"list":[…],…},…}`; the records are `data.list`, otherwise the only list in `data`.
  * @param bytes UTF-8
  * @returns `undefined` where anything is unusual, or it is not JSON at all
  */
-export function splitEnvelope(bytes: Buffer): SplitEnvelope | undefined {
+export function splitEnvelope(bytes: Buffer): SplitEnvelope | Oversized | undefined {
   const chosen = readText(bytes, (text) => listOfData(bytes, text));
   if (!chosen?.list) return undefined;
   const { key, list } = chosen;
+  const besideBytes = bytes.length - (list.end - list.start);
+  if (besideBytes > MAX_BESIDE_BYTES) return { besideBytes };
   const rest = parseJson(`${textOf(bytes, 0, list.start)}[]${textOf(bytes, list.end, bytes.length)}`);
   return isJsonObject(rest) && !hasRepeatedKey(rest) && !hasRepeatedKey(rest.data)
     ? { records: list, field: key.slice(1, -1), rest }

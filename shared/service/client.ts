@@ -9,9 +9,16 @@ import { fullJitterMs } from '../backoff.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
-import type { CredentialSource, ReportService, SendRequest, ServiceResponse, Turn } from '../ports.ts';
+import type {
+  CredentialSource,
+  HttpResult,
+  ReportService,
+  SendRequest,
+  ServiceResponse,
+  Turn,
+} from '../ports.ts';
 import { clocksAgree, createServiceClock, httpDate } from './server-clock.ts';
-import { type ResponseClass, classifyResponse } from './envelope.ts';
+import { type ResponseClass, type ResponseContext, classifyResponse } from './envelope.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createRefusalBreaker } from './refusal-breaker.ts';
 import { NO_TURN } from './request-queue.ts';
@@ -103,7 +110,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     throwIfStopped(signal);
     const status = 'status' in result ? result.status : undefined;
     options.onRequest?.({ action, attempt, status });
-    const response = classifyResponse(result, { brand, action, quote: signer.quote });
+    const response = classified(result, { brand, action, quote: signer.quote });
     if (status === 429 || status === 503) limiter.slowDown(slotMs);
     if (response.is === 'success') limiter.speedUp();
     const mayWait = response.is === 'transient' && 'headers' in result;
@@ -230,6 +237,23 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   }
 
   return inOrder(NO_TURN);
+}
+
+/** Whatever a response contains, it fails its own call alone. */
+function classified(result: HttpResult, context: ResponseContext): ResponseClass {
+  try {
+    return classifyResponse(result, context);
+  } catch (cause) {
+    const { brand, action } = context;
+    // Not its message, which may quote the response.
+    const what = cause instanceof Error ? cause.name : typeof cause;
+    const message = `${brand} ${action}: the response could not be read (${what}), so nothing of it is used; report this with the response`;
+    const error = new BrandReportsError('contract', 'unreadable', message, {
+      context: { brand, action },
+      cause,
+    });
+    return { is: 'final', error };
+  }
 }
 
 /** Why a call is not retried. @param askedWaitMs what its last response asked to wait, for whoever plans the next try */

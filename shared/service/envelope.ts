@@ -7,6 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import { BrandReportsError, type ErrorContext, type ErrorKind } from '../errors.ts';
 import {
+  MAX_TOKENS,
   duplicateKeys,
   type Json,
   type JsonObject,
@@ -14,10 +15,12 @@ import {
   isJsonObject,
   numberText,
   parseJson,
+  stringifyJson,
+  structureOf,
 } from '../json.ts';
 import type { HttpResponse, HttpResult, ReportService, ServiceResponse } from '../ports.ts';
 import { type RecordList, recordListOf, recordsOfList } from '../records/record-list.ts';
-import { splitEnvelope } from '../records/split-envelope.ts';
+import { MAX_BESIDE_BYTES, splitEnvelope } from '../records/split-envelope.ts';
 
 /** What an attempt resulted in. `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither. */
 export type ResponseClass =
@@ -104,12 +107,26 @@ function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail
 
 function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
   const { body } = response;
-  const split = isUtf8(body)
-    ? splitEnvelope(Buffer.from(body.buffer, body.byteOffset, body.length))
-    : undefined;
-  if (split) return classifyEnvelope(split.rest, quote, fail, split);
-  const text = textOf(response);
   const broken = (code: string, message: string) => fail('final', 'contract', code, message);
+  const tooLarge = (found: string) =>
+    broken('too_large', `${found}; check baseUrl, and lower pageSize if the records are right`);
+  const isText = isUtf8(body);
+  const split = isText ? splitEnvelope(Buffer.from(body.buffer, body.byteOffset, body.length)) : undefined;
+  if (split && 'besideBytes' in split) return tooLarge(besideText(split.besideBytes));
+  if (split) return classifyEnvelope(split.rest, quote, fail, split);
+  const { tokens, isCutOff } = structureOf(body);
+  const text = textOf(response);
+  if (isCutOff)
+    return fail(
+      'transient',
+      'transient',
+      'truncated',
+      `the response is cut off after ${text.length} characters`,
+    );
+  if (tokens > MAX_TOKENS)
+    return tooLarge(
+      `the response has ${tokens} structural characters of JSON, ${MAX_TOKENS} are allowed in one that has to be parsed whole`,
+    );
   const notUtf8 = broken('not_utf8', 'the response is not UTF-8, so its text would be altered');
   let envelope: Json;
   try {
@@ -117,37 +134,26 @@ function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: 
   } catch (error) {
     if (!(error instanceof SyntaxError))
       return broken('not_json', 'the response is nested deeper than can be read');
-    if (isCutOff(text))
-      return fail(
-        'transient',
-        'transient',
-        'truncated',
-        `the response is cut off after ${text.length} characters`,
-      );
-    if (!isUtf8(response.body)) return notUtf8;
+    if (!isText) return notUtf8;
     return broken('not_json', `the response is not JSON but "${quote(text)}"; check baseUrl`);
   }
-  if (!isUtf8(response.body)) return notUtf8;
+  if (!isText) return notUtf8;
   if (!isJsonObject(envelope))
     return broken('envelope', `the response is not a JSON object but "${quote(text)}"`);
+  const besideBytes = body.length > MAX_BESIDE_BYTES ? bytesBeside(envelope) : 0;
+  if (besideBytes > MAX_BESIDE_BYTES) return tooLarge(besideText(besideBytes));
   return classifyEnvelope(envelope, quote, fail);
 }
 
-/** Whether text that is not JSON is the beginning of an object whose end is missing. */
-function isCutOff(text: string): boolean {
-  if (!text.trimStart().startsWith('{')) return false;
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '\\') at += 1;
-    else if (character === '"') inString = !inString;
-    else if (inString) continue;
-    else if (character === '{' || character === '[') depth += 1;
-    else if (character === '}' || character === ']') depth -= 1;
-    if (depth === 0 && character === '}') return false;
-  }
-  return true;
+function besideText(bytes: number): string {
+  return `the response has ${bytes} bytes beside its records, ${MAX_BESIDE_BYTES} are allowed`;
+}
+
+/** How many bytes there are beside what may hold records: the list of a page, or all of `data` that has none. */
+function bytesBeside({ data, ...others }: JsonObject): number {
+  const field = isJsonObject(data) ? fieldOfRecords(data) : undefined;
+  const beside = isJsonObject(data) && field !== undefined ? { ...data, [field]: [] } : {};
+  return Buffer.byteLength(stringifyJson({ ...others, data: beside }));
 }
 
 function classifyEnvelope(
@@ -202,14 +208,20 @@ export function recordsOf(
   { data, scanned }: ServiceResponse,
 ): RecordList {
   if (scanned) return scanned.records;
-  const arrays = Object.values(data).filter(Array.isArray);
-  const list = 'list' in data ? data.list : arrays.length === 1 ? arrays[0] : undefined;
+  const field = fieldOfRecords(data);
+  const list = field === undefined ? undefined : data[field];
   if (!Array.isArray(list)) {
     const keys = service.quote(Object.keys(data).join(', '));
     const message = `no list of records in the response: "list" or a single array is expected in "data", which has ${keys === '' ? 'no keys' : `the keys ${keys}`}`;
     throw contractError(action, 'missing_list', message);
   }
   return recordListOf(objectsOf(action, list));
+}
+
+function fieldOfRecords(data: JsonObject): string | undefined {
+  if (Object.hasOwn(data, 'list')) return 'list';
+  const [field, ...others] = Object.keys(data).filter((key) => Array.isArray(data[key]));
+  return others.length === 0 ? field : undefined;
 }
 
 /** `data` of a response, whole. */

@@ -13,6 +13,10 @@ const MIN_ENCODED = 8;
 /** Characters that nobody sees, also as JSON escapes them: a secret with one in the middle reads like the secret. */
 const UNSEEN =
   /[\p{Cf}\p{DI}]|(?!\s)\p{Cc}|\\{1,4}u(?:00[01][\da-f]|00ad|034f|061c|180e|20(?:0[b-f]|2[a-e]|6[\da-f])|fe0[\da-f]|feff)/giu;
+/** So much of a text is redacted: millions of characters take seconds, and overflow the stack of a regular expression. */
+const MAX_REDACTED = 10_000;
+/** More characters than a secret has in any form. */
+const MAX_SECRET = 5_000;
 
 /** I9: replaces the credentials, however their characters are escaped or encoded, and whatever looks like a digest. */
 export function redactor(all: readonly Credentials[]): (text: string) => string {
@@ -73,12 +77,17 @@ function encodingsOf(text: string): string[] {
   return [...base64, bytes.toString('hex')].filter(({ length }) => length >= MIN_ENCODED);
 }
 
-/** I9: text from outside for a message: redacted as a whole before it is cut, on one line, at most 200 characters. */
+/**
+ * I9: text from outside for a message: on one line, at most 200 characters, of a beginning that was redacted before. The end
+ * of that beginning is left out, because it may be a part of a secret, which nothing recognizes.
+ */
 export function quoted(redact: (text: string) => string, text: string): string {
-  const line = redact(text)
+  const isCut = text.length > MAX_REDACTED;
+  const clean = redact(text.slice(0, MAX_REDACTED));
+  const line = (isCut && !clean.endsWith(REDACTED) ? clean.slice(0, -MAX_SECRET) : clean)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();
-  return line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}…` : line;
+  return isCut || line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}…` : line;
 }
 
 const BACKSLASHES = String.raw`\\{1,4}`;

@@ -51,7 +51,7 @@ export function checkScan(bytes: Buffer): boolean {
 export function checkSplit(bytes: Buffer): boolean {
   if (!isUtf8(bytes)) return false;
   const split = splitEnvelope(bytes);
-  if (!split) return false;
+  if (!split || 'besideBytes' in split) return false;
   const envelope = parseJson(bytes.toString());
   assert(isJsonObject(envelope) && isJsonObject(envelope.data));
   checkList(split.records, recordsOfList(recordsOf(service, 'action', { envelope, data: envelope.data })));

@@ -2,9 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { stringifyJson } from '../../shared/json.ts';
 import { recordsOfList } from '../../shared/records/record-list.ts';
-import { splitEnvelope } from '../../shared/records/split-envelope.ts';
+import { MAX_BESIDE_BYTES, type SplitEnvelope, splitEnvelope } from '../../shared/records/split-envelope.ts';
 import { checkSplit } from './check-scan.ts';
 import { envelopes, mutated, mutations, plainLists } from './record-texts.ts';
+
+function taken(text: string): SplitEnvelope | undefined {
+  const split = splitEnvelope(Buffer.from(text));
+  return split && 'rest' in split ? split : undefined;
+}
 
 describe('a response that is taken apart', () => {
   it('I8: is refused, or has the records and the envelope of the exact parser', () => {
@@ -59,7 +64,7 @@ describe('a response that is taken apart', () => {
       '{"e":{"a":2,"_duplicates":{"a":[1]}},"data":{"list":[]}}',
     ],
   ])('has its records in %s', (_name, text, records, rest) => {
-    const split = splitEnvelope(Buffer.from(text));
+    const split = taken(text);
     expect(split && stringifyJson(recordsOfList(split.records))).toBe(records);
     expect(split && stringifyJson(split.rest)).toBe(rest);
   });
@@ -91,10 +96,21 @@ describe('a response that is taken apart', () => {
     expect(splitEnvelope(Buffer.from(text))).toBeUndefined();
   });
 
+  it.each([
+    [MAX_BESIDE_BYTES, true],
+    [MAX_BESIDE_BYTES + 1, false],
+  ])('I12: has %d bytes beside its records: taken apart: %s', (bytes, isTaken) => {
+    const text = (msg: string) => `{"msg":"${msg}","data":{"list":[]}}`;
+    const filled = text('x'.repeat(bytes - text('').length + 2));
+    expect(splitEnvelope(Buffer.from(filled))).toMatchObject(
+      isTaken ? { field: 'list' } : { besideBytes: bytes },
+    );
+  });
+
   it('I12: keeps nothing of thousands of lists that are not the records', () => {
     const others = Array.from({ length: 5_000 }, (_, index) => `"l${index}":[{"a":1}]`);
     const before = process.memoryUsage().arrayBuffers;
-    const split = splitEnvelope(Buffer.from(`{"data":{${others.join(',')},"list":[{"b":1}]}}`));
+    const split = taken(`{"data":{${others.join(',')},"list":[{"b":1}]}}`);
     expect(split?.records.count).toBe(1);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * 2 ** 20);
   });

@@ -221,6 +221,29 @@ const transient: [string, Reply, string][] = [
   ['JSON that ends too early', { text: '{"code":0,"data":{"list":[{"id":"1"}' }, 'truncated'],
 ];
 
+it('a response that cannot even be classified fails its call alone, and its text is not in the error', async () => {
+  const spoiled = {
+    ...{ status: 200, headers: {} },
+    get body(): Uint8Array {
+      throw new RangeError(`no ${old.secret}`);
+    },
+  };
+  let isFirst = true;
+  const { client } = await started(() => success, {
+    send: (...request) => {
+      if (!isFirst) return sendRequest(...request);
+      isFirst = false;
+      return Promise.resolve(spoiled);
+    },
+  });
+  expect(await failure(client.call(action, {}))).toMatchObject({
+    ...{ kind: 'contract', code: 'unreadable' },
+    message:
+      'acme report/order_list: the response could not be read (RangeError), so nothing of it is used; report this with the response',
+  });
+  expect(await failureOrNothing(client.call(action, {}))).toBeUndefined();
+});
+
 describe('a response that a retry may help', () => {
   it.each(transient)('I8: %s is retried, and succeeds', async (_name, reply) => {
     const { client, time } = await started(({ number }) => (number <= 2 ? reply : success));

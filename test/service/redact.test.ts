@@ -90,6 +90,15 @@ describe('I9: redaction', () => {
     );
   });
 
+  it.each([5_000, 9_970, 9_990, 10_000])(
+    'leaves no part of a secret in a text of millions of characters, with the secret at %d',
+    (at) => {
+      const secret = 'S'.repeat(32);
+      const text = `${' '.repeat(at)}${secret}${'0123456789abcdef'.repeat(350_000)}`;
+      expect(quoted(redactor([of({ secret })]), text)).not.toContain('SS');
+    },
+  );
+
   it('puts text on one line of at most 200 characters', () => {
     expect(quoted(redact, ' a\r\n\tb\u2028c\u0007\u200bd ')).toBe('a b cd');
     expect(quoted(redact, 'y'.repeat(500))).toBe(`${'y'.repeat(200)}…`);
