@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Command } from 'commander';
 import { startSampleService } from '../../sample/server.ts';
@@ -7,6 +7,7 @@ import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { newId } from '../../shared/adapters/new-id.ts';
+import { makeLakeFolder } from '../../shared/adapters/local/lake-folder.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
@@ -115,7 +116,7 @@ async function openDemoLake(url: string): Promise<Lake> {
       'demo_lake',
       `The lake ${store.url} holds reports of another service, and the demo would mix its own with them. Use another folder: --lake FOLDER.`,
     );
-  await mkdir(store.url, { recursive: true });
+  makeLakeFolder(store.localFolder);
   return lake;
 }
 

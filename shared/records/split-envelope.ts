@@ -39,7 +39,8 @@ export function splitEnvelope(bytes: Buffer): SplitEnvelope | Oversized | undefi
   if (!chosen?.list) return undefined;
   const { key, list } = chosen;
   const besideBytes = bytes.length - (list.end - list.start);
-  if (besideBytes > MAX_BESIDE_BYTES) return { besideBytes };
+  // Without a list of that name, all of `data` may be one record.
+  if (besideBytes > MAX_BESIDE_BYTES) return key === LIST ? { besideBytes } : undefined;
   const rest = parseJson(`${textOf(bytes, 0, list.start)}[]${textOf(bytes, list.end, bytes.length)}`);
   return isJsonObject(rest) && !hasRepeatedKey(rest) && !hasRepeatedKey(rest.data)
     ? { records: list, field: key.slice(1, -1), rest }

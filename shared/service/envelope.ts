@@ -149,10 +149,9 @@ function besideText(bytes: number): string {
   return `the response has ${bytes} bytes beside its records, ${MAX_BESIDE_BYTES} are allowed`;
 }
 
-/** How many bytes there are beside what may hold records: the list of a page, or all of `data` that has none. */
+/** How many bytes there are beside the list of records, or beside all of `data` if it has no list of that name. */
 function bytesBeside({ data, ...others }: JsonObject): number {
-  const field = isJsonObject(data) ? fieldOfRecords(data) : undefined;
-  const beside = isJsonObject(data) && field !== undefined ? { ...data, [field]: [] } : {};
+  const beside = isJsonObject(data) && Object.hasOwn(data, 'list') ? { ...data, list: [] } : {};
   return Buffer.byteLength(stringifyJson({ ...others, data: beside }));
 }
 
@@ -208,20 +207,14 @@ export function recordsOf(
   { data, scanned }: ServiceResponse,
 ): RecordList {
   if (scanned) return scanned.records;
-  const field = fieldOfRecords(data);
-  const list = field === undefined ? undefined : data[field];
+  const arrays = Object.values(data).filter(Array.isArray);
+  const list = 'list' in data ? data.list : arrays.length === 1 ? arrays[0] : undefined;
   if (!Array.isArray(list)) {
     const keys = service.quote(Object.keys(data).join(', '));
     const message = `no list of records in the response: "list" or a single array is expected in "data", which has ${keys === '' ? 'no keys' : `the keys ${keys}`}`;
     throw contractError(action, 'missing_list', message);
   }
   return recordListOf(objectsOf(action, list));
-}
-
-function fieldOfRecords(data: JsonObject): string | undefined {
-  if (Object.hasOwn(data, 'list')) return 'list';
-  const [field, ...others] = Object.keys(data).filter((key) => Array.isArray(data[key]));
-  return others.length === 0 ? field : undefined;
 }
 
 /** `data` of a response, whole. */

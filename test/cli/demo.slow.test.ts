@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -30,6 +31,7 @@ it('the demo fills all five tables and answers SQL on them, twice in a row', asy
       /From click to commission[\s\S]*locked[\s\S]*each click counted once[\s\S]*Newest clicks/,
     );
   }
+  expect((await stat(lake)).mode & 0o777).toBe(0o700);
   const status = await runCli(['status', '--lake', lake, '--settings', join(lake, 'demo-settings.json')]);
   expect(status.stdout).toMatch(/^click_details +\d{4}-/m);
   const verify = await runCli(['verify', '--lake', lake]);

@@ -26,10 +26,10 @@ describe('I12: what a service chooses does not hold up a run', () => {
     const script = `
       import { readText } from '${shared}records/read-records.ts';
       ${CHOSEN}
-      const keys = Array.from({ length: 240_000 }, (_, index) => '"' + chosen(index) + '":1');
+      const keys = Array.from({ length: 60_000 }, (_, index) => '"' + chosen(index) + '":1');
       const list = readText(Buffer.from('[{' + keys.join(',') + '}]'), (text) => text.recordsAt(0));
       console.log(list?.fields.length);`;
-    expect(await output(script)).toBe('240000');
+    expect(await output(script)).toBe('60000');
   }, 60_000);
 
   it('by values, a fifth of which come again', async () => {

@@ -194,6 +194,13 @@ const byEnd: Spoiler[] = [
   ...ending(
     ['contract', 'service_code'],
     {
+      'a cursor of almost a megabyte': data((all) => ({ ...all, cursor: 'x'.repeat(MEGABYTE - 1_000) })),
+    },
+    { listsOnly: true },
+  ),
+  ...ending(
+    ['contract', 'too_large'],
+    {
       'a cursor of a megabyte': data((all) => ({ ...all, cursor: 'x'.repeat(MEGABYTE) })),
     },
     { listsOnly: true },

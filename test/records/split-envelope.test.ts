@@ -107,6 +107,11 @@ describe('a response that is taken apart', () => {
     );
   });
 
+  it('I6: is left to the exact parser if a list without that name may belong to a large record', () => {
+    const text = `{"data":{"note":"${'x'.repeat(MAX_BESIDE_BYTES)}","items":[{"a":1}]}}`;
+    expect(splitEnvelope(Buffer.from(text))).toBeUndefined();
+  });
+
   it('I12: keeps nothing of thousands of lists that are not the records', () => {
     const others = Array.from({ length: 5_000 }, (_, index) => `"l${index}":[{"a":1}]`);
     const before = process.memoryUsage().arrayBuffers;
