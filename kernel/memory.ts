@@ -7,14 +7,22 @@ const POINTER_BITS: u32 = 2;
 const PAGE_BITS: u32 = 16;
 /** So many bytes behind each piece can be read. */
 const SPARE: u64 = 8;
+/** The checked build leaves so many bytes after each piece: what passes an end must not meet the next piece unseen. */
+const GAP: u32 = 64;
 /** Places are numbers of 32 bits. */
 const MOST_BYTES: u64 = 0xffff0000;
 /** By size, the first released piece, which holds the place of the next one. */
 const released: usize = memory.data(32 << POINTER_BITS);
 let end: usize = __heap_base;
 
+/** Of the checked build alone: `test/kernel/checked-kernel.ts` keeps by them which bytes may be loaded and stored. */
+declare function forgotPieces(endOfStatics: usize): void;
+declare function tookPiece(piece: usize, bytes: u32): void;
+declare function releasedPiece(piece: usize, bytes: u32): void;
+
 /** Forgets all pieces. */
 export function releaseAll(): void {
+  if (!ASC_NO_ASSERT) forgotPieces(__heap_base);
   memory.fill(released, 0, 32 << POINTER_BITS);
   end = (__heap_base + 15) & ~15;
 }
@@ -30,6 +38,7 @@ export function allocate(bytes: u32): usize {
   const list = released + (bits << POINTER_BITS);
   const piece = load<usize>(list);
   if (piece !== 0) {
+    if (!ASC_NO_ASSERT) tookPiece(piece, bytes);
     store<usize>(list, load<usize>(piece));
     return piece;
   }
@@ -41,6 +50,10 @@ export function allocate(bytes: u32): usize {
   const missing = <i32>((behind + SPARE + (1 << PAGE_BITS) - 1) >>> PAGE_BITS) - size;
   // A call costs the same, however much it adds; what is not touched costs nothing.
   if (missing > 0 && memory.grow(max(missing, size >> 2)) < 0 && memory.grow(missing) < 0) unreachable();
+  if (!ASC_NO_ASSERT) {
+    tookPiece(begin, bytes);
+    end += GAP;
+  }
   return begin;
 }
 
@@ -55,6 +68,7 @@ export function release(piece: usize, bytes: u32): void {
   const list = released + (bitsFor(bytes) << POINTER_BITS);
   store<usize>(piece, load<usize>(list));
   store<usize>(list, piece);
+  if (!ASC_NO_ASSERT) releasedPiece(piece, bytes);
 }
 
 /** A piece of another size that begins with the same bytes. */

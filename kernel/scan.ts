@@ -81,11 +81,15 @@ let compactBytes: u32 = 0;
 /** Whether it has a value with more tokens, or a key that an object has before others. */
 let isIrregular: bool = false;
 
+/** Of the checked build alone: from here on nothing may store into the text. */
+declare function sealedText(text: usize, bytes: u32): void;
+
 /** Room for a text of so many bytes, in place of the text before. */
 export function beginText(length: u32): usize {
   releaseAll();
   text = allocate(length + ZEROS);
   memory.fill(text + length, 0, ZEROS);
+  if (!ASC_NO_ASSERT) sealedText(text, length + ZEROS);
   return text;
 }
 

@@ -188,8 +188,16 @@ export interface Piece {
 }
 
 let compiled: WebAssembly.Module | undefined;
+let newInstance = shippedInstance;
 const spare: Kernel[] = [];
 const spareForRows: Kernel[] = [];
+
+/** Every kernel from now on is one of these: the fuzz checks another build by the same code that calls the shipped one. */
+export function makeKernelsBy(make: () => WebAssembly.Instance): void {
+  newInstance = make;
+  spare.length = 0;
+  spareForRows.length = 0;
+}
 
 export function takeKernel(): Kernel {
   return spare.pop() ?? newKernel();
@@ -230,8 +238,7 @@ export function release(kernel: Kernel, ...pieces: readonly Piece[]): void {
 }
 
 function newKernel(): Kernel {
-  compiled ??= new WebAssembly.Module(Buffer.from(KERNEL_CODE, 'base64'));
-  const { exports } = instanceOf(compiled);
+  const { exports } = newInstance();
   if (isKernel(exports)) {
     const secret = randomBytes(16);
     exports.seedHashes(secret.readBigUInt64LE(), secret.readBigUInt64LE(8));
@@ -240,9 +247,10 @@ function newKernel(): Kernel {
   throw new TypeError('shared/kernel/code.ts is not what this version calls: run "npm run kernel"');
 }
 
-function instanceOf(module: WebAssembly.Module): WebAssembly.Instance {
+function shippedInstance(): WebAssembly.Instance {
+  compiled ??= new WebAssembly.Module(Buffer.from(KERNEL_CODE, 'base64'));
   try {
-    return new WebAssembly.Instance(module);
+    return new WebAssembly.Instance(compiled);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new BrandReportsError(

@@ -2,10 +2,11 @@
 declare namespace WebAssembly {
   class Module {
     constructor(code: Uint8Array);
+    static imports(module: Module): readonly { readonly module: string; readonly name: string }[];
   }
   class Instance {
     readonly exports: Readonly<Record<string, unknown>>;
-    constructor(module: Module);
+    constructor(module: Module, imports?: object);
   }
   /** Thrown where code traps. */
   class RuntimeError extends Error {}

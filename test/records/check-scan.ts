@@ -8,6 +8,7 @@ import {
   parseJson,
   stringifyJson,
 } from '../../shared/json.ts';
+import { RecordColumns } from '../../shared/lake/table/record-columns.ts';
 import type { ReportService } from '../../shared/ports.ts';
 import {
   KIND,
@@ -18,7 +19,7 @@ import {
   recordListOf,
   recordsOfList,
 } from '../../shared/records/record-list.ts';
-import { readText } from '../../shared/records/read-records.ts';
+import { readRecords, readText } from '../../shared/records/read-records.ts';
 import { splitEnvelope } from '../../shared/records/split-envelope.ts';
 import { recordsOf, wholeData } from '../../shared/service/envelope.ts';
 
@@ -68,6 +69,30 @@ export function checkSplit(bytes: Buffer): boolean {
   return true;
 }
 
+/** Of a list of records: its columns hold, by row, the literals of the list. */
+export function checkColumns(bytes: Buffer): void {
+  const list = readRecords(bytes);
+  const columns = new RecordColumns({ rows: list.count, bytes: Number.POSITIVE_INFINITY });
+  assert.equal(columns.append(list), list.count);
+  const held: string[][] = Array.from({ length: list.count }, () => []);
+  for (const field of columns.fields) {
+    const column = columns.column(field);
+    assert(column);
+    column.units({ precision: 15, scale: 2 });
+    column.texts();
+    for (const [row, code] of column.codes(new Uint32Array(list.count)).entries())
+      if (code > 0)
+        held[row]?.push(
+          `${field} ${column.bytes.toString('utf8', column.ends[code - 1], column.ends[code])}`,
+        );
+  }
+  assert.deepEqual(
+    held.map((each) => each.sort()),
+    literalsOf(list),
+  );
+  columns.clear();
+}
+
 function dataOf({ data }: JsonObject): JsonObject {
   assert(isJsonObject(data));
   return data;
@@ -112,7 +137,19 @@ function kindOf(value: Json): number {
 }
 
 /** By record, each field and its value, read from the value's own literal. */
-function valuesOf({ bytes, fields, values, records, count }: RecordList): string[][] {
+function valuesOf(list: RecordList): string[][] {
+  return entriesOf(list, (literal) => stringifyJson(parseJson(literal)));
+}
+
+/** By record, each field and the literal of its value. */
+function literalsOf(list: RecordList): string[][] {
+  return entriesOf(list, (literal) => literal);
+}
+
+function entriesOf(
+  { bytes, fields, values, records, count }: RecordList,
+  shown: (literal: string) => string,
+): string[][] {
   let at = 0;
   return Array.from({ length: count }, (_, index) => {
     const found: string[] = [];
@@ -120,7 +157,7 @@ function valuesOf({ bytes, fields, values, records, count }: RecordList): string
       const [field = 0, start, end] = values.subarray(at, at + STRIDE);
       const literal = Buffer.from(bytes.subarray(start, end)).toString();
       assert.equal(literal, literal.trim());
-      found.push(`${fields[field]} ${stringifyJson(parseJson(literal))}`);
+      found.push(`${fields[field]} ${shown(literal)}`);
     }
     return found.sort();
   });
