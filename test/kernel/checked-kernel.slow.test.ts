@@ -71,6 +71,12 @@ describe('the checked kernel', () => {
     expect(() => act(kernel, text)).toThrow(outside);
   });
 
+  it('lets an empty piece be released', () => {
+    const kernel = takeKernel();
+    kernel.releaseAll();
+    expect(() => release(kernel, allocated(kernel, 0))).not.toThrow();
+  });
+
   it.each([8, 0])('lets a load pass the end of a piece by %d bytes', (bytes) => {
     const kernel = takeKernel();
     kernel.releaseAll();

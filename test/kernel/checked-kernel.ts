@@ -11,6 +11,8 @@ const STATICS = 1024;
 const GRAIN_BITS = 4;
 /** So many bytes after a piece may be loaded, because short values are compared as words of 8 bytes. */
 const SPARE = 8;
+/** A piece that is released holds the place of the next one, even if it was allocated for fewer bytes. */
+const LINK = 4;
 const FIRST_GRAINS = 2 ** 16;
 
 /** A load or a store outside all that the kernel owns. */
@@ -81,7 +83,7 @@ class Regions {
       this.ends = longer;
     }
     this.grains = Math.max(this.grains, behind);
-    this.ends.fill(piece + bytes, first, behind);
+    this.ends.fill(piece + Math.max(bytes, LINK), first, behind);
   }
 
   release(piece: number, bytes: number): void {
