@@ -65,13 +65,18 @@ export async function* jsonText(result: QueryResult): AsyncGenerator<string> {
   yield ']\n';
 }
 
+/** NaN and Infinity are no numbers of JSON: they stay text, as in a list. */
+const DIGITS = /^-?\d/;
+
 export async function* resultObjects({ names, types, blocks }: QueryResult): AsyncGenerator<object> {
   for await (const rows of blocks)
     for (const row of rows)
       yield Object.fromEntries(
         row.map((value, index) => [
           names[index] ?? '',
-          typeof value === 'string' && isNumeric(types[index]) ? rawNumber(value) : value,
+          typeof value === 'string' && isNumeric(types[index]) && DIGITS.test(value)
+            ? rawNumber(value)
+            : value,
         ]),
       );
 }

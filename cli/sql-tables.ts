@@ -118,7 +118,8 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   for (const view of all.flatMap(({ views }) => views))
     if (missingColumns(view, tables).length === 0) await createView(connection, viewOver(view, tables));
   await connection.run(
-    `SET allowed_directories = [${literal(`${files.folder}/`)}]; SET enable_external_access = false; SET lock_configuration = true`,
+    // DuckDB lets SQL read its folder of temporary files, too: `.tmp`, wherever the command runs.
+    `SET temp_directory = ''; SET allowed_directories = [${literal(`${files.folder}/`)}]; SET enable_external_access = false; SET lock_configuration = true`,
   );
   return connection;
 }

@@ -37,16 +37,19 @@ export function tableLayout(
 ): TableLayout {
   const isCut = maxWidth < Number.POSITIVE_INFINITY;
   const widest = isCut ? Math.max(maxWidth, MIN_COLUMN_WIDTH) : MAX_PADDED_WIDTH;
+  const most = isCut ? widest * MAX_UNITS_PER_COLUMN : Number.POSITIVE_INFINITY;
+  // To escape all of a text of 1 MB takes a tenth of a second.
+  const shown = (cell = '') => oneLine(cell.length > most ? `${cell.slice(0, most)}…` : cell);
   const names = columns.map(({ name }) => name);
   const widths = columns.map(() => 0);
   for (const row of [names, ...rows])
     for (const [index, width] of widths.entries())
-      widths[index] = Math.max(width, widthUpTo(widest, oneLine(row[index] ?? '')));
+      widths[index] = Math.max(width, widthUpTo(widest, shown(row[index])));
   const fitted = shrinkToFit(widths, maxWidth);
   const line = (row: readonly string[]) =>
     fitted
       .map((width, index) => {
-        const cell = oneLine(row[index] ?? '');
+        const cell = shown(row[index]);
         return pad(isCut ? truncate(cell, width) : cell, width, columns[index]?.align);
       })
       .join(GAP)

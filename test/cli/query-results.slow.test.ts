@@ -40,6 +40,14 @@ describe('a long result', () => {
     expect(JSON.parse(stdout)).toHaveLength(MANY);
   });
 
+  it('has NaN and Infinity, which JSON has no numbers for, as texts', async () => {
+    const { stdout } = await run(
+      '--json',
+      "SELECT 'nan'::DOUBLE AS a, '-inf'::FLOAT AS b, -1.5::DOUBLE AS c",
+    );
+    expect(stdout).toBe('[{"a":"NaN","b":"-Infinity","c":-1.5}]\n');
+  });
+
   it.each([
     ['a table', []],
     ['JSON', ['--json']],

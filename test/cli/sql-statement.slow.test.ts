@@ -227,6 +227,10 @@ describe('SQL that does anything else', () => {
     );
   });
 
+  it('reads no file in the folder that DuckDB would take for temporary files', async () => {
+    await expect(ask("FROM read_text('.tmp/secret.txt')")).rejects.toThrow(/Permission Error/);
+  });
+
   it('reads no copy of another lake in S3', async () => {
     const { XDG_CACHE_HOME } = process.env;
     process.env.XDG_CACHE_HOME = outside;
