@@ -93,22 +93,30 @@ const MAX_DEPTH = 1_000;
 const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x30, 0x39];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** I12: of a text from outside that is parsed whole: its values take up to 200 bytes for each of them. */
-export const MAX_TOKENS = 2_000_000;
+/** I12: of a text from outside that is parsed whole. A value takes up to 200 bytes, a key with its value up to 1,500. */
+const MAX_TOKENS = 2_000_000;
+const MAX_KEYS = 250_000;
 /** White space, and the bytes of a byte order mark, which decoding drops. */
 const BLANK: readonly (number | undefined)[] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
 
+interface Structure {
+  tokens: number;
+  keys: number;
+  isCutOff: boolean;
+}
+
 /**
- * I12: counts the structural characters (RFC 8259, section 2) of the object or list that a text begins with, without
- * decoding it: each of them may take tens of bytes once it is parsed. `JSON.parse` gets no further in any other text.
+ * Counts the structural characters (RFC 8259, section 2) and the keys of the object or list that a text begins with,
+ * without decoding it: whoever parses it gets no further in a text that is not JSON.
  * @returns `isCutOff`: the text is the beginning of an object whose end is missing
  */
-export function structureOf(bytes: Uint8Array): { tokens: number; isCutOff: boolean } {
+export function structureOf(bytes: Uint8Array): Structure {
   let at = 0;
   while (BLANK.includes(bytes[at])) at += 1;
   const isObject = bytes[at] === OPEN_OBJECT;
   let tokens = 0;
-  if (!isObject && bytes[at] !== OPEN_LIST) return { tokens, isCutOff: false };
+  let keys = 0;
+  if (!isObject && bytes[at] !== OPEN_LIST) return { tokens, keys, isCutOff: false };
   let depth = 0;
   let isInString = false;
   for (; at < bytes.length; at += 1) {
@@ -116,17 +124,26 @@ export function structureOf(bytes: Uint8Array): { tokens: number; isCutOff: bool
     if (byte === BACKSLASH) at += 1;
     else if (byte === QUOTE) isInString = !isInString;
     else if (isInString) continue;
-    else if (byte === COMMA || byte === COLON) tokens += 1;
-    else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+    else if (byte === COMMA) tokens += 1;
+    else if (byte === COLON) {
+      tokens += 1;
+      keys += 1;
+    } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
       tokens += 1;
       depth += 1;
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
       tokens += 1;
       depth -= 1;
-      if (depth === 0) return { tokens, isCutOff: false };
+      if (depth === 0) return { tokens, keys, isCutOff: false };
     }
   }
-  return { tokens, isCutOff: isObject };
+  return { tokens, keys, isCutOff: isObject };
+}
+
+/** I12: what a text has too much of to be parsed whole; `undefined` where it may be. */
+export function excessOf({ tokens, keys }: Structure): string | undefined {
+  if (tokens > MAX_TOKENS) return `${tokens} structural characters of JSON, ${MAX_TOKENS} are allowed`;
+  return keys > MAX_KEYS ? `${keys} keys, ${MAX_KEYS} are allowed` : undefined;
 }
 
 /**

@@ -168,7 +168,7 @@ export class Stage {
 }
 
 function tooManyFields({ brand, report: { action } }: RunContext, fields: number): BrandReportsError {
-  const message = `the records of one page have ${fields} different fields, ${MAX_FIELDS} are allowed: if keys of the service are data, report it to its operator; if the records are right, lower pageSize`;
+  const message = `the records of one page have ${fields} different fields, ${MAX_FIELDS} are allowed: if keys of the service are data, report it to its operator; if the records are right, lower page_size or limit`;
   return new BrandReportsError('contract', 'too_many_fields', `${brand} ${action}: ${message}`, {
     context: { brand, action },
   });

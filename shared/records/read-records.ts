@@ -7,7 +7,7 @@
  * That the bytes are UTF-8 is for the caller to check.
  */
 import { isUtf8 } from 'node:buffer';
-import { DUPLICATES, MAX_TOKENS, isJsonObject, parseJson, structureOf } from '../json.ts';
+import { DUPLICATES, isJsonObject, parseJson } from '../json.ts';
 import { giveBackKernel, type Kernel, takeKernel } from '../kernel/kernel.ts';
 import { type RecordList, STRIDE, recordListOf, textOf } from './record-list.ts';
 
@@ -21,7 +21,6 @@ export function readRecords(bytes: Buffer): RecordList {
   if (!isUtf8(bytes)) throw new TypeError('UTF-8 was expected');
   const scanned = readText(bytes, (text) => text.recordsAt(0));
   if (scanned?.end === bytes.length) return scanned;
-  if (structureOf(bytes).tokens > MAX_TOKENS) throw new TypeError('a list of fewer values was expected');
   const list = parseJson(textOf(bytes, 0, bytes.length));
   if (Array.isArray(list) && list.every(isJsonObject)) return recordListOf(list);
   throw new TypeError('a list of objects was expected');
@@ -51,9 +50,9 @@ export class JsonText {
     new Uint8Array(kernel.memory.buffer, this.#begin, bytes.length).set(bytes);
   }
 
-  /** The first place that has no white space. The byte before the text belongs to nobody, whatever it is. */
+  /** The first place that has no white space. */
   endOfSpace(at: number): number {
-    return at < 0 ? at : this.#kernel.endOfSpace(this.#begin + at) - this.#begin;
+    return this.#kernel.endOfSpace(this.#begin + at) - this.#begin;
   }
 
   endOfString(at: number): number {

@@ -7,8 +7,8 @@
 import { isUtf8 } from 'node:buffer';
 import { BrandReportsError, type ErrorContext, type ErrorKind } from '../errors.ts';
 import {
-  MAX_TOKENS,
   duplicateKeys,
+  excessOf,
   type Json,
   type JsonObject,
   isCanonicalInteger,
@@ -109,24 +109,22 @@ function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: 
   const { body } = response;
   const broken = (code: string, message: string) => fail('final', 'contract', code, message);
   const tooLarge = (found: string) =>
-    broken('too_large', `${found}; check baseUrl, and lower pageSize if the records are right`);
+    broken('too_large', `${found}; check baseUrl, and lower page_size or limit if the records are right`);
   const isText = isUtf8(body);
   const split = isText ? splitEnvelope(Buffer.from(body.buffer, body.byteOffset, body.length)) : undefined;
   if (split && 'besideBytes' in split) return tooLarge(besideText(split.besideBytes));
   if (split) return classifyEnvelope(split.rest, quote, fail, split);
-  const { tokens, isCutOff } = structureOf(body);
+  const structure = structureOf(body);
   const text = textOf(response);
-  if (isCutOff)
+  if (structure.isCutOff)
     return fail(
       'transient',
       'transient',
       'truncated',
       `the response is cut off after ${text.length} characters`,
     );
-  if (tokens > MAX_TOKENS)
-    return tooLarge(
-      `the response has ${tokens} structural characters of JSON, ${MAX_TOKENS} are allowed in one that has to be parsed whole`,
-    );
+  const excess = excessOf(structure);
+  if (excess !== undefined) return tooLarge(`the response, which has to be parsed whole, has ${excess}`);
   const notUtf8 = broken('not_utf8', 'the response is not UTF-8, so its text would be altered');
   let envelope: Json;
   try {

@@ -244,6 +244,21 @@ describe('staging', () => {
     expect((await attempt.progress.cached()).lease?.renewedAt).toBe('2026-01-06T10:00:05.000Z');
   });
 
+  it.each([
+    [50_000, 'staged'],
+    [50_001, 'too_many_fields'],
+  ])('I12: a page of %d fields is %s', async (count, becomes) => {
+    const memory = memoryStore();
+    const { run } = runOn(memory);
+    const record = Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 1]));
+    const stage = new Stage(run, await claimed(run), 0, undefined);
+    const added = stage.add(page(1, [record], true)).then(
+      () => 'staged',
+      ({ kind, code }: BrandReportsError) => (kind === 'contract' ? code : kind),
+    );
+    expect(await added).toBe(becomes);
+  });
+
   it.each(['lost', 'denied'] as const)('I1: counts a group once whose response is %s', async (fate) => {
     const memory = memoryStore();
     // The attempt's claim is the first put, the chunk the second, the progress the third.

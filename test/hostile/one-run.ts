@@ -8,24 +8,30 @@ import { runSync } from '../../shared/run/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { blindRegistry } from '../sync/sample-lake.ts';
 
-// A run in a process of its own: `<service> <lake folder> <report>`. It prints how it ended and what it needed.
-const [, , baseUrl = '', folder = '', report = ''] = process.argv;
+// A run of two brands in a process of its own: `<service> <lake folder> <report>`. It prints how each brand ended, and the
+// memory that the process took.
+const [, , service = '', folder = '', report = ''] = process.argv;
 const DAY = '2026-03-09';
 tuneHeap();
-const brand = { baseUrl, service: 'ACME', timeZone: 'UTC', startDate: DAY, secretName: 'none' };
+const brand = (name: string) => ({
+  ...{ baseUrl: `${service}/${name}`, service: 'ACME', timeZone: 'UTC' },
+  ...{ startDate: DAY, secretName: 'none' },
+});
 const { reports: ended } = await runSync({
-  settings: parseSettings({ brands: { acme: brand } }, reports),
+  settings: parseSettings({ brands: { acme: brand('acme'), other: brand('other') } }, reports),
   reports,
   lake: { store: openLocalStore(folder), runs: blindRegistry },
   credentials: { read: async () => ({ bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' }) },
   send: sendRequest,
   scope: { reports: [report], from: DAY, to: DAY },
-  clock: systemClock(new Date('2026-03-10T12:00:00Z')),
-  log: () => undefined,
-  random: Math.random,
+  clock: systemClock(new Date()),
+  log: () => {},
+  random: () => 0,
   newId,
 });
+const brands = ended.map(({ brand: name, days: [day], error }) => ({
+  ...{ name, outcome: day?.outcome, rows: day?.rows },
+  ...(error && { error: `${error.kind} ${error.code}`, message: error.message.slice(0, 300) }),
+}));
 const peakMb = Math.round(process.resourceUsage().maxRSS / 1024);
-const { days, error } = ended[0] ?? {};
-const { outcome, rows } = days?.[0] ?? {};
-process.stdout.write(JSON.stringify({ outcome, rows, code: error?.code, peakMb }));
+process.stdout.write(JSON.stringify({ brands, peakMb }));

@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { stringifyJson } from '../../shared/json.ts';
+import { MAX_BESIDE_BYTES } from '../../shared/records/split-envelope.ts';
 import { classifyResponse, type ResponseClass, wholeData } from '../../shared/service/envelope.ts';
+import { runs } from '../fixtures/property-runs.ts';
+import { envelopes } from '../records/record-texts.ts';
 
 const context = { brand: 'acme', action: 'report/order_list', quote: (text: string) => `<${text}>` };
 
@@ -156,3 +160,60 @@ describe('an envelope', () => {
     expect(response && stringifyJson(wholeData(response))).toBe('{"total":1,"rows":[{"a":1.10}]}');
   });
 });
+
+describe('I12: a page', () => {
+  /** Records of an odd key are read by the exact parser. */
+  const records = [
+    ['scanned', '{"a":1}'],
+    ['parsed whole', String.raw`{"\u0061":1}`],
+  ] as const;
+
+  it.each(records)('that is %s has up to 1 MB beside its records', (_name, record) => {
+    const text = (msg: string, list: string) => `{"code":0,"msg":"${msg}","data":{"list":${list}}}`;
+    const least = text('', '[]').length;
+    // Either parser counts a list of its own length, which is two bytes for the other one.
+    const cases = fc.tuple(fc.nat(4), fc.integer({ min: -4, max: 6 }));
+    fc.assert(
+      fc.property(cases, ([count, more]) => {
+        const msg = 'x'.repeat(MAX_BESIDE_BYTES - least + more);
+        const list = `[${Array.from({ length: count + 1 }, () => record).join(',')}]`;
+        const shown = classified(200, text(msg, list));
+        if (more <= 0) expect(shown.is).toBe('success');
+        if (more > 2) expect(shownFailure(shown).is).toBe('final contract too_large');
+      }),
+      runs(15),
+    );
+  });
+
+  it.each<[number, string, (count: number) => string, string]>([
+    [2_000_000, 'structural characters', values, 'success'],
+    [2_000_001, 'structural characters', values, 'final contract too_large'],
+    [250_000, 'keys', keys, 'success'],
+    [250_001, 'keys', keys, 'final contract too_large'],
+  ])('with %d %s that is parsed whole is taken or refused', (count, _of, text, is) => {
+    const shown = classified(200, text(count));
+    expect(shown.is === 'success' ? shown.is : shownFailure(shown).is).toBe(is);
+  });
+
+  it('is refused for its size only if it is large', () => {
+    fc.assert(
+      fc.property(envelopes, (text) => {
+        const shown = classified(200, text);
+        expect(shown.is === 'success' ? '' : shown.error.code).not.toBe('too_large');
+      }),
+      runs(300),
+    );
+  });
+});
+
+/** A page of a record with an odd key, whose value is a list, with so many structural characters. */
+function values(tokens: number): string {
+  const text = (list: string) => String.raw`{"code":0,"data":{"list":[{"\u0061":[${list}]}]}}`;
+  const others = text('0').replaceAll(/[^[\]{},:]/g, '').length;
+  return text(`0${',0'.repeat(tokens - others)}`);
+}
+
+/** A page of records, one with an odd key, with so many keys. */
+function keys(count: number): string {
+  return `{"code":0,"data":{"list":[{"\\u0061":1}${',{"a":1}'.repeat(count - 4)}]}}`;
+}

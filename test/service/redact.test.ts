@@ -90,14 +90,16 @@ describe('I9: redaction', () => {
     );
   });
 
-  it.each([5_000, 9_970, 9_990, 10_000])(
-    'leaves no part of a secret in a text of millions of characters, with the secret at %d',
-    (at) => {
-      const secret = 'S'.repeat(32);
-      const text = `${' '.repeat(at)}${secret}${'0123456789abcdef'.repeat(350_000)}`;
-      expect(quoted(redactor([of({ secret })]), text)).not.toContain('SS');
-    },
-  );
+  it('leaves nothing of a secret at the place where a long text is cut, before it is redacted', () => {
+    const secret = 'S'.repeat(40);
+    const redactOne = redactor([of({ secret })]);
+    for (let at = 9_940; at <= 10_000; at += 1)
+      expect(quoted(redactOne, `${' '.repeat(at)}${secret}${'x'.repeat(20_000)}`)).not.toContain('S');
+  });
+
+  it('redacts a text of millions of digits', () => {
+    expect(quoted(redact, '0123456789abcdef'.repeat(350_000))).toBe('[redacted]…');
+  });
 
   it('puts text on one line of at most 200 characters', () => {
     expect(quoted(redact, ' a\r\n\tb\u2028c\u0007\u200bd ')).toBe('a b cd');
