@@ -2,7 +2,7 @@
  * The folder `lake/<table>` of a local lake, which other tools read whole: each day has one link there, to its current
  * snapshot. A file that is missing, another one or too many changes what they find, and no ledger shows it.
  */
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type CommittedDay, committedSnapshotKey } from '../shared/lake/documents/read.ts';
 import { LOCAL_CATALOG_FOLDER, dayPartition, partitionPath } from '../shared/lake/paths.ts';
@@ -25,14 +25,16 @@ export function linkKey({ brand, report, day, committed }: CommittedDay): string
   return join(LOCAL_CATALOG_FOLDER, report.table, partition, `${committed.snapshot}.parquet`);
 }
 
-/** A command that makes `link` the same file as `file`. */
+/** A command that makes `link` the same file as `file`. If `link` is a folder, `ln` would put the file into it. */
 export function linking(file: string, link: string): string {
-  return `mkdir -p ${shellWord(dirname(link))} && ln -f ${shellWord(file)} ${shellWord(link)}`;
+  const clear = isFolder(link) ? `rm -r -- ${shellWord(link)} && ` : '';
+  return `${clear}mkdir -p ${shellWord(dirname(link))} && ln -f ${shellWord(file)} ${shellWord(link)}`;
 }
 
 /** @param days all days of the table whose ledgers name a version; one that is not published yet may have any */
 export function linkDamages(folder: string, table: string, days: readonly CommittedDay[]): LinkDamage[] {
-  const root = join(folder, LOCAL_CATALOG_FOLDER, table);
+  const catalog = join(folder, LOCAL_CATALOG_FOLDER);
+  const root = join(catalog, table);
   const unpublished = new Set<string>();
   const objects = new Map<string, string>();
   for (const day of days) {
@@ -40,19 +42,42 @@ export function linkDamages(folder: string, table: string, days: readonly Commit
     if (day.committed.published) objects.set(link, join(folder, committedSnapshotKey(day)));
     else unpublished.add(dirname(link));
   }
-  const files = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
-  const links = new Set(files.filter((name) => name.endsWith('.parquet')).map((name) => join(root, name)));
-  return [...new Set([...links, ...objects.keys()])].flatMap((link): LinkDamage[] => {
+  const folders = new Set([...objects.keys()].flatMap((link) => [dirname(link), dirname(dirname(link))]));
+  const top = lstatSync(catalog, { throwIfNoEntry: false })?.isDirectory() ? root : catalog;
+  const files = filesIn(top).filter((path) => !objects.has(dirname(path)));
+  const noFolders = files.filter(
+    (path) => path === top || (!objects.has(path) && (isFolder(path) || folders.has(path))),
+  );
+  const links = new Set(files.filter((path) => path.endsWith('.parquet') && !noFolders.includes(path)));
+  const damageOf = (path: string, message: string, advice: string): LinkDamage => {
+    const [, brand = '', dt = ''] = /^\/brand=([^/]*)(?:\/dt=([^/]*))?/.exec(path.slice(root.length)) ?? [];
+    return { brand, dt, snapshot: basename(path, '.parquet'), message, advice };
+  };
+  const removed = (path: string, message: string) => damageOf(path, message, `rm -- ${shellWord(path)}`);
+  const ofFolders = noFolders.map((path) =>
+    removed(path, `${path} is ${isFolder(path) ? 'a link to a folder' : 'not a folder'}`),
+  );
+  const ofLinks = [...new Set([...links, ...objects.keys()])].flatMap((link) => {
     const object = objects.get(link);
-    const isThere = links.has(link);
-    if (unpublished.has(dirname(link)) || (object && isThere && hasContentOf(link, object))) return [];
-    const [, brand = '', dt = ''] = /^\/brand=([^/]*)(?:\/dt=([^/]*))?/.exec(link.slice(root.length)) ?? [];
-    const of = { brand, dt, snapshot: basename(link, '.parquet') };
-    if (!object)
-      return [{ ...of, message: `no ledger names ${link} as current`, advice: `rm -- ${shellWord(link)}` }];
-    const problem = isThere ? 'is not the current snapshot' : 'is missing';
-    return [{ ...of, message: `${link} ${problem}`, advice: linking(object, link) }];
+    if (unpublished.has(dirname(link)) || (object && links.has(link) && hasContentOf(link, object)))
+      return [];
+    if (!object) return [removed(link, `no ledger names ${link} as current`)];
+    const problem = links.has(link) || isFolder(link) ? 'is not the current snapshot' : 'is missing';
+    return [damageOf(link, `${link} ${problem}`, linking(object, link))];
   });
+  // In this order their commands heal: a folder gets its files after it has replaced the link.
+  return [...ofFolders, ...ofLinks];
+}
+
+/** Without what a link to a folder leads to: those are the files of another day, or of somebody else. */
+function filesIn(path: string): string[] {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found?.isDirectory()) return found ? [path] : [];
+  return readdirSync(path).flatMap((name) => filesIn(join(path, name)));
+}
+
+function isFolder(path: string): boolean {
+  return existsSync(path) && statSync(path).isDirectory();
 }
 
 /** Copies of a lake have copies of its files instead of links. A snapshot that is lost is a finding of its own. */

@@ -18,6 +18,7 @@ import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
+import { shellWord } from '../../shared/shell-word.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { DEFAULT_LAKE, lakeOption } from '../options.ts';
@@ -150,12 +151,14 @@ async function showQueries({ store }: Lake, settings: Settings): Promise<void> {
 }
 
 function nextSteps(lake: Lake, lakeFlag: string): string {
-  const flag = lakeFlag === DEFAULT_LAKE ? '' : ` --lake ${displayPath(lake)}`;
+  const path = displayPath(lake);
+  const flag = lakeFlag === DEFAULT_LAKE ? '' : ` --lake ${shellWord(path)}`;
+  const settings = `--settings ${shellWord(join(path, SETTINGS_FILE))}`;
   return `
 Try next:
   npx brand-reports query${flag} "SELECT * FROM transactions_daily LIMIT 10"
-  npx brand-reports status${flag} --settings ${join(displayPath(lake), SETTINGS_FILE)}
-  npx brand-reports verify${flag}`;
+  npx brand-reports status${flag} ${settings}
+  npx brand-reports verify${flag} ${settings}`;
 }
 
 /** Relative to the current folder if the lake is inside it. */

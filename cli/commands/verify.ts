@@ -40,6 +40,7 @@ import { EXIT } from '../exit-codes.ts';
 import { type LinkDamage, linkDamages, linkKey, linking } from '../local-links.ts';
 import { checkOrder, unknown } from '../run-options.ts';
 import {
+  DEFAULT_SETTINGS,
   credentialsOption,
   databaseOption,
   environmentOption,
@@ -62,7 +63,7 @@ interface VerifyFlags {
   json?: boolean;
   /** These and the next ones are for the commands that it advises. */
   database?: string;
-  settings: string;
+  settings?: string | undefined;
   environment?: string;
   credentials?: string;
 }
@@ -103,7 +104,9 @@ export function addVerify(program: Command): void {
       '\nIt needs nothing but the lake: the other flags are repeated in the commands that it advises.\n' +
         '\nExample:\n  $ brand-reports verify orders transactions --from 2026-01-01 --to 2026-01-31',
     )
-    .action(async (names: string[], flags: VerifyFlags) => {
+    .action(async (names: string[], given: VerifyFlags, command: Command) => {
+      const isDefault = command.getOptionValueSource('settings') === 'default';
+      const flags = isDefault && !existsSync(DEFAULT_SETTINGS) ? { ...given, settings: undefined } : given;
       checkOrder(flags.from, flags.to);
       const wanted = names.map(tableNamed);
       const { store } = await openLake(flags.lake);
@@ -180,7 +183,8 @@ async function verifyTables(
       // A link to a snapshot that is damaged is replaced with it.
       if (!mismatches.some(({ dt, snapshot }) => dt === mismatch.dt && snapshot === mismatch.snapshot))
         mismatches.push(mismatch);
-      if (!own) ofBrands.push({ brand, table: report.table, days: 0, rows: 0, versions: 0, mismatches });
+      // The link in the place of a folder is removed before its files are linked.
+      if (!own) ofBrands.unshift({ brand, table: report.table, days: 0, rows: 0, versions: 0, mismatches });
     }
     verified.push(
       ...ofBrands.filter(({ days, mismatches, damaged }) => days + mismatches.length > 0 || damaged),

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { runCli, startCli } from './run-cli.ts';
@@ -14,11 +16,22 @@ beforeEach(async () => {
 
 afterEach(() => folder.remove());
 
+/** What the command does if it is pasted into a shell in the folder of the demo. */
+async function pasted(command: string) {
+  const { stdout } = await promisify(execFile)('sh', [
+    '-c',
+    command.replace(/^npx brand-reports/, 'printf "%s\\0"'),
+  ]);
+  return runCli(stdout.split('\0').slice(0, -1), { cwd: folder.path });
+}
+
 it('the demo fills all five tables and answers SQL on them, twice in a row', async () => {
-  const lake = join(folder.path, 'lake');
+  const lake = join(folder.path, "a shop's lake");
+  let said = '';
   for (const run of ['first', 'second']) {
     const { code, stdout, stderr } = await runCli(['demo', '--lake', lake]);
     expect({ run, code, stderr: code === 0 ? '' : stderr }).toEqual({ run, code: 0, stderr: '' });
+    said = stdout;
     for (const report of [
       'clicks_list',
       'clicks_detail',
@@ -32,10 +45,16 @@ it('the demo fills all five tables and answers SQL on them, twice in a row', asy
     );
   }
   expect((await stat(lake)).mode & 0o777).toBe(0o700);
-  const status = await runCli(['status', '--lake', lake, '--settings', join(lake, 'demo-settings.json')]);
-  expect(status.stdout).toMatch(/^click_details +\d{4}-/m);
-  const verify = await runCli(['verify', '--lake', lake]);
-  expect(verify).toMatchObject({ code: 0, stdout: expect.stringContaining('ok: 110 days') });
+  const [query = '', status = '', verify = '', ...others] = said.match(/(?<=^ +)npx .*/gm) ?? [];
+  expect(others).toEqual([]);
+  expect((await pasted(query)).stdout).toMatch(/^brand +dt /m);
+  expect((await pasted(status)).stdout).toMatch(/^click_details +\d{4}-/m);
+  expect(await pasted(verify)).toMatchObject({ code: 0, stdout: expect.stringContaining('ok: 110 days') });
+  await rm(join(lake, 'lake'), { recursive: true });
+  await rm(join(lake, 'snapshots/orders'), { recursive: true });
+  const { stdout } = await pasted(verify);
+  const [rebuild = ''] = /^npx brand-reports rebuild .*?(?= \|\|)/m.exec(stdout) ?? [];
+  expect(await pasted(rebuild)).toMatchObject({ code: 0 });
 });
 
 it('the demo refuses a lake that holds reports of another service', async () => {

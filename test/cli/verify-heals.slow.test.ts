@@ -35,6 +35,8 @@ let whole: string;
 let lake: string;
 let flags: string[];
 let bin: string;
+/** Somebody else's folder. */
+let elsewhere: string;
 
 beforeAll(async () => {
   sample = await serveSampleBrand();
@@ -44,6 +46,7 @@ beforeAll(async () => {
   flags = [...sample.flags.slice(0, -2), '--lake', lake];
   bin = join(sample.folder, 'bin');
   mkdirSync(bin);
+  elsewhere = join(sample.folder, 'elsewhere');
   writeFileSync(join(bin, 'npx'), `#!/bin/sh\nshift\nexec '${process.execPath}' '${LAUNCHER}' "$@"\n`);
   chmodSync(join(bin, 'npx'), 0o755);
   const sync = ['sync', 'order_list', ...sample.flags.slice(0, -2), '--lake', whole];
@@ -97,6 +100,13 @@ function middleChanged(path: string): void {
   const bytes = readFileSync(path);
   bytes.fill(0, 8, bytes.length - 8);
   overwrite(path, bytes);
+}
+
+/** Moves a folder of the lake out of it, and leaves a link to where it is. */
+function linkedElsewhere(folder: string): void {
+  cpSync(join(lake, folder), elsewhere, { recursive: true });
+  rmSync(join(lake, folder), { recursive: true });
+  symlinkSync(elsewhere, join(lake, folder));
 }
 
 function rawFiles(name: RegExp): string[] {
@@ -174,6 +184,69 @@ const DAMAGES: [string, () => void, RegExp][] = [
     /is not the current snapshot/,
   ],
   [
+    'a folder with the name of a link',
+    () => {
+      const path = link();
+      rmSync(path);
+      mkdirSync(path);
+      writeFileSync(join(path, 'part.parquet'), '');
+    },
+    /is not the current snapshot/,
+  ],
+  [
+    'a link to a folder with the name of a link',
+    () => {
+      const path = link();
+      rmSync(path);
+      symlinkSync(linksOf(other), path);
+    },
+    /is not the current snapshot/,
+  ],
+  [
+    'a link to the folder of another day',
+    () => symlinkSync(partition(day).slice('brand=acme/'.length), linksOf('2020-01-01')),
+    /dt=2020-01-01 is a link to a folder/,
+  ],
+  [
+    'a link in the place of a day’s folder',
+    () => {
+      rmSync(linksOf(day), { recursive: true });
+      symlinkSync(linksOf(other), linksOf(day));
+    },
+    /is a link to a folder\n.* is missing/,
+  ],
+  [
+    'a link that leads nowhere in the place of a day’s folder',
+    () => {
+      rmSync(linksOf(day), { recursive: true });
+      symlinkSync('nowhere', linksOf(day));
+    },
+    /is not a folder\n.* is missing/,
+  ],
+  [
+    'a file in the place of a brand’s folder',
+    () => {
+      rmSync(join(lake, 'lake/orders/brand=acme'), { recursive: true });
+      writeFileSync(join(lake, 'lake/orders/brand=acme'), '');
+    },
+    /is not a folder\n.* is missing/,
+  ],
+  [
+    'a link to the folder of a brand',
+    () => symlinkSync('brand=acme', join(lake, 'lake/orders/brand=zz')),
+    /brand=zz is a link to a folder/,
+  ],
+  [
+    'a link in the place of the table’s folder',
+    () => linkedElsewhere('lake/orders'),
+    /lake\/orders is a link to a folder\n.* is missing/,
+  ],
+  [
+    'a link in the place of the folder of all tables',
+    () => linkedElsewhere('lake'),
+    /lake is a link to a folder\n.* is missing/,
+  ],
+  [
     'a stale link',
     () => {
       rmSync(link());
@@ -230,7 +303,7 @@ async function findings(): Promise<{ code: number; found: Finding[] }> {
 }
 
 function copyLake(): void {
-  rmSync(lake, { recursive: true, force: true });
+  for (const folder of [lake, elsewhere]) rmSync(folder, { recursive: true, force: true });
   cpSync(whole, lake, { recursive: true, preserveTimestamps: true });
 }
 
@@ -253,6 +326,35 @@ describe('what verify advises', () => {
       said.push(advice, (await shell(advice)).output);
     }
     expect([await findings(), said]).toEqual([{ code: 0, found: [] }, said]);
+  });
+
+  it('removes a link to a folder, and nothing that lies there', async () => {
+    copyLake();
+    mkdirSync(join(elsewhere, 'dt=2020-01-01'), { recursive: true });
+    writeFileSync(join(elsewhere, 'dt=2020-01-01/precious.parquet'), '');
+    const path = join(lake, 'lake/orders/brand=zz');
+    symlinkSync(elsewhere, path);
+    const { found } = await findings();
+    expect(found.map(({ advice }) => advice)).toEqual([`rm -- '${path.replace("'", "'\\''")}'`]);
+    await shell(found[0]?.advice ?? '');
+    expect(await findings()).toEqual({ code: 0, found: [] });
+    expect(readdirSync(elsewhere, { recursive: true })).toContain('dt=2020-01-01/precious.parquet');
+  });
+
+  it('repeats settings only if they were given, or the default file is there', async () => {
+    copyLake();
+    lose(current());
+    const advice = async (...given: string[]) => {
+      const { stdout } = await runCli(['verify', '--lake', lake, ...given], { cwd: sample.folder });
+      return stdout.slice(stdout.indexOf('npx'));
+    };
+    expect(await advice()).not.toContain('--settings');
+    const none = await runCli(['verify', '--lake', 'none'], { cwd: sample.folder });
+    expect(none.stderr).toMatch(/To fill a new lake: npx brand-reports sync --lake none$/m);
+    expect(await advice('--settings', 'cdk.json')).toContain('--settings cdk.json');
+    writeFileSync(join(sample.folder, 'cdk.json'), '{}');
+    expect(await advice()).toContain('--settings cdk.json');
+    rmSync(join(sample.folder, 'cdk.json'));
   });
 
   it('is printed below what it heals, each command once', async () => {
