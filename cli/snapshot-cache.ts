@@ -9,7 +9,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { newId } from '../shared/adapters/new-id.ts';
-import { othersMay } from '../shared/adapters/others-may.ts';
+import { mayReplace, othersMay } from '../shared/adapters/others-may.ts';
 import { forEachConcurrent } from '../shared/concurrency.ts';
 import { DAY_MS } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
@@ -60,6 +60,13 @@ function openCache(): string {
     note(
       `warning: other users may read the copies of the lake in ${cache}. Keep them out: chmod 700 ${shellWord(cache)}`,
     );
+  const intruders = mayReplace(cache);
+  const replaceable =
+    intruders &&
+    `${intruders.who} may replace the copies of the lake in ${cache}, because ${intruders.why}. To keep them safe, set XDG_CACHE_HOME to another folder, or ${intruders.nextStep}`;
+  if (intruders?.who === 'others')
+    throw new BrandReportsError('config', 'unsafe_cache', `Refused: ${replaceable}`);
+  if (replaceable !== undefined) note(`warning: ${replaceable}`);
   removeUnused(cache, found.mtimeMs);
   return cache;
 }

@@ -1,13 +1,12 @@
 import type { Stats } from 'node:fs';
-import { open, readFile, realpath, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { open, readFile, stat } from 'node:fs/promises';
 import { BrandReportsError } from '../errors.ts';
 import { isCanonicalInteger, isJsonObject, type Json, numberText, parseJson } from '../json.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
 import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
 import { shellWord } from '../shell-word.ts';
 import { errorCode } from './local/disk-errors.ts';
-import { othersMay } from './others-may.ts';
+import { mayReplace, modeOf, othersMay } from './others-may.ts';
 
 /** How the credentials of one brand are written. @param baseUrl the address that they may be sent to */
 export function credentialsShape(baseUrl: string): string {
@@ -27,7 +26,8 @@ export function fixedCredentials(text: string, origin: string): CredentialSource
 /**
  * Credentials from a file of that shape, read again each time: it may change while a run works. A pipe, such as a shell's
  * `<(command)`, can be read only once.
- * @param warn called once if other users may read the file. A file that they may change is refused.
+ * @param warn called once if other users may read the file, or a group may replace it. A file that other users may change or
+ * replace is refused.
  */
 export function readCredentialsFile(path: string, warn: (message: string) => void): CredentialSource {
   const origin = `the file ${path}`;
@@ -41,12 +41,10 @@ export function readCredentialsFile(path: string, warn: (message: string) => voi
     }
     const file = await open(path);
     try {
-      const found = await file.stat();
-      await assertOwn(path, found, (why, nextStep) => noCredentials(brand, origin, why, nextStep));
-      const isReadable = othersMay(found) === 'read';
-      if (isReadable && !isWarned)
-        warn(`other users may read ${path}. Keep them out: chmod go= ${shellWord(path)}`);
-      isWarned ||= isReadable;
+      const refusal = (why: string, nextStep: string) => noCredentials(brand, origin, why, nextStep);
+      const warning = warningOf(path, await file.stat(), refusal);
+      if (warning !== undefined && !isWarned) warn(warning);
+      isWarned ||= warning !== undefined;
       return await file.readFile('utf8');
     } finally {
       await file.close();
@@ -65,30 +63,30 @@ export function readCredentialsFile(path: string, warn: (message: string) => voi
 }
 
 /** @throws the refusal if other users may change or replace the file */
-async function assertOwn(
+function warningOf(
   path: string,
-  found: Stats,
+  { uid, mode }: Stats,
   refusal: (why: string, nextStep: string) => BrandReportsError,
-): Promise<void> {
-  const own = found.uid === process.getuid?.() ? '' : `sudo chown "$(id -u)" ${shellWord(path)} && `;
-  if (othersMay(found) === 'write')
+): string | undefined {
+  const me = process.getuid?.();
+  // Root is given files of others, such as those of the host in a container.
+  const access = othersMay({ uid: me === 0 ? me : uid, mode });
+  if (access === 'write')
     throw refusal(
-      `other users may change it (owner ${found.uid}, mode ${modeOf(found)})`,
-      `Check its contents, then run: ${own}chmod 600 ${shellWord(path)}`,
+      `other users may change it (owner ${uid}, mode ${modeOf(mode)})`,
+      `Check its contents, then ${uid === me || me === 0 ? `run: chmod 600 ${shellWord(path)}` : 'use a copy that belongs to you, with the mode 600.'}`,
     );
-  // A file that a shell has removed already, but still holds open, has no folder.
-  const folder = await realpath(path).then(dirname, () => '');
-  const around = await stat(folder).catch(() => undefined);
-  // With the sticky bit, as in /tmp, users rename and remove their own files only.
-  if (around && (around.mode & 0o1002) === 0o002)
+  const intruders = mayReplace(path);
+  if (intruders?.who === 'others')
     throw refusal(
-      `other users may replace it, because they may write into ${folder} (mode ${modeOf(around)})`,
-      `Check its contents, then run: chmod o-w ${shellWord(folder)}`,
+      `other users may replace it, because ${intruders.why}`,
+      `Check its contents, then ${intruders.nextStep}`,
     );
-}
-
-function modeOf({ mode }: Stats): string {
-  return (mode & 0o7777).toString(8);
+  if (access === 'read') return `other users may read ${path}. Keep them out: chmod go= ${shellWord(path)}`;
+  return (
+    intruders &&
+    `a group may replace ${path}, because ${intruders.why}. To keep it out, ${intruders.nextStep}`
+  );
 }
 
 function brandIn(text: string, brand: string, origin: string): Credentials {

@@ -1,12 +1,84 @@
-import type { Stats } from 'node:fs';
+import { type Stats, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { shellWord } from '../shell-word.ts';
 
 /**
  * What users other than root and this one may do with a file or folder, as OpenSSH judges it. Whose file it is decides too:
  * its owner can make it writable.
  */
 export function othersMay({ uid, mode }: Pick<Stats, 'uid' | 'mode'>): 'write' | 'read' | 'nothing' {
-  const isOwn = uid === process.getuid?.();
-  if ((!isOwn && uid !== 0) || (mode & 0o022) !== 0) return 'write';
+  if (!isOurs(uid) || (mode & 0o022) !== 0) return 'write';
   // What root hands to a service, as Kubernetes does, is readable by the group of the service.
-  return (mode & (isOwn ? 0o055 : 0o005)) === 0 ? 'nothing' : 'read';
+  return (mode & (uid === process.getuid?.() ? 0o055 : 0o005)) === 0 ? 'nothing' : 'read';
+}
+
+/** Files and folders of root and of this user. */
+function isOurs(uid: number): boolean {
+  return uid === 0 || uid === process.getuid?.();
+}
+
+/** Users who can replace what a path leads to, since they may change a folder on the way. */
+export interface Intruders {
+  who: 'others' | 'a group';
+  why: string;
+  nextStep: string;
+}
+
+/** As OpenSSH judges it, except that a group is the last to be named: it may be the user's own. */
+export function mayReplace(path: string): Intruders | undefined {
+  const me = process.getuid?.();
+  let group: Intruders | undefined;
+  for (const { folder, uid, mode, linkOf } of foldersTo(path)) {
+    const found = (who: Intruders['who'], why: string, nextStep = 'use a folder that belongs to you.') => {
+      return { who, why, nextStep };
+    };
+    // Root is given folders of others, such as those of the host in a container.
+    const isMine = uid === me || me === 0;
+    if (!isMine && uid !== 0) return found('others', `${folder} belongs to the user ${uid}`);
+    if ((mode & 0o022) === 0) continue;
+    // With the sticky bit, as in /tmp, users rename and remove their own files and links only.
+    if ((mode & 0o1000) !== 0) {
+      if (linkOf === undefined || isOurs(linkOf)) continue;
+      return found('others', `a link in ${folder} belongs to the user ${linkOf}`);
+    }
+    const why = `the mode of ${folder} is ${modeOf(mode)}`;
+    const run = (change: string) => (isMine ? `run: chmod ${change} ${shellWord(folder)}` : undefined);
+    if ((mode & 0o002) !== 0) return found('others', why, run('o-w'));
+    // Root chooses the groups of its folders, and what their members put there belongs to them.
+    if (isMine) group ??= found('a group', why, run('g-w'));
+  }
+  return group;
+}
+
+export function modeOf(mode: number): string {
+  return (mode & 0o7777).toString(8);
+}
+
+interface FolderOnTheWay extends Pick<Stats, 'uid' | 'mode'> {
+  folder: string;
+  /** The owner of the link in it that the path follows. */
+  linkOf?: number;
+}
+
+/** Every folder in which the system looks up a part of the path, or of a link that it follows. */
+function* foldersTo(path: string): Generator<FolderOnTheWay, void, undefined> {
+  const names = (isAbsolute(path) ? path : `${process.cwd()}/${path}`).split('/');
+  let folder = '/';
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    const around = statSync(folder, { throwIfNoEntry: false });
+    const next = join(folder, name);
+    const found = lstatSync(next, { throwIfNoEntry: false });
+    // A file that a shell has removed already, but still holds open, may have no folder.
+    if (!around || !found) return;
+    const { uid, mode } = around;
+    if (!found.isSymbolicLink()) {
+      if (next !== folder) yield { folder, uid, mode };
+      folder = next;
+      continue;
+    }
+    yield { folder, uid, mode, linkOf: found.uid };
+    const target = readlinkSync(next);
+    names.unshift(...target.split('/'));
+    if (isAbsolute(target)) folder = '/';
+  }
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { chmod, chown, mkdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { chmod, chown, lchown, mkdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
@@ -193,7 +194,10 @@ describe('a credentials file', () => {
     warnings = [];
     await writeFile(path, `{"acme":${GOOD}}`, { mode: 0o600 });
   });
-  afterEach(() => folder.remove());
+  afterEach(() => {
+    jest.restoreAllMocks();
+    return folder.remove();
+  });
 
   it('is read again each time, and named when it cannot be', async () => {
     const file = source();
@@ -218,14 +222,25 @@ describe('a credentials file', () => {
     });
   });
 
-  it('of another user is refused, with the command that makes it one’s own', async () => {
+  it('of another user is refused, and stays that user’s', async () => {
     const { uid } = await stat(path);
-    jest.spyOn(process, 'getuid').mockReturnValue(uid + 1);
     if (uid === 0) await chown(path, 4242, 0);
-    expect(await refusal(source())).toMatchObject({
-      message: expect.stringMatching(/other users may change it .*sudo chown "\$\(id -u\)" \S+ && chmod 600/),
-    });
-    jest.restoreAllMocks();
+    jest.spyOn(process, 'getuid').mockReturnValue(4243);
+    const message = expect.stringMatching(/other users may change it .* use a copy that belongs to you/);
+    expect(await refusal(source())).toMatchObject({ message });
+  });
+
+  it('of another user is read by root, as in a container with files of the host', async () => {
+    if (process.getuid?.() === 0) {
+      await chown(path, 4242, 4242);
+      await chown(folder.path, 4242, 4242);
+    }
+    jest.spyOn(process, 'getuid').mockReturnValue(0);
+    expect(await source().read('acme')).toMatchObject({ token: 't1' });
+    expect(warnings).toEqual([]);
+    await chmod(path, 0o620);
+    const message = expect.stringMatching(/other users may change it .* then run: chmod 600 \S+$/);
+    expect(await refusal(source())).toMatchObject({ message });
   });
 
   it.each([0o640, 0o604, 0o644])('that others may read is read, with one warning: mode %i', async (mode) => {
@@ -236,15 +251,75 @@ describe('a credentials file', () => {
     expect(warnings).toEqual([`other users may read ${path}. Keep them out: chmod go= ${path}`]);
   });
 
+  describe.each([
+    ['its folder', ''],
+    ['a folder further up', 'further/down'],
+  ])('if others may write into %s', (_name, below) => {
+    const copy = async () => {
+      await mkdir(join(folder.path, below), { recursive: true, mode: 0o755 });
+      const name = join(folder.path, below, 'copy.json');
+      await writeFile(name, `{"acme":${GOOD}}`, { mode: 0o600 });
+      return name;
+    };
+
+    it.each([
+      ['refused: everybody', 0o777, /other users may replace it, because .* is 777\. .* run: chmod o-w \S+$/],
+      ['read: everybody, but only to remove their own files', 0o1777, undefined],
+      ['read with a warning: a group, which may be the user’s own', 0o775, undefined],
+    ])('is %s', async (_who, mode, refused) => {
+      const name = await copy();
+      await chmod(folder.path, mode);
+      const message = refused && expect.stringMatching(refused);
+      expect(await refusal(source(name))).toEqual(message ? expect.objectContaining({ message }) : 'read');
+      expect(warnings).toEqual(
+        mode === 0o775 ? [expect.stringMatching(/^a group may replace \S+copy.json, .* chmod g-w \S+$/)] : [],
+      );
+    });
+
+    it.each([0o755, 0o1777])('is refused: its owner, who is neither root nor me; mode %i', async (mode) => {
+      const name = await copy();
+      await chmod(folder.path, mode);
+      // Only root can give a folder away.
+      if (process.getuid?.() !== 0) return;
+      await chown(folder.path, 4242, 0);
+      await chown(name, 4243, 0);
+      if (below) for (const part of ['further', below]) await chown(join(folder.path, part), 4243, 0);
+      jest.spyOn(process, 'getuid').mockReturnValue(4243);
+      const message = expect.stringMatching(/may replace it, because \S+ belongs to the user 4242/);
+      expect(await refusal(source(name))).toMatchObject({ message });
+    });
+  });
+
   it.each([
-    ['everybody may write into', 0o777, false],
-    ['everybody may write into, but not remove others’ files from', 0o1777, true],
-    ['a group may write into, whose files would have another owner', 0o770, true],
-  ])('in a folder that %s is refused or not', async (_name, mode, isRead) => {
-    await chmod(folder.path, mode);
-    const refused = { message: expect.stringContaining(`chmod o-w ${folder.path}`) };
-    expect(await refusal(source())).toEqual(isRead ? 'read' : expect.objectContaining(refused));
-    expect(warnings).toEqual([]);
+    ['a link', 'open/link', '../credentials.json'],
+    ['a folder that is a link', 'open/link/credentials.json', '..'],
+    ['a link to a link', 'link', 'open/link'],
+  ])('is refused if others may replace %s on the way to it', async (_name, through, target) => {
+    const open = join(folder.path, 'open');
+    await mkdir(open);
+    await symlink(through === 'link' ? '../credentials.json' : target, join(open, 'link'));
+    if (through === 'link') await symlink(target, join(folder.path, 'link'));
+    expect(await source(join(folder.path, through)).read('acme')).toMatchObject({ token: 't1' });
+    await chmod(open, 0o777);
+    const message = expect.stringContaining(`because the mode of ${open} is 777`);
+    expect(await refusal(source(join(folder.path, through)))).toMatchObject({ message });
+  });
+
+  it('is refused if another user made the link in a folder of everybody, such as /tmp', async () => {
+    const open = join(folder.path, 'open');
+    await mkdir(open);
+    await chmod(open, 0o1777);
+    await symlink(path, join(open, 'link'));
+    expect(await source(join(open, 'link')).read('acme')).toMatchObject({ token: 't1' });
+    if (process.getuid?.() !== 0) return;
+    await lchown(join(open, 'link'), 4242, 0);
+    const message = expect.stringMatching(/because a link in \S+open belongs to the user 4242/);
+    // The system may refuse first (fs.protected_symlinks).
+    expect(await refusal(source(join(open, 'link')))).toMatchObject(
+      readFileSync('/proc/sys/fs/protected_symlinks', 'utf8').startsWith('1')
+        ? { code: 'bad_credentials' }
+        : { message },
+    );
   });
 
   it('may be a link, as Kubernetes mounts secrets, whose file counts', async () => {

@@ -79,6 +79,31 @@ describe('copies of a lake in S3', () => {
     );
   });
 
+  it.each([0o777, 0o775])('are judged by the folder of the cache as well: mode %i', async (mode) => {
+    await mkdir(cache, { recursive: true, mode: 0o700 });
+    await chmod(join(cache, '..'), mode);
+    const store = await bucket(KEY);
+    if (mode === 0o777)
+      expect(() => snapshotFiles(store)).toThrow(
+        expect.objectContaining({
+          code: 'unsafe_cache',
+          message: expect.stringMatching(/others may replace .* set XDG_CACHE_HOME .* chmod o-w \S+cache$/),
+        }),
+      );
+    else await copied(snapshotFiles(store), KEY);
+    expect(said).toMatch(mode === 0o777 ? /^$/ : /^warning: a group may replace .* chmod g-w \S+cache\n$/);
+  });
+
+  it('are refused if the cache is a link to a folder that others may replace', async () => {
+    const open = join(folder.path, 'open');
+    await mkdir(join(open, 'mine'), { recursive: true, mode: 0o700 });
+    await chmod(open, 0o777);
+    await mkdir(join(cache, '..'), { mode: 0o700 });
+    await symlink(join(open, 'mine'), cache);
+    const store = await bucket(KEY);
+    expect(() => snapshotFiles(store)).toThrow(`because the mode of ${open} is 777`);
+  });
+
   it('are refused in a folder of another user', async () => {
     await mkdir(cache, { recursive: true, mode: 0o700 });
     const { uid } = await stat(cache);
