@@ -115,8 +115,15 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The end of the names of S3 in each partition of AWS. */
-const S3_DOMAINS = String.raw`(?:amazonaws\.(?:com|com\.cn|eu)|(?:c2s|csp\.hci)\.ic\.gov|sc2s\.sgov\.gov|cloud\.adc-e\.uk)`;
+/** The ends of the names of S3 in the partitions of AWS, by the beginning of their regions. All others have `amazonaws.com`. */
+const S3_DOMAINS: readonly (readonly [string, string])[] = [
+  ['cn-', 'amazonaws.com.cn'],
+  ['eusc-', 'amazonaws.eu'],
+  ['us-iso-', 'c2s.ic.gov'],
+  ['us-isob-', 'sc2s.sgov.gov'],
+  ['us-isof-', 'csp.hci.ic.gov'],
+  ['eu-isoe-', 'cloud.adc-e.uk'],
+];
 
 /**
  * Whether CloudFormation takes responses at this address: an object of its bucket in the region. The address comes with the
@@ -125,10 +132,13 @@ const S3_DOMAINS = String.raw`(?:amazonaws\.(?:com|com\.cn|eu)|(?:c2s|csp\.hci)\
  */
 function isResponseUrl(address: string, { region, endpoint }: ResponsePlace): boolean {
   if (!URL.canParse(address)) return false;
-  const { origin, hostname, username, password } = new URL(address);
+  const { origin, username, password } = new URL(address);
   if (username !== '' || password !== '') return false;
   if (endpoint) return origin === new URL(endpoint).origin;
   const bucket = `cloudformation-custom-resource-response-${region.replaceAll('-', '')}`;
-  const host = new RegExp(String.raw`^${bucket}\.s3(?:[.-](?:dualstack\.)?${region})?\.${S3_DOMAINS}$`);
-  return host.test(hostname) && origin === `https://${hostname}`;
+  const domain = S3_DOMAINS.find(([start]) => region.startsWith(start))?.[1] ?? 'amazonaws.com';
+  const hosts = ['', `.${region}`, `-${region}`, `.dualstack.${region}`].map(
+    (place) => `${bucket}.s3${place}.${domain}`,
+  );
+  return hosts.some((host) => origin === `https://${host}`);
 }

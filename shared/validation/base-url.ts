@@ -4,20 +4,19 @@ export const BASE_URL =
 
 export function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password, hash, searchParams } = new URL(text);
+  const { protocol, hostname, username, password, searchParams } = new URL(text);
   const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   const routed = ['bid', 'token', 'action', 'version'].some((name) => searchParams.has(name));
   return (
     (protocol === 'https:' || (protocol === 'http:' && loopback)) &&
     !username &&
     !password &&
-    !hash &&
+    !text.includes('#') &&
     !routed
   );
 }
 
 /** I9: the address for a message, without its query string, which may hold a key. */
 export function shownAddress(baseUrl: string): string {
-  const { origin, pathname, search } = new URL(baseUrl);
-  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
+  return new URL(baseUrl).href.replace(/\?.+/, '?…');
 }

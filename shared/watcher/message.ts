@@ -112,16 +112,20 @@ function andMore(count: number): string[] {
 /** What stands between words: also what would steer the reader's screen, or would hide a link. */
 const BETWEEN_WORDS = /[\s\p{Cc}\p{Cf}]+/gu;
 
+/** The full stops that browsers take for one in the name of a host. */
+const STOP = '[.․。．｡]';
+
 /**
- * The signs by which mail programs find links: of a scheme, of `www.`, before what may be a top-level domain, and of a
- * share. Names of files in a lake are none, and neither is the one address that a message has people paste.
+ * The signs by which mail programs find links: of a scheme, of `www.`, before what may be a top-level domain, in the number
+ * of a machine, and of a share. Names of files in a lake are none, and neither is the one address that a message has people paste.
  */
 const SIGNS_OF_LINKS = new RegExp(
   [
-    String.raw`(?!(?<=\bfile):\/\/secret\.json(?:\s|$)):(?=\/\/)`,
-    String.raw`(?<=\b(?:mailto|tel|sms|sip|callto)):(?=\S)`,
-    String.raw`(?<=\bwww)[.。．｡]`,
-    String.raw`[.。．｡](?!(?:json(?:-seq)?|zst|parquet|html)(?![\p{L}\p{N}-]))(?=\p{L}[\p{L}\p{M}\p{N}-])`,
+    String.raw`(?!(?<=\bfile):\/\/secret\.json(?:\s|$)):(?=[/?])`,
+    String.raw`(?<=\b(?:mailto|tel|sms|sips?|callto|skype|facetime|facetime-audio|xmpp)):(?=\S)`,
+    String.raw`(?<=\bwww)${STOP}`,
+    String.raw`${STOP}(?!(?<!@\S*)(?:json(?:-seq)?|zst|parquet|html)(?![\p{L}\p{N}/@-]))(?=\p{L}[\p{L}\p{M}\p{N}-])`,
+    String.raw`(?<=\b\d{1,3}\.\d{1,3}\.\d{1,3})\.(?=\d{1,3}\b)`,
     String.raw`\\(?=\\[\p{L}\p{N}])`,
   ].join('|'),
   'giu',

@@ -470,6 +470,9 @@ describe('the address of a response', () => {
     ['cn-north-1', 'cnnorth1.s3.cn-north-1.amazonaws.com.cn/'],
     ['eusc-de-east-1', 'euscdeeast1.s3.eusc-de-east-1.amazonaws.eu/'],
     ['us-iso-east-1', 'usisoeast1.s3.us-iso-east-1.c2s.ic.gov/'],
+    ['us-isob-east-1', 'usisobeast1.s3.us-isob-east-1.sc2s.sgov.gov/'],
+    ['eu-isoe-west-1', 'euisoewest1.s3.eu-isoe-west-1.cloud.adc-e.uk/'],
+    ['us-isof-south-1', 'usisofsouth1.s3.us-isof-south-1.csp.hci.ic.gov/'],
   ])('is in the bucket of CloudFormation in %s: %s', (region, rest) => {
     expect(isTaken(address(rest), region)).toBe(true);
   });
@@ -483,6 +486,8 @@ describe('the address of a response', () => {
       'https://evil.cloudformation-custom-resource-response-useast1.s3.amazonaws.com/',
     ],
     ['the bucket of another region', address('euwest1.s3.eu-west-1.amazonaws.com/')],
+    ['that bucket in China', address('useast1.s3.amazonaws.com.cn/')],
+    ['that bucket in the sovereign cloud of Europe', address('useast1.s3.amazonaws.eu/')],
     ['a machine at AWS', 'https://ec2-203-0-113-1.compute-1.amazonaws.com/'],
     ['an API at AWS', 'https://abc.execute-api.us-east-1.amazonaws.com/'],
     ['a name that ends like that of AWS', address('useast1.s3.evil-amazonaws.com/')],

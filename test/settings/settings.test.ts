@@ -161,6 +161,11 @@ describe('settings', () => {
       'baseUrl is "https://a.example/?…"',
     ],
     [
+      'an empty fragment',
+      withBrand({ baseUrl: 'https://service.example/#' }),
+      'baseUrl is "https://service.example/#"',
+    ],
+    [
       'a service name that a header cannot have',
       withBrand({ service: 'AC:ME' }),
       'brands.acme.service is "AC:ME"',

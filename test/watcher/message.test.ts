@@ -191,6 +191,12 @@ All days: ${options.page}
     ['a name in another script', 'пример.рф и भारत.भारत', 'пример[.]рф и भारत[.]भारत'],
     ['a name in Punycode', 'a.xn--p1ai', 'a[.]xn--p1ai'],
     ['a full stop of another script', 'evil。example evil．example', 'evil[。]example evil[．]example'],
+    ['a full stop that is one dot of three', 'evil․example', 'evil[․]example'],
+    ['the number of a machine', '1.2.3.4/x 1.2.3.4:80', '1.2.3[.]4/x 1.2.3[.]4:80'],
+    ['a folder that is named like a file', 'evil.html/a', 'evil[.]html/a'],
+    ['a mail address at what looks like a file', 'a@evil.zst a.zst@x', 'a@evil[.]zst a[.]zst@x'],
+    ['what opens another program', 'ms-msdt:/id magnet:?xt=1', 'ms-msdt[:]/id magnet[:]?xt=1'],
+    ['what opens a call of a vendor', 'facetime:a skype:a', 'facetime[:]a skype[:]a'],
     ['a mail address', 'mail help@evil.example', 'mail help@evil[.]example'],
     ['what opens a mail or a call', 'mailto:a@b TEL:+1', 'mailto[:]a@b TEL[:]+1'],
     [
