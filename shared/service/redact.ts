@@ -8,11 +8,26 @@ const MAX_QUOTED = 200;
  * are found by chance in many amounts, ids and times.
  */
 const MIN_LONG_BID = 6;
-/** Fewer characters of base64, which are of fewer than 7 bytes, are found by chance in ordinary words. */
-const MIN_ENCODED = 8;
-/** Characters that nobody sees, also as JSON escapes them: a secret with one in the middle reads like the secret. */
-const UNSEEN =
-  /[\p{Cf}\p{DI}]|(?!\s)\p{Cc}|\\{1,4}u(?:00[01][\da-f]|00ad|034f|061c|180e|20(?:0[b-f]|2[a-e]|6[\da-f])|fe0[\da-f]|feff)/giu;
+/** A shorter token or secret is a part of many words: one of a letter would leave no text readable. */
+const MIN_LONG_TOKEN = 4;
+/** Fewer characters of base64, which are of fewer than 6 bytes, are found by chance in ordinary words. */
+const MIN_ENCODED = 7;
+/** Characters that nobody sees, also as services escape them: a secret with one in the middle reads like the secret. */
+const UNSEEN = new RegExp(
+  [
+    String.raw`[\p{Cf}\p{DI}\p{Cs}\u2800]|(?!\s)\p{Cc}`,
+    // Not those of line ends and tabs, beside which a bid is a word.
+    String.raw`\\{1,4}u(?:00(?:0[0-8ef]|1[\da-f]|ad)|034f|061c|180e|20(?:0[b-f]|2[a-e]|6[\da-f])|fe0[\da-f]|feff)`,
+    String.raw`\\{1,4}x(?:0[0-8ef]|1[\da-f]|ad)`,
+    '&(?:amp;)?(?:#0*(?:173|820[3-7]|8288|65279)|#x0*(?:ad|200[b-f]|2060|feff)|shy|zwn?j|lrm|rlm);',
+    '%(?:00|C2%AD|E2%80%8[B-F]|E2%81%A0|EF%BB%BF)',
+  ].join('|'),
+  'giu',
+);
+/** Letters, digits and marks as East Asian services write them. */
+const FULL_WIDTH = /[！-～]/gu;
+/** What services put between the thousands of a number: `1,001`. */
+const MARKS = [',', '.', "'", '’', ' ', '\u00a0', '\u202f'];
 /** So much of a text is redacted: millions of characters take seconds, and overflow the stack of a regular expression. */
 const MAX_REDACTED = 10_000;
 /** More characters than a secret has in any form. */
@@ -20,18 +35,25 @@ const MAX_SECRET = 5_000;
 
 /** I9: replaces the credentials, however their characters are escaped or encoded, and whatever looks like a digest. */
 export function redactor(all: readonly Credentials[]): (text: string) => string {
-  const bids = all.flatMap(({ bid }) => [bid, grouped(bid, ','), grouped(bid, '.')]);
-  const isLong = (bid: string) => bid.length >= MIN_LONG_BID;
+  const bids = all.map(({ bid }) => bid).filter((bid) => bid !== '');
+  const tokens = all.flatMap(({ token, secret }) => [token, secret]);
   const secrets = longestFirst([
-    ...all.flatMap(({ token, secret }) => [token, secret]),
-    ...bids.filter(isLong),
+    ...tokens.filter(({ length }) => length >= MIN_LONG_TOKEN),
+    ...bids.filter(({ length }) => length >= MIN_LONG_BID).flatMap(asPrinted),
   ]);
+  const words = longestFirst([
+    ...tokens.filter(({ length }) => length < MIN_LONG_TOKEN),
+    ...bids.filter(({ length }) => length < MIN_LONG_BID).flatMap(asPrinted),
+  ]);
+  // A space is `=` and a line end in quoted-printable.
   const patterns = [
-    ...secrets.map((secret) => new RegExp(Array.from(secret, anyForm).join(String.raw`\s*`), 'gu')),
+    ...secrets.map((secret) => new RegExp(Array.from(secret, anyForm).join(String.raw`(?:=?\s)*`), 'giu')),
+    ...secrets.map(separatedHex),
     DIGESTS,
-    ...longestFirst(bids.filter((bid) => !isLong(bid))).map(wholeWord),
+    ...words.map(wholeWord),
   ];
-  const encodings = secrets.flatMap(encodingsOf);
+  const named = bids.flatMap((bid) => [`bid=${bid}`, `"bid":${bid}`, `"bid":"${bid}`]);
+  const encodings = [...secrets, ...named].flatMap(encodingsOf);
   const hasSecret = (run: string) => encodings.some((encoded) => run.includes(encoded));
   // A run is replaced whole, because the bid may be encoded before the token.
   const withoutEncoded = (run: string) => {
@@ -41,25 +63,34 @@ export function redactor(all: readonly Credentials[]): (text: string) => string 
   return (text) =>
     patterns.reduce(
       (clean, pattern) => clean.replaceAll(pattern, REDACTED),
-      text.replaceAll(UNSEEN, '').replaceAll(RUN, withoutEncoded),
+      text
+        .replaceAll(UNSEEN, '')
+        .replaceAll(FULL_WIDTH, (wide) => wide.normalize('NFKC'))
+        .replaceAll(RUN, withoutEncoded),
     );
 }
 
-/** As some services print a number in a message: `1,001`. */
-function grouped(bid: string, mark: string): string {
-  return bid.replaceAll(/\B(?=(?:\d{3})+$)/g, mark);
+/** A bid as it is, and as services print a number in a message. */
+function asPrinted(bid: string): string[] {
+  return [bid, ...MARKS.map((mark) => bid.replaceAll(/\B(?=(?:\d{3})+$)/g, mark))];
+}
+
+/** `74:6f:6b`, `0x74, 0x6f, 0x6b` */
+function separatedHex(secret: string): RegExp {
+  const bytes = [...Buffer.from(secret)].map((byte) => hexDigits(byte, 2));
+  return new RegExp(bytes.join(String.raw`[\s:,-]{1,2}(?:0x)?`), 'gi');
 }
 
 function longestFirst(texts: readonly string[]): string[] {
   return [...new Set(texts)].filter((text) => text !== '').sort((a, b) => b.length - a.length);
 }
 
-const ESCAPE = String.raw`%[\dA-Fa-f]{2}|\\(?:[bfnrtv0]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4})|&#?[\dA-Za-z]{1,8}`;
+const ESCAPE = String.raw`%[\da-f]{2}|=3d|\\(?:[bfnrtv0]|[0-3][0-7]{2}|x[\da-f]{2}|u[\da-f]{4})|&#?[\da-z]{1,8}`;
 
 /** The bid with no letter or digit beside it, unless they belong to an escape; with zeros before it, as `007`. */
 function wholeWord(bid: string): RegExp {
   const start = String.raw`(?:(?<![\p{L}\p{N}])|(?<=${ESCAPE}))0*`;
-  return new RegExp(`${start}${Array.from(bid, anyForm).join('')}(?![\\p{L}\\p{N}])`, 'gu');
+  return new RegExp(`${start}${Array.from(bid, anyForm).join('')}(?![\\p{L}\\p{N}])`, 'giu');
 }
 
 /** Characters of base64 or hexadecimal digits, of which some may be escaped, and lines may end between them. */
@@ -104,33 +135,32 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * A pattern of one character as it is, or escaped as in a URL, a form, JSON, JavaScript or HTML, or in two of them: each
- * service, and each proxy before it, escapes other characters.
+ * A pattern of one character as it is, or escaped as in a URL, a form, JSON, JavaScript, HTML, C or quoted-printable, or in
+ * two of them: each service, and each proxy before it, escapes other characters. It ignores case.
  */
 function anyForm(character: string): string {
   const code = character.codePointAt(0) ?? 0;
-  const hex = hexDigits(code, 1);
+  const hex = code.toString(16);
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   const bytes = [...new TextEncoder().encode(character)];
-  const references = [`#0*${code}`, `#[xX]0*${hex}`, ENTITIES.get(character) ?? []].flat();
+  const references = [`#0*${code}`, `#x0*${hex}`, ENTITIES.get(character) ?? []].flat();
   const forms = [
-    bytes.map((byte) => `%(?:25){0,2}${hexDigits(byte, 2)}`).join(''),
+    bytes.map((byte) => `(?:%(?:25){0,2}|=)${hexDigits(byte, 2)}`).join(''),
+    bytes.map((byte) => `${BACKSLASHES}0*${byte.toString(8)}`).join(''),
     units.map((unit) => `${BACKSLASHES}u${hexDigits(unit, 4)}`).join(''),
     `${BACKSLASHES}u\\{0*${hex}\\}`,
     code < 0x100 ? `${BACKSLASHES}x${hexDigits(code, 2)}` : [],
     code < 0x20 ? `\\${JSON.stringify(character).slice(1, -1)}` : [],
     character === ' ' ? '\\+' : [],
-    `(?:${BACKSLASHES})?(?:${AMPERSAND}(?:${references.join('|')});?|\\u{${code.toString(16)}})`,
+    `(?:${BACKSLASHES})?(?:${AMPERSAND}(?:${references.join('|')});?|\\u{${hex}})`,
   ].flat();
   return `(?:${forms.join('|')})`;
 }
 
-/** The digits of a number, at least so many, each in either case. */
 function hexDigits(number: number, length: number): string {
-  const digits = number.toString(16).padStart(length, '0');
-  return digits.replaceAll(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+  return number.toString(16).padStart(length, '0');
 }
 
 /** Both characters of base64 that are often escaped, or replaced for addresses. */
-const PLUS = new RegExp(`-|${anyForm('+')}`, 'gu');
-const SLASH = new RegExp(`_|\\\\/|${anyForm('/')}`, 'gu');
+const PLUS = new RegExp(`-|${anyForm('+')}`, 'giu');
+const SLASH = new RegExp(`_|\\\\/|${anyForm('/')}`, 'giu');

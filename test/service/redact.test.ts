@@ -32,6 +32,11 @@ describe('I9: redaction', () => {
     ['as HTML that was escaped twice', 'tök en&amp;#x2F;+&amp;quot;&amp;amp;=1'],
     ['as HTML inside JSON text', String.raw`tök en/+\u0026quot;\u0026amp;=1`],
     ['as JSON text in HTML', 'tök en/+\\&quot;&amp;=1'],
+    ['in capitals', token.toUpperCase()],
+    ['as C, in octal', String.raw`t\303\266k\40en\057+\042\046\0751`],
+    ['as quoted-printable', 't=C3=B6k=20en/+"&=3D1'],
+    ['as quoted-printable on two lines', 't=C3=B6k e=\r\nn/+"&=3D1'],
+    ['in full width', 'ｔök ｅｎ／＋＂＆＝１'],
     ['as a URI component twice', encodeURIComponent(encodeURIComponent(token))],
     ['a digest', 'c0603ea2f4bd66eaac5e6fbbd2093ea6426d7e13e0a8cc4f5550368f55f7e64a'],
     ['a digest in capitals', 'C0603EA2F4BD66EAAC5E6FBBD2093EA6426D7E13E0A8CC4F5550368F55F7E64A'],
@@ -81,6 +86,15 @@ describe('I9: redaction', () => {
     );
   });
 
+  it.each(['t', 'tp', 'htt'])(
+    'replaces a token of up to three characters as a whole word only: %s',
+    (short) => {
+      expect(redactor([of({ token: short })])(`http://a.example/?token=${short} http`)).toBe(
+        'http://a.example/?token=[redacted] http',
+      );
+    },
+  );
+
   it('is done before text is cut, so that no part of a secret is left', () => {
     const secret = 'S'.repeat(32);
     fc.assert(
@@ -117,10 +131,14 @@ describe('I9: a bid', () => {
     ['in JSON', '{"bid":12,"x":"12"}', '{"bid":[redacted],"x":"[redacted]"}'],
     ['in an address', '/a?bid=12&token=', '/a?bid=[redacted]&token='],
     ['beside an underscore', 'bid_12_x', 'bid_[redacted]_x'],
+    ['after quoted-printable', 'bid=3D12', 'bid=3D[redacted]'],
+    ['after octal', String.raw`bid\07512`, String.raw`bid\075[redacted]`],
+    ['in full width', 'brand １２', 'brand [redacted]'],
     ['with zeros before it', 'brand 00012', 'brand [redacted]'],
     ['between escaped quotes of an address', 'bid%2212%22', 'bid%22[redacted]%22'],
     ['between escaped quotes of JSON', String.raw`bid\u002212\u0022`, String.raw`bid\u0022[redacted]\u0022`],
     ['after an escaped line end', String.raw`bid\n12`, String.raw`bid\n[redacted]`],
+    ['after a line end as JSON may escape it', String.raw`bid\u000a12`, String.raw`bid\u000a[redacted]`],
     ['between HTML quotes', 'bid&quot;12&quot;', 'bid&quot;[redacted]&quot;'],
     ['between HTML quotes without semicolons', 'bid&quot12&quot', 'bid&quot[redacted]&quot'],
     ['with escaped digits', 'bid=%31%32', 'bid=[redacted]'],
@@ -140,11 +158,27 @@ describe('I9: a bid', () => {
     expect(long('brand0123456789 of A123456B')).toBe('brand0[redacted]789 of A[redacted]B');
   });
 
-  it.each(['1,001', '1.001', '1001', '1001.0'])('is replaced as services print numbers: %s', (printed) => {
-    expect(redactor([of({ bid: '1001' })])(`brand ${printed} is unknown`)).toMatch(
-      /^brand \[redacted\](\.0)? is unknown$/,
-    );
+  it('is replaced in capitals and small letters', () => {
+    expect(redactor([of({ bid: 'Brand-7' })])('no BRAND-7, no brand-7')).toBe('no [redacted], no [redacted]');
   });
+
+  it.each(['bid=12', '?v=2&bid=12345', '{"bid":1}', '{"v":"2","bid":"123"}', 'bid=123456', 'xbid=123456'])(
+    'is replaced in base64 beside its name: %s',
+    (text) => {
+      const bid = /(\d+)\D*$/.exec(text)?.[1] ?? '';
+      const echoed = `unknown: ${Buffer.from(text).toString('base64')}`;
+      expect(redactor([of({ bid })])(echoed)).toMatch(/^unknown: \[redacted\]=*$/);
+    },
+  );
+
+  it.each(['1,001', '1.001', "1'001", '1’001', '1 001', '1\u00a0001', '1\u202f001', '1001', '1001.0'])(
+    'is replaced as services print numbers: %s',
+    (printed) => {
+      expect(redactor([of({ bid: '1001' })])(`brand ${printed} is unknown`)).toMatch(
+        /^brand \[redacted\](\.0)? is unknown$/,
+      );
+    },
+  );
 });
 
 describe('I9: a secret that is written in another way', () => {
@@ -181,11 +215,30 @@ describe('I9: a secret that is written in another way', () => {
     ['a filler', '\u3164'],
     ['a control character', '\u0007'],
     ['an escape of it', String.raw`\u200b`],
+    ['another escape of it', String.raw`\x00`],
+    ['an entity of it', '&#8203;'],
+    ['an entity of it in hexadecimal', '&#x200B;'],
+    ['an entity that has a name', '&shy;'],
+    ['its bytes in an address', '%E2%80%8B'],
+    ['a zero byte in an address', '%00'],
+    ['an empty braille cell', '\u2800'],
+    ['half a surrogate pair', '\ud800'],
     ['a line end', '\n'],
   ])('is replaced with %s in the middle', (_name, between) => {
     const secret = 'a-secret-0001';
     const split = Array.from(secret).join(between);
     expect(quoted(redactor([of({ secret })]), `before ${split} after`)).toBe('before [redacted] after');
+  });
+
+  it.each([
+    [':', ''],
+    [' ', ''],
+    [', ', '0x'],
+  ])('is replaced as bytes in hexadecimal with %j between them', (between, prefix) => {
+    const bytes = [...Buffer.from('a-secret-0001')].map((byte) => `${prefix}${byte.toString(16)}`);
+    expect(redactor([of({ secret: 'a-secret-0001' })])(`before ${bytes.join(between)} after`)).toBe(
+      `before ${prefix}[redacted] after`,
+    );
   });
 
   it('leaves ordinary text readable', () => {
