@@ -50,9 +50,9 @@ export class JsonText {
     new Uint8Array(kernel.memory.buffer, this.#begin, bytes.length).set(bytes);
   }
 
-  /** The first place that has no white space. */
+  /** The first place that has no white space. The byte before the text belongs to nobody, whatever it is. */
   endOfSpace(at: number): number {
-    return this.#kernel.endOfSpace(this.#begin + at) - this.#begin;
+    return at < 0 ? at : this.#kernel.endOfSpace(this.#begin + at) - this.#begin;
   }
 
   endOfString(at: number): number {

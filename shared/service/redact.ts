@@ -47,7 +47,7 @@ export function redactor(all: readonly Credentials[]): (text: string) => string 
   ]);
   // A space is `=` and a line end in quoted-printable.
   const patterns = [
-    ...secrets.map((secret) => new RegExp(Array.from(secret, anyForm).join(String.raw`(?:=?\s)*`), 'giu')),
+    ...secrets.map((secret) => new RegExp(anyForms(secret).join(String.raw`(?:=?\s)*`), 'giu')),
     ...secrets.map(separatedHex),
     DIGESTS,
     ...words.map(wholeWord),
@@ -90,7 +90,7 @@ const ESCAPE = String.raw`%[\da-f]{2}|=3d|\\(?:[bfnrtv0]|[0-3][0-7]{2}|x[\da-f]{
 /** The bid with no letter or digit beside it, unless they belong to an escape; with zeros before it, as `007`. */
 function wholeWord(bid: string): RegExp {
   const start = String.raw`(?:(?<![\p{L}\p{N}])|(?<=${ESCAPE}))0*`;
-  return new RegExp(`${start}${Array.from(bid, anyForm).join('')}(?![\\p{L}\\p{N}])`, 'giu');
+  return new RegExp(`${start}${anyForms(bid).join('')}(?![\\p{L}\\p{N}])`, 'giu');
 }
 
 /** Characters of base64 or hexadecimal digits, of which some may be escaped, and lines may end between them. */
@@ -134,11 +134,18 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['+', 'plus'],
 ]);
 
+/** Backslashes are one pattern: if each had its own, a text of thousands could be divided among them in too many ways. */
+function anyForms(secret: string): string[] {
+  return [...secret.matchAll(/\\+|[^\\]/gu)].map(([run]) =>
+    run.startsWith('\\') ? `${anyForm('\\', '')}{${run.length},${5 * run.length}}` : anyForm(run),
+  );
+}
+
 /**
  * A pattern of one character as it is, or escaped as in a URL, a form, JSON, JavaScript, HTML, C or quoted-printable, or in
  * two of them: each service, and each proxy before it, escapes other characters. It ignores case.
  */
-function anyForm(character: string): string {
+function anyForm(character: string, prefix = `(?:${BACKSLASHES})?`): string {
   const code = character.codePointAt(0) ?? 0;
   const hex = code.toString(16);
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
@@ -152,7 +159,7 @@ function anyForm(character: string): string {
     code < 0x100 ? `${BACKSLASHES}x${hexDigits(code, 2)}` : [],
     code < 0x20 ? `\\${JSON.stringify(character).slice(1, -1)}` : [],
     character === ' ' ? '\\+' : [],
-    `(?:${BACKSLASHES})?(?:${AMPERSAND}(?:${references.join('|')});?|\\u{${hex}})`,
+    `${prefix}(?:${AMPERSAND}(?:${references.join('|')});?|\\u{${hex}})`,
   ].flat();
   return `(?:${forms.join('|')})`;
 }

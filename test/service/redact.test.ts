@@ -111,6 +111,16 @@ describe('I9: redaction', () => {
       expect(quoted(redactOne, `${' '.repeat(at)}${secret}${'x'.repeat(20_000)}`)).not.toContain('S');
   });
 
+  it.each([
+    ['as they are', String.raw`\\\\\\z`],
+    ['in JSON', String.raw`\\\\\\\\\\\\z`],
+    ['in a URL', '%5C%5C%5C%5C%5C%5Cz'],
+  ])('redacts a secret of backslashes %s, and has an end in a text of thousands', (_form, printed) => {
+    const redact = redactor([{ bid: '1', token: String.raw`\\\\\\z`, secret: 'unused' }]);
+    expect(redact(`a ${printed} b`)).toBe('a [redacted] b');
+    expect(redact('\\'.repeat(10_000))).toHaveLength(10_000);
+  });
+
   it('redacts a text of millions of digits', () => {
     expect(quoted(redact, '0123456789abcdef'.repeat(350_000))).toBe('[redacted]…');
   });
