@@ -6,7 +6,7 @@
 import type { Log } from '../shared/log-events.ts';
 import { note, redraw } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';
-import { afterEvent, errorLineOf, lineOf, progressText, startOfRun } from './run-progress.ts';
+import { afterEvent, errorLineOf, leftText, lineOf, progressText, startOfRun } from './run-progress.ts';
 import { oneLine, truncate } from './terminal-text.ts';
 
 const MIN_REDRAW_MS = 100;
@@ -24,9 +24,12 @@ export function showProgress(): ProgressDisplay {
 }
 
 function plainLines(): ProgressDisplay {
+  let progress = startOfRun(Date.now());
   const log: Log = (event) => {
+    progress = afterEvent(progress, event, Date.now());
     const line = lineOf(event);
-    if (line !== undefined) note(withRunnableCommands(line));
+    const left = event.event === 'day_ended' ? leftText(progress, Date.now()) : '';
+    if (line !== undefined) note(withRunnableCommands(line) + left);
   };
   return { log, end() {} };
 }

@@ -18,10 +18,11 @@ import { BrandReportsError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';
 import type { Log } from '../shared/log-events.ts';
 import type { LakeAccess } from '../shared/context/context.ts';
-import type { CredentialSource } from '../shared/ports.ts';
+import type { CredentialSource, Lake } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
-import type { RunOptions } from '../shared/run/run.ts';
+import { type RunOptions, brandSettingsOf, selectBrands } from '../shared/run/run.ts';
 import { note } from './output.ts';
+import { printedCommand } from './printed-command.ts';
 import { readCredentials } from '../shared/service/credentials.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
@@ -39,6 +40,9 @@ export interface RunFlags {
   acceptFewer?: boolean;
 }
 
+/** What a run reads, made from the flags; what `sync --plan` needs. */
+export type ScopeOptions = LakeAccess & Pick<RunOptions, 'settings' | 'reports' | 'scope'>;
+
 /**
  * Everything that a run needs, made from the flags. Errors in flags, settings and local credentials are reported here,
  * before the run starts.
@@ -49,14 +53,24 @@ export async function createRunOptions(
   wanted: readonly string[],
   log: Log,
 ): Promise<RunOptions> {
+  const options = await createScopeOptions(flags, wanted, log);
+  const brands = selectBrands(options).map((name) => [name, brandSettingsOf(options, name)] as const);
+  const { isLocal, credentials } = await credentialSource(flags, Object.fromEntries(brands));
+  if (isLocal)
+    await Promise.all(brands.map(([name, { baseUrl }]) => readCredentials(credentials, name, baseUrl)));
+  return { ...options, credentials, send: sendRequest };
+}
+
+/** @throws BrandReportsError `config` for errors in flags and settings */
+export async function createScopeOptions(
+  flags: RunFlags,
+  wanted: readonly string[],
+  log: Log,
+): Promise<ScopeOptions> {
   const settings = await readSettings(flags);
   const names = wanted.map(reportNamed);
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
   checkRange(flags, settings);
-  const chosen = Object.entries(settings.brands).filter(([brand]) => brands?.includes(brand) ?? true);
-  const { isLocal, credentials } = await credentialSource(flags, Object.fromEntries(chosen));
-  if (isLocal)
-    await Promise.all(chosen.map(([brand, { baseUrl }]) => readCredentials(credentials, brand, baseUrl)));
   const { from, to, acceptFewer } = flags;
   if (acceptFewer && from === undefined && to === undefined)
     throw new BrandReportsError(
@@ -65,11 +79,9 @@ export async function createRunOptions(
       '--accept-fewer replaces rows that can change no more, so it needs the days: add --from and --to.',
     );
   return {
-    ...(await lakeAccess(flags, log)),
+    ...(await lakeAccess(flags, log, openLake)),
     settings,
     reports,
-    credentials,
-    send: sendRequest,
     scope: {
       ...(brands && { brands }),
       ...(names.length > 0 && { reports: names }),
@@ -80,13 +92,26 @@ export async function createRunOptions(
   };
 }
 
+/** A lake for a command that fills none. @throws BrandReportsError `config` if its folder does not exist */
+export async function openExistingLake(url: string, options?: { database?: string }): Promise<Lake> {
+  const lake = await openLake(url, options);
+  const { localFolder } = lake.store;
+  if (localFolder === undefined || existsSync(localFolder)) return lake;
+  throw new BrandReportsError(
+    'config',
+    'no_lake',
+    `There is no lake: the folder ${localFolder} does not exist. Name the folder of a lake with --lake, or fill a new lake: ${printedCommand('sync')}`,
+  );
+}
+
 /** The lake of the flags, and what every command that writes to it works with. */
 export async function lakeAccess(
   { lake, database, now }: Pick<RunFlags, 'lake' | 'database' | 'now'>,
   log: Log,
+  open = openExistingLake,
 ): Promise<LakeAccess> {
   return {
-    lake: await openLake(lake, database === undefined ? {} : { database }),
+    lake: await open(lake, database === undefined ? {} : { database }),
     clock: systemClock(now),
     log,
     random: Math.random,

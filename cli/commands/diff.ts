@@ -4,7 +4,6 @@
  */
 import type { Json } from '@duckdb/node-api';
 import type { Command } from 'commander';
-import { openLake } from '../../shared/adapters/open-lake.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
@@ -16,7 +15,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { day, instantOrDay, jsonOption, lakeOption } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
-import { reportNamed } from '../run-options.ts';
+import { openExistingLake, reportNamed } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, literal } from '../sql-tables.ts';
 import { oneLine, styleText, truncate } from '../terminal-text.ts';
 import { table, terminalColumns } from '../text-table.ts';
@@ -51,7 +50,7 @@ Example:
   $ brand-reports diff orders 2026-01-31 --since 2026-02-05`,
     )
     .action(async (name: string, of: string, { brand, since, lake, json }: DiffFlags) => {
-      const { store } = await openLake(lake);
+      const { store } = await openExistingLake(lake);
       const report = reportOf(name);
       const found = await changedDays(store, report, of, since);
       const days = found.filter((each) => brand === undefined || each.brand === brand);

@@ -1,7 +1,6 @@
 import { lstat, rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
-import { openLake } from '../../shared/adapters/open-lake.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
@@ -13,10 +12,11 @@ import { calendarPage } from '../../shared/status/calendar.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { LOOKS, type Look, lookOf } from '../../shared/status/looks.ts';
 import { counted, rangesText } from '../../shared/watcher/index.ts';
-import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
+import { PROBLEM_STATES, type ProblemState } from '../../shared/planning/day-state.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
-import { brandNamed, readSettings } from '../run-options.ts';
+import { EXIT } from '../exit-codes.ts';
+import { brandNamed, openExistingLake, readSettings } from '../run-options.ts';
 import {
   brandOption,
   environmentOption,
@@ -26,7 +26,7 @@ import {
   nowOption,
   settingsOption,
 } from '../options.ts';
-import { count, print, printJson } from '../output.ts';
+import { count, note, print, printJson } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { table, terminalColumns } from '../text-table.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
@@ -40,6 +40,7 @@ interface StatusFlags {
   now?: Date;
   json?: boolean;
   html?: string;
+  failOn?: FailOn[];
 }
 
 /** Every day of every report is a cell of the page. */
@@ -55,6 +56,12 @@ export function addStatus(program: Command): void {
     .addOption(settingsOption())
     .addOption(environmentOption())
     .addOption(nowOption())
+    .addOption(
+      new Option(
+        '--fail-on <words>',
+        `exit with 1 if a day is one of these, separated by commas: ${FAIL_ON.join(', ')}; "problem" is each of the states before it`,
+      ).argParser(failOnWords),
+    )
     .addOption(jsonOption('print every day as one JSON document'))
     .addOption(
       new Option(
@@ -64,12 +71,12 @@ export function addStatus(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nExample:\n  $ brand-reports status --brand acme --month 2026-01\n  $ brand-reports status --html coverage.html',
+      '\nExample:\n  $ brand-reports status --brand acme --month 2026-01\n  $ brand-reports status --html coverage.html\n  $ brand-reports status --fail-on failed,missing,overdue',
     )
     .action(async (flags: StatusFlags) => {
       const settings = await readSettings(flags);
       if (flags.brand !== undefined) brandNamed(flags.brand, settings);
-      const { store } = await openLake(flags.lake);
+      const { store } = await openExistingLake(flags.lake);
       const now = flags.now ?? new Date();
       const span = flags.html === undefined ? {} : pageSpan(flags.month, now);
       const ledgers = await readLedgers(store, reports, span, Date.now());
@@ -77,9 +84,55 @@ export function addStatus(program: Command): void {
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
       if (flags.html !== undefined)
         await writePage(flags.html, page(tables, settings, now, store.url, flags));
-      else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
+      else if (flags.json)
+        printJson({ lake: store.url, now: now.toISOString(), tables: tables.map(withZone(settings)) });
       else print(statusText(tables, settings, now.getTime(), flags.month));
+      const failing = tables.flatMap((table) => failingDays(table, flags, withZone(settings)(table), now));
+      for (const line of failing) note(`--fail-on: ${line}`);
+      if (failing.length > 0) process.exitCode = EXIT.failed;
     });
+}
+
+/** The brand's time zone, in which its days begin and end; `null` if the settings do not have the brand. */
+function withZone({ brands }: Settings) {
+  return (table: TableStatus) => ({ ...table, timeZone: brands[table.brand]?.timeZone ?? null });
+}
+
+type FailOn = (typeof FAIL_ON)[number];
+const FAIL_ON = [...PROBLEM_STATES, 'problem', 'finding'] as const;
+
+function failOnWords(text: string): FailOn[] {
+  return text.split(',').map((word) => {
+    const known = FAIL_ON.find((each) => each === word.trim());
+    if (known) return known;
+    throw new InvalidArgumentError(`"${word}" is none of ${FAIL_ON.join(', ')}.`);
+  });
+}
+
+/** What the days of a table have of the words of `--fail-on`, a line for each: `acme orders: 2 days missing: …`. */
+function failingDays(
+  { brand, table: name, days, damaged = [] }: TableStatus,
+  { failOn = [], month: chosen }: StatusFlags,
+  { timeZone }: { timeZone: string | null },
+  now: Date,
+): string[] {
+  const today = dayOf(now.getTime(), timeZone ?? 'UTC');
+  const asked = days.filter(({ dt }) => chosen === undefined || monthOf(dt) === chosen);
+  const states: ProblemState[] = PROBLEM_STATES.filter(
+    (state) => failOn.includes(state) || failOn.includes('problem'),
+  );
+  const found = [
+    ...states.map(
+      (state) => [LOOKS[state].name, asked.filter((day) => lookOf(day, today) === state)] as const,
+    ),
+    ['with a finding', failOn.includes('finding') ? asked.filter(({ findings }) => findings) : []] as const,
+  ].filter(([, same]) => same.length > 0);
+  // A damaged report state has no day, and hides what is wrong.
+  const isHidden = states.includes('failed') && damaged.some(({ month }) => month === undefined);
+  return [
+    ...found.map(([what, same]) => `${brand} ${name}: ${counted(same)} ${what}: ${rangesText(same)}`),
+    ...(isHidden ? [`${brand} ${name}: its report state is damaged`] : []),
+  ];
 }
 
 /** The months that a page shows, so that it still opens quickly. */
@@ -169,7 +222,12 @@ function sectionText(section: Section, chosen: string | undefined): string {
   const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
   const indent = ' '.repeat(NAME_WIDTH);
   return [
-    styleText('dim', zone ? `${zone}, today is ${today}` : 'in the lake, but not in the settings'),
+    styleText(
+      'dim',
+      zone
+        ? `days in ${zone}, today is ${today}; other times in UTC`
+        : 'in the lake, but not in the settings',
+    ),
     '',
     `${indent}${months.map((each) => each.padEnd(SCALE.length)).join('  ')}`.trimEnd(),
     styleText('dim', `${indent}${months.map(() => SCALE).join('  ')}`),
@@ -246,19 +304,34 @@ function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
     oneLine(withRunnableCommands(message)),
   ]);
   const failed = days.flatMap(({ dt, failure }) =>
-    failure?.since !== undefined
-      ? [
-          '',
-          styleText('red', `${name} ${dt}`),
-          `${failure.kind} (${failure.code}): ${oneLine(withRunnableCommands(failure.message))}`,
-          styleText(
-            'dim',
-            `since ${failure.since}, ${failure.times} times; next try after ${failure.retryAt}`,
-          ),
-        ]
-      : [],
+    failure?.since === undefined ? [] : [{ dt, failure: { ...failure, since: failure.since } }],
   );
-  return [...documents, ...failed];
+  // Messages name their day.
+  const alike = Map.groupBy(failed, ({ dt, failure }) => failure.message.replaceAll(dt, ''));
+  return [...documents, ...[...alike.values()].flatMap((same) => failureLines(name, same))];
+}
+
+/** Days with the same failure: the message of the first day, and when a run tries the first one of them again. */
+function failureLines(
+  name: string,
+  same: readonly { dt: string; failure: NonNullable<DayFacts['failure']> & { since: string } }[],
+): string[] {
+  const [first] = same;
+  if (!first) return [];
+  const { kind, code, message } = first.failure;
+  const earliest = (times: readonly (string | undefined)[]) => times.toSorted()[0];
+  const since = earliest(same.map(({ failure }) => failure.since));
+  const times = Math.max(...same.map(({ failure }) => failure.times ?? 1));
+  const retryAt = earliest(same.map(({ failure }) => failure.retryAt));
+  return [
+    '',
+    styleText(
+      'red',
+      same.length === 1 ? `${name} ${first.dt}` : `${counted(same)} of ${name}: ${rangesText(same)}`,
+    ),
+    `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
+    styleText('dim', `since ${since}, ${times} times; next try after ${retryAt}`),
+  ];
 }
 
 function legend(sections: readonly Section[]): string {

@@ -1,8 +1,12 @@
 import type { Command } from 'commander';
+import { dayOf } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
 import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
-import { runSync } from '../../shared/run/run.ts';
+import { planRun } from '../../shared/run/plan-run.ts';
+import { type RunScope, brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type RunFlags, createRunOptions } from '../run-options.ts';
+import { planText } from '../plan-text.ts';
+import { type RunFlags, type ScopeOptions, createRunOptions, createScopeOptions } from '../run-options.ts';
 import {
   brandOption,
   credentialsOption,
@@ -25,6 +29,8 @@ import { table, terminalColumns } from '../text-table.ts';
 
 interface SyncFlags extends RunFlags {
   maxSeconds?: number;
+  plan?: boolean;
+  includeDisabled?: boolean;
   json?: boolean;
 }
 
@@ -37,6 +43,11 @@ export function addSync(program: Command): void {
     .addOption(fromOption('fetch this day and the ones after it, due or not'))
     .addOption(toOption('… up to and including this day (default: today)'))
     .option('--accept-fewer', 'of the days that --from and --to name, believe fewer records than before')
+    .option(
+      '--plan',
+      'show which days a run would read, why, and the requests and time; reads and writes nothing',
+    )
+    .option('--include-disabled', 'of the reports that are named, read also those that the settings have off')
     .addOption(lakeOption())
     .addOption(databaseOption())
     .addOption(settingsOption())
@@ -54,14 +65,55 @@ export function addSync(program: Command): void {
       '\nExample:\n  $ brand-reports sync order_list --brand acme --from 2026-01-01 --to 2026-01-31',
     )
     .action(async (reports: string[], flags: SyncFlags) => {
+      if (flags.plan) return showPlan(reports, flags);
       const progress = showProgress();
-      const options = await createRunOptions(flags, reports, progress.log);
+      const options = readable(await createRunOptions(flags, reports, progress.log), flags);
       const run = untilStopped(flags.maxSeconds, (limits) => runSync({ ...options, ...limits }));
       const outcome = await run.finally(progress.end);
       if (flags.json) printJson(outcome);
       else print(syncText(outcome));
       process.exitCode = EXIT[outcome.status];
     });
+}
+
+async function showPlan(names: readonly string[], flags: SyncFlags): Promise<void> {
+  const options = readable(await createScopeOptions(flags, names, showProgress().log), flags);
+  const planned = await planRun(options);
+  if (flags.json) printJson(planned);
+  else print(planText(planned, options.settings.requestsPerSecond));
+  if (planned.reports.some(({ error }) => error)) process.exitCode = EXIT.failed;
+}
+
+/** @throws BrandReportsError `config` if a start date is to come, or if every brand has a named report off */
+function readable<Options extends ScopeOptions>(options: Options, flags: SyncFlags): Options {
+  const { settings, scope } = options;
+  const brands = selectBrands(options);
+  for (const brand of brands) {
+    const { startDate, timeZone } = brandSettingsOf(options, brand);
+    const today = dayOf((flags.now ?? new Date()).getTime(), timeZone);
+    if (startDate > today)
+      throw new BrandReportsError(
+        'config',
+        'start_to_come',
+        `${flags.settings}: brands.${brand}.startDate is "${startDate}", and in ${timeZone} it is ${today}, so there is no day to read. Allowed: a day up to ${today}. Correct this setting, or sync another brand with --brand.`,
+      );
+  }
+  const isOff = (report: string) => !brands.some((brand) => settings.brands[brand]?.reports[report]?.enabled);
+  const off = flags.includeDisabled ? undefined : scope.reports?.find(isOff);
+  if (off !== undefined) throw reportOff(off, brands, scope);
+  return { ...options, scope: { ...scope, onlyEnabled: !flags.includeDisabled } };
+}
+
+function reportOff(report: string, brands: readonly string[], { reports = [], from, to }: RunScope) {
+  const days = Object.entries({ '--from': from, '--to': to }).flatMap(([flag, day]) =>
+    day ? [flag, day] : [],
+  );
+  const settings = brands.map((brand) => `brands.${brand}.reports.${report}.enabled`).join(', ');
+  return new BrandReportsError(
+    'config',
+    'report_off',
+    `The report ${report} is off: ${settings} is false. Set it to true, or read the report this time: ${printedCommand('sync', [...reports, ...days, '--include-disabled'])}`,
+  );
 }
 
 const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;

@@ -10,7 +10,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
-import { openLake } from '../../shared/adapters/open-lake.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { type MonthSpan, isDay, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
@@ -37,7 +36,7 @@ import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type LinkDamage, linkDamages, linkKey, linking } from '../local-links.ts';
-import { checkOrder, unknown } from '../run-options.ts';
+import { checkOrder, openExistingLake, unknown } from '../run-options.ts';
 import {
   credentialsOption,
   databaseOption,
@@ -101,7 +100,7 @@ export function addVerify(program: Command): void {
     .action(async (names: string[], flags: VerifyFlags) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map(tableNamed);
-      const { store } = await openLake(flags.lake);
+      const { store } = await openExistingLake(flags.lake);
       const tables = await verifyTables(store, wanted, flags);
       if (tables.length === 0) throw nothingToVerify(store);
       const failed = tables.some(({ mismatches, damaged = [] }) => mismatches.length + damaged.length > 0);

@@ -246,7 +246,7 @@ describe('a lake with a damaged ledger', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^clicks +\d{4}-\d\d-\d\d +\d+ +3 +3/m);
     expect(stdout.split(`${ledger()} cannot be used`)).toHaveLength(2);
-    expect(stdout).toContain('"brand-reports repair"');
+    expect(stdout).toContain(`"npx brand-reports repair --lake ${flags[1]}"`);
   });
 
   it('is queried with a warning where the SQL needs the ledger', async () => {

@@ -373,7 +373,6 @@ describe('a number of the format', () => {
 
 describe('a lake without anything to verify', () => {
   it.each<[string, () => string[]]>([
-    ['does not exist', () => ['--lake', join(sample.folder, 'no lake')]],
     ['is an empty folder', () => ['--lake', bin]],
     ['has no day that fits', () => [...flags, '--from', '2020-01-01', '--to', '2020-01-02']],
     ['has no such brand', () => [...flags, '--brand', 'acne']],
@@ -381,7 +380,7 @@ describe('a lake without anything to verify', () => {
     copyLake();
     const { code, stderr, stdout } = await runCli(['verify', ...given()]);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/There is nothing to verify: \S.* npx brand-reports sync --lake /);
+    expect(stderr).toMatch(/There is nothing to verify: \S.* npx brand-reports sync .*--lake /);
     const json = await runCli(['verify', '--json', ...given()]);
     expect(JSON.parse(json.stdout)).toMatchObject({ status: 'failed', error: { code: 'nothing_to_verify' } });
   });
