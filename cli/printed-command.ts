@@ -1,15 +1,6 @@
-/**
- * Builds every command that the command line prints, with the flags of this invocation as they were given. Without them a
- * pasted command would work on another lake, or with the settings of another environment.
- */
+/** Builds every command that the command line prints, with the flags of this invocation as they were given. */
 import type { Command } from 'commander';
-import {
-  type CommandName,
-  type GivenFlags,
-  REPEATED_FLAGS,
-  commandLine,
-  isCommandName,
-} from '../shared/command-line.ts';
+import { type GivenFlags, REPEATED_FLAGS, commandLine } from '../shared/command-line.ts';
 
 let given: GivenFlags = {};
 
@@ -20,11 +11,7 @@ export function rememberFlags(command: Command): void {
 }
 
 /** @param flags in place of those that were given */
-export function printedCommand(
-  name: CommandName,
-  words: readonly string[] = [],
-  flags: GivenFlags = {},
-): string {
+export function printedCommand(name: string, words: readonly string[] = [], flags: GivenFlags = {}): string {
   return commandLine(name, words, { ...given, ...flags });
 }
 
@@ -35,6 +22,6 @@ const COMMANDS = /(?<=")brand-reports [\w @%+=:,./-]+(?=")|(?<=: )brand-reports 
 export function withRunnableCommands(message: string): string {
   return message.replaceAll(COMMANDS, (text) => {
     const [, name = '', ...words] = text.split(' ');
-    return isCommandName(name) ? printedCommand(name, words) : text;
+    return printedCommand(name, words);
   });
 }

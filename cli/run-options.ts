@@ -3,9 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import {
   CREDENTIALS_SHAPE,
-  credentialVariable,
-  environmentCredentials,
-  hasCredentialVariables,
+  credentialsInVariables,
+  fixedCredentials,
   readCredentialsFile,
 } from '../shared/adapters/credentials.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
@@ -20,6 +19,7 @@ import type { Log } from '../shared/log-events.ts';
 import type { LakeAccess } from '../shared/context/context.ts';
 import type { CredentialSource, Lake } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
+import type { PlanOptions } from '../shared/run/plan-run.ts';
 import { type RunOptions, brandSettingsOf, selectBrands } from '../shared/run/run.ts';
 import { note } from './output.ts';
 import { printedCommand } from './printed-command.ts';
@@ -40,9 +40,6 @@ export interface RunFlags {
   acceptFewer?: boolean;
 }
 
-/** What a run reads, made from the flags; what `sync --plan` needs. */
-export type ScopeOptions = LakeAccess & Pick<RunOptions, 'settings' | 'reports' | 'scope'>;
-
 /**
  * Everything that a run needs, made from the flags. Errors in flags, settings and local credentials are reported here,
  * before the run starts.
@@ -53,7 +50,7 @@ export async function createRunOptions(
   wanted: readonly string[],
   log: Log,
 ): Promise<RunOptions> {
-  const options = await createScopeOptions(flags, wanted, log);
+  const options = await createPlanOptions(flags, wanted, log);
   const brands = selectBrands(options).map((name) => [name, brandSettingsOf(options, name)] as const);
   const { isLocal, credentials } = await credentialSource(flags, Object.fromEntries(brands));
   if (isLocal)
@@ -61,12 +58,12 @@ export async function createRunOptions(
   return { ...options, credentials, send: sendRequest };
 }
 
-/** @throws BrandReportsError `config` for errors in flags and settings */
-export async function createScopeOptions(
+/** What a plan needs. @throws BrandReportsError `config` for errors in flags and settings */
+export async function createPlanOptions(
   flags: RunFlags,
   wanted: readonly string[],
   log: Log,
-): Promise<ScopeOptions> {
+): Promise<PlanOptions> {
   const settings = await readSettings(flags);
   const names = wanted.map(reportNamed);
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
@@ -210,35 +207,29 @@ async function credentialSource(
   { credentials: given, lake }: RunFlags,
   brands: Settings['brands'],
 ): Promise<{ isLocal: boolean; credentials: CredentialSource }> {
-  const { env } = process;
-  const isInEnvironment =
-    Boolean(env.BRAND_REPORTS_CREDENTIALS) ||
-    Object.keys(brands).some((brand) => hasCredentialVariables(env, brand));
-  if (given === 'aws' || (given === undefined && !isInEnvironment && isInS3(lake))) {
+  const local = (credentials: CredentialSource) => ({ isLocal: true, credentials });
+  if (given !== undefined && given !== 'aws')
+    return local(readCredentialsFile(given, (message) => note(`warning: ${message}`)));
+  const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
+  const variables = credentialsInVariables(process.env, Object.keys(brands));
+  if (given === undefined && inline) return local(fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS'));
+  if (given === undefined && variables) return local(fixedCredentials(variables, SEPARATE_VARIABLES));
+  if (given === 'aws' || isInS3(lake)) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
     return { isLocal: false, credentials: secretsOf(brands, { needsBaseUrl: false }) };
   }
-  if (given !== undefined)
-    return {
-      isLocal: true,
-      credentials: readCredentialsFile(given, (message) => note(`warning: ${message}`)),
-    };
-  if (isInEnvironment) return { isLocal: true, credentials: environmentCredentials(env) };
-  throw noCredentialsGiven(Object.keys(brands));
-}
-
-function noCredentialsGiven([brand = 'acme']: readonly string[]): BrandReportsError {
-  const variables = (['bid', 'token', 'secret'] as const).map((field) => credentialVariable(brand, field));
-  return new BrandReportsError(
+  throw new BrandReportsError(
     'config',
     'no_credentials',
     `No credentials were given. Give them in one of these ways:
-- --credentials FILE with {"${brand}":${CREDENTIALS_SHAPE}}
+- --credentials FILE with {"<brand>":${CREDENTIALS_SHAPE}}
 - the same JSON in the environment variable BRAND_REPORTS_CREDENTIALS
-- the environment variables ${variables.join(', ')}
-- --credentials aws for the secret that brands.${brand}.secretName of the settings names in AWS Secrets Manager`,
+- ${SEPARATE_VARIABLES}
+- --credentials aws for the secret that secretName of the settings names in AWS Secrets Manager`,
   );
 }
+
+const SEPARATE_VARIABLES = 'the environment variables BRAND_REPORTS_<BRAND>_BID, …_TOKEN and …_SECRET';
 
 function isInS3(lake: string): boolean {
   return lake.startsWith('s3://');

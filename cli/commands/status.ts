@@ -12,7 +12,7 @@ import { calendarPage } from '../../shared/status/calendar.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { LOOKS, type Look, lookOf } from '../../shared/status/looks.ts';
 import { counted, rangesText } from '../../shared/watcher/index.ts';
-import { PROBLEM_STATES, type ProblemState } from '../../shared/planning/day-state.ts';
+import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -40,7 +40,7 @@ interface StatusFlags {
   now?: Date;
   json?: boolean;
   html?: string;
-  failOn?: FailOn[];
+  failOn?: string[];
 }
 
 /** Every day of every report is a cell of the page. */
@@ -84,55 +84,44 @@ export function addStatus(program: Command): void {
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
       if (flags.html !== undefined)
         await writePage(flags.html, page(tables, settings, now, store.url, flags));
-      else if (flags.json)
-        printJson({ lake: store.url, now: now.toISOString(), tables: tables.map(withZone(settings)) });
+      else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
       else print(statusText(tables, settings, now.getTime(), flags.month));
-      const failing = tables.flatMap((table) => failingDays(table, flags, withZone(settings)(table), now));
+      const failing = tables.flatMap((each) => {
+        const zone = settings.brands[each.brand]?.timeZone ?? 'UTC';
+        return failingDays(each, flags, dayOf(now.getTime(), zone));
+      });
       for (const line of failing) note(`--fail-on: ${line}`);
       if (failing.length > 0) process.exitCode = EXIT.failed;
     });
 }
 
-/** The brand's time zone, in which its days begin and end; `null` if the settings do not have the brand. */
-function withZone({ brands }: Settings) {
-  return (table: TableStatus) => ({ ...table, timeZone: brands[table.brand]?.timeZone ?? null });
+const FAIL_ON: readonly string[] = [...PROBLEM_STATES, 'problem', 'finding'];
+
+function failOnWords(text: string): string[] {
+  const words = text.split(',').map((word) => word.trim());
+  const unknown = words.find((word) => !FAIL_ON.includes(word));
+  if (unknown === undefined) return words;
+  throw new InvalidArgumentError(`"${unknown}" is none of ${FAIL_ON.join(', ')}.`);
 }
 
-type FailOn = (typeof FAIL_ON)[number];
-const FAIL_ON = [...PROBLEM_STATES, 'problem', 'finding'] as const;
-
-function failOnWords(text: string): FailOn[] {
-  return text.split(',').map((word) => {
-    const known = FAIL_ON.find((each) => each === word.trim());
-    if (known) return known;
-    throw new InvalidArgumentError(`"${word}" is none of ${FAIL_ON.join(', ')}.`);
-  });
-}
-
-/** What the days of a table have of the words of `--fail-on`, a line for each: `acme orders: 2 days missing: …`. */
+/** The days to which a word of `--fail-on` applies: `acme orders: 2 days failed or missing: …`; nothing if there are none. */
 function failingDays(
   { brand, table: name, days, damaged = [] }: TableStatus,
   { failOn = [], month: chosen }: StatusFlags,
-  { timeZone }: { timeZone: string | null },
-  now: Date,
+  today: string,
 ): string[] {
-  const today = dayOf(now.getTime(), timeZone ?? 'UTC');
-  const asked = days.filter(({ dt }) => chosen === undefined || monthOf(dt) === chosen);
-  const states: ProblemState[] = PROBLEM_STATES.filter(
-    (state) => failOn.includes(state) || failOn.includes('problem'),
-  );
-  const found = [
-    ...states.map(
-      (state) => [LOOKS[state].name, asked.filter((day) => lookOf(day, today) === state)] as const,
-    ),
-    ['with a finding', failOn.includes('finding') ? asked.filter(({ findings }) => findings) : []] as const,
-  ].filter(([, same]) => same.length > 0);
-  // A damaged report state has no day, and hides what is wrong.
-  const isHidden = states.includes('failed') && damaged.some(({ month }) => month === undefined);
-  return [
-    ...found.map(([what, same]) => `${brand} ${name}: ${counted(same)} ${what}: ${rangesText(same)}`),
-    ...(isHidden ? [`${brand} ${name}: its report state is damaged`] : []),
+  const wordsOf = (day: DayFacts) => [
+    lookOf(day, today),
+    ...(PROBLEM_STATES.some((state) => state === lookOf(day, today)) ? ['problem'] : []),
+    ...(day.findings ? ['finding'] : []),
   ];
+  const asked = days.filter(({ dt }) => chosen === undefined || monthOf(dt) === chosen);
+  const failing = asked.filter((day) => wordsOf(day).some((word) => failOn.includes(word)));
+  if (failing.length > 0)
+    return [`${brand} ${name}: ${counted(failing)} ${failOn.join(' or ')}: ${rangesText(failing)}`];
+  // A damaged report state has no day.
+  const isAsked = failOn.some((word) => word === 'failed' || word === 'problem');
+  return isAsked && damaged.length > 0 ? [`${brand} ${name} is damaged`] : [];
 }
 
 /** The months that a page shows, so that it still opens quickly. */
@@ -222,12 +211,7 @@ function sectionText(section: Section, chosen: string | undefined): string {
   const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
   const indent = ' '.repeat(NAME_WIDTH);
   return [
-    styleText(
-      'dim',
-      zone
-        ? `days in ${zone}, today is ${today}; other times in UTC`
-        : 'in the lake, but not in the settings',
-    ),
+    styleText('dim', zone ? `days in ${zone}, today is ${today}` : 'in the lake, but not in the settings'),
     '',
     `${indent}${months.map((each) => each.padEnd(SCALE.length)).join('  ')}`.trimEnd(),
     styleText('dim', `${indent}${months.map(() => SCALE).join('  ')}`),
@@ -304,34 +288,27 @@ function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
     oneLine(withRunnableCommands(message)),
   ]);
   const failed = days.flatMap(({ dt, failure }) =>
-    failure?.since === undefined ? [] : [{ dt, failure: { ...failure, since: failure.since } }],
+    failure?.since === undefined ? [] : [{ dt, ...failure }],
   );
   // Messages name their day.
-  const alike = Map.groupBy(failed, ({ dt, failure }) => failure.message.replaceAll(dt, ''));
-  return [...documents, ...[...alike.values()].flatMap((same) => failureLines(name, same))];
+  const alike = [...Map.groupBy(failed, ({ dt, message }) => message.replaceAll(dt, '')).values()];
+  return [...documents, ...alike.flatMap((same) => failureLines(name, same))];
 }
 
-/** Days with the same failure: the message of the first day, and when a run tries the first one of them again. */
+/** Days with the same failure, with the message and the times of the first one. */
 function failureLines(
   name: string,
-  same: readonly { dt: string; failure: NonNullable<DayFacts['failure']> & { since: string } }[],
+  same: readonly ({ dt: string } & NonNullable<DayFacts['failure']>)[],
 ): string[] {
-  const [first] = same;
-  if (!first) return [];
-  const { kind, code, message } = first.failure;
-  const earliest = (times: readonly (string | undefined)[]) => times.toSorted()[0];
-  const since = earliest(same.map(({ failure }) => failure.since));
-  const times = Math.max(...same.map(({ failure }) => failure.times ?? 1));
-  const retryAt = earliest(same.map(({ failure }) => failure.retryAt));
-  return [
-    '',
-    styleText(
-      'red',
-      same.length === 1 ? `${name} ${first.dt}` : `${counted(same)} of ${name}: ${rangesText(same)}`,
-    ),
-    `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
-    styleText('dim', `since ${since}, ${times} times; next try after ${retryAt}`),
-  ];
+  const which = same.length === 1 ? name : `${counted(same)} of ${name}:`;
+  return same
+    .slice(0, 1)
+    .flatMap(({ kind, code, message, since, times, retryAt }) => [
+      '',
+      styleText('red', `${which} ${rangesText(same)}`),
+      `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
+      styleText('dim', `since ${since}, ${times} times; next try after ${retryAt} (UTC)`),
+    ]);
 }
 
 function legend(sections: readonly Section[]): string {

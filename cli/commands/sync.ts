@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { dayOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
-import { planRun } from '../../shared/run/plan-run.ts';
-import { type RunScope, brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
+import { type PlanOptions, planRun } from '../../shared/run/plan-run.ts';
+import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
 import { EXIT } from '../exit-codes.ts';
 import { planText } from '../plan-text.ts';
-import { type RunFlags, type ScopeOptions, createRunOptions, createScopeOptions } from '../run-options.ts';
+import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
 import {
   brandOption,
   credentialsOption,
@@ -77,7 +77,7 @@ export function addSync(program: Command): void {
 }
 
 async function showPlan(names: readonly string[], flags: SyncFlags): Promise<void> {
-  const options = readable(await createScopeOptions(flags, names, showProgress().log), flags);
+  const options = readable(await createPlanOptions(flags, names, showProgress().log), flags);
   const planned = await planRun(options);
   if (flags.json) printJson(planned);
   else print(planText(planned, options.settings.requestsPerSecond));
@@ -85,35 +85,20 @@ async function showPlan(names: readonly string[], flags: SyncFlags): Promise<voi
 }
 
 /** @throws BrandReportsError `config` if a start date is to come, or if every brand has a named report off */
-function readable<Options extends ScopeOptions>(options: Options, flags: SyncFlags): Options {
-  const { settings, scope } = options;
-  const brands = selectBrands(options);
-  for (const brand of brands) {
-    const { startDate, timeZone } = brandSettingsOf(options, brand);
+function readable<Options extends PlanOptions>(options: Options, flags: SyncFlags): Options {
+  const { scope } = options;
+  const brands = selectBrands(options).map((name) => ({ name, ...brandSettingsOf(options, name) }));
+  for (const { name, startDate, timeZone } of brands) {
     const today = dayOf((flags.now ?? new Date()).getTime(), timeZone);
-    if (startDate > today)
-      throw new BrandReportsError(
-        'config',
-        'start_to_come',
-        `${flags.settings}: brands.${brand}.startDate is "${startDate}", and in ${timeZone} it is ${today}, so there is no day to read. Allowed: a day up to ${today}. Correct this setting, or sync another brand with --brand.`,
-      );
+    if (startDate <= today) continue;
+    const message = `${flags.settings}: brands.${name}.startDate is "${startDate}", so there is no day to read. Allowed: up to ${today}, which is today in ${timeZone}. Correct the setting, or read another brand: --brand NAME.`;
+    throw new BrandReportsError('config', 'start_to_come', message);
   }
-  const isOff = (report: string) => !brands.some((brand) => settings.brands[brand]?.reports[report]?.enabled);
+  const isOff = (report: string) => !brands.some(({ reports }) => reports[report]?.enabled);
   const off = flags.includeDisabled ? undefined : scope.reports?.find(isOff);
-  if (off !== undefined) throw reportOff(off, brands, scope);
-  return { ...options, scope: { ...scope, onlyEnabled: !flags.includeDisabled } };
-}
-
-function reportOff(report: string, brands: readonly string[], { reports = [], from, to }: RunScope) {
-  const days = Object.entries({ '--from': from, '--to': to }).flatMap(([flag, day]) =>
-    day ? [flag, day] : [],
-  );
-  const settings = brands.map((brand) => `brands.${brand}.reports.${report}.enabled`).join(', ');
-  return new BrandReportsError(
-    'config',
-    'report_off',
-    `The report ${report} is off: ${settings} is false. Set it to true, or read the report this time: ${printedCommand('sync', [...reports, ...days, '--include-disabled'])}`,
-  );
+  if (off === undefined) return { ...options, scope: { ...scope, onlyEnabled: !flags.includeDisabled } };
+  const message = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false. Set it to true, or add --include-disabled to read the report this time.`;
+  throw new BrandReportsError('config', 'report_off', message);
 }
 
 const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;

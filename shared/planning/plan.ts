@@ -6,7 +6,7 @@ import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastAsked } from '.
 /** A day to read, and the reason. */
 export interface DueDay {
   day: string;
-  /** Why the day is planned; its state is something else (`dayState`). */
+  /** Why the day is planned; its state is something else (`dayState`). `settings`: they lead to other queries now. */
   reason:
     | 'open'
     | 'yesterday'

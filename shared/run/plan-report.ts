@@ -88,16 +88,10 @@ export type PlanContext = BuildContext &
   Pick<RunContext, 'policy' | 'log' | 'runId'> & { service: Pick<RunContext['service'], 'clockSkewMs'> };
 
 /** The due days, with the ledgers that name them. */
-export interface DueDays
-  extends Pick<ReportPlan, 'due' | 'waiting' | 'examinedAll' | 'lastReadMs' | 'error'>,
-    ExaminedLedgers {}
+export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
 
 /** Finds the due days in the ledgers. It writes nothing and sends no request. */
-export async function findDueDays(
-  ctx: PlanContext,
-  range: Range | undefined,
-  continuation: Continuation,
-): Promise<DueDays> {
+export async function findDueDays(ctx: PlanContext, range: Range | undefined, continuation: Continuation) {
   const state = await ctx.reportState.cached();
   const isDaily = isDailyWorkDue(ctx, state.examinedAt);
   const months = await monthsToExamine(ctx, state, isDaily, range);

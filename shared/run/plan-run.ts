@@ -3,12 +3,8 @@
  * of a run, sends no request and writes nothing, so the clock is this machine's, and nobody knows yet what changed in the
  * service.
  */
-import {
-  type BrandReport,
-  type BuildContext,
-  type LakeAccess,
-  createBrandReport,
-} from '../context/context.ts';
+import { type BuildContext, createBrandReport } from '../context/context.ts';
+import { monthOf } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type ErrorSummary, errorSummary } from '../outcome.ts';
@@ -34,91 +30,72 @@ export interface PlannedReport {
   days: { dt: string; reason: DueDay['reason']; requests: number }[];
   /** Days that failed before, and whose backoff has not ended. */
   waiting: string[];
-  /** Days of a report of lookups that become due if the reading of their upstream day finds other records. */
+  /** Days of lookups that become due if the run finds other records of their upstream day. */
   mayFollow: string[];
   requests: number;
-  /** Whether the lake has no day of the report yet, so that one request is counted for each day. */
-  isLowerBound: boolean;
   /** What cannot be planned, e.g. because a document is damaged. */
   error?: ErrorSummary;
 }
 
-type PlanOptions = LakeAccess & Pick<RunOptions, 'settings' | 'reports' | 'scope'>;
+/** What a plan needs of a run's options. */
+export type PlanOptions = Omit<RunOptions, 'credentials' | 'send'>;
 
 /** @throws BrandReportsError `config` if the settings do not have what is in scope */
 export async function planRun(options: PlanOptions): Promise<RunPlan> {
-  const byBrand = await Promise.all(selectBrands(options).map((brand) => planBrand(options, brand)));
-  const requests = byBrand.map((planned) => planned.reduce((sum, report) => sum + report.requests, 0));
-  return {
-    reports: byBrand.flat(),
-    requests: requests.reduce((sum, each) => sum + each, 0),
-    seconds: Math.ceil(Math.max(0, ...requests) / options.settings.requestsPerSecond),
-  };
+  const brands = await Promise.all(selectBrands(options).map((brand) => planBrand(options, brand)));
+  const requests = brands.map(totalOf);
+  const seconds = Math.ceil(Math.max(0, ...requests) / options.settings.requestsPerSecond);
+  return { reports: brands.flat(), requests: totalOf(brands.flat()), seconds };
+}
+
+function totalOf(planned: readonly { requests: number }[]): number {
+  return planned.reduce((sum, { requests }) => sum + requests, 0);
 }
 
 async function planBrand(options: PlanOptions, brand: string): Promise<PlannedReport[]> {
-  const { lake, clock, newId } = options;
+  const { lake, clock } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options, latestMs: clock.wallMs });
-  const runId = newId();
-  const planned = new Map<string, PlannedReport>();
+  const planned: PlannedReport[] = [];
   for (const report of selectReports(options, brand)) {
     const settings = settingsOf(options, brand, report);
     const own = createBrandReport(options, documents, { brand, report, policy: settings.policy });
-    const ctx = { ...own, ...settings, runId, service: { clockSkewMs: 0 } };
-    const upstream = planned.get(ctx.upstream?.report.name ?? '');
+    const ctx = { ...own, ...settings, runId: options.newId(), service: { clockSkewMs: 0 } };
+    const upstream = planned.find((other) => other.report === ctx.upstream?.report.name);
     const range = rangeOf(options.scope, ctx);
     try {
       if (range) assertBegun(ctx, range);
       const due = await findDueDays(ctx, range, await resumeOrStart(ctx, range));
-      planned.set(report.name, await plannedReport(ctx, due, upstream));
+      planned.push(await plannedReport(ctx, due, upstream?.days ?? []));
     } catch (thrown) {
-      const error = errorSummary(rethrowBugs(thrown));
-      planned.set(report.name, { ...nothingPlanned(ctx), error });
+      const nothing = { days: [], waiting: [], mayFollow: [], requests: 0 };
+      planned.push({ brand, report: report.name, ...nothing, error: errorSummary(rethrowBugs(thrown)) });
     }
   }
-  return [...planned.values()];
-}
-
-function nothingPlanned({ brand, report }: BrandReport): PlannedReport {
-  return {
-    brand,
-    report: report.name,
-    days: [],
-    waiting: [],
-    mayFollow: [],
-    requests: 0,
-    isLowerBound: false,
-  };
+  return planned;
 }
 
 async function plannedReport(
   ctx: BuildContext,
   { due, waiting, ledgers, error }: DueDays,
-  upstream: PlannedReport | undefined,
+  upstreamDays: PlannedReport['days'],
 ): Promise<PlannedReport> {
-  const committed = [...ledgers.values()].flatMap(({ days }) =>
-    Object.entries(days).flatMap(([day, entry]) =>
-      entry.committed ? [[day, entry.committed] as const] : [],
-    ),
-  );
-  const known = new Map(committed);
-  const usual = Math.ceil(committed.reduce((sum, [, { pages }]) => sum + pages, 0) / (committed.length || 1));
+  const entries = [...ledgers.values()].flatMap((ledger) => Object.entries(ledger.days));
+  const known = new Map(entries.flatMap(([day, { committed }]) => (committed ? [[day, committed]] : [])));
+  const usual = [...known.values()].reduce((sum, { pages }) => sum + pages, 0) / (known.size || 1);
   const requestsOf = async ({ day, reason }: DueDay) => {
     const own = known.get(day);
-    if (!ctx.upstream) return Math.max(1, own?.pages ?? usual);
+    if (!ctx.upstream) return Math.max(1, own?.pages ?? Math.ceil(usual));
     // Lookups that returned a record are not repeated, unless the day is named.
-    const { days } = await ctx.upstream.ledger(day.slice(0, 7)).cached();
+    const { days } = await ctx.upstream.ledger(monthOf(day)).cached();
     return Math.max(0, (days[day]?.committed?.rows ?? 0) - (reason === 'requested' ? 0 : (own?.rows ?? 0)));
   };
   const days = await Promise.all(
     due.map(async (each) => ({ dt: each.day, reason: each.reason, requests: await requestsOf(each) })),
   );
-  const mayFollow = upstream?.days.map(({ dt }) => dt).filter((dt) => !days.some((each) => each.dt === dt));
   return {
-    ...nothingPlanned(ctx),
-    ...{ days, waiting, mayFollow: mayFollow ?? [] },
-    requests: days.reduce((sum, { requests }) => sum + requests, 0),
-    isLowerBound: committed.length === 0,
+    ...{ brand: ctx.brand, report: ctx.report.name, days, requests: totalOf(days) },
+    waiting,
+    mayFollow: upstreamDays.flatMap(({ dt }) => (days.some((day) => day.dt === dt) ? [] : [dt])),
     ...(error && { error: errorSummary(error) }),
   };
 }

@@ -1,5 +1,5 @@
 import type { ErrorKind } from '../errors.ts';
-import { type CommandName, type GivenFlags, commandLine } from '../command-line.ts';
+import { type GivenFlags, commandLine } from '../command-line.ts';
 import { type Html, html } from './html.ts';
 import type { ProblemState } from '../planning/day-state.ts';
 import type { Problem } from './problems.ts';
@@ -21,7 +21,7 @@ export interface Controls {
 /** On the command line, with the same flags as the calendar itself. */
 export function commandControls(flags: GivenFlags & { lake: string }): Controls {
   const database = flags.lake.startsWith('s3://') ? 'NAME' : undefined;
-  const command = (name: CommandName, words: readonly string[], brand: string) =>
+  const command = (name: string, words: readonly string[], brand: string) =>
     html`<code>${commandLine(name, [...words, '--brand', brand], { ...flags, database })}</code>`;
   return {
     sync: (reports, brand) => command('sync', reports, brand),
