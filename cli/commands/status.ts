@@ -307,7 +307,7 @@ function failureLines(
       '',
       styleText('red', `${which} ${rangesText(same)}`),
       `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
-      styleText('dim', `since ${since}, ${times} times; next try after ${retryAt} (UTC)`),
+      styleText('dim', `since ${since}, ${times} times; next try after ${retryAt}`),
     ]);
 }
 
