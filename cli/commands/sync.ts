@@ -2,10 +2,9 @@ import type { Command } from 'commander';
 import { dayOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
-import { type PlanOptions, planRun } from '../../shared/run/plan-run.ts';
+import type { PlanOptions } from '../../shared/run/plan-run.ts';
 import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
 import { EXIT } from '../exit-codes.ts';
-import { planText } from '../plan-text.ts';
 import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
 import {
   brandOption,
@@ -77,8 +76,13 @@ export function addSync(program: Command): void {
 }
 
 async function showPlan(names: readonly string[], flags: SyncFlags): Promise<void> {
-  const options = readable(await createPlanOptions(flags, names, showProgress().log), flags);
-  const planned = await planRun(options);
+  const [{ planRun }, { planText }] = await Promise.all([
+    import('../../shared/run/plan-run.ts'),
+    import('../plan-text.ts'),
+  ]);
+  const progress = showProgress();
+  const options = readable(await createPlanOptions(flags, names, progress.log), flags);
+  const planned = await planRun(options).finally(progress.end);
   if (flags.json) printJson(planned);
   else print(planText(planned, options.settings.requestsPerSecond));
   if (planned.reports.some(({ error }) => error)) process.exitCode = EXIT.failed;
