@@ -5,7 +5,8 @@
  */
 import type { Log } from '../shared/log-events.ts';
 import { note, redraw } from './output.ts';
-import { afterEvent, errorLineOf, lineOf, progressText, startOfRun } from './run-progress.ts';
+import { withRunnableCommands } from './printed-command.ts';
+import { afterEvent, errorLineOf, leftText, lineOf, progressText, startOfRun } from './run-progress.ts';
 import { oneLine, truncate } from './terminal-text.ts';
 
 const MIN_REDRAW_MS = 100;
@@ -23,9 +24,12 @@ export function showProgress(): ProgressDisplay {
 }
 
 function plainLines(): ProgressDisplay {
+  let progress = startOfRun(Date.now());
   const log: Log = (event) => {
+    progress = afterEvent(progress, event, Date.now());
     const line = lineOf(event);
-    if (line !== undefined) note(line);
+    const left = event.event === 'day_ended' ? leftText(progress, Date.now()) : '';
+    if (line !== undefined) note(withRunnableCommands(line) + left);
   };
   return { log, end() {} };
 }
@@ -43,7 +47,7 @@ function redrawnLine(): ProgressDisplay {
   const log: Log = (event) => {
     progress = afterEvent(progress, event, Date.now());
     const errorLine = errorLineOf(event);
-    if (errorLine !== undefined) note(errorLine);
+    if (errorLine !== undefined) note(withRunnableCommands(errorLine));
     if (errorLine !== undefined || Date.now() - drawnMs >= MIN_REDRAW_MS) draw();
   };
   return {

@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { fixedCredentials, readCredentialsFile } from '../shared/adapters/credentials.ts';
+import {
+  CREDENTIALS_SHAPE,
+  credentialsInVariables,
+  fixedCredentials,
+  readCredentialsFile,
+} from '../shared/adapters/credentials.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { newId } from '../shared/adapters/new-id.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
@@ -12,10 +17,12 @@ import { BrandReportsError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';
 import type { Log } from '../shared/log-events.ts';
 import type { LakeAccess } from '../shared/context/context.ts';
-import type { CredentialSource } from '../shared/ports.ts';
+import type { CredentialSource, Lake } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
-import type { RunOptions } from '../shared/run/run.ts';
+import type { PlanOptions } from '../shared/run/plan-run.ts';
+import { type RunOptions, brandSettingsOf, selectBrands } from '../shared/run/run.ts';
 import { note } from './output.ts';
+import { printedCommand } from './printed-command.ts';
 import { readCredentials } from '../shared/service/credentials.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
@@ -43,17 +50,24 @@ export async function createRunOptions(
   wanted: readonly string[],
   log: Log,
 ): Promise<RunOptions> {
+  const options = await createPlanOptions(flags, wanted, log);
+  const brands = selectBrands(options).map((name) => [name, brandSettingsOf(options, name)] as const);
+  const { isLocal, credentials } = await credentialSource(flags, Object.fromEntries(brands));
+  if (isLocal)
+    await Promise.all(brands.map(([name, { baseUrl }]) => readCredentials(credentials, name, baseUrl)));
+  return { ...options, credentials, send: sendRequest };
+}
+
+/** What a plan needs. @throws BrandReportsError `config` for errors in flags and settings */
+export async function createPlanOptions(
+  flags: RunFlags,
+  wanted: readonly string[],
+  log: Log,
+): Promise<PlanOptions> {
   const settings = await readSettings(flags);
   const names = wanted.map(reportNamed);
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
   checkRange(flags, settings);
-  const credentials = await credentialSource(flags, settings);
-  const areLocal = flags.credentials !== undefined || !isInS3(flags.lake);
-  const chosen = brands ?? Object.keys(settings.brands);
-  if (areLocal)
-    await Promise.all(
-      chosen.map((brand) => readCredentials(credentials, brand, settings.brands[brand]?.baseUrl ?? '')),
-    );
   const { from, to, acceptFewer } = flags;
   if (acceptFewer && from === undefined && to === undefined)
     throw new BrandReportsError(
@@ -62,11 +76,9 @@ export async function createRunOptions(
       '--accept-fewer replaces rows that can change no more, so it needs the days: add --from and --to.',
     );
   return {
-    ...(await lakeAccess(flags, log)),
+    ...(await lakeAccess(flags, log, openLake)),
     settings,
     reports,
-    credentials,
-    send: sendRequest,
     scope: {
       ...(brands && { brands }),
       ...(names.length > 0 && { reports: names }),
@@ -77,13 +89,26 @@ export async function createRunOptions(
   };
 }
 
+/** A lake for a command that fills none. @throws BrandReportsError `config` if its folder does not exist */
+export async function openExistingLake(url: string, options?: { database?: string }): Promise<Lake> {
+  const lake = await openLake(url, options);
+  const { localFolder } = lake.store;
+  if (localFolder === undefined || existsSync(localFolder)) return lake;
+  throw new BrandReportsError(
+    'config',
+    'no_lake',
+    `There is no lake: the folder ${localFolder} does not exist. Name the folder of a lake with --lake, or fill a new lake: ${printedCommand('sync')}`,
+  );
+}
+
 /** The lake of the flags, and what every command that writes to it works with. */
 export async function lakeAccess(
   { lake, database, now }: Pick<RunFlags, 'lake' | 'database' | 'now'>,
   log: Log,
+  open = openExistingLake,
 ): Promise<LakeAccess> {
   return {
-    lake: await openLake(lake, database === undefined ? {} : { database }),
+    lake: await open(lake, database === undefined ? {} : { database }),
     clock: systemClock(now),
     log,
     random: Math.random,
@@ -177,23 +202,34 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
   throw new BrandReportsError('config', 'days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
 }
 
+/** @returns whether reading them costs no request, so that errors are found before the run; and the credentials */
 async function credentialSource(
-  { credentials: file, lake }: RunFlags,
-  { brands }: Settings,
-): Promise<CredentialSource> {
-  const inline = process.env.BRAND_REPORTS_CREDENTIALS;
-  if (file !== undefined) return readCredentialsFile(file, (message) => note(`warning: ${message}`));
-  if (inline) return fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS');
-  if (isInS3(lake)) {
+  { credentials: given, lake }: RunFlags,
+  brands: Settings['brands'],
+): Promise<{ isLocal: boolean; credentials: CredentialSource }> {
+  const local = (credentials: CredentialSource) => ({ isLocal: true, credentials });
+  if (given !== undefined && given !== 'aws')
+    return local(readCredentialsFile(given, (message) => note(`warning: ${message}`)));
+  const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
+  const variables = credentialsInVariables(process.env, Object.keys(brands));
+  if (given === undefined && inline) return local(fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS'));
+  if (given === undefined && variables) return local(fixedCredentials(variables, SEPARATE_VARIABLES));
+  if (given === 'aws' || isInS3(lake)) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
-    return secretsOf(brands, { needsBaseUrl: false });
+    return { isLocal: false, credentials: secretsOf(brands, { needsBaseUrl: false }) };
   }
   throw new BrandReportsError(
     'config',
     'no_credentials',
-    'No credentials were given. Use --credentials FILE with {"<brand>": {"bid": …, "token": …, "secret": …}}, or set BRAND_REPORTS_CREDENTIALS to the same JSON.',
+    `No credentials were given. Give them in one of these ways:
+- --credentials FILE with {"<brand>":${CREDENTIALS_SHAPE}}
+- the same JSON in the environment variable BRAND_REPORTS_CREDENTIALS
+- ${SEPARATE_VARIABLES}
+- --credentials aws for the secret that secretName of the settings names in AWS Secrets Manager`,
   );
 }
+
+const SEPARATE_VARIABLES = 'the environment variables BRAND_REPORTS_<BRAND>_BID, …_TOKEN and …_SECRET';
 
 function isInS3(lake: string): boolean {
   return lake.startsWith('s3://');

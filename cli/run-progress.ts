@@ -50,18 +50,31 @@ export function afterEvent(progress: RunProgress, event: LogEvent, nowMs: number
   }
 }
 
-/** `acme order_list 2026-01-31 page 4 · 3 of 12 days · 40 pages · 4,000 rows · 1,200 rows/s` */
+/** `acme order_list 2026-01-31 page 4 · 3 of 12 days, 9 left, about 4 min · 40 pages · 4,000 rows · 1,200 rows/s` */
 export function progressText(progress: RunProgress, nowMs: number): string {
   const { startedMs, dueDays, endedDays, pages, rows, current, retry } = progress;
   const rowsPerSecond = Math.round(rows / Math.max(1, (nowMs - startedMs) / 1000));
   return [
     current,
     ...(retry && retry.atMs > nowMs ? [`${retry.reason}, retrying in ${seconds(retry.atMs - nowMs)}`] : []),
-    `${count(endedDays)} of ${counted(dueDays, 'day')}`,
+    `${count(endedDays)} of ${counted(dueDays, 'day')}${leftText(progress, nowMs)}`,
     counted(pages, 'page'),
     counted(rows, 'row'),
     `${count(rowsPerSecond)} rows/s`,
   ].join(' · ');
+}
+
+/** What is left, by the pace so far: `, 9 left, about 4 min`; nothing before a day has ended, or after the last one. */
+export function leftText({ startedMs, dueDays, endedDays }: RunProgress, nowMs: number): string {
+  const left = dueDays - endedDays;
+  if (left <= 0 || endedDays === 0) return '';
+  return `, ${count(left)} left, about ${durationText(((nowMs - startedMs) / endedDays) * left)}`;
+}
+
+/** `40 s`, `12 min`, `3.5 h` */
+export function durationText(ms: number): string {
+  if (ms < 90_000) return `${Math.max(1, Math.round(ms / 1000))} s`;
+  return ms < 90 * 60_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
 }
 
 /** The line for an event where standard error is not a terminal: ended days, retries and problems. Other events have none. */

@@ -4,7 +4,6 @@
  */
 import type { Json } from '@duckdb/node-api';
 import type { Command } from 'commander';
-import { openLake } from '../../shared/adapters/open-lake.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
@@ -15,7 +14,8 @@ import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { day, instantOrDay, jsonOption, lakeOption } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
-import { reportNamed } from '../run-options.ts';
+import { printedCommand } from '../printed-command.ts';
+import { openExistingLake, reportNamed } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, literal } from '../sql-tables.ts';
 import { oneLine, styleText, truncate } from '../terminal-text.ts';
 import { table, terminalColumns } from '../text-table.ts';
@@ -50,7 +50,7 @@ Example:
   $ brand-reports diff orders 2026-01-31 --since 2026-02-05`,
     )
     .action(async (name: string, of: string, { brand, since, lake, json }: DiffFlags) => {
-      const { store } = await openLake(lake);
+      const { store } = await openExistingLake(lake);
       const report = reportOf(name);
       const found = await changedDays(store, report, of, since);
       const days = found.filter((each) => brand === undefined || each.brand === brand);
@@ -111,7 +111,7 @@ function onUnreadable(what: string, why: string): never {
   throw new BrandReportsError(
     'config',
     'changes_unreadable',
-    `The ${what} cannot be read: ${why}. "brand-reports verify" shows what to do.`,
+    `The ${what} cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`,
   );
 }
 
@@ -171,7 +171,7 @@ function nothingOf(
   return new BrandReportsError(
     'config',
     'day_not_committed',
-    `${url} has nothing of ${report.name} ${of}${whose}.${hint} Compare the day, --brand and --lake with what "brand-reports status" shows.`,
+    `${url} has nothing of ${report.name} ${of}${whose}.${hint} Compare the day, --brand and --lake with what "${printedCommand('status')}" shows.`,
   );
 }
 

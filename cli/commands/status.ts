@@ -1,7 +1,6 @@
 import { lstat, rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
-import { openLake } from '../../shared/adapters/open-lake.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
@@ -17,7 +16,8 @@ import { counted, rangesText } from '../../shared/watcher/index.ts';
 import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
-import { brandNamed, readSettings } from '../run-options.ts';
+import { EXIT } from '../exit-codes.ts';
+import { brandNamed, openExistingLake, readSettings } from '../run-options.ts';
 import {
   brandOption,
   environmentOption,
@@ -27,7 +27,8 @@ import {
   nowOption,
   settingsOption,
 } from '../options.ts';
-import { count, print, printJson } from '../output.ts';
+import { count, note, print, printJson } from '../output.ts';
+import { withRunnableCommands } from '../printed-command.ts';
 import { table, terminalColumns } from '../text-table.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
@@ -40,6 +41,7 @@ interface StatusFlags {
   now?: Date;
   json?: boolean;
   html?: string;
+  failOn?: string[];
 }
 
 /** Every day of every report is a cell of the page. */
@@ -55,6 +57,12 @@ export function addStatus(program: Command): void {
     .addOption(settingsOption())
     .addOption(environmentOption())
     .addOption(nowOption())
+    .addOption(
+      new Option(
+        '--fail-on <words>',
+        `exit with 1 if a day is one of these, separated by commas: ${FAIL_ON.join(', ')}; "problem" is each of the states before it`,
+      ).argParser(failOnWords),
+    )
     .addOption(jsonOption('print every day as one JSON document'))
     .addOption(
       new Option(
@@ -64,12 +72,12 @@ export function addStatus(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nExample:\n  $ brand-reports status --brand acme --month 2026-01\n  $ brand-reports status --html coverage.html',
+      '\nExample:\n  $ brand-reports status --brand acme --month 2026-01\n  $ brand-reports status --html coverage.html\n  $ brand-reports status --fail-on failed,missing,overdue',
     )
     .action(async (flags: StatusFlags) => {
       const settings = await readSettings(flags);
       if (flags.brand !== undefined) brandNamed(flags.brand, settings);
-      const { store } = await openLake(flags.lake);
+      const { store } = await openExistingLake(flags.lake);
       const now = flags.now ?? new Date();
       const span = flags.html === undefined ? {} : pageSpan(flags.month, now);
       const ledgers = await readLedgers(store, reports, span, Date.now());
@@ -79,7 +87,42 @@ export function addStatus(program: Command): void {
         await writePage(flags.html, page(tables, settings, now, store.url, flags));
       else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
       else print(statusText(tables, settings, now.getTime(), flags.month));
+      const failing = tables.flatMap((each) => {
+        const zone = settings.brands[each.brand]?.timeZone ?? 'UTC';
+        return failingDays(each, flags, dayOf(now.getTime(), zone));
+      });
+      for (const line of failing) note(`--fail-on: ${line}`);
+      if (failing.length > 0) process.exitCode = EXIT.failed;
     });
+}
+
+const FAIL_ON: readonly string[] = [...PROBLEM_STATES, 'problem', 'finding'];
+
+function failOnWords(text: string): string[] {
+  const words = text.split(',').map((word) => word.trim());
+  const unknown = words.find((word) => !FAIL_ON.includes(word));
+  if (unknown === undefined) return words;
+  throw new InvalidArgumentError(`"${unknown}" is none of ${FAIL_ON.join(', ')}.`);
+}
+
+/** The days to which a word of `--fail-on` applies: `acme orders: 2 days failed or missing: …`; nothing if there are none. */
+function failingDays(
+  { brand, table: name, days, damaged = [] }: TableStatus,
+  { failOn = [], month: chosen }: StatusFlags,
+  today: string,
+): string[] {
+  const wordsOf = (day: DayFacts) => [
+    lookOf(day, today),
+    ...(PROBLEM_STATES.some((state) => state === lookOf(day, today)) ? ['problem'] : []),
+    ...(day.findings ? ['finding'] : []),
+  ];
+  const asked = days.filter(({ dt }) => chosen === undefined || monthOf(dt) === chosen);
+  const failing = asked.filter((day) => wordsOf(day).some((word) => failOn.includes(word)));
+  if (failing.length > 0)
+    return [`${brand} ${name}: ${counted(failing)} ${failOn.join(' or ')}: ${rangesText(failing)}`];
+  // A damaged report state has no day.
+  const isAsked = failOn.some((word) => word === 'failed' || word === 'problem');
+  return isAsked && damaged.length > 0 ? [`${brand} ${name} is damaged`] : [];
 }
 
 /** The months that a page shows, so that it still opens quickly. */
@@ -169,7 +212,7 @@ function sectionText(section: Section, chosen: string | undefined): string {
   const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
   const indent = ' '.repeat(NAME_WIDTH);
   return [
-    styleText('dim', zone ? `${zone}, today is ${today}` : 'in the lake, but not in the settings'),
+    styleText('dim', zone ? `days in ${zone}, today is ${today}` : 'in the lake, but not in the settings'),
     '',
     `${indent}${months.map((each) => each.padEnd(SCALE.length)).join('  ')}`.trimEnd(),
     styleText('dim', `${indent}${months.map(() => SCALE).join('  ')}`),
@@ -253,22 +296,30 @@ function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
   const documents = damaged.flatMap(({ month, message }) => [
     '',
     styleText('red', `${name} ${month ?? 'report state'}`),
-    oneLine(message),
+    oneLine(withRunnableCommands(message)),
   ]);
   const failed = days.flatMap(({ dt, failure }) =>
-    failure?.since !== undefined
-      ? [
-          '',
-          styleText('red', `${name} ${dt}`),
-          `${failure.kind} (${failure.code}): ${oneLine(failure.message)}`,
-          styleText(
-            'dim',
-            `since ${failure.since}, ${failure.times} times; next try after ${failure.retryAt}`,
-          ),
-        ]
-      : [],
+    failure?.since === undefined ? [] : [{ dt, ...failure }],
   );
-  return [...documents, ...failed];
+  // Messages name their day.
+  const alike = [...Map.groupBy(failed, ({ dt, message }) => message.replaceAll(dt, '')).values()];
+  return [...documents, ...alike.flatMap((same) => failureLines(name, same))];
+}
+
+/** Days with the same failure, with the message and the times of the first one. */
+function failureLines(
+  name: string,
+  same: readonly ({ dt: string } & NonNullable<DayFacts['failure']>)[],
+): string[] {
+  const which = same.length === 1 ? name : `${counted(same)} of ${name}:`;
+  return same
+    .slice(0, 1)
+    .flatMap(({ kind, code, message, since, times, retryAt }) => [
+      '',
+      styleText('red', `${which} ${rangesText(same)}`),
+      `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
+      styleText('dim', `since ${since}, ${times} times; next try after ${retryAt}`),
+    ]);
 }
 
 function legend(sections: readonly Section[]): string {

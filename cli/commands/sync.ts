@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
+import { dayOf } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
 import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
-import { runSync } from '../../shared/run/run.ts';
+import type { PlanOptions } from '../../shared/run/plan-run.ts';
+import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type RunFlags, createRunOptions } from '../run-options.ts';
+import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
 import {
   brandOption,
   credentialsOption,
@@ -17,6 +20,7 @@ import {
   toOption,
 } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
+import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
@@ -24,6 +28,8 @@ import { table, terminalColumns } from '../text-table.ts';
 
 interface SyncFlags extends RunFlags {
   maxSeconds?: number;
+  plan?: boolean;
+  includeDisabled?: boolean;
   json?: boolean;
 }
 
@@ -36,6 +42,11 @@ export function addSync(program: Command): void {
     .addOption(fromOption('fetch this day and the ones after it, due or not'))
     .addOption(toOption('… up to and including this day (default: today)'))
     .option('--accept-fewer', 'of the days that --from and --to name, believe fewer records than before')
+    .option(
+      '--plan',
+      'show which days a run would read, why, and the requests and time; reads and writes nothing',
+    )
+    .option('--include-disabled', 'of the reports that are named, read also those that the settings have off')
     .addOption(lakeOption())
     .addOption(databaseOption())
     .addOption(settingsOption())
@@ -53,14 +64,45 @@ export function addSync(program: Command): void {
       '\nExample:\n  $ brand-reports sync order_list --brand acme --from 2026-01-01 --to 2026-01-31',
     )
     .action(async (reports: string[], flags: SyncFlags) => {
+      if (flags.plan) return showPlan(reports, flags);
       const progress = showProgress();
-      const options = await createRunOptions(flags, reports, progress.log);
+      const options = readable(await createRunOptions(flags, reports, progress.log), flags);
       const run = untilStopped(flags.maxSeconds, (limits) => runSync({ ...options, ...limits }));
       const outcome = await run.finally(progress.end);
       if (flags.json) printJson(outcome);
       else print(syncText(outcome));
       process.exitCode = EXIT[outcome.status];
     });
+}
+
+async function showPlan(names: readonly string[], flags: SyncFlags): Promise<void> {
+  const [{ planRun }, { planText }] = await Promise.all([
+    import('../../shared/run/plan-run.ts'),
+    import('../plan-text.ts'),
+  ]);
+  const progress = showProgress();
+  const options = readable(await createPlanOptions(flags, names, progress.log), flags);
+  const planned = await planRun(options).finally(progress.end);
+  if (flags.json) printJson(planned);
+  else print(planText(planned, options.settings.requestsPerSecond));
+  if (planned.reports.some(({ error }) => error)) process.exitCode = EXIT.failed;
+}
+
+/** @throws BrandReportsError `config` if a start date is to come, or if every brand has a named report off */
+function readable<Options extends PlanOptions>(options: Options, flags: SyncFlags): Options {
+  const { scope } = options;
+  const brands = selectBrands(options).map((name) => ({ name, ...brandSettingsOf(options, name) }));
+  for (const { name, startDate, timeZone } of brands) {
+    const today = dayOf((flags.now ?? new Date()).getTime(), timeZone);
+    if (startDate <= today) continue;
+    const message = `${flags.settings}: brands.${name}.startDate is "${startDate}", so there is no day to read. Allowed: up to ${today}, which is today in ${timeZone}. Correct the setting, or read another brand: --brand NAME.`;
+    throw new BrandReportsError('config', 'start_to_come', message);
+  }
+  const isOff = (report: string) => !brands.some(({ reports }) => reports[report]?.enabled);
+  const off = flags.includeDisabled ? undefined : scope.reports?.find(isOff);
+  if (off === undefined) return { ...options, scope: { ...scope, onlyEnabled: !flags.includeDisabled } };
+  const message = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false. Set it to true, or add --include-disabled to read the report this time.`;
+  throw new BrandReportsError('config', 'report_off', message);
 }
 
 const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
@@ -71,12 +113,12 @@ const NEXT_STEPS = {
   busy: 'Every day that is due is being read by another run. Run again later.',
   failed: 'Fix what is reported above, then run the same command again.',
 } as const;
-const WAITING =
-  'Days that failed before wait: "brand-reports status" shows why and until when. Ask for them with --from and --to to try them at once.';
+const waiting = () =>
+  `Days that failed before wait: "${printedCommand('status')}" shows why and until when. Ask for them with --from and --to to try them at once.`;
 
 function nextStep(outcome: SyncOutcome): string | undefined {
   const { status, reports } = outcome;
-  return status === 'incomplete' && !reports.some(isUnfinished) ? WAITING : NEXT_STEPS[status];
+  return status === 'incomplete' && !reports.some(isUnfinished) ? waiting() : NEXT_STEPS[status];
 }
 
 /** The outcome as text: a table with a line per report, then each report's error, then the next step. */
@@ -115,7 +157,7 @@ function problem({ brand, report, days, error }: ReportOutcome): string[] {
   return [
     '',
     styleText('red', `${brand} ${report}${which}`),
-    `${error.kind} (${error.code}): ${oneLine(error.message)}`,
+    `${error.kind} (${error.code}): ${oneLine(withRunnableCommands(error.message))}`,
   ];
 }
 

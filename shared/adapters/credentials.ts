@@ -23,6 +23,26 @@ export function fixedCredentials(text: string, origin: string): CredentialSource
   return { read: async (brand) => brandIn(text, brand, origin) };
 }
 
+const VARIABLES = { bid: 'BID', token: 'TOKEN', secret: 'SECRET', baseUrl: 'BASE_URL' };
+
+/**
+ * The JSON of credentials in an environment variable for each field: `BRAND_REPORTS_ACME_BASE_URL`.
+ * @returns `undefined` if none of the brands has a variable
+ */
+export function credentialsInVariables(
+  env: NodeJS.ProcessEnv,
+  brands: readonly string[],
+): string | undefined {
+  const found = brands.flatMap((brand) => {
+    const fields = Object.entries(VARIABLES).flatMap(([field, name]) => {
+      const value = env[`BRAND_REPORTS_${brand.toUpperCase().replaceAll('-', '_')}_${name}`];
+      return value === undefined ? [] : [[field, value] as const];
+    });
+    return fields.length > 0 ? [[brand, Object.fromEntries(fields)] as const] : [];
+  });
+  return found.length > 0 ? JSON.stringify(Object.fromEntries(found)) : undefined;
+}
+
 /**
  * Credentials from a file of that shape, read again each time: it may change while a run works. A pipe, such as a shell's
  * `<(command)`, can be read only once.

@@ -6,8 +6,17 @@ import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastAsked } from '.
 /** A day to read, and the reason. */
 export interface DueDay {
   day: string;
-  /** Why the day is planned; its state is something else (`dayState`). */
-  reason: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'retry' | 'failing';
+  /** Why the day is planned; its state is something else (`dayState`). `settings`: they lead to other queries now. */
+  reason:
+    | 'open'
+    | 'yesterday'
+    | 'in_progress'
+    | 'never_read'
+    | 'refresh'
+    | 'settings'
+    | 'requested'
+    | 'retry'
+    | 'failing';
   /** The lowest first: its turn among the days of all reports, then its place among the days of its own. */
   order: readonly [turn: number, reason: number, waitsSinceMs: number];
 }
@@ -54,7 +63,12 @@ export function plan(
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
-      const reason = reasonFor(day, entry, { today, nowMs, requested: range !== undefined, isFailuresTurn });
+      const reason = reasonFor(day, entry, policy, {
+        today,
+        nowMs,
+        requested: range !== undefined,
+        isFailuresTurn,
+      });
       return [{ day, reason, order: [...ORDER[reason], longestWaiting(reason, entry)] }];
     })
     .sort(byOrder);
@@ -148,6 +162,7 @@ function wasRead(
 function reasonFor(
   day: string,
   entry: DayEntry,
+  policy: Policy,
   {
     today,
     nowMs,
@@ -163,7 +178,9 @@ function reasonFor(
   if (entry.failure) return 'retry';
   if (entry.claim) return 'in_progress';
   if (!entry.committed) return 'never_read';
-  return requested ? 'requested' : 'refresh';
+  if (requested) return 'requested';
+  const { queryFingerprint } = lastAsked(entry.committed, entry.disregarded);
+  return queryFingerprint === policy.queryFingerprint ? 'refresh' : 'settings';
 }
 
 /** By reason: the turn, and the place in it. Open day and yesterday have the same. */
@@ -174,6 +191,7 @@ const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: n
   never_read: [1, 2],
   requested: [1, 3],
   refresh: [1, 4],
+  settings: [1, 4],
   retry: [2, 0],
   failing: [2, 1],
 };

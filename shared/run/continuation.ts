@@ -19,8 +19,13 @@ const MAX_PAUSE_MS = 10 * MINUTE_MS;
 /** Runs with the same range continue each other until one is complete, also where a schedule starts them daily. */
 const MAX_RANGE_PAUSE_MS = DAY_MS + HOUR_MS;
 
+type ContinuationContext = Pick<RunContext, 'reportState' | 'clock' | 'brandSettings'>;
+
 /** Resumes the continuation that an earlier run left, or starts a new one. */
-export async function resumeOrStart(ctx: RunContext, range: Range | undefined): Promise<Continuation> {
+export async function resumeOrStart(
+  ctx: ContinuationContext & Pick<RunContext, 'runId'>,
+  range: Range | undefined,
+): Promise<Continuation> {
   const state = await ctx.reportState.refresh();
   const id = liveContinuations(ctx, state)[nameOf(range)]?.id ?? ctx.runId;
   return { id, ...(range && { range }) };
@@ -48,7 +53,10 @@ export async function saveContinuation(
   });
 }
 
-function liveContinuations(ctx: RunContext, { continuations }: ReportState): ReportState['continuations'] {
+function liveContinuations(
+  ctx: ContinuationContext,
+  { continuations }: ReportState,
+): ReportState['continuations'] {
   const nowMs = ctx.clock.now().getTime();
   const maxRangeAgeMs = Math.max(MAX_RANGE_PAUSE_MS, ctx.brandSettings.resumeWithinHours * HOUR_MS);
   const isLive = ([name, { since }]: [string, { since: string }]) => {

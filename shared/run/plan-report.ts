@@ -15,7 +15,7 @@ import {
   mayBeDue,
 } from '../lake/documents/report-state.ts';
 import { errorSummary } from '../outcome.ts';
-import { type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
+import { type BuildContext, type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
 import { type Range, resumeOrStart } from './continuation.ts';
 import { fetchFirstPage } from '../attempt/fetch.ts';
 import { probeEndDate } from '../pipeline/probe-end-date.ts';
@@ -62,15 +62,9 @@ export async function planReport(
   if (isFuture(state) && !ctx.upstream) await askForTime(ctx);
   assertClocks(ctx);
   const { clockSkewMs } = ctx.service;
-  const isDaily = isDailyWorkDue(ctx, state.examinedAt);
-  const months = await monthsToExamine(ctx, state, isDaily, range);
-  const { ledgers, damagedMonths, error: damaged } = await refreshed(ctx, months, ctx.ledger);
-  const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, months);
+  const { ledgers, damagedMonths, error: damaged, ...days } = await findDueDays(ctx, range, continuation);
+  const { due } = days;
   const pending = await pendingPublications(ctx, ledgers.values());
-
-  const nowMs = ctx.clock.now().getTime();
-  const due = plan(ledgers, ctx.policy, nowMs, { continuation, ...(upstream && { upstream }) });
-  const waiting = waitingDays(ledgers, ctx.policy, nowMs, range);
   ctx.log({ event: 'report_planned', dueDays: due.length });
   const daysToRead = [...due.map(({ day }) => day), ...upstreamDue];
   const columns = daysToRead.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
@@ -78,16 +72,40 @@ export async function planReport(
   if (due.length > 0) await probeEndDate(ctx);
   const seen = new Map([...ledgers.keys()].map((month) => [month, state.months[month]]));
   await markInProgress(ctx, daysToRead, damagedMonths, seen);
-  const error = damaged ?? upstreamDamaged ?? unpublished;
+  const error = damaged ?? unpublished;
   return {
     continuation,
-    due,
-    waiting,
+    ...days,
     seen,
-    examinedAll: isDaily && !range,
-    lastReadMs: lastReadMs(ledgers),
     clockSkewMs,
     ...(columns !== undefined && { columns }),
+    ...(error && { error }),
+  };
+}
+
+/** What the due days follow from. */
+export type PlanContext = BuildContext &
+  Pick<RunContext, 'policy' | 'log' | 'runId'> & { service: Pick<RunContext['service'], 'clockSkewMs'> };
+
+/** The due days, with the ledgers that name them. */
+export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
+
+/** Finds the due days in the ledgers. It writes nothing and sends no request. */
+export async function findDueDays(ctx: PlanContext, range: Range | undefined, continuation: Continuation) {
+  const state = await ctx.reportState.cached();
+  const isDaily = isDailyWorkDue(ctx, state.examinedAt);
+  const months = await monthsToExamine(ctx, state, isDaily, range);
+  const { error: damaged, ...examined } = await refreshed(ctx, months, ctx.ledger);
+  const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, months);
+  const { ledgers } = examined;
+  const nowMs = ctx.clock.now().getTime();
+  const error = damaged ?? upstreamDamaged;
+  return {
+    ...examined,
+    due: plan(ledgers, ctx.policy, nowMs, { continuation, ...(upstream && { upstream }) }),
+    waiting: waitingDays(ledgers, ctx.policy, nowMs, range),
+    examinedAll: isDaily && !range,
+    lastReadMs: lastReadMs(ledgers),
     ...(error && { error }),
   };
 }
@@ -107,7 +125,8 @@ export async function planDay(
   return due;
 }
 
-function assertBegun(ctx: RunContext, { from }: Range): void {
+/** @throws BrandReportsError `config` if the first day of the range has not begun */
+export function assertBegun(ctx: PlanContext, { from }: Range): void {
   const today = todayIn(ctx);
   if (from <= today) return;
   throw new BrandReportsError(
@@ -149,13 +168,15 @@ async function prepareTable(ctx: RunContext): Promise<number> {
 }
 
 /** I7: the first commit of a column decides its type for good. Once the column beside it is there, nothing is said. */
-async function announceColumnsBeside({ schema, settings, report, log }: RunContext): Promise<void> {
+async function announceColumnsBeside(ctx: RunContext): Promise<void> {
+  const { schema, settings, report, brand, policy, log } = ctx;
+  const today = todayIn(ctx);
   const { columns } = await schema.cached();
   for (const [name, type] of Object.entries(settings.columns)) {
     const existing = columns.find((column) => column.name === name);
     if (!existing || columns.some((column) => column.field === existing.field && column.type === type))
       continue;
-    const message = `the setting columns.${name} (${type}) comes after the column was first written as ${existing.type}, which stays: days that are read from now on have the ${type} in a column of its own beside it, and "brand-reports rebuild ${report.name}" gives it to the days before`;
+    const message = `the setting columns.${name} (${type}) comes after the column was first written as ${existing.type}, which stays: days that are read from now on have the ${type} in a column of its own beside it, and "brand-reports rebuild ${report.name} --brand ${brand} --from ${policy.startDate} --to ${today}" gives it to the days before`;
     log({ event: 'column_typed_beside', message });
   }
 }
@@ -170,7 +191,7 @@ interface ExaminedLedgers {
 
 /** The months in which a day may be due. */
 async function monthsToExamine(
-  ctx: RunContext,
+  ctx: PlanContext,
   state: ReportState,
   isDaily: boolean,
   range: Range | undefined,
@@ -188,7 +209,7 @@ async function monthsToExamine(
 
 /** What is committed of the upstream report's days, by day; `undefined` for a report without an upstream. */
 async function upstreamOf(
-  ctx: RunContext,
+  ctx: PlanContext,
   months: readonly string[],
 ): Promise<{ upstream?: UpstreamDay; error?: BrandReportsError }> {
   if (!ctx.upstream) return {};
@@ -200,7 +221,7 @@ async function upstreamOf(
 }
 
 async function refreshed(
-  { log }: RunContext,
+  { log }: PlanContext,
   months: readonly string[],
   ledgerOf: RunContext['ledger'],
 ): Promise<ExaminedLedgers> {

@@ -55,6 +55,8 @@ export interface RunOptions extends LakeAccess {
 export interface RunScope {
   brands?: readonly string[];
   reports?: readonly string[];
+  /** Whether a named report is left out for a brand whose settings have it off. */
+  onlyEnabled?: boolean;
   /** Days to read again, `YYYY-MM-DD`, both included, whatever the policy says. */
   from?: string;
   to?: string;
@@ -285,13 +287,16 @@ export function selectBrands({ settings, scope }: Pick<RunOptions, 'settings' | 
   return scope.brands ?? Object.keys(settings.brands);
 }
 
-/** The reports of a brand in scope: those named, or all that are enabled; in the registry's order. */
+/** The reports of a brand in scope, in the registry's order: those named, or all that are enabled. */
 export function selectReports(
   { reports, scope, settings }: Pick<RunOptions, 'reports' | 'scope' | 'settings'>,
   brand: string,
 ): ReportDefinition[] {
-  const isSelected = (name: string) =>
-    scope.reports?.includes(name) ?? settings.brands[brand]?.reports[name]?.enabled ?? false;
+  const isSelected = (name: string) => {
+    const isNamed = scope.reports?.includes(name);
+    const isEnabled = settings.brands[brand]?.reports[name]?.enabled ?? false;
+    return isNamed === undefined || scope.onlyEnabled ? isEnabled && isNamed !== false : isNamed;
+  };
   return Object.values(reports).filter(({ name }) => isSelected(name));
 }
 
@@ -310,7 +315,10 @@ function notInSettings(report: string, brand: string): BrandReportsError {
 }
 
 /** The days to read again, where any are named: an open end is the first day of the settings, or today. */
-function rangeOf({ from, to, since }: RunScope, ctx: RunContext): Range | undefined {
+export function rangeOf(
+  { from, to, since }: RunScope,
+  ctx: Pick<RunContext, 'clock' | 'policy'>,
+): Range | undefined {
   if (from === undefined && to === undefined) return undefined;
   return {
     from: from ?? ctx.policy.startDate,

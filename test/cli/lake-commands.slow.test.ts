@@ -141,7 +141,7 @@ describe('status', () => {
   it('shows a month as a grid, totals and what the signs mean', async () => {
     const { code, stdout } = await runCli(['status', ...flags()]);
     expect(code).toBe(0);
-    expect(stdout).toContain(`acme  America/New_York, today is ${sample.today}`);
+    expect(stdout).toContain(`acme  days in America/New_York, today is ${sample.today}`);
     expect(stdout).toMatch(/^orders +.*▆[▆▃]▃/m);
     expect(stdout).toMatch(/^orders +\d{4}-\d\d-\d\d +\d+ +3 +3$/m);
     expect(stdout).toMatch(/▆ complete {2}▃ open\n$/);
@@ -198,7 +198,10 @@ describe('status', () => {
     const { stdout } = await runCli(['status', ...flags(), '--lake', lake]);
     expect(stdout).toMatch(/^clicks +none \(unverified\) +0 +3 +3/m);
     expect(stdout).toMatch(
-      new RegExp(`^orders ${sample.firstDay}\ncontract \\(\\w+\\): .+\nsince .+ next try after`, 'm'),
+      new RegExp(
+        `^3 days of orders: ${sample.firstDay} to ${sample.today}\ncontract \\(\\w+\\): .+\nsince .+ next try after`,
+        'm',
+      ),
     );
   });
 
@@ -246,7 +249,7 @@ describe('a lake with a damaged ledger', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^clicks +\d{4}-\d\d-\d\d +\d+ +3 +3/m);
     expect(stdout.split(`${ledger()} cannot be used`)).toHaveLength(2);
-    expect(stdout).toContain('"brand-reports repair"');
+    expect(stdout).toContain(`"npx brand-reports repair --lake ${flags[1]}"`);
   });
 
   it('is queried with a warning where the SQL needs the ledger', async () => {

@@ -64,6 +64,16 @@ describe('the progress line', () => {
     expect(after(events, 10_000)).toBe(text);
   });
 
+  it.each<[string, number, number, number, string]>([
+    ['nothing before a day has ended', 12, 0, 60_000, '0 of 12 days · '],
+    ['seconds', 12, 3, 6_000, '3 of 12 days, 9 left, about 18 s · '],
+    ['minutes', 12, 3, 80_000, '3 of 12 days, 9 left, about 4 min · '],
+    ['hours', 1203, 3, 60_000, '3 of 1,203 days, 1,200 left, about 6.7 h · '],
+    ['nothing after the last day', 3, 3, 60_000, '3 of 3 days · '],
+  ])('estimates the time for the days left by the pace so far: %s', (_name, dueDays, endedDays, ms, text) => {
+    expect(progressText({ ...startOfRun(0), dueDays, endedDays }, ms)).toContain(text);
+  });
+
   it('counts a wait down, and drops it when its time has come', () => {
     const waiting = afterEvent(startOfRun(0), retried, 0);
     expect(progressText(waiting, 15_500)).toContain('retrying in 4.5 s');

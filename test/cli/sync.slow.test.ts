@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate, type ReportName } from '../../sample/brand.ts';
 import { daysFrom } from '../../shared/days.ts';
+import { startSecretsServer } from '../fakes/secrets-server.ts';
 import { type CliResult, runCli, startCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -132,14 +133,40 @@ describe('sync', () => {
     );
   });
 
-  it('takes credentials from BRAND_REPORTS_CREDENTIALS', async () => {
+  it('takes credentials from environment variables, JSON first, and with --credentials aws from Secrets Manager', async () => {
     sample = await serveSampleBrand({ daysBefore: 0 });
-    const credentials = await readFile(join(sample.folder, 'credentials.json'), 'utf8');
-    const flags = [...sample.flags.slice(0, 2), ...sample.flags.slice(4)];
-    const { code } = await runCli(['sync', 'clicks_list', ...flags], {
-      env: { BRAND_REPORTS_CREDENTIALS: credentials },
+    const { acme } = sample.service.brands;
+    if (!acme) throw new Error('the sample has a brand acme');
+    const { bid, token, secret } = acme;
+    const secrets = await startSecretsServer();
+    secrets.secrets.set('brand-reports/acme', JSON.stringify({ bid, token, secret }));
+    const separate = (of: string) => ({
+      BRAND_REPORTS_ACME_BID: bid,
+      BRAND_REPORTS_ACME_TOKEN: token,
+      BRAND_REPORTS_ACME_SECRET: of,
     });
-    expect(code).toBe(0);
+    const aws = {
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
+    };
+    const inline = { BRAND_REPORTS_CREDENTIALS: JSON.stringify({ acme: { bid, token, secret } }) };
+    const rows: [string, Record<string, string>, string[], number][] = [
+      ['JSON', inline, [], 0],
+      ['a variable for each field', separate(secret), [], 0],
+      ['JSON before these variables', { ...inline, ...separate('wrong') }, [], 0],
+      ['wrong variables', separate('wrong'), [], 1],
+      ['AWS before variables', { ...aws, ...separate('wrong') }, ['--credentials', 'aws'], 0],
+    ];
+    const flags = [...sample.flags.slice(0, 2), ...sample.flags.slice(4)];
+    const today = ['--from', sample.today];
+    const codes = [];
+    for (const [name, env, more] of rows)
+      codes.push([name, (await runCli(['sync', 'clicks_list', ...today, ...flags, ...more], { env })).code]);
+    secrets.client.destroy();
+    await secrets.close();
+    expect(codes).toEqual(rows.map(([name, , , code]) => [name, code]));
   });
 
   it.each([

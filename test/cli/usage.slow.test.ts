@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dayOf } from '../../shared/days.ts';
@@ -38,6 +38,7 @@ beforeAll(async () => {
   });
   await file('no-acme.json', { globex: { bid: '1', token: 'tttt', secret: 'ssss' } });
   lake = join(folder.path, 'lake');
+  await mkdir(lake);
 });
 
 afterAll(() => folder.remove());
@@ -175,7 +176,7 @@ describe('wrong usage or settings', () => {
     [
       'no credentials',
       () => ['sync', '--settings', settings, '--lake', lake],
-      /--credentials FILE.*BRAND_REPORTS_CREDENTIALS/,
+      /--credentials FILE.*BRAND_REPORTS_CREDENTIALS\n.*BRAND_REPORTS_<BRAND>_BID, .*\n- --credentials aws /s,
     ],
     [
       'credentials without the brand',

@@ -163,7 +163,7 @@ describe('the plan', () => {
       'a day that was read with other queries',
       readAt(NOW, { queryFingerprint: 'once' }),
       '2026-03-15',
-      'refresh',
+      'settings',
     ],
     [
       'a day that another reading has to confirm',

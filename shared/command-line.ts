@@ -1,0 +1,38 @@
+/** Messages print commands that run when they are pasted into a shell: with the flags that the reader has given. */
+import { shellWord } from './shell-word.ts';
+
+/** Every flag that a printed command may repeat. */
+export const REPEATED_FLAGS = [
+  'brand',
+  'lake',
+  'database',
+  'settings',
+  'environment',
+  'credentials',
+] as const;
+
+/** Values of flags, by name. */
+export type GivenFlags = { [Flag in (typeof REPEATED_FLAGS)[number]]?: string | undefined };
+
+/** The flags that a command does not take. */
+const NOT_TAKEN = new Map<string, readonly string[]>([
+  ['check', ['database']],
+  ['status', ['database', 'credentials']],
+  ['query', ['brand', 'database', 'credentials']],
+  ['rebuild', ['credentials']],
+  ['repair', ['brand', 'settings', 'environment', 'credentials']],
+]);
+
+/**
+ * A command for a POSIX shell.
+ * @param words what follows the name of the command, each word unquoted
+ * @param flags added after the words if the command takes them and the words do not have them
+ */
+export function commandLine(name: string, words: readonly string[], flags: GivenFlags): string {
+  const repeated = REPEATED_FLAGS.flatMap((flag) => {
+    const { [flag]: value } = flags;
+    const isLeftOut = NOT_TAKEN.get(name)?.includes(flag) || words.includes(`--${flag}`);
+    return value === undefined || isLeftOut ? [] : [`--${flag}`, value];
+  });
+  return ['npx', 'brand-reports', name, ...[...words, ...repeated].map(shellWord)].join(' ');
+}

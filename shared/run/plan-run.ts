@@ -1,0 +1,101 @@
+/*
+ * A plan shows what a run would read now: the days, the reasons, and how many requests they may take. It uses the planner
+ * of a run, sends no request and writes nothing, so the clock is this machine's, and nobody knows yet what changed in the
+ * service.
+ */
+import { type BuildContext, createBrandReport } from '../context/context.ts';
+import { monthOf } from '../days.ts';
+import { rethrowBugs } from '../errors.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { type ErrorSummary, errorSummary } from '../outcome.ts';
+import type { DueDay } from '../planning/plan.ts';
+import { resumeOrStart } from './continuation.ts';
+import { type DueDays, assertBegun, findDueDays } from './plan-report.ts';
+import { type RunOptions, rangeOf, selectBrands, selectReports, settingsOf } from './run.ts';
+
+/** The document of `sync --plan --json`. */
+export interface RunPlan {
+  reports: PlannedReport[];
+  /** An estimate: as many as the last readings took. */
+  requests: number;
+  /** How long the requests take at `requestsPerSecond`; brands are read at the same time. */
+  seconds: number;
+}
+
+/** What a run would read of one report of one brand. */
+export interface PlannedReport {
+  brand: string;
+  report: string;
+  /** In the order in which they are read. */
+  days: { dt: string; reason: DueDay['reason']; requests: number }[];
+  /** Days that failed before, and whose backoff has not ended. */
+  waiting: string[];
+  /** Days of lookups that become due if the run finds other records of their upstream day. */
+  mayFollow: string[];
+  requests: number;
+  /** What cannot be planned, e.g. because a document is damaged. */
+  error?: ErrorSummary;
+}
+
+/** What a plan needs of a run's options. */
+export type PlanOptions = Omit<RunOptions, 'credentials' | 'send'>;
+
+/** @throws BrandReportsError `config` if the settings do not have what is in scope */
+export async function planRun(options: PlanOptions): Promise<RunPlan> {
+  const brands = await Promise.all(selectBrands(options).map((brand) => planBrand(options, brand)));
+  const requests = brands.map(totalOf);
+  const seconds = Math.ceil(Math.max(0, ...requests) / options.settings.requestsPerSecond);
+  return { reports: brands.flat(), requests: totalOf(brands.flat()), seconds };
+}
+
+function totalOf(planned: readonly { requests: number }[]): number {
+  return planned.reduce((sum, { requests }) => sum + requests, 0);
+}
+
+async function planBrand(options: PlanOptions, brand: string): Promise<PlannedReport[]> {
+  const { lake, clock } = options;
+  const documents = createLakeDocuments({ store: lake.store, ...options, latestMs: clock.wallMs });
+  const planned: PlannedReport[] = [];
+  for (const report of selectReports(options, brand)) {
+    const settings = settingsOf(options, brand, report);
+    const own = createBrandReport(options, documents, { brand, report, policy: settings.policy });
+    const ctx = { ...own, ...settings, runId: options.newId(), service: { clockSkewMs: 0 } };
+    const upstream = planned.find((other) => other.report === ctx.upstream?.report.name);
+    const range = rangeOf(options.scope, ctx);
+    try {
+      if (range) assertBegun(ctx, range);
+      const due = await findDueDays(ctx, range, await resumeOrStart(ctx, range));
+      planned.push(await plannedReport(ctx, due, upstream?.days ?? []));
+    } catch (thrown) {
+      const nothing = { days: [], waiting: [], mayFollow: [], requests: 0 };
+      planned.push({ brand, report: report.name, ...nothing, error: errorSummary(rethrowBugs(thrown)) });
+    }
+  }
+  return planned;
+}
+
+async function plannedReport(
+  ctx: BuildContext,
+  { due, waiting, ledgers, error }: DueDays,
+  upstreamDays: PlannedReport['days'],
+): Promise<PlannedReport> {
+  const entries = [...ledgers.values()].flatMap((ledger) => Object.entries(ledger.days));
+  const known = new Map(entries.flatMap(([day, { committed }]) => (committed ? [[day, committed]] : [])));
+  const usual = [...known.values()].reduce((sum, { pages }) => sum + pages, 0) / (known.size || 1);
+  const requestsOf = async ({ day, reason }: DueDay) => {
+    const own = known.get(day);
+    if (!ctx.upstream) return Math.max(1, own?.pages ?? Math.ceil(usual));
+    // Lookups that returned a record are not repeated, unless the day is named.
+    const { days } = await ctx.upstream.ledger(monthOf(day)).cached();
+    return Math.max(0, (days[day]?.committed?.rows ?? 0) - (reason === 'requested' ? 0 : (own?.rows ?? 0)));
+  };
+  const days = await Promise.all(
+    due.map(async (each) => ({ dt: each.day, reason: each.reason, requests: await requestsOf(each) })),
+  );
+  return {
+    ...{ brand: ctx.brand, report: ctx.report.name, days, requests: totalOf(days) },
+    waiting,
+    mayFollow: upstreamDays.flatMap(({ dt }) => (days.some((day) => day.dt === dt) ? [] : [dt])),
+    ...(error && { error: errorSummary(error) }),
+  };
+}
