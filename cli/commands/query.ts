@@ -1,4 +1,9 @@
-import type { Command } from 'commander';
+import { existsSync, fstatSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Command, Option } from 'commander';
+import { textOf } from '../../shared/adapters/error-fields.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
@@ -6,15 +11,19 @@ import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
 import type { View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { readSettingsIfAny } from '../run-options.ts';
+import { readSettingsIfAny, unknown } from '../run-options.ts';
 import { asOfOption, environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
 import { counted, note, printJson, printPieces } from '../output.ts';
-import { jsonText, query, tableText } from '../query-result.ts';
-import { createSqlConnection } from '../sql-tables.ts';
-import { terminalColumns } from '../text-table.ts';
+import { showPieces } from '../pager.ts';
+import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
+import { TEXTS, verticalText } from '../query-formats.ts';
+import { query } from '../query-result.ts';
+import { type SqlLake, createSqlConnection, tableNames } from '../sql-tables.ts';
+import { oneLine, printable } from '../terminal-text.ts';
 
 interface QueryFlags {
   lake: string;
@@ -22,42 +31,144 @@ interface QueryFlags {
   environment?: string;
   asOf?: number;
   json?: boolean;
+  format?: keyof typeof TEXTS;
+  vertical?: boolean;
+  output?: string;
+  file?: string;
 }
 
 export function addQuery(program: Command): void {
   const command = program.command('query');
   command
     .description('run SQL (DuckDB) on the data of the lake, as it is or as it was')
-    .argument('<sql>', 'e.g. "SELECT * FROM orders_daily"')
+    .argument('[sql]', 'e.g. "SELECT * FROM orders_daily"; - or nothing: standard input')
+    .option('-f, --file <file>', 'read the SQL from a file, which has one statement')
     .addOption(lakeOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
     .addOption(asOfOption())
-    .addOption(jsonOption('print the rows as one JSON array of objects'))
+    .addOption(
+      new Option('--format <format>', 'how the rows are printed (default: table)')
+        .choices(Object.keys(TEXTS))
+        .conflicts(['json', 'vertical']),
+    )
+    .addOption(jsonOption('print the rows as one JSON array of objects: --format json'))
+    .addOption(
+      new Option('--vertical', 'print each row as a block, a line for each column').conflicts([
+        'json',
+        'output',
+      ]),
+    )
+    .option(
+      '--output <file>',
+      'write the rows to a file; its ending is the format: .csv, .json, .ndjson, .md, .parquet or .xlsx',
+    )
     .addHelpText('after', helpText)
-    .action(async (sql: string, flags: QueryFlags) => {
+    .action(async (argument: string | undefined, flags: QueryFlags) => {
+      const sql = await readSql(argument, flags.file);
       // Only coverage.next_due needs settings: without a settings file the lake alone can be queried.
       const settings = await readSettingsIfAny(command, flags);
       const { store } = await openLake(flags.lake);
+      refuseMissing(store);
       const asOf = flags.asOf === undefined ? {} : { asOfMs: flags.asOf };
-      const connection = await createSqlConnection(
-        { store, reports, settings, nowMs: Date.now(), ...asOf },
-        sql,
-      );
+      const lake = { store, reports, settings, nowMs: Date.now(), ...asOf };
       try {
-        const result = await query(connection, sql);
-        await printPieces(flags.json ? jsonText(result) : tableText(result, terminalColumns()));
-        const then = flags.asOf === undefined ? '' : ` as of ${new Date(flags.asOf).toISOString()}`;
-        if (!flags.json) note(`(${counted(result.readRows, 'row')}${then})`);
+        await (flags.output === undefined
+          ? printRows(lake, sql, flags)
+          : saveRows(lake, sql, flags.output, flags));
       } catch (thrown) {
-        if (!(thrown instanceof BrandReportsError)) throw thrown;
-        note(`error: ${thrown.message}`);
-        if (flags.json) printJson({ status: 'failed', error: errorSummary(thrown) });
+        const error = withNames(thrown);
+        if (!(error instanceof BrandReportsError) || !SQL_ERRORS.includes(error.code)) throw thrown;
+        note(`error: ${error.message}`);
+        if (flags.json) printJson({ status: 'failed', error: errorSummary(error) });
         process.exitCode = EXIT.failed;
-      } finally {
-        connection.closeSync();
       }
     });
+}
+
+/** Errors of the SQL, which `--json` has without reports. All others are those of every command. */
+const SQL_ERRORS = ['sql', 'sql_refused', 'unknown_table'];
+
+/** @returns the SQL of the argument, of the file, or of standard input */
+async function readSql(argument: string | undefined, file: string | undefined): Promise<string> {
+  if (argument !== undefined && file !== undefined)
+    throw badSource('SQL was given twice, as an argument and with --file. Leave one out.');
+  if (file !== undefined) {
+    const read = await readFile(file, 'utf8').catch((error: unknown) => {
+      throw badSource(
+        `The file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --file.`,
+      );
+    });
+    return read.replace(/^\ufeff/, '');
+  }
+  if (argument !== undefined && argument !== '-') return argument;
+  if (argument === undefined && process.stdin.isTTY)
+    throw badSource(
+      'No SQL was given. Allowed: an argument, --file FILE, or standard input. Try: brand-reports query "SHOW TABLES"',
+    );
+  return text(process.stdin);
+}
+
+function badSource(message: string): BrandReportsError {
+  return new BrandReportsError('config', 'bad_source', message);
+}
+
+function refuseMissing({ localFolder }: ObjectStore): void {
+  if (localFolder === undefined || existsSync(localFolder)) return;
+  throw new BrandReportsError(
+    'config',
+    'no_lake',
+    `The lake ${localFolder} does not exist. Name another one with --lake, or make it with "brand-reports sync". To see a lake of invented data: brand-reports demo`,
+  );
+}
+
+async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise<void> {
+  const format = flags.json ? 'json' : (flags.format ?? 'table');
+  const connection = await createSqlConnection(lake, sql);
+  try {
+    const result = await query(connection, sql);
+    if (format === 'table') {
+      const isAll = await showPieces(flags.vertical ? verticalText(result) : TEXTS.table(result));
+      if (isAll) note(`(${counted(result.readRows, 'row')}${asOfText(lake)})`);
+    } else if (format === 'csv') await printPieces(TEXTS.csv(result), csvOutput());
+    else await printPieces(TEXTS[format](result));
+  } finally {
+    connection.closeSync();
+  }
+}
+
+/** A regular file gets CSV exactly. Elsewhere a terminal may read it; JSON with escapes is the same JSON, CSV is not. */
+function csvOutput(): (text: string) => string {
+  if (fstatSync(1).isFile()) return (exact) => exact;
+  return (lines) => printable(lines.replaceAll('\r\n', '\n'));
+}
+
+async function saveRows(
+  lake: SqlLake,
+  sql: string,
+  file: string,
+  { json, format }: QueryFlags,
+): Promise<void> {
+  const ending = fileFormat(file, json ? 'json' : format);
+  const rows = await writeWhole(file, lake.store.localFolder, async (path) => {
+    const connection = await createSqlConnection({ ...lake, outputFolder: dirname(path) }, sql);
+    return writeRows(connection, sql, ending, path).finally(() => connection.closeSync());
+  });
+  note(oneLine(`(${counted(rows, 'row')} in ${file}${asOfText(lake)})`));
+}
+
+function asOfText({ asOfMs }: SqlLake): string {
+  return asOfMs === undefined ? '' : ` as of ${new Date(asOfMs).toISOString()}`;
+}
+
+/** DuckDB knows the tables that are set up, which are those that the SQL names. */
+function withNames(thrown: unknown): unknown {
+  const [, name] =
+    /^Catalog Error: Table with name (\S+) does not exist!/.exec(textOf(thrown, 'message')) ?? [];
+  const names = tableNames(reports);
+  if (name === undefined || names.includes(name.toLowerCase())) return thrown;
+  const ofReport = Object.hasOwn(reports, name) ? reports[name]?.table : undefined;
+  return unknown('table', name, names, ofReport);
 }
 
 function helpText(): string {
@@ -82,7 +193,8 @@ ${views.map(viewText).join('\n')}
 
 Example:
   $ brand-reports query "SELECT publisher_id, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id"
-  $ brand-reports query --as-of -7d "SELECT sum(amount) FROM orders"`;
+  $ brand-reports query --as-of -7d "SELECT sum(amount) FROM orders"
+  $ brand-reports query --output orders.xlsx "SELECT * FROM orders WHERE dt >= '2026-03-01'"`;
 }
 
 function viewText({ name, description, columns }: View): string {
