@@ -48,21 +48,16 @@ export async function writeWhole<Result>(
   lakeFolder: string | undefined,
   write: (path: string) => Promise<Result>,
 ): Promise<Result> {
-  const parent = await realpath(dirname(resolve(file))).catch(() => {
-    const folder = dirname(file);
-    throw badOutput(`The folder ${folder} does not exist. Create it: mkdir -p ${shellWord(folder)}`);
-  });
+  const named = dirname(resolve(file));
+  const parent = await realpath(named).catch(() => named);
   if (lakeFolder !== undefined && isInside(parent, await realpath(lakeFolder)))
-    throw badOutput(
-      `${file} is in the lake, whose files are not to be changed. Choose a file in another folder.`,
-    );
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
-    throw badOutput(`${file} is a folder. Name a file in it.`);
+    throw badOutput(`${file} is in the lake, whose files must not change. Choose another folder.`);
   const place = join(parent, basename(file));
-  const folder = await mkdtemp(join(parent, `.${basename(file).slice(0, 100)}.`)).catch((error: unknown) => {
-    throw badOutput(
-      `Nothing can be written into ${parent} (${textOf(error, 'code')}). Choose another folder.`,
-    );
+  if (statSync(place, { throwIfNoEntry: false })?.isDirectory())
+    throw badOutput(`${file} is a folder. Name a file in it.`);
+  const folder = await mkdtemp(join(parent, '.brand-reports-')).catch((error: unknown) => {
+    const next = `Make its folder, or choose another one: mkdir -p ${shellWord(named)}`;
+    throw badOutput(`${file} cannot be written (${textOf(error, 'code')}). ${next}`);
   });
   const remove = () => rmSync(folder, { recursive: true, force: true });
   const interrupted = () => process.exit(EXIT_INTERRUPTED);
@@ -114,29 +109,18 @@ async function copyToParquet(connection: DuckDBConnection, sql: string, path: st
   return Number(copied.getRows()[0]?.[0]);
 }
 
-/** A sheet has so many rows below its head, and a cell so many units. */
-const MAX_SHEET_ROWS = 1_048_575;
-const MAX_CELL_UNITS = 32_767;
-
-async function workbook({ names, types, blocks }: QueryResult): Promise<NodeJS.ReadableStream> {
+/** More rows than a sheet can have continue on the next sheet. */
+async function workbook({ names, types, blocks }: QueryResult): Promise<Readable> {
   const { writeXlsxStream } = await import('hucre/xlsx');
   const columns = names.map((name, index) => {
-    const format = DATE_FORMATS.get(types[index]?.typeId ?? DuckDBTypeId.INVALID);
-    return { header: sheetText(name), ...(format !== undefined && { numFmt: format }) };
+    const numFmt = DATE_FORMATS.get(types[index]?.typeId ?? DuckDBTypeId.INVALID);
+    return { header: sheetText(name), ...(numFmt !== undefined && { numFmt }) };
   });
   return Readable.fromWeb(writeXlsxStream(sheetRows(), { name: 'query', columns, freezePane: { rows: 1 } }));
 
   async function* sheetRows() {
-    let number = 0;
     for await (const rows of blocks)
-      for (const row of rows) {
-        number += 1;
-        if (number > MAX_SHEET_ROWS)
-          throw badOutput(
-            'The result has more rows than the 1,048,575 of a sheet. Use .csv or .parquet, or LIMIT.',
-          );
-        yield row.map((value, index) => sheetCell(value, types[index]));
-      }
+      for (const row of rows) yield row.map((value, index) => sheetCell(value, types[index]));
   }
 }
 
@@ -146,8 +130,9 @@ const DATE_FORMATS = new Map([
 ]);
 /** A spreadsheet has no times before March of 1900 that all programs agree on, and none finer than milliseconds. */
 const SHEET_TIME = /^(?!1900-0[12])(19|[2-9]\d)\d\d-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,3})?)?$/;
-/** A spreadsheet rounds numbers to so many digits. */
+/** A spreadsheet keeps so many digits of a number, and a cell has so many units. */
 const EXACT_DIGITS = 15;
+const MAX_CELL_UNITS = 32_767;
 
 /** Numbers and times as such if a spreadsheet keeps them exactly, otherwise text. A text is never a formula. */
 function sheetCell(value: Json, type: DuckDBType | undefined): string | number | boolean | Date | null {

@@ -99,9 +99,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   if (asOfMs !== undefined) refuseBeforeFirst(daysOfLedgers(ofNamed), asOfMs);
   if (named.length > 0 && ofNamed.length === 0)
     note(
-      oneLine(
-        `warning: The lake ${store.url} has no day of ${named.map(({ table }) => table).join(' or ')} yet. "brand-reports sync" reads them; --lake names another lake.`,
-      ),
+      oneLine(`warning: ${store.url} has no day of the tables yet: run "brand-reports sync", or name --lake`),
     );
   const ofAllReports = [...present, ...changes].some(isNamed);
   const wanted = named.length > 0 || ofAllReports ? named : all;
@@ -134,21 +132,13 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   }
   for (const view of all.flatMap(({ views }) => views))
     if (missingColumns(view, tables).length === 0) await createView(connection, viewOver(view, tables));
-  const folders = [files.folder, ...(lake.outputFolder === undefined ? [] : [lake.outputFolder])].map(
-    (folder) => literal(`${folder}/`),
-  );
+  const { outputFolder = files.folder } = lake;
+  const folders = [files.folder, outputFolder].map((folder) => literal(`${folder}/`));
   await connection.run(
     // DuckDB lets SQL read its folder of temporary files, too: `.tmp`, wherever the command runs.
     `SET temp_directory = ''; SET allowed_directories = [${folders.join(', ')}]; SET enable_external_access = false; SET lock_configuration = true`,
   );
   return connection;
-}
-
-/** Every table and view that SQL may name, tables of versions left out. */
-export function tableNames(registry: ReportRegistry): string[] {
-  const all = Object.values(registry);
-  const views = [...all.flatMap((report) => report.views), freshness, ...changeViews(registry)];
-  return [...all.map(({ table }) => table), ...LEDGER_TABLES, ...views.map(({ name }) => name)];
 }
 
 async function addTable(

@@ -32,12 +32,8 @@ export function refusePresent(named: readonly string[]): void {
 
 /** @throws BrandReportsError `config` if the first version of any of these days is later than `atMs` */
 export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): void {
-  const firsts = days.flatMap(({ entry }) =>
-    entry.committed ? [Date.parse(entry.firstCommittedAt ?? '') || 0] : [],
-  );
-  const firstMs = firsts.length === 0 ? 0 : firsts.reduce((a, b) => Math.min(a, b));
-  if (atMs >= firstMs) return;
-  const first = new Date(firstMs).toISOString();
+  const [first = ''] = days.flatMap(({ entry }) => entry.firstCommittedAt ?? []).sort();
+  if (new Date(atMs).toISOString() >= first) return;
   throw new BrandReportsError(
     'config',
     'before_first_version',

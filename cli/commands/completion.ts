@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import { reports } from '../../shared/reports/index.ts';
 import { print } from '../output.ts';
-import { tableNames } from '../sql-tables.ts';
+import { tableNames } from './query.ts';
 
 const ZSH = 'autoload -Uz compinit bashcompinit && compinit && bashcompinit\n';
 
@@ -43,7 +43,7 @@ ${commands.flatMap(casesOf).join('\n')}
       before="\${cur#?}"
       cur="\${cur##*[ \\"\\',(]}"
       before="\${before%"$cur"}"
-      words='${tableNames(reports).join(' ')}' ;;
+      words='${tableNames().join(' ')}' ;;
   esac
   local found="$(compgen -P "$before" -W "$words" -- "$cur")" IFS=$'\\n'
   COMPREPLY=( $found )

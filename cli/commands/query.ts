@@ -11,7 +11,6 @@ import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
-import type { ObjectStore } from '../../shared/ports.ts';
 import type { View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -22,7 +21,7 @@ import { showPieces } from '../pager.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
 import { TEXTS, verticalText } from '../query-formats.ts';
 import { query } from '../query-result.ts';
-import { type SqlLake, createSqlConnection, tableNames } from '../sql-tables.ts';
+import { type SqlLake, createSqlConnection } from '../sql-tables.ts';
 import { oneLine, printable } from '../terminal-text.ts';
 
 interface QueryFlags {
@@ -69,7 +68,11 @@ export function addQuery(program: Command): void {
       // Only coverage.next_due needs settings: without a settings file the lake alone can be queried.
       const settings = await readSettingsIfAny(command, flags);
       const { store } = await openLake(flags.lake);
-      refuseMissing(store);
+      if (store.localFolder !== undefined && !existsSync(store.localFolder))
+        throw wrong(
+          'no_lake',
+          `The lake ${store.localFolder} does not exist. Name another one with --lake, make it with "brand-reports sync", or see one of invented data: brand-reports demo`,
+        );
       const asOf = flags.asOf === undefined ? {} : { asOfMs: flags.asOf };
       const lake = { store, reports, settings, nowMs: Date.now(), ...asOf };
       try {
@@ -91,35 +94,24 @@ const SQL_ERRORS = ['sql', 'sql_refused', 'unknown_table'];
 
 /** @returns the SQL of the argument, of the file, or of standard input */
 async function readSql(argument: string | undefined, file: string | undefined): Promise<string> {
-  if (argument !== undefined && file !== undefined)
-    throw badSource('SQL was given twice, as an argument and with --file. Leave one out.');
-  if (file !== undefined) {
-    const read = await readFile(file, 'utf8').catch((error: unknown) => {
-      throw badSource(
-        `The file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --file.`,
-      );
-    });
-    return read.replace(/^\ufeff/, '');
-  }
-  if (argument !== undefined && argument !== '-') return argument;
-  if (argument === undefined && process.stdin.isTTY)
-    throw badSource(
-      'No SQL was given. Allowed: an argument, --file FILE, or standard input. Try: brand-reports query "SHOW TABLES"',
+  if (file === undefined && (argument !== undefined || !process.stdin.isTTY))
+    return argument === undefined || argument === '-' ? text(process.stdin) : argument;
+  if (file === undefined || argument !== undefined)
+    throw wrong(
+      'bad_source',
+      'Give the SQL once, as an argument, with --file or on standard input. Try: brand-reports query "SHOW TABLES"',
     );
-  return text(process.stdin);
+  const sql = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw wrong(
+      'bad_source',
+      `The file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --file.`,
+    );
+  });
+  return sql.replace(/^\ufeff/, '');
 }
 
-function badSource(message: string): BrandReportsError {
-  return new BrandReportsError('config', 'bad_source', message);
-}
-
-function refuseMissing({ localFolder }: ObjectStore): void {
-  if (localFolder === undefined || existsSync(localFolder)) return;
-  throw new BrandReportsError(
-    'config',
-    'no_lake',
-    `The lake ${localFolder} does not exist. Name another one with --lake, or make it with "brand-reports sync". To see a lake of invented data: brand-reports demo`,
-  );
+function wrong(code: string, message: string): BrandReportsError {
+  return new BrandReportsError('config', code, message);
 }
 
 async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise<void> {
@@ -165,31 +157,37 @@ function asOfText({ asOfMs }: SqlLake): string {
 function withNames(thrown: unknown): unknown {
   const [, name] =
     /^Catalog Error: Table with name (\S+) does not exist!/.exec(textOf(thrown, 'message')) ?? [];
-  const names = tableNames(reports);
+  const names = tableNames();
   if (name === undefined || names.includes(name.toLowerCase())) return thrown;
   const ofReport = Object.hasOwn(reports, name) ? reports[name]?.table : undefined;
   return unknown('table', name, names, ofReport);
 }
 
+type Described = readonly [name: string, description: string];
+
+const all = Object.values(reports);
+const TABLES: readonly Described[] = [
+  ...all.map(({ table, description }) => [table, description] as const),
+  [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
+  [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
+  [changesTable.name, 'What later readings changed on closed days: one row per fact, see docs/changes.md'],
+];
+const VIEWS = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
+
+/** Every table and view that SQL may name, tables of versions left out. */
+export function tableNames(): string[] {
+  return [...TABLES.map(([name]) => name), ...VIEWS.map(({ name }) => name)];
+}
+
 function helpText(): string {
-  const all = Object.values(reports);
-  const tables: (readonly [name: string, description: string])[] = [
-    ...all.map(({ table, description }) => [table, description] as const),
-    [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
-    [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
-    [changesTable.name, 'What later readings changed on closed days: one row per fact, see docs/changes.md'],
-    [
-      '…_versions',
-      'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to',
-    ],
-  ];
-  const views = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
+  const versions =
+    'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to';
   return `
 Tables:
-${listed(tables, '  ')}
+${listed([...TABLES, ['…_versions', versions]], '  ')}
 
 Views and their columns:
-${views.map(viewText).join('\n')}
+${VIEWS.map(viewText).join('\n')}
 
 Example:
   $ brand-reports query "SELECT publisher_id, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id"
@@ -202,7 +200,7 @@ function viewText({ name, description, columns }: View): string {
   return `  ${name}: ${description}\n${listed(described, '    ')}`;
 }
 
-function listed(lines: readonly (readonly [name: string, description: string])[], indent: string): string {
+function listed(lines: readonly Described[], indent: string): string {
   const width = Math.max(...lines.map(([name]) => name.length));
   return lines.map(([name, description]) => `${indent}${name.padEnd(width)}  ${description}`).join('\n');
 }
