@@ -50,7 +50,15 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,
   repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
+  completion: async () => {
+    const { addCompletion } = await import('./commands/completion.ts');
+    return (to) => addCompletion(to, addAll);
+  },
 };
+
+async function addAll(to: Command): Promise<void> {
+  for (const load of Object.values(commands)) (await load())(to);
+}
 
 // A reader such as `head` may close the pipe early: that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -77,7 +85,7 @@ async function run(): Promise<void> {
     // Only the command that is asked for is loaded: the libraries of all of them take most of the time of a small run.
     const [, , name = ''] = process.argv;
     const asked = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    for (const load of asked ? [asked] : Object.values(commands)) (await load())(program);
+    await (asked ? (await asked())(program) : addAll(program));
     await program.parseAsync();
   } catch (thrown) {
     process.exitCode = thrown instanceof CommanderError ? usage(thrown) : failure(thrown);

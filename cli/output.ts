@@ -13,25 +13,30 @@ const WRITE_UNITS = 65_536;
 /**
  * Prints a long result while it is made. It waits for a slow reader, so that memory holds little of it. If the pieces fail
  * after some were written, the line ends there; if none was written, standard output is still empty.
+ * @param asWritten leaves the text exact; only for a standard output that no terminal reads
  */
-export async function printPieces(pieces: AsyncIterable<string>): Promise<void> {
+export async function printPieces(pieces: AsyncIterable<string>, asWritten = printable): Promise<void> {
+  for await (const text of joined(pieces))
+    if (!process.stdout.write(asWritten(text))) await once(process.stdout, 'drain');
+}
+
+/** The pieces in portions of about 64 kB. If they fail after a portion, the last portion ends its line. */
+export async function* joined(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let waiting = '';
   let isBegun = false;
-  const write = async () => {
-    isBegun = true;
-    if (!process.stdout.write(printable(waiting))) await once(process.stdout, 'drain');
-    waiting = '';
-  };
   try {
     for await (const piece of pieces) {
       waiting += piece;
-      if (waiting.length >= WRITE_UNITS) await write();
+      if (waiting.length < WRITE_UNITS) continue;
+      isBegun = true;
+      yield waiting;
+      waiting = '';
     }
   } catch (thrown) {
-    if (isBegun) print(waiting);
+    if (isBegun) yield `${waiting}\n`;
     throw thrown;
   }
-  await write();
+  yield waiting;
 }
 
 /** Moves to the start of the terminal's current line and clears it. */

@@ -9,6 +9,7 @@ import {
 import { BrandReportsError } from '../shared/errors.ts';
 import { rawNumber } from '../shared/json.ts';
 import { prepareQuery } from './sql-statement.ts';
+import { enumerated } from './sql-versions.ts';
 import { tableLayout } from './text-table.ts';
 
 /** A result as DuckDB's JSON form has it: integers beyond 2^53 and decimals are text with all their digits. */
@@ -49,7 +50,8 @@ async function failAgain(statement: DuckDBPreparedStatement): Promise<never> {
   throw new BrandReportsError('config', 'sql', message);
 }
 
-function asSqlError(thrown: unknown): never {
+/** For `catch`: DuckDB's error as ours. */
+export function asSqlError(thrown: unknown): never {
   if (thrown instanceof BrandReportsError) throw thrown;
   throw new BrandReportsError('config', 'sql', thrown instanceof Error ? thrown.message : String(thrown));
 }
@@ -66,7 +68,7 @@ export async function* jsonText(result: QueryResult): AsyncGenerator<string> {
 }
 
 /** NaN and Infinity are no numbers of JSON: they stay text, as in a list. */
-const DIGITS = /^-?\d/;
+export const DIGITS = /^-?\d/;
 
 export async function* resultObjects({ names, types, blocks }: QueryResult): AsyncGenerator<object> {
   for await (const rows of blocks)
@@ -84,7 +86,7 @@ export async function* resultObjects({ names, types, blocks }: QueryResult): Asy
 /** The rows that decide the widths of the columns. */
 const LAYOUT_ROWS = 1_000;
 
-/** The rows as an aligned table, at most `maxWidth` columns wide. */
+/** The rows as an aligned table, at most `maxWidth` wide; its last line counts the columns that do not fit. */
 export async function* tableText(result: QueryResult, maxWidth?: number): AsyncGenerator<string> {
   let layout: ReturnType<typeof layoutOf> | undefined;
   for await (const rows of withLayoutRows(result.blocks)) {
@@ -94,6 +96,9 @@ export async function* tableText(result: QueryResult, maxWidth?: number): AsyncG
     }
     for (const row of rows) yield `${layout.line(row)}\n`;
   }
+  const { length: more } = layout?.leftOut ?? [];
+  if (layout && more > 0)
+    yield `${more} of ${result.names.length} columns do not fit: ${enumerated(layout.leftOut)}. Add --vertical or --output FILE.csv to see them.\n`;
 }
 
 /** The same rows, but the first block has enough for the layout, or all; it is there even without rows. */
@@ -117,13 +122,18 @@ function layoutOf({ names, types }: QueryResult, rows: readonly Json[][], maxWid
       : undefined,
   );
   const cellsOf = (row: readonly Json[]) => row.map((value, index) => cell(value, scales[index]));
+  const cells = rows.map(cellsOf);
   const columns = names.map((name, index) => ({
     name,
     align: isNumeric(types[index]) ? ('right' as const) : ('left' as const),
+    isWhole: isNumeric(types[index]) || !cells.some((row) => PROSE.test(row[index] ?? '')),
   }));
-  const { head, line } = tableLayout(columns, rows.map(cellsOf), maxWidth);
-  return { head, line: (row: readonly Json[]) => line(cellsOf(row)) };
+  const { head, line, leftOut } = tableLayout(columns, cells, maxWidth, true);
+  return { head, line: (row: readonly Json[]) => line(cellsOf(row)), leftOut };
 }
+
+/** Several words, or longer than an id (a SHA-256 has 64 digits). All other texts may be ids, dates or numbers. */
+const PROSE = /\p{L}.*\s|\s.*\p{L}|^.{65}/su;
 
 const NUMERIC: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.TINYINT,
@@ -140,14 +150,15 @@ const NUMERIC: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.DECIMAL,
 ]);
 
-function isNumeric(type: DuckDBType | undefined): boolean {
+export function isNumeric(type: DuckDBType | undefined): boolean {
   return (
     type !== undefined &&
     (NUMERIC.has(type.typeId) || [DuckDBTypeId.FLOAT, DuckDBTypeId.DOUBLE].includes(type.typeId))
   );
 }
 
-function cell(value: Json | undefined, scale: number | undefined): string {
+/** @param scale of a decimal: its places that the column shows at least; missing: the value as it is */
+export function cell(value: Json | undefined, scale: number | undefined): string {
   if (value === null || value === undefined) return 'NULL';
   if (typeof value === 'object') return JSON.stringify(value);
   if (scale === undefined) return String(value);

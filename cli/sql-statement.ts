@@ -64,7 +64,7 @@ function refused(what: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'sql_refused',
-    `${what}. SQL only reads the lake. Allowed: one SELECT (also WITH, FROM and PIVOT), EXPLAIN of one (a PIVOT needs IN there), DESCRIBE, SHOW, SUMMARIZE or VALUES, e.g. "SHOW TABLES". To save rows, redirect the output of a SELECT.`,
+    `${what}. SQL only reads the lake. Allowed: one SELECT (also WITH, FROM and PIVOT), EXPLAIN of one (a PIVOT needs IN there), DESCRIBE, SHOW, SUMMARIZE or VALUES, e.g. "SHOW TABLES". To save rows, use --output FILE with a SELECT; of several statements, run each by itself.`,
   );
 }
 

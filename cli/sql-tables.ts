@@ -11,7 +11,7 @@ import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { DAY_PARTITION_KEYS, LEDGER_TABLES } from '../shared/lake/paths.ts';
-import type { Row } from '../shared/lake/table/columns.ts';
+import { DERIVED_COLUMNS, type Row } from '../shared/lake/table/columns.ts';
 import {
   type DayOfLedger,
   type ReportLedgers,
@@ -40,7 +40,14 @@ import { printedCommand } from './printed-command.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { namesIn } from './sql-names.ts';
 import { oneLine } from './terminal-text.ts';
-import { VERSION_COLUMNS, keptVersions, refusePresent, snapshotsAt, versionsTable } from './sql-versions.ts';
+import {
+  VERSION_COLUMNS,
+  keptVersions,
+  refuseBeforeFirst,
+  refusePresent,
+  snapshotsAt,
+  versionsTable,
+} from './sql-versions.ts';
 
 export interface SqlLake {
   store: ObjectStore;
@@ -52,6 +59,8 @@ export interface SqlLake {
   asOfMs?: number;
   /** `changes` has this day alone, and `coverage` its month; missing: all days. */
   day?: string;
+  /** DuckDB may also write here. The caller's SQL cannot, since it only reads. */
+  outputFolder?: string;
   /** Called with each file that is missing or damaged; missing: its rows are left out with a warning. */
   onUnreadable?: (what: string, why: string) => void;
 }
@@ -89,6 +98,12 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
       [report.table, versionsTable(report)].some(isNamed) ||
       namedViews.some(({ tables }) => tables.includes(report.table)),
   );
+  const ofNamed = ledgers.filter(({ report }) => named.includes(report));
+  if (asOfMs !== undefined) refuseBeforeFirst(daysOfLedgers(ofNamed), asOfMs);
+  if (named.length > 0 && ofNamed.length === 0)
+    note(
+      oneLine(`warning: ${store.url} has no day of the tables yet: run "brand-reports sync", or name --lake`),
+    );
   const ofAllReports = [...present, ...changes].some(isNamed);
   const wanted = named.length > 0 || ofAllReports ? named : all;
   for (const { report, damaged } of ledgers) {
@@ -124,9 +139,11 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   for (const view of all.flatMap(({ views }) => views))
     if (view.tables.every((table) => tables.has(table)))
       await createView(connection, viewOver(view, tables, roles));
+  const { outputFolder = files.folder } = lake;
+  const folders = [files.folder, outputFolder].map((folder) => literal(`${folder}/`));
   await connection.run(
     // DuckDB lets SQL read its folder of temporary files, too: `.tmp`, wherever the command runs.
-    `SET temp_directory = ''; SET allowed_directories = [${literal(`${files.folder}/`)}]; SET enable_external_access = false; SET lock_configuration = true`,
+    `SET temp_directory = ''; SET allowed_directories = [${folders.join(', ')}]; SET enable_external_access = false; SET lock_configuration = true`,
   );
   return connection;
 }
@@ -146,7 +163,7 @@ async function addTable(
       ? committedDays(ledgers).map((day) => ({ key: committedSnapshotKey(day), day }))
       : snapshotsAt(daysOfLedgers(ledgers), asOfMs, nowMs);
   const tableFiles = snapshots.map(({ key, day }) => ({ key, what: nameOf(day) }));
-  const all = [...columns, ...PARTITION_COLUMNS];
+  const all = withDerivedLast(columns);
   await createRelation(connection, lake, { name: report.table, columns: all }, files, tableFiles, (paths) =>
     rowsOfFiles(paths, PARTITION_COLUMNS),
   );
@@ -191,7 +208,7 @@ async function addVersions(
     });
     return `SELECT rows.*, ${names.map((name) => `versions.${name}`).join(', ')} FROM ${readParquet(paths, PARTITION_COLUMNS, ["filename = '_file'"])} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
   };
-  const all = [...columns, ...PARTITION_COLUMNS, ...VERSION_COLUMNS];
+  const all = [...withDerivedLast(columns), ...VERSION_COLUMNS];
   await createRelation(
     connection,
     lake,
@@ -277,6 +294,13 @@ async function createView(connection: DuckDBConnection, { name, sql, columns }: 
 }
 
 const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
+
+/** The order of `SELECT *`: `_rescued` and `_synced_at` are of less interest than `dt`. */
+function withDerivedLast(columns: readonly Column[]) {
+  const isDerived = ({ name }: Column) => DERIVED_COLUMNS.includes(name);
+  const fields = columns.filter((column) => !isDerived(column));
+  return [...fields, ...PARTITION_COLUMNS, ...columns.filter(isDerived)];
+}
 
 function textColumns(names: readonly string[]) {
   return names.map((name) => ({ name, type: 'string' as const }));

@@ -30,6 +30,17 @@ export function refusePresent(named: readonly string[]): void {
   );
 }
 
+/** @throws BrandReportsError `config` if the first version of any of these days is later than `atMs` */
+export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): void {
+  const [first = ''] = days.flatMap(({ entry }) => entry.firstCommittedAt ?? []).sort();
+  if (new Date(atMs).toISOString() >= first) return;
+  throw new BrandReportsError(
+    'config',
+    'before_first_version',
+    `The lake had no version of these tables at ${new Date(atMs).toISOString()}: the first one is of ${first}. Choose that instant or a later one: --as-of ${first}`,
+  );
+}
+
 /** A snapshot of a day. */
 interface DaySnapshot {
   key: string;

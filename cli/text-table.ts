@@ -3,12 +3,16 @@ import { MAX_UNITS_PER_COLUMN, displayWidth, oneLine, styleText, truncate } from
 export interface TableColumn {
   name: string;
   align?: 'left' | 'right';
+  /** No cell of the column is shortened. */
+  isWhole?: boolean;
 }
 
 /** Prints the rows of a table one by one. */
 export interface TableLayout {
   head: string;
   line: (row: readonly string[]) => string;
+  /** The names of the columns that did not fit. */
+  leftOut: string[];
 }
 
 const GAP = '  ';
@@ -28,34 +32,47 @@ export function table(
 
 /**
  * @param rows decide how wide the columns are. In a longer table, cells that are wider are shortened as well, or stand out
- * of their column if `maxWidth` is infinite.
+ * of their column if it is whole or `maxWidth` is infinite.
+ * @param mayLeaveOut leaves out the columns that do not fit, except the first; otherwise the table may be wider than `maxWidth`
  */
 export function tableLayout(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
   maxWidth = Number.POSITIVE_INFINITY,
+  mayLeaveOut = false,
 ): TableLayout {
   const isCut = maxWidth < Number.POSITIVE_INFINITY;
   const widest = isCut ? Math.max(maxWidth, MIN_COLUMN_WIDTH) : MAX_PADDED_WIDTH;
   const most = isCut ? widest * MAX_UNITS_PER_COLUMN : Number.POSITIVE_INFINITY;
+  const isWhole = (index: number) => !isCut || columns[index]?.isWhole === true;
   // To escape all of a text of 1 MB takes a tenth of a second.
-  const shown = (cell = '') => oneLine(cell.length > most ? `${cell.slice(0, most)}…` : cell);
+  const shown = (cell = '', index = 0) =>
+    oneLine(cell.length > most && !isWhole(index) ? `${cell.slice(0, most)}…` : cell);
   const names = columns.map(({ name }) => name);
   const widths = columns.map(() => 0);
   for (const row of [names, ...rows])
     for (const [index, width] of widths.entries())
-      widths[index] = Math.max(width, widthUpTo(widest, shown(row[index])));
-  const fitted = shrinkToFit(widths, maxWidth);
+      widths[index] = Math.max(width, widthUpTo(widest, shown(row[index], index)));
+  const narrowest = widths.map((width, index) =>
+    isWhole(index) ? width : Math.min(width, MIN_COLUMN_WIDTH),
+  );
+  const kept = mayLeaveOut ? indexesThatFit(narrowest, maxWidth) : [...widths.keys()];
+  const fitted = shrinkToFit(
+    kept.map((index) => ({ width: widths[index] ?? 0, least: narrowest[index] ?? 0 })),
+    maxWidth,
+  );
   const line = (row: readonly string[]) =>
-    fitted
-      .map((width, index) => {
-        const cell = shown(row[index]);
-        return pad(isCut ? truncate(cell, width) : cell, width, columns[index]?.align);
+    kept
+      .map((index, place) => {
+        const cell = shown(row[index], index);
+        const width = fitted[place] ?? 0;
+        return pad(isWhole(index) ? cell : truncate(cell, width), width, columns[index]?.align);
       })
       .join(GAP)
       .trimEnd();
   const rule = fitted.map((width) => '─'.repeat(width)).join(GAP);
-  return { head: `${styleText('bold', line(names))}\n${styleText('dim', rule)}`, line };
+  const head = `${styleText('bold', line(names))}\n${styleText('dim', rule)}`;
+  return { head, line, leftOut: names.filter((_, index) => !kept.includes(index)) };
 }
 
 /** The width of the terminal on standard output; infinite where the output is a pipe or a file. */
@@ -73,10 +90,22 @@ function pad(text: string, width: number, align: TableColumn['align']): string {
   return align === 'right' ? space + text : text + space;
 }
 
-/** Narrows the widest columns to one width, so that all fit or that width is the minimum. */
-function shrinkToFit(widths: readonly number[], maxWidth: number): number[] {
-  const narrowedTo = (limit: number) => widths.map((width) => Math.min(width, limit));
-  const gaps = GAP.length * (widths.length - 1);
+/** From the left, each column that still fits at its narrowest, and the first in any case. */
+function indexesThatFit(narrowest: readonly number[], maxWidth: number): number[] {
+  let used = -GAP.length;
+  return [...narrowest.keys()].filter((index) => {
+    const end = used + GAP.length + (narrowest[index] ?? 0);
+    if (index > 0 && end > maxWidth) return false;
+    used = end;
+    return true;
+  });
+}
+
+/** Narrows the widest columns to one width, so that all fit or each has its least width. */
+function shrinkToFit(columns: readonly { width: number; least: number }[], maxWidth: number): number[] {
+  const narrowedTo = (limit: number) =>
+    columns.map(({ width, least }) => Math.max(least, Math.min(width, limit)));
+  const gaps = GAP.length * (columns.length - 1);
   const isTooWide = (limit: number) => narrowedTo(limit).reduce((sum, width) => sum + width, gaps) > maxWidth;
   let limit = Math.max(maxWidth, MIN_COLUMN_WIDTH);
   while (limit > MIN_COLUMN_WIDTH && isTooWide(limit)) limit -= 1;

@@ -1,4 +1,9 @@
-import type { Command } from 'commander';
+import { existsSync, fstatSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Command, Option } from 'commander';
+import { textOf } from '../../shared/adapters/error-fields.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
@@ -9,12 +14,15 @@ import { errorSummary } from '../../shared/outcome.ts';
 import type { View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { readSettingsIfAny } from '../run-options.ts';
+import { readSettingsIfAny, unknown } from '../run-options.ts';
 import { asOfOption, environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
 import { counted, note, printJson, printPieces } from '../output.ts';
-import { jsonText, query, tableText } from '../query-result.ts';
-import { createSqlConnection } from '../sql-tables.ts';
-import { terminalColumns } from '../text-table.ts';
+import { showPieces } from '../pager.ts';
+import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
+import { TEXTS, verticalText } from '../query-formats.ts';
+import { query } from '../query-result.ts';
+import { type SqlLake, createSqlConnection } from '../sql-tables.ts';
+import { oneLine, printable } from '../terminal-text.ts';
 
 interface QueryFlags {
   lake: string;
@@ -22,67 +30,169 @@ interface QueryFlags {
   environment?: string;
   asOf?: number;
   json?: boolean;
+  format?: keyof typeof TEXTS;
+  vertical?: boolean;
+  output?: string;
+  file?: string;
 }
 
 export function addQuery(program: Command): void {
   const command = program.command('query');
   command
     .description('run SQL (DuckDB) on the data of the lake, as it is or as it was')
-    .argument('<sql>', 'e.g. "SELECT * FROM orders_daily"')
+    .argument('[sql]', 'e.g. "SELECT * FROM orders_daily"; - or nothing: standard input')
+    .option('-f, --file <file>', 'read the SQL from a file, which has one statement')
     .addOption(lakeOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
     .addOption(asOfOption())
-    .addOption(jsonOption('print the rows as one JSON array of objects'))
+    .addOption(
+      new Option('--format <format>', 'how the rows are printed (default: table)')
+        .choices(Object.keys(TEXTS))
+        .conflicts(['json', 'vertical']),
+    )
+    .addOption(jsonOption('print the rows as one JSON array of objects: --format json'))
+    .addOption(
+      new Option('--vertical', 'print each row as a block, a line for each column').conflicts([
+        'json',
+        'output',
+      ]),
+    )
+    .option(
+      '--output <file>',
+      'write the rows to a file; its ending is the format: .csv, .json, .ndjson, .md, .parquet or .xlsx',
+    )
     .addHelpText('after', helpText)
-    .action(async (sql: string, flags: QueryFlags) => {
+    .action(async (argument: string | undefined, flags: QueryFlags) => {
+      const sql = await readSql(argument, flags.file);
       // Only coverage.next_due needs settings: without a settings file the lake alone can be queried.
       const settings = await readSettingsIfAny(command, flags);
       const { store } = await openLake(flags.lake);
+      if (store.localFolder !== undefined && !existsSync(store.localFolder))
+        throw wrong(
+          'no_lake',
+          `The lake ${store.localFolder} does not exist. Name another one with --lake, make it with "brand-reports sync", or see one of invented data: brand-reports demo`,
+        );
       const asOf = flags.asOf === undefined ? {} : { asOfMs: flags.asOf };
-      const connection = await createSqlConnection(
-        { store, reports, settings, nowMs: Date.now(), ...asOf },
-        sql,
-      );
+      const lake = { store, reports, settings, nowMs: Date.now(), ...asOf };
       try {
-        const result = await query(connection, sql);
-        await printPieces(flags.json ? jsonText(result) : tableText(result, terminalColumns()));
-        const then = flags.asOf === undefined ? '' : ` as of ${new Date(flags.asOf).toISOString()}`;
-        if (!flags.json) note(`(${counted(result.readRows, 'row')}${then})`);
+        await (flags.output === undefined
+          ? printRows(lake, sql, flags)
+          : saveRows(lake, sql, flags.output, flags));
       } catch (thrown) {
-        if (!(thrown instanceof BrandReportsError)) throw thrown;
-        note(`error: ${thrown.message}`);
-        if (flags.json) printJson({ status: 'failed', error: errorSummary(thrown) });
+        const error = withNames(thrown);
+        if (!(error instanceof BrandReportsError) || !SQL_ERRORS.includes(error.code)) throw thrown;
+        note(`error: ${error.message}`);
+        if (flags.json) printJson({ status: 'failed', error: errorSummary(error) });
         process.exitCode = EXIT.failed;
-      } finally {
-        connection.closeSync();
       }
     });
 }
 
+/** Errors of the SQL, which `--json` has without reports. All others are those of every command. */
+const SQL_ERRORS = ['sql', 'sql_refused', 'unknown_table'];
+
+/** @returns the SQL of the argument, of the file, or of standard input */
+async function readSql(argument: string | undefined, file: string | undefined): Promise<string> {
+  if (file === undefined && (argument !== undefined || !process.stdin.isTTY))
+    return argument === undefined || argument === '-' ? text(process.stdin) : argument;
+  if (file === undefined || argument !== undefined)
+    throw wrong(
+      'bad_source',
+      'Give the SQL once, as an argument, with --file or on standard input. Try: brand-reports query "SHOW TABLES"',
+    );
+  const sql = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw wrong(
+      'bad_source',
+      `The file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --file.`,
+    );
+  });
+  return sql.replace(/^\ufeff/, '');
+}
+
+function wrong(code: string, message: string): BrandReportsError {
+  return new BrandReportsError('config', code, message);
+}
+
+async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise<void> {
+  const format = flags.json ? 'json' : (flags.format ?? 'table');
+  const connection = await createSqlConnection(lake, sql);
+  try {
+    const result = await query(connection, sql);
+    if (format === 'table') {
+      const isAll = await showPieces(flags.vertical ? verticalText(result) : TEXTS.table(result));
+      if (isAll) note(`(${counted(result.readRows, 'row')}${asOfText(lake)})`);
+    } else if (format === 'csv') await printPieces(TEXTS.csv(result), csvOutput());
+    else await printPieces(TEXTS[format](result));
+  } finally {
+    connection.closeSync();
+  }
+}
+
+/** A regular file gets CSV exactly. Elsewhere a terminal may read it; JSON with escapes is the same JSON, CSV is not. */
+function csvOutput(): (text: string) => string {
+  if (fstatSync(1).isFile()) return (exact) => exact;
+  return (lines) => printable(lines.replaceAll('\r\n', '\n'));
+}
+
+async function saveRows(
+  lake: SqlLake,
+  sql: string,
+  file: string,
+  { json, format }: QueryFlags,
+): Promise<void> {
+  const ending = fileFormat(file, json ? 'json' : format);
+  const rows = await writeWhole(file, lake.store.localFolder, async (path) => {
+    const connection = await createSqlConnection({ ...lake, outputFolder: dirname(path) }, sql);
+    return writeRows(connection, sql, ending, path).finally(() => connection.closeSync());
+  });
+  note(oneLine(`(${counted(rows, 'row')} in ${file}${asOfText(lake)})`));
+}
+
+function asOfText({ asOfMs }: SqlLake): string {
+  return asOfMs === undefined ? '' : ` as of ${new Date(asOfMs).toISOString()}`;
+}
+
+/** DuckDB knows the tables that are set up, which are those that the SQL names. */
+function withNames(thrown: unknown): unknown {
+  const [, name] =
+    /^Catalog Error: Table with name (\S+) does not exist!/.exec(textOf(thrown, 'message')) ?? [];
+  const names = tableNames();
+  if (name === undefined || names.includes(name.toLowerCase())) return thrown;
+  const ofReport = Object.hasOwn(reports, name) ? reports[name]?.table : undefined;
+  return unknown('table', name, names, ofReport);
+}
+
+type Described = readonly [name: string, description: string];
+
+const all = Object.values(reports);
+const TABLES: readonly Described[] = [
+  ...all.map(({ table, description }) => [table, description] as const),
+  [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
+  [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
+  [changesTable.name, 'What later readings changed on closed days: one row per fact, see docs/changes.md'],
+];
+const VIEWS = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
+
+/** Every table and view that SQL may name, tables of versions left out. */
+export function tableNames(): string[] {
+  return [...TABLES.map(([name]) => name), ...VIEWS.map(({ name }) => name)];
+}
+
 function helpText(): string {
-  const all = Object.values(reports);
-  const tables: (readonly [name: string, description: string])[] = [
-    ...all.map(({ table, description }) => [table, description] as const),
-    [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
-    [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
-    [changesTable.name, 'What later readings changed on closed days: one row per fact, see docs/changes.md'],
-    [
-      '…_versions',
-      'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to',
-    ],
-  ];
-  const views = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
+  const versions =
+    'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to';
   return `
 Tables:
-${listed(tables, '  ')}
+${listed([...TABLES, ['…_versions', versions]], '  ')}
 
 Views and their columns:
-${views.map(viewText).join('\n')}
+${VIEWS.map(viewText).join('\n')}
 
 Example:
   $ brand-reports query "SELECT publisher_id, currency, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"
-  $ brand-reports query --as-of -7d "SELECT status, count(*) FROM orders GROUP BY status"`;
+  $ brand-reports query --as-of -7d "SELECT status, count(*) FROM orders GROUP BY status"
+  $ brand-reports query --output orders.xlsx "SELECT * FROM orders WHERE dt >= '2026-03-01'"`;
 }
 
 function viewText({ name, description, columns }: View): string {
@@ -90,7 +200,7 @@ function viewText({ name, description, columns }: View): string {
   return `  ${name}: ${description}\n${listed(described, '    ')}`;
 }
 
-function listed(lines: readonly (readonly [name: string, description: string])[], indent: string): string {
+function listed(lines: readonly Described[], indent: string): string {
   const width = Math.max(...lines.map(([name]) => name.length));
   return lines.map(([name, description]) => `${indent}${name.padEnd(width)}  ${description}`).join('\n');
 }

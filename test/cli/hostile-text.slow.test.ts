@@ -122,6 +122,38 @@ describe('hostile text', () => {
       () => ['query', '--lake', sample.lake, 'SELECT error(publisher_name) FROM orders'],
     ],
     ['cells', () => ['query', '--lake', sample.lake, 'SELECT DISTINCT publisher_name FROM orders']],
+    ...['table', 'csv', 'json', 'ndjson', 'markdown'].map((format): [string, () => string[]] => [
+      `cells of --format ${format}`,
+      () => [
+        'query',
+        '--lake',
+        sample.lake,
+        '--format',
+        format,
+        `SELECT publisher_name AS "${HOSTILE}" FROM orders`,
+      ],
+    ]),
+    [
+      '--vertical',
+      () => [
+        'query',
+        '--lake',
+        sample.lake,
+        '--vertical',
+        `SELECT publisher_name AS "${HOSTILE}" FROM orders`,
+      ],
+    ],
+    [
+      'an output',
+      () => ['query', '--lake', sample.lake, '--output', join(sample.folder, `${HOSTILE}.csv`), 'SELECT 1'],
+    ],
+    ['an output that is refused', () => ['query', '--lake', sample.lake, '--output', HOSTILE, 'SELECT 1']],
+    ['a file of SQL', () => ['query', '--lake', sample.lake, '--file', HOSTILE]],
+    [
+      'the path of a lake that is not there',
+      () => ['query', '--lake', join(sample.folder, HOSTILE), 'SELECT 1'],
+    ],
+    ['a shell', () => ['completion', HOSTILE]],
     ['names of columns', () => ['query', '--lake', sample.lake, `SELECT 1 AS "${HOSTILE}"`]],
     [
       'values in objects',

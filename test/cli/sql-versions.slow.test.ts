@@ -117,11 +117,12 @@ describe('a query as of an instant', () => {
     expect(await ask(days, folder, moments.at(-1)?.atMs)).toEqual([{ last: '2026-03-11', days: 4 }]);
   });
 
-  it('finds nothing before the first commit, in typed columns', async () => {
-    const sql = 'SELECT count(*) AS n, typeof(any_value(dt)) AS type FROM orders';
-    expect(await ask(sql, folder, (moments[0]?.atMs ?? 0) - 3 * HOUR_MS)).toEqual([
-      { n: 0, type: 'VARCHAR' },
-    ]);
+  it('is refused before the first commit, with the instant from which on it is not', async () => {
+    const first = ask('FROM orders', folder, (moments[0]?.atMs ?? 0) - 3 * HOUR_MS);
+    await expect(first).rejects.toMatchObject({
+      code: 'before_first_version',
+      message: expect.stringMatching(/at 2026-03-10T13:00:00\.000Z: .*--as-of 2026-03-10T15:00:00\.\d{3}Z$/),
+    });
   });
 
   it('names the days whose version of then is not kept, the setting, and from when on they are known', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { displayWidth, oneLine, printable, truncate } from '../../cli/terminal-text.ts';
-import { table } from '../../cli/text-table.ts';
+import { table, tableLayout } from '../../cli/text-table.ts';
 
 describe('displayWidth', () => {
   it.each([
@@ -99,5 +99,32 @@ describe('table', () => {
 
   it('has any number of rows', () => {
     expect(table(columns, Array(200_000).fill(['a', '1'])).split('\n')).toHaveLength(200_002);
+  });
+
+  it.each<[string, number, string, string, string[]]>([
+    ['all that fits', 40, '19.95', '8200000000012   19.95  a gift wrapped', []],
+    ['less of a text', 31, '19.95', '8200000000012   19.95  a gift …', []],
+    ['no text that would be too narrow', 30, '19.95', '8200000000012   19.95', ['note']],
+    ['a later column that fits', 24, '1234567.95', '8200000000012  a gift w…', ['amount']],
+    ['the first column, however wide it is', 8, '19.95', '8200000000012', ['amount', 'note']],
+  ])('that may leave columns out shows %s', (_name, width, amount, line, leftOut) => {
+    const mixed = [
+      { name: 'order_id', isWhole: true },
+      { name: 'amount', align: 'right', isWhole: true },
+      { name: 'note' },
+    ] as const;
+    const row = ['8200000000012', amount, 'a gift wrapped'];
+    const layout = tableLayout(mixed, [row], width, true);
+    expect([layout.line(row), layout.leftOut]).toEqual([line, leftOut]);
+  });
+
+  it('keeps a cell of a later row whole if its column is', () => {
+    const layout = tableLayout(
+      [{ name: 'id', isWhole: true }, { name: 'note' }],
+      [['1', 'x'.repeat(60)]],
+      30,
+      true,
+    );
+    expect(layout.line(['8200000000012', 'y'])).toBe('8200000000012  y');
   });
 });

@@ -43,7 +43,18 @@ beforeAll(async () => {
 
 afterAll(() => folder.remove());
 
-const COMMANDS = ['demo', 'sync', 'check', 'status', 'query', 'verify', 'rollback', 'repair', 'serve-sample'];
+const COMMANDS = [
+  'demo',
+  'sync',
+  'check',
+  'status',
+  'query',
+  'verify',
+  'rollback',
+  'repair',
+  'serve-sample',
+  'completion',
+];
 
 describe('help', () => {
   it.each([[[]], ...COMMANDS.map((command) => [[command]])])(
