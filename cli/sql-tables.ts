@@ -53,6 +53,11 @@ export interface SqlLake {
   onUnreadable?: (what: string, why: string) => void;
 }
 
+/** Where statements run: a connection of DuckDB, or a script. */
+export interface SqlSession {
+  run(sql: string): Promise<unknown>;
+}
+
 /** By key. */
 type Paths = ReadonlyMap<string, string>;
 
@@ -69,10 +74,33 @@ interface TableFile {
  * @throws BrandReportsError `config` where DuckDB would misread the lake's path, or the lake cannot answer as of then
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
-  const { store, reports, asOfMs, day } = lake;
-  const all = Object.values(reports);
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   const { includes: isNamed } = await namesIn(connection, sql);
+  const files = snapshotFiles(lake.store);
+  await connection.run(
+    "SET TimeZone = 'UTC'; SET enable_external_file_cache = false; SET autoinstall_known_extensions = false",
+  );
+  await createRelations(connection, lake, files, isNamed);
+  await connection.run(
+    // DuckDB lets SQL read its folder of temporary files, too: `.tmp`, wherever the command runs.
+    `SET temp_directory = ''; SET allowed_directories = [${literal(`${files.folder}/`)}]; SET enable_external_access = false; SET lock_configuration = true`,
+  );
+  return connection;
+}
+
+/**
+ * Creates the tables and views of the lake in the current database of the session, over the given files.
+ * @param isNamed which of them are wanted; if no table is, all tables but their versions are
+ * @throws BrandReportsError `config`, like `createSqlConnection`
+ */
+export async function createRelations(
+  connection: SqlSession,
+  lake: SqlLake,
+  files: SnapshotFiles,
+  isNamed: (name: string) => boolean,
+): Promise<void> {
+  const { store, reports, asOfMs, day } = lake;
+  const all = Object.values(reports);
   const present = [...LEDGER_TABLES, freshness.name];
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
   if (asOfMs !== undefined)
@@ -92,7 +120,6 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
     if (!ofAllReports && !wanted.includes(report)) continue;
     for (const { message } of damaged) note(oneLine(`warning: ${message}`));
   }
-  const files = snapshotFiles(store);
   if (/\/(brand|dt|report)=/.test(files.folder))
     throw new BrandReportsError(
       'config',
@@ -100,9 +127,6 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
       `The path ${files.folder} contains "brand=", "report=" or "dt=", which DuckDB would read as a partition. Use a path without them, for example a symbolic link.`,
     );
 
-  await connection.run(
-    "SET TimeZone = 'UTC'; SET enable_external_file_cache = false; SET autoinstall_known_extensions = false",
-  );
   if (asOfMs === undefined) {
     await connection.run(coverageSql(lake, ledgers));
     await connection.run(schemaChangesSql(ledgers));
@@ -117,15 +141,10 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   }
   for (const view of all.flatMap(({ views }) => views))
     if (missingColumns(view, tables).length === 0) await createView(connection, viewOver(view, tables));
-  await connection.run(
-    // DuckDB lets SQL read its folder of temporary files, too: `.tmp`, wherever the command runs.
-    `SET temp_directory = ''; SET allowed_directories = [${literal(`${files.folder}/`)}]; SET enable_external_access = false; SET lock_configuration = true`,
-  );
-  return connection;
 }
 
 async function addTable(
-  connection: DuckDBConnection,
+  connection: SqlSession,
   lake: SqlLake,
   files: SnapshotFiles,
   report: ReportDefinition,
@@ -147,7 +166,7 @@ async function addTable(
 }
 
 async function addChanges(
-  connection: DuckDBConnection,
+  connection: SqlSession,
   lake: SqlLake,
   files: SnapshotFiles,
   ledgers: readonly ReportLedgers[],
@@ -167,7 +186,7 @@ async function addChanges(
 
 /** One row for each row of each version that can be read; a file is read once, whatever number of versions it is. */
 async function addVersions(
-  connection: DuckDBConnection,
+  connection: SqlSession,
   lake: SqlLake,
   files: SnapshotFiles,
   report: ReportDefinition,
@@ -200,7 +219,7 @@ async function addVersions(
  * @param rowsOf selects the rows of these files, at least one
  */
 async function createRelation(
-  connection: DuckDBConnection,
+  connection: SqlSession,
   lake: SqlLake,
   { name, columns }: { name: string; columns: readonly Pick<Column, 'name' | 'type'>[] },
   files: SnapshotFiles,
@@ -230,7 +249,7 @@ async function createRelation(
 }
 
 async function readablePaths(
-  connection: DuckDBConnection,
+  connection: SqlSession,
   { store, onUnreadable = warn }: SqlLake,
   tableFiles: readonly TableFile[],
   paths: Paths,
@@ -261,7 +280,7 @@ function nameOf({ brand, report, day }: Omit<DayOfLedger, 'entry'>): string {
   return `${report.table} of ${brand}, ${day}`;
 }
 
-async function createView(connection: DuckDBConnection, { name, sql, columns }: View): Promise<void> {
+async function createView(connection: SqlSession, { name, sql, columns }: View): Promise<void> {
   const comments = columns.map(
     ([column, , description]) =>
       `COMMENT ON COLUMN ${identifier(name)}.${identifier(column)} IS ${literal(description)}`,

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
 import { runSync } from '../../shared/run/run.ts';
 import { EXIT } from '../exit-codes.ts';
+import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, createRunOptions } from '../run-options.ts';
 import {
   brandOption,
@@ -57,6 +58,7 @@ export function addSync(program: Command): void {
       const options = await createRunOptions(flags, reports, progress.log);
       const run = untilStopped(flags.maxSeconds, (limits) => runSync({ ...options, ...limits }));
       const outcome = await run.finally(progress.end);
+      await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);
       else print(syncText(outcome));
       process.exitCode = EXIT[outcome.status];
