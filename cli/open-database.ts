@@ -47,7 +47,7 @@ export async function writeDatabase(lake: SqlLake, folder: string): Promise<stri
     await createRelations(connection, lake, snapshotFiles(lake.store), namesNone);
     // This moves everything from DuckDB's log into the file.
     await connection.run(`USE memory; DETACH ${DATABASE}`);
-    // The log of a session that wrote into the old file: DuckDB would refuse to open the new file beside it.
+    // The log of a session that wrote into the old file: DuckDB would replay it into the new one.
     await rm(`${file}.wal`, { force: true });
     await rename(temporary, file);
   } finally {
@@ -84,7 +84,7 @@ export async function writeScript(lake: SqlLake): Promise<string> {
   const statements = [
     'INSTALL httpfs; INSTALL aws; LOAD httpfs; LOAD aws',
     `CREATE OR REPLACE SECRET ${DATABASE} (TYPE s3, PROVIDER credential_chain, SCOPE ${literal(`${folder}/`)})`,
-    `ATTACH OR REPLACE ':memory:' AS ${DATABASE}; USE ${DATABASE}`,
+    `DROP SCHEMA IF EXISTS ${DATABASE} CASCADE; CREATE SCHEMA ${DATABASE}; USE ${DATABASE}`,
   ];
   const session: SqlSession = { run: async (sql) => statements.push(sql) };
   const pathsOf = async (keys: readonly string[]) => keys.map((key) => `${folder}/${key}`);

@@ -58,6 +58,12 @@ export interface SqlSession {
   run(sql: string): Promise<unknown>;
 }
 
+/** A session whose tables are empty until all views exist: DuckDB opens every file below a view that it creates. */
+interface EmptySession extends SqlSession {
+  /** Give the tables their files. */
+  fills: (() => Promise<void>)[];
+}
+
 /** By key. */
 type Paths = ReadonlyMap<string, string>;
 
@@ -94,12 +100,13 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
  * @throws BrandReportsError `config`, like `createSqlConnection`
  */
 export async function createRelations(
-  connection: SqlSession,
+  session: SqlSession,
   lake: SqlLake,
   files: SnapshotFiles,
   isNamed: (name: string) => boolean,
 ): Promise<void> {
   const { store, reports, asOfMs, day } = lake;
+  const connection: EmptySession = { run: (sql) => session.run(sql), fills: [] };
   const all = Object.values(reports);
   const present = [...LEDGER_TABLES, freshness.name];
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
@@ -141,10 +148,11 @@ export async function createRelations(
   }
   for (const view of all.flatMap(({ views }) => views))
     if (missingColumns(view, tables).length === 0) await createView(connection, viewOver(view, tables));
+  for (const fill of connection.fills) await fill();
 }
 
 async function addTable(
-  connection: SqlSession,
+  connection: EmptySession,
   lake: SqlLake,
   files: SnapshotFiles,
   report: ReportDefinition,
@@ -166,7 +174,7 @@ async function addTable(
 }
 
 async function addChanges(
-  connection: SqlSession,
+  connection: EmptySession,
   lake: SqlLake,
   files: SnapshotFiles,
   ledgers: readonly ReportLedgers[],
@@ -186,7 +194,7 @@ async function addChanges(
 
 /** One row for each row of each version that can be read; a file is read once, whatever number of versions it is. */
 async function addVersions(
-  connection: SqlSession,
+  connection: EmptySession,
   lake: SqlLake,
   files: SnapshotFiles,
   report: ReportDefinition,
@@ -219,7 +227,7 @@ async function addVersions(
  * @param rowsOf selects the rows of these files, at least one
  */
 async function createRelation(
-  connection: SqlSession,
+  connection: EmptySession,
   lake: SqlLake,
   { name, columns }: { name: string; columns: readonly Pick<Column, 'name' | 'type'>[] },
   files: SnapshotFiles,
@@ -234,18 +242,21 @@ async function createRelation(
   const create = (paths: Paths) => {
     const rows = paths.size === 0 ? [] : [rowsOf(paths)];
     const union = [`SELECT ${empty} WHERE false`, ...rows].join(' UNION ALL BY NAME ');
-    return connection.run(`CREATE VIEW ${identifier(name)} AS SELECT ${names} FROM (${union})`);
+    return connection.run(`CREATE OR REPLACE VIEW ${identifier(name)} AS SELECT ${names} FROM (${union})`);
   };
   const all = await files.pathsOf(tableFiles.map(({ key }) => key));
   const paths = new Map(tableFiles.map(({ key }, index) => [key, all[index] ?? '']));
-  try {
-    // DuckDB opens each file for that.
-    await create(paths);
-  } catch (thrown) {
-    const readable = await readablePaths(connection, lake, tableFiles, paths);
-    if (readable.size === paths.size) throw thrown;
-    await create(readable);
-  }
+  await create(new Map());
+  connection.fills.push(async () => {
+    try {
+      // DuckDB opens each file for that.
+      await create(paths);
+    } catch (thrown) {
+      const readable = await readablePaths(connection, lake, tableFiles, paths);
+      if (readable.size === paths.size) throw thrown;
+      await create(readable);
+    }
+  });
 }
 
 async function readablePaths(
