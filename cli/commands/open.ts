@@ -1,20 +1,17 @@
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { shellWord } from '../../shared/shell-word.ts';
-import { databaseFile, writeDatabase, writeScript } from '../open-database.ts';
+import { databaseFile, scriptOf, writeDatabase } from '../open-database.ts';
 import { environmentOption, lakeOption, settingsOption } from '../options.ts';
 import { print } from '../output.ts';
-import { readSettingsIfAny } from '../run-options.ts';
+import { type RunFlags, readSettingsIfAny } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 
-interface OpenFlags {
-  lake: string;
-  settings: string;
-  environment?: string;
-}
+const SCRIPT = 'brand_reports.sql';
 
 export function addOpen(program: Command): void {
   const command = program.command('open');
@@ -29,35 +26,35 @@ export function addOpen(program: Command): void {
       'after',
       `
 The file is brand_reports.duckdb in the folder of the lake; every later sync, rollback, rebuild and repair replaces it.
-For a lake in S3 it is the script brand_reports.sql in this folder, which is not replaced.
+For a lake in S3 it is ${SCRIPT} in this folder, which only this command replaces.
 
 Example:
   $ brand-reports open`,
     )
-    .action(async (flags: OpenFlags) => {
+    .action(async (flags: Pick<RunFlags, 'lake' | 'settings' | 'environment'>) => {
       // Only coverage.next_due needs settings.
       const settings = await readSettingsIfAny(command, flags);
       const { store } = await openLake(flags.lake);
       const lake = { store, reports, settings, nowMs: Date.now() };
-      const { localFolder } = store;
-      if (localFolder === undefined) return print(scriptText(await writeScript(lake)));
-      if (!existsSync(localFolder)) throw noLake(localFolder);
-      const isOld = existsSync(databaseFile(localFolder));
-      print(databaseText(await writeDatabase(lake, localFolder), isOld));
+      const { localFolder: folder } = store;
+      if (folder === undefined) {
+        await writeFile(SCRIPT, await scriptOf(lake));
+        return print(SCRIPT_TEXT);
+      }
+      if (!existsSync(folder))
+        throw new BrandReportsError(
+          'config',
+          'no_lake',
+          `There is no lake in ${folder}. Run "brand-reports sync" first, or name the folder of a lake with --lake.`,
+        );
+      const isOld = existsSync(databaseFile(folder));
+      print(databaseText(await writeDatabase(lake, folder), isOld));
     });
 }
 
-function noLake(folder: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'no_lake',
-    `There is no lake in ${folder}. Run "brand-reports sync" first, or name the folder of a lake with --lake.`,
-  );
-}
-
-/** @param file absolute */
+/** @param file its absolute path */
 function databaseText(file: string, isOld: boolean): string {
-  // As JSON it is also a text of Python and of YAML.
+  // JSON is also a text of Python and of YAML.
   const quoted = JSON.stringify(file);
   const attach = `ATTACH '${file.replaceAll("'", "''")}' (READ_ONLY); USE brand_reports`;
   return `${styleText('green', isOld ? 'written again' : 'written')}: ${file}
@@ -88,17 +85,15 @@ Open it for reading only: the next sync drops what you write into it.
 Its paths are absolute: after you move the lake, run this command again.`;
 }
 
-function scriptText(file: string): string {
-  return `${styleText('green', 'written')}: ${file}
+const SCRIPT_TEXT = `${styleText('green', 'written')}: ${SCRIPT}
 
 DuckDB, with your AWS credentials (environment, profile or role)
-  duckdb -init ${file}
+  duckdb -init ${SCRIPT}
 Python, a notebook
   import duckdb
   session = duckdb.connect()
-  session.execute(open("${file}").read())
+  session.execute(open("${SCRIPT}").read())
   session.sql("FROM orders_daily")
 
-The script names the files that are current now. After a sync, run this command again: the files of
+After a sync, run this command again: the script names the files that are current now, and those of
 replaced versions are deleted after "snapshotRetentionDays".`;
-}
