@@ -68,8 +68,8 @@ async function rowsOf(connection: DuckDBConnection, sql: string): Promise<unknow
   return (await connection.runAndReadAll(sql)).getRowsJson();
 }
 
-async function namesIn(connection: DuckDBConnection): Promise<unknown[]> {
-  return (await rowsOf(connection, 'SHOW TABLES')).flat().sort();
+async function namesIn(connection: DuckDBConnection): Promise<string[]> {
+  return (await rowsOf(connection, 'SHOW TABLES')).map(([name]) => String(name)).sort();
 }
 
 /** The types and the rows of each table and view, without what changes with the time of the query. */
