@@ -5,7 +5,7 @@
  * A lake in S3 gets a script instead, because the right to read S3 belongs to a session. DuckDB is loaded when it is
  * used: most syncs write no such file.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { newId } from '../shared/adapters/new-id.ts';
@@ -23,14 +23,25 @@ export function databaseFile(folder: string): string {
   return join(folder, 'brand_reports.duckdb');
 }
 
+/** Another writer that replaces the file meanwhile may have read newer ledgers. */
+const MAX_TRIES = 3;
+
 /** Writes the file of a lake in this folder, and replaces the one before it in one step. @returns its path */
 export async function writeDatabase(lake: SqlLake, folder: string): Promise<string> {
+  const file = databaseFile(folder);
+  for (let tries = 1; !(await replaced(lake, file, tries === MAX_TRIES)); tries += 1);
+  return file;
+}
+
+/** @returns whether this file was replaced, which another writer prevents unless it `isLast` */
+async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<boolean> {
   const { createRelations, literal } = await import('./sql-tables.ts');
   const { snapshotFiles } = await import('./snapshot-cache.ts');
   const { DuckDBInstance } = await import('@duckdb/node-api');
-  const file = databaseFile(folder);
+  const changed = () => statSync(file, { throwIfNoEntry: false })?.ctimeMs;
+  const before = changed();
   // The local store removes what a dead writer leaves there, after a day.
-  const temporary = join(folder, '.tmp', `${newId()}.duckdb`);
+  const temporary = join(dirname(file), '.tmp', `${newId()}.duckdb`);
   await mkdir(dirname(temporary), { recursive: true });
   const instance = await DuckDBInstance.create(':memory:');
   try {
@@ -41,6 +52,7 @@ export async function writeDatabase(lake: SqlLake, folder: string): Promise<stri
     await createRelations(connection, lake, snapshotFiles(lake.store), namesNone);
     // This moves everything from DuckDB's log into the file.
     await connection.run('USE memory; DETACH brand_reports');
+    if (changed() !== before && !isLast) return false;
     // The log of a session that wrote into the old file: DuckDB would replay it into the new one.
     await rm(`${file}.wal`, { force: true });
     await rename(temporary, file);
@@ -48,7 +60,7 @@ export async function writeDatabase(lake: SqlLake, folder: string): Promise<stri
     instance.closeSync();
     for (const path of [temporary, `${temporary}.wal`]) await rm(path, { force: true });
   }
-  return file;
+  return true;
 }
 
 /** After a command that publishes days: replaces the file, if the lake has one. A failure is a warning: the days are there. */

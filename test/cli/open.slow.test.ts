@@ -33,7 +33,12 @@ const opened: DuckDBConnection[] = [];
 
 beforeAll(async () => {
   temporary = await temporaryFolder();
-  sample = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: '2026-03-08', clicksPerDay: 20 });
+  sample = await sampleLake({
+    now: '2026-03-10T15:00:00Z',
+    startDate: '2026-03-08',
+    recordsTo: '2026-03-13T20:00:00Z',
+    clicksPerDay: 20,
+  });
   await sample.sync();
   restate(sample.brand, 'order_list', DAY, (held) => held.slice(1));
   sample.advance(86_400_000);
@@ -141,6 +146,28 @@ describe('the database that open writes', () => {
     await Promise.all(writers);
     expect(await namesIn(await plainDuckDb(databaseFile(folder)))).toEqual(relations);
     expect(await readdir(join(folder, '.tmp'))).toEqual([]);
+  });
+
+  it('has the newer days if a writer that read older ledgers ends last', async () => {
+    const slow = await onDisk('two writers', sample);
+    const { store, ...lake } = await lakeIn(slow);
+    const get = async (key: string) => {
+      // By now the ledgers were read.
+      if (key.startsWith('schema/') && !existsSync(databaseFile(slow))) {
+        const later = sample.fork();
+        later.advance(2 * 86_400_000);
+        await later.sync();
+        await writeLake(later.store, slow);
+        await writeDatabase(await lakeIn(slow), slow);
+      }
+      return store.get(key);
+    };
+    const file = await writeDatabase({ ...lake, store: { ...store, get } }, slow);
+    const days = 'SELECT DISTINCT dt FROM clicks ORDER BY dt';
+    const current = await createSqlConnection(await lakeIn(slow), days);
+    opened.push(current);
+    expect(await rowsOf(current, days)).toContainEqual(['2026-03-12']);
+    expect(await rowsOf(await plainDuckDb(file), days)).toEqual(await rowsOf(current, days));
   });
 
   it('names the missing file after the lake was moved, until it is written again', async () => {
