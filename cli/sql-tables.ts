@@ -65,6 +65,17 @@ export interface SqlLake {
   onUnreadable?: (what: string, why: string) => void;
 }
 
+/** Where statements run: a connection of DuckDB, or a script. */
+export interface SqlSession {
+  run(sql: string): Promise<unknown>;
+}
+
+/** A session whose tables are empty until all views exist: DuckDB opens every file below a view that it creates. */
+interface EmptySession extends SqlSession {
+  /** Give the tables their files. */
+  fills: (() => Promise<void>)[];
+}
+
 /** By key. */
 type Paths = ReadonlyMap<string, string>;
 
@@ -81,10 +92,36 @@ interface TableFile {
  * @throws BrandReportsError `config` where DuckDB would misread the lake's path, or the lake cannot answer as of then
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
-  const { store, reports, asOfMs, day } = lake;
-  const all = Object.values(reports);
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   const { includes: isNamed } = await namesIn(connection, sql);
+  const files = snapshotFiles(lake.store);
+  await connection.run(
+    "SET TimeZone = 'UTC'; SET enable_external_file_cache = false; SET autoinstall_known_extensions = false",
+  );
+  await createRelations(connection, lake, files, isNamed);
+  const { outputFolder = files.folder } = lake;
+  const folders = [files.folder, outputFolder].map((folder) => literal(`${folder}/`));
+  await connection.run(
+    // DuckDB lets SQL read its folder of temporary files, too: `.tmp`, wherever the command runs.
+    `SET temp_directory = ''; SET allowed_directories = [${folders.join(', ')}]; SET enable_external_access = false; SET lock_configuration = true`,
+  );
+  return connection;
+}
+
+/**
+ * Creates the tables and views of the lake in the current database of the session, over the given files.
+ * @param isNamed which of them are wanted; if no table is, all tables but their versions are
+ * @throws BrandReportsError `config`, like `createSqlConnection`
+ */
+export async function createRelations(
+  session: SqlSession,
+  lake: SqlLake,
+  files: SnapshotFiles,
+  isNamed: (name: string) => boolean,
+): Promise<void> {
+  const { store, reports, asOfMs, day } = lake;
+  const connection: EmptySession = { run: (sql) => session.run(sql), fills: [] };
+  const all = Object.values(reports);
   const present = [...LEDGER_TABLES, freshness.name];
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
   if (asOfMs !== undefined)
@@ -110,7 +147,6 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
     if (!ofAllReports && !wanted.includes(report)) continue;
     for (const { message } of damaged) note(oneLine(`warning: ${message}`));
   }
-  const files = snapshotFiles(store);
   if (/\/(brand|dt|report)=/.test(files.folder))
     throw new BrandReportsError(
       'config',
@@ -118,9 +154,6 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
       `The path ${files.folder} contains "brand=", "report=" or "dt=", which DuckDB would read as a partition. Use a path without them, for example a symbolic link.`,
     );
 
-  await connection.run(
-    "SET TimeZone = 'UTC'; SET enable_external_file_cache = false; SET autoinstall_known_extensions = false",
-  );
   if (asOfMs === undefined) {
     await connection.run(coverageSql(lake, ledgers));
     await connection.run(schemaChangesSql(ledgers));
@@ -139,17 +172,11 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   for (const view of all.flatMap(({ views }) => views))
     if (view.tables.every((table) => tables.has(table)))
       await createView(connection, viewOver(view, tables, roles));
-  const { outputFolder = files.folder } = lake;
-  const folders = [files.folder, outputFolder].map((folder) => literal(`${folder}/`));
-  await connection.run(
-    // DuckDB lets SQL read its folder of temporary files, too: `.tmp`, wherever the command runs.
-    `SET temp_directory = ''; SET allowed_directories = [${folders.join(', ')}]; SET enable_external_access = false; SET lock_configuration = true`,
-  );
-  return connection;
+  for (const fill of connection.fills) await fill();
 }
 
 async function addTable(
-  connection: DuckDBConnection,
+  connection: EmptySession,
   lake: SqlLake,
   files: SnapshotFiles,
   report: ReportDefinition,
@@ -171,7 +198,7 @@ async function addTable(
 }
 
 async function addChanges(
-  connection: DuckDBConnection,
+  connection: EmptySession,
   lake: SqlLake,
   files: SnapshotFiles,
   ledgers: readonly ReportLedgers[],
@@ -191,7 +218,7 @@ async function addChanges(
 
 /** One row for each row of each version that can be read; a file is read once, whatever number of versions it is. */
 async function addVersions(
-  connection: DuckDBConnection,
+  connection: EmptySession,
   lake: SqlLake,
   files: SnapshotFiles,
   report: ReportDefinition,
@@ -224,7 +251,7 @@ async function addVersions(
  * @param rowsOf selects the rows of these files, at least one
  */
 async function createRelation(
-  connection: DuckDBConnection,
+  connection: EmptySession,
   lake: SqlLake,
   { name, columns }: { name: string; columns: readonly Pick<Column, 'name' | 'type'>[] },
   files: SnapshotFiles,
@@ -239,22 +266,25 @@ async function createRelation(
   const create = (paths: Paths) => {
     const rows = paths.size === 0 ? [] : [rowsOf(paths)];
     const union = [`SELECT ${empty} WHERE false`, ...rows].join(' UNION ALL BY NAME ');
-    return connection.run(`CREATE VIEW ${identifier(name)} AS SELECT ${names} FROM (${union})`);
+    return connection.run(`CREATE OR REPLACE VIEW ${identifier(name)} AS SELECT ${names} FROM (${union})`);
   };
   const all = await files.pathsOf(tableFiles.map(({ key }) => key));
   const paths = new Map(tableFiles.map(({ key }, index) => [key, all[index] ?? '']));
-  try {
-    // DuckDB opens each file for that.
-    await create(paths);
-  } catch (thrown) {
-    const readable = await readablePaths(connection, lake, tableFiles, paths);
-    if (readable.size === paths.size) throw thrown;
-    await create(readable);
-  }
+  await create(new Map());
+  connection.fills.push(async () => {
+    try {
+      // DuckDB opens each file for that.
+      await create(paths);
+    } catch (thrown) {
+      const readable = await readablePaths(connection, lake, tableFiles, paths);
+      if (readable.size === paths.size) throw thrown;
+      await create(readable);
+    }
+  });
 }
 
 async function readablePaths(
-  connection: DuckDBConnection,
+  connection: SqlSession,
   { store, onUnreadable = warn }: SqlLake,
   tableFiles: readonly TableFile[],
   paths: Paths,
@@ -285,7 +315,7 @@ function nameOf({ brand, report, day }: Omit<DayOfLedger, 'entry'>): string {
   return `${report.table} of ${brand}, ${day}`;
 }
 
-async function createView(connection: DuckDBConnection, { name, sql, columns }: View): Promise<void> {
+async function createView(connection: SqlSession, { name, sql, columns }: View): Promise<void> {
   const comments = columns.map(
     ([column, , description]) =>
       `COMMENT ON COLUMN ${identifier(name)}.${identifier(column)} IS ${literal(description)}`,

@@ -19,6 +19,7 @@ const NOT_TAKEN = new Map<string, readonly string[]>([
   ['check', ['database']],
   ['status', ['database', 'credentials']],
   ['query', ['brand', 'database', 'credentials']],
+  ['open', ['brand', 'database', 'credentials']],
   ['rebuild', ['credentials']],
   ['repair', ['brand', 'settings', 'environment', 'credentials']],
 ]);

@@ -20,6 +20,7 @@ import { runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
+import { rewriteDatabase } from '../open-database.ts';
 import { DEFAULT_LAKE, lakeOption } from '../options.ts';
 import { print, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
@@ -136,7 +137,9 @@ async function syncSample(lake: Lake, settings: Settings, credentials: JsonObjec
     newId,
   };
   const run = untilStopped(undefined, (limits) => runSync({ ...options, ...limits }));
-  return run.finally(progress.end);
+  const outcome = await run.finally(progress.end);
+  await rewriteDatabase(lake, settings);
+  return outcome;
 }
 
 async function showQueries({ store }: Lake, settings: Settings): Promise<void> {

@@ -1,10 +1,9 @@
-import { existsSync, fstatSync } from 'node:fs';
+import { fstatSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { openLake } from '../../shared/adapters/open-lake.ts';
 import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
@@ -14,7 +13,7 @@ import { errorSummary } from '../../shared/outcome.ts';
 import type { View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { readSettingsIfAny, unknown } from '../run-options.ts';
+import { openExistingLake, readSettingsIfAny, unknown } from '../run-options.ts';
 import { asOfOption, environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
 import { counted, note, printJson, printPieces } from '../output.ts';
 import { showPieces } from '../pager.ts';
@@ -67,12 +66,7 @@ export function addQuery(program: Command): void {
       const sql = await readSql(argument, flags.file);
       // Only coverage.next_due needs settings: without a settings file the lake alone can be queried.
       const settings = await readSettingsIfAny(command, flags);
-      const { store } = await openLake(flags.lake);
-      if (store.localFolder !== undefined && !existsSync(store.localFolder))
-        throw wrong(
-          'no_lake',
-          `The lake ${store.localFolder} does not exist. Name another one with --lake, make it with "brand-reports sync", or see one of invented data: brand-reports demo`,
-        );
+      const { store } = await openExistingLake(flags.lake);
       const asOf = flags.asOf === undefined ? {} : { asOfMs: flags.asOf };
       const lake = { store, reports, settings, nowMs: Date.now(), ...asOf };
       try {

@@ -9,6 +9,7 @@ import {
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
+import { rewriteDatabase } from '../open-database.ts';
 import {
   brandOption,
   databaseOption,
@@ -67,6 +68,7 @@ export function addRebuild(program: Command): void {
       // A signal ends it after the current day.
       const run = untilStopped(flags.maxSeconds, ({ deadline }) => rebuildDays({ ...options, deadline }));
       const outcome = await run.finally(progress.end);
+      await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);
       else print(rebuildText(outcome));
       process.exitCode = EXIT[outcome.status];

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type DamagedDocument, type RepairOutcome, repairLake } from '../../shared/repair/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
+import { rewriteDatabase } from '../open-database.ts';
 import { databaseOption, jsonOption, lakeOption } from '../options.ts';
 import { counted, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
@@ -27,6 +28,8 @@ export function addRepair(program: Command): void {
     .action(async ({ apply = false, json, ...flags }: RepairFlags) => {
       const access = await lakeAccess(flags, () => {});
       const outcome = await repairLake({ ...access, reports, apply });
+      // Without settings: the sync that follows brings `next_due` of coverage back.
+      if (apply) await rewriteDatabase(access.lake, undefined);
       if (json) printJson(outcome);
       else print(repairText(outcome, apply));
       process.exitCode = outcome.status === 'damaged' ? EXIT.failed : EXIT.complete;

@@ -8,6 +8,7 @@ import {
 } from '../../shared/operations/rollback.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
+import { rewriteDatabase } from '../open-database.ts';
 import {
   databaseOption,
   day,
@@ -66,6 +67,7 @@ Example:
         return;
       }
       const outcome = await rollBack(options, flags.to);
+      await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);
       else if (outcome.status === 'busy') note(busyText(outcome));
       else print(doneText(outcome));

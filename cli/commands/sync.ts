@@ -5,6 +5,7 @@ import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } f
 import type { PlanOptions } from '../../shared/run/plan-run.ts';
 import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
 import { EXIT } from '../exit-codes.ts';
+import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
 import {
   brandOption,
@@ -69,6 +70,7 @@ export function addSync(program: Command): void {
       const options = readable(await createRunOptions(flags, reports, progress.log), flags);
       const run = untilStopped(flags.maxSeconds, (limits) => runSync({ ...options, ...limits }));
       const outcome = await run.finally(progress.end);
+      await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);
       else print(syncText(outcome));
       process.exitCode = EXIT[outcome.status];

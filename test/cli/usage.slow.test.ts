@@ -49,6 +49,7 @@ const COMMANDS = [
   'check',
   'status',
   'query',
+  'open',
   'verify',
   'rollback',
   'repair',

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { reports } from '../../shared/reports/index.ts';
+import { shellWord } from '../../shared/shell-word.ts';
+import { databaseFile, scriptOf, writeDatabase } from '../open-database.ts';
+import { environmentOption, lakeOption, settingsOption } from '../options.ts';
+import { print } from '../output.ts';
+import { type RunFlags, openExistingLake, readSettingsIfAny } from '../run-options.ts';
+import { styleText } from '../terminal-text.ts';
+
+const SCRIPT = 'brand_reports.sql';
+
+export function addOpen(program: Command): void {
+  const command = program.command('open');
+  command
+    .description(
+      'write a DuckDB database over the current files of the lake, and show how other tools open it',
+    )
+    .addOption(lakeOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
+    .addHelpText(
+      'after',
+      `
+The file is brand_reports.duckdb in the folder of the lake; every later sync, rollback, rebuild and repair replaces it.
+For a lake in S3 it is ${SCRIPT} in this folder, which only this command replaces.
+
+Example:
+  $ brand-reports open`,
+    )
+    .action(async (flags: Pick<RunFlags, 'lake' | 'settings' | 'environment'>) => {
+      // Only coverage.next_due needs settings.
+      const settings = await readSettingsIfAny(command, flags);
+      const { store } = await openExistingLake(flags.lake);
+      const lake = { store, reports, settings, nowMs: Date.now() };
+      const { localFolder: folder } = store;
+      if (folder === undefined) {
+        await writeFile(SCRIPT, await scriptOf(lake));
+        return print(SCRIPT_TEXT);
+      }
+      const isOld = existsSync(databaseFile(folder));
+      print(databaseText(await writeDatabase(lake, folder), isOld));
+    });
+}
+
+/** @param file its absolute path */
+function databaseText(file: string, isOld: boolean): string {
+  // JSON is also a text of Python and of YAML.
+  const quoted = JSON.stringify(file);
+  const attach = `ATTACH '${file.replaceAll("'", "''")}' (READ_ONLY); USE brand_reports`;
+  return `${styleText('green', isOld ? 'written again' : 'written')}: ${file}
+
+DuckDB
+  duckdb -readonly ${shellWord(file)} "FROM orders_daily"
+DuckDB's UI
+  duckdb -cmd ${shellWord(attach)} -ui
+Python, a notebook
+  import duckdb
+  duckdb.connect(${quoted}, read_only=True).sql("FROM orders_daily")
+DBeaver and other tools with JDBC: this URL, with the driver property duckdb.read_only = true
+  jdbc:duckdb:${file}
+Metabase with its DuckDB driver: this database file, and "Establish a read-only connection"
+  ${file}
+dbt with dbt-duckdb: profiles.yml
+  brand_reports:
+    target: dev
+    outputs:
+      dev:
+        type: duckdb
+        path: dbt.duckdb
+        attach:
+          - {path: ${quoted}, alias: brand_reports, read_only: true}
+
+Every later sync replaces the file; a tool that has it open sees the new one when it connects again.
+Open it for reading only: the next sync drops what you write into it.
+Its paths are absolute: after you move the lake, run this command again.`;
+}
+
+const SCRIPT_TEXT = `${styleText('green', 'written')}: ${SCRIPT}
+
+DuckDB, with your AWS credentials (environment, profile or role)
+  duckdb -init ${SCRIPT}
+Python, a notebook
+  import duckdb
+  session = duckdb.connect()
+  session.execute(open("${SCRIPT}").read())
+  session.sql("FROM orders_daily")
+
+After a sync, run this command again: the script names the files that are current now, and those of
+replaced versions are deleted after "snapshotRetentionDays".`;

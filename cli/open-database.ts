@@ -1,0 +1,99 @@
+/**
+ * Writes the lake as one file that plain DuckDB opens: views over the files that the ledgers name now, and the tables
+ * that follow from ledgers. The views have absolute paths of immutable files, so that all days switch at once when the
+ * next file takes the place of this one. Whoever has the old file open reads the old days until they open it again.
+ * A lake in S3 gets a script instead, because the right to read S3 belongs to a session. DuckDB is loaded when it is
+ * used: most syncs write no such file.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { newId } from '../shared/adapters/new-id.ts';
+import { asBrandReportsError } from '../shared/errors.ts';
+import type { Lake } from '../shared/ports.ts';
+import { reports } from '../shared/reports/index.ts';
+import type { Settings } from '../shared/settings/settings.ts';
+import { note } from './output.ts';
+import { printedCommand } from './printed-command.ts';
+import type { SqlLake, SqlSession } from './sql-tables.ts';
+import { oneLine } from './terminal-text.ts';
+
+/** Where the file of a lake in this folder is. */
+export function databaseFile(folder: string): string {
+  return join(folder, 'brand_reports.duckdb');
+}
+
+/** Another writer that replaces the file meanwhile may have read newer ledgers. */
+const MAX_TRIES = 3;
+
+/** Writes the file of a lake in this folder, and replaces the one before it in one step. @returns its path */
+export async function writeDatabase(lake: SqlLake, folder: string): Promise<string> {
+  const file = databaseFile(folder);
+  for (let tries = 1; !(await replaced(lake, file, tries === MAX_TRIES)); tries += 1);
+  return file;
+}
+
+/** @returns whether this file was replaced, which another writer prevents unless it `isLast` */
+async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<boolean> {
+  const { createRelations, literal } = await import('./sql-tables.ts');
+  const { snapshotFiles } = await import('./snapshot-cache.ts');
+  const { DuckDBInstance } = await import('@duckdb/node-api');
+  const changed = () => statSync(file, { throwIfNoEntry: false })?.ctimeMs;
+  const before = changed();
+  // The local store removes what a dead writer leaves there, after a day.
+  const temporary = join(dirname(file), '.tmp', `${newId()}.duckdb`);
+  await mkdir(dirname(temporary), { recursive: true });
+  const instance = await DuckDBInstance.create(':memory:');
+  try {
+    const connection = await instance.connect();
+    // Each DuckDB from 1.0 on reads this format, whatever version writes it.
+    const options = "STORAGE_VERSION 'v1.0.0'";
+    await connection.run(`ATTACH ${literal(temporary)} AS brand_reports (${options}); USE brand_reports`);
+    await createRelations(connection, lake, snapshotFiles(lake.store), namesNone);
+    // This moves everything from DuckDB's log into the file.
+    await connection.run('USE memory; DETACH brand_reports');
+    if (changed() !== before && !isLast) return false;
+    // The log of a session that wrote into the old file: DuckDB would replay it into the new one.
+    await rm(`${file}.wal`, { force: true });
+    await rename(temporary, file);
+  } finally {
+    instance.closeSync();
+    for (const path of [temporary, `${temporary}.wal`]) await rm(path, { force: true });
+  }
+  return true;
+}
+
+/** After a command that publishes days: replaces the file, if the lake has one. A failure is a warning: the days are there. */
+export async function rewriteDatabase({ store }: Lake, settings: Settings | undefined): Promise<void> {
+  const { localFolder: folder } = store;
+  if (folder === undefined || !existsSync(databaseFile(folder))) return;
+  try {
+    await writeDatabase({ store, reports, settings, nowMs: Date.now() }, folder);
+  } catch (thrown) {
+    const old = `${databaseFile(folder)} was not written again and shows the lake as it was before`;
+    const next = `Next step: ${printedCommand('open', [], { lake: folder })}`;
+    note(
+      oneLine(`warning: ${old}: ${asBrandReportsError(thrown).message}. The lake itself is current. ${next}`),
+    );
+  }
+}
+
+/** SQL that creates the same tables and views in a session of DuckDB, over a lake in S3. */
+export async function scriptOf(lake: SqlLake): Promise<string> {
+  const { createRelations, literal } = await import('./sql-tables.ts');
+  const folder = lake.store.url;
+  const statements = [
+    'INSTALL httpfs; INSTALL aws; LOAD httpfs; LOAD aws',
+    `CREATE OR REPLACE SECRET brand_reports (TYPE s3, PROVIDER credential_chain, SCOPE ${literal(`${folder}/`)})`,
+    'DROP SCHEMA IF EXISTS brand_reports CASCADE; CREATE SCHEMA brand_reports; USE brand_reports',
+  ];
+  const session: SqlSession = { run: async (sql) => statements.push(sql) };
+  const pathsOf = async (keys: readonly string[]) => keys.map((key) => `${folder}/${key}`);
+  await createRelations(session, lake, { folder, pathsOf }, namesNone);
+  return `${statements.join(';\n')};\n`;
+}
+
+/** If SQL names no table, it gets all of them. */
+function namesNone(): boolean {
+  return false;
+}
