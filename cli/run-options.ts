@@ -13,6 +13,7 @@ import { closestMatch } from '../shared/validation/closest-match.ts';
 import type { Log } from '../shared/log-events.ts';
 import type { LakeAccess } from '../shared/context/context.ts';
 import type { CredentialSource } from '../shared/ports.ts';
+import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { RunOptions } from '../shared/run/run.ts';
 import { note } from './output.ts';
@@ -44,7 +45,7 @@ export async function createRunOptions(
   log: Log,
 ): Promise<RunOptions> {
   const settings = await readSettings(flags);
-  const names = wanted.map(reportNamed);
+  const names = [...new Set(wanted.map((name) => reportNamed(name).name))];
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
   checkRange(flags, settings);
   const credentials = await credentialSource(flags, settings);
@@ -119,11 +120,14 @@ export async function readSettings({
   return loadSettings(text, file, reports, environment);
 }
 
-/** @returns the name, if it is a report's. @throws BrandReportsError `config` that lists the reports */
-export function reportNamed(name: string): string {
-  if (Object.hasOwn(reports, name)) return name;
-  const ofTable = Object.values(reports).find(({ table }) => table === name)?.name;
-  throw unknown('report', name, Object.keys(reports), ofTable);
+/** The report of this name, or of the table of this name. @throws BrandReportsError `config` that lists both names of each */
+export function reportNamed(name: string): ReportDefinition {
+  const all = Object.values(reports);
+  const found = all.find((report) => report.name === name || report.table === name);
+  if (found) return found;
+  const allowed = all.map((report) => `${report.name} (table ${report.table})`);
+  const names = all.flatMap((report) => [report.name, report.table]);
+  throw unknown('report', name, allowed, closestMatch(name, names));
 }
 
 /** @returns the name, if it is a brand of the settings. @throws BrandReportsError `config` that lists the brands */
@@ -133,7 +137,7 @@ export function brandNamed(name: string, { brands }: Settings): string {
 }
 
 /** The error for a name that is not among the allowed ones. @param meant a suggestion, by default the closest match */
-export function unknown(
+function unknown(
   what: string,
   name: string,
   allowed: readonly string[],

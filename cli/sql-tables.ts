@@ -32,6 +32,7 @@ import { missingColumns, viewOver } from '../shared/catalog/ensure-tables.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
+import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
@@ -207,7 +208,11 @@ async function createRelation(
   tableFiles: readonly TableFile[],
   rowsOf: (paths: Paths) => string,
 ): Promise<void> {
-  const names = columns.map((column) => identifier(column.name)).join(', ');
+  const day = dayColumn(columns.map((column) => column.name));
+  const names = [
+    ...columns.map((column) => identifier(column.name)),
+    ...(day ? [`${day.value} AS ${day.name}`] : []),
+  ].join(', ');
   // The select without rows gives every column its type, even one that no file has yet.
   const empty = columns
     .map((column) => `NULL::${typeSpec(column.type).duckdb} AS ${identifier(column.name)}`)
@@ -261,7 +266,8 @@ function nameOf({ brand, report, day }: Omit<DayOfLedger, 'entry'>): string {
   return `${report.table} of ${brand}, ${day}`;
 }
 
-async function createView(connection: DuckDBConnection, { name, sql, columns }: View): Promise<void> {
+async function createView(connection: DuckDBConnection, view: View): Promise<void> {
+  const { name, sql, columns } = withDay(view);
   const comments = columns.map(
     ([column, , description]) =>
       `COMMENT ON COLUMN ${identifier(name)}.${identifier(column)} IS ${literal(description)}`,
@@ -319,9 +325,11 @@ function ledgerTableSql(
   rowsOf: (stored: ReportLedgers, ledger: Ledger) => Row[],
 ): string {
   const columns = [...ownColumns, ...textColumns(partitionKeys)];
-  const definition = columns
-    .map((column) => `${identifier(column.name)} ${typeSpec(column.type).duckdb}`)
-    .join(', ');
+  const day = dayColumn(columns.map((column) => column.name));
+  const definition = [
+    ...columns.map((column) => `${identifier(column.name)} ${typeSpec(column.type).duckdb}`),
+    ...(day ? [`${day.name} date GENERATED ALWAYS AS (${day.value})`] : []),
+  ].join(', ');
   const rows = ledgers.flatMap((stored) =>
     [...stored.ledgers].flatMap(([month, ledger]) =>
       rowsOf(stored, ledger).map(

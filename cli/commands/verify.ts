@@ -38,7 +38,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { shellWord } from '../../shared/shell-word.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type LinkDamage, linkDamages, linkKey, linking } from '../local-links.ts';
-import { checkOrder, unknown } from '../run-options.ts';
+import { checkOrder, reportNamed } from '../run-options.ts';
 import {
   DEFAULT_SETTINGS,
   credentialsOption,
@@ -89,7 +89,7 @@ export function addVerify(program: Command): void {
     .description(
       're-read the current snapshots with an independent Parquet reader and compare them with the ledger; says how to heal what differs',
     )
-    .argument('[table...]', 'e.g. orders (default: all)')
+    .argument('[report...]', 'reports or their tables, e.g. orders (default: all)')
     .option('--brand <name>', 'only this brand')
     .addOption(fromOption('only this day and the ones after it'))
     .addOption(toOption('… up to and including this day'))
@@ -108,7 +108,7 @@ export function addVerify(program: Command): void {
       const isDefault = command.getOptionValueSource('settings') === 'default';
       const flags = isDefault && !existsSync(DEFAULT_SETTINGS) ? { ...given, settings: undefined } : given;
       checkOrder(flags.from, flags.to);
-      const wanted = names.map(tableNamed);
+      const wanted = names.map((name) => reportNamed(name).table);
       const { store } = await openLake(flags.lake);
       const tables = await verifyTables(store, wanted, flags);
       if (tables.length === 0) throw nothingToVerify(store, remediesOf(flags));
@@ -147,12 +147,6 @@ function nothingToVerify({ url }: ObjectStore, { fill }: Remedies): BrandReports
     'nothing_to_verify',
     `There is nothing to verify: ${url} has no committed day that fits. Check --lake and the other flags. To fill a new lake: ${fill}`,
   );
-}
-
-function tableNamed(name: string): string {
-  const tables = Object.values(reports).map(({ table }) => table);
-  if (tables.includes(name)) return name;
-  throw unknown('table', name, tables, Object.hasOwn(reports, name) ? reports[name]?.table : undefined);
 }
 
 /** The months that the days lie in. */

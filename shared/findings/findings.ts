@@ -78,6 +78,11 @@ const COMMON = {
     advice:
       'Settled days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To have the days before in the new zone too, read them again by their dates',
   },
+  key_unused: {
+    title: 'the key of the settings identifies no record',
+    advice:
+      'No record was dropped by it. Set "key" to the field, or the fields together, that are different in every record, then rebuild the day',
+  },
   unusual_rows: {
     title: 'rows far from what is usual for the weekday',
     advice:
@@ -120,6 +125,9 @@ export function findingsOf({ day, report, entryOn, policy }: FindingFacts): Find
     })),
     ...zoneSeam(day, committed, report, entryOn).map((detail) => ({
       ...{ check: 'zone_seam', ...COMMON.zone_seam, detail, since, isCertain: true },
+    })),
+    ...(committed.values?.keyUnused === undefined ? [] : [committed.values.keyUnused]).map((detail) => ({
+      ...{ check: 'key_unused', ...COMMON.key_unused, detail, since, isCertain: true },
     })),
     ...report.checks.flatMap(({ name, counts, advice }: Check) => {
       const count = committed.checks?.findings?.[name] ?? 0;

@@ -83,6 +83,8 @@ const values = storedObject(() => ({
   rescued: z.optional(z.record(z.string(), storedCount)),
   /** Records with one primary key differed in two passes: the field is no key of them. */
   keyIsNone: z.optional(z.boolean()),
+  /** Why the key of the settings identified no record, for people; missing where it did, or none is set. */
+  keyUnused: z.optional(z.string()),
 }));
 
 /** What the data checks compare a version with, and what they found. */
