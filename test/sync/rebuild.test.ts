@@ -334,8 +334,12 @@ describe('another key', () => {
     const outcome = await lake.rebuild(scopeOf('order_list', DAY, DAY), { brandSettings: noKey });
     expect(outcomes(outcome)).toEqual({ [DAY]: 'unchanged' });
     const { committed } = await ledgerEntry(lake, 'order_list', DAY);
-    const { queryFingerprint, ...same } = committed ?? { queryFingerprint: '' };
+    const { queryFingerprint, values, ...same } = committed ?? { queryFingerprint: '' };
     expect(before.committed).toMatchObject(same);
+    expect(values).toEqual({
+      ...before.committed?.values,
+      keyUnused: expect.stringMatching(/"no_such_field"/),
+    });
     expect(queryFingerprint).not.toBe(before.committed?.queryFingerprint);
     lake.nowMs += HOUR_MS;
     expect(await readNext(lake, 'order_list', noKey)).not.toContain(DAY);
