@@ -25,8 +25,8 @@ export interface QueryResult {
 /** @throws BrandReportsError `config` whose message says what is wrong with the SQL; `blocks` may throw one, too */
 export async function query(connection: DuckDBConnection, sql: string): Promise<QueryResult> {
   const statement = await prepareQuery(connection, sql)
-    .catch((thrown: unknown) => rethrowWithDay(connection, sql, thrown))
-    .catch(asSqlError);
+    .catch(asSqlError)
+    .catch((thrown: unknown) => rethrowWithDay(connection, sql, thrown));
   const streamed = await statement.stream().catch(asSqlError);
   const result: QueryResult = {
     names: streamed.deduplicatedColumnNames(),

@@ -19,7 +19,7 @@ export async function rethrowWithDay(
   sql: string,
   thrown: unknown,
 ): Promise<never> {
-  if (!(thrown instanceof Error) || !thrown.message.startsWith('Binder Error')) throw thrown;
+  if (!(thrown instanceof BrandReportsError) || !/^(Error: )?Binder Error/.test(thrown.message)) throw thrown;
   for (const pattern of REPLACED) {
     const corrected = sql.replace(pattern, 'day');
     if (corrected === sql || !(await prepareQuery(connection, corrected).catch(() => undefined))) continue;

@@ -8,6 +8,7 @@ import { BrandReportsError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
 import type { View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { withDay } from '../../shared/reports/views/typed-day.ts';
 import { EXIT } from '../exit-codes.ts';
 import { readSettingsIfAny } from '../run-options.ts';
 import { asOfOption, environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
@@ -78,7 +79,7 @@ Tables:
 ${listed(tables, '  ')}
 
 Views and their columns:
-${views.map(viewText).join('\n')}
+${views.map(withDay).map(viewText).join('\n')}
 
 Example:
   $ brand-reports query "SELECT publisher_id, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id"

@@ -28,16 +28,13 @@ export function fieldsOfKey(key: RecordKey): readonly string[] {
  */
 export function keysOf(list: RecordList, key: RecordKey | undefined): (string | undefined)[] {
   if (key === undefined) return new Array<undefined>(list.count).fill(undefined);
-  const ofFields = fieldsOfKey(key).map((field) => valuesOf(list, field).map(keyOf));
-  return Array.from({ length: list.count }, (_, index) =>
-    keyOfParts(ofFields.map((values) => values[index])),
-  );
-}
-
-/** As a JSON list, so that no two lists are one text: ["a", "bc"] is not ["ab", "c"]. */
-function keyOfParts(parts: readonly (string | undefined)[]): string | undefined {
-  if (parts.length === 1) return parts[0];
-  return parts.includes(undefined) ? undefined : JSON.stringify(parts);
+  const [first = [], ...others] = fieldsOfKey(key).map((field) => valuesOf(list, field).map(keyOf));
+  if (others.length === 0) return first;
+  return first.map((part, index) => {
+    const parts = [part, ...others.map((values) => values[index])];
+    // As a JSON list, so that no two keys are one text: ["a","bc"] is not ["ab","c"].
+    return parts.includes(undefined) ? undefined : JSON.stringify(parts);
+  });
 }
 
 /** How many records of a page have no key of their own. */
