@@ -79,7 +79,7 @@ const COMMON = {
       'Settled days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To have the days before in the new zone too, read them again by their dates',
   },
   key_unused: {
-    title: 'the key of the settings identifies no record',
+    title: 'the setting "key" does not identify every record',
     advice:
       'No record was dropped by it. Set "key" to the field, or the fields together, that are different in every record, then rebuild the day',
   },
