@@ -209,10 +209,8 @@ async function createRelation(
   rowsOf: (paths: Paths) => string,
 ): Promise<void> {
   const day = dayColumn(columns.map((column) => column.name));
-  const names = [
-    ...columns.map((column) => identifier(column.name)),
-    ...(day ? [`${day.value} AS ${day.name}`] : []),
-  ].join(', ');
+  const derived = day ? `, ${day.value} AS ${day.name}` : '';
+  const names = columns.map((column) => identifier(column.name)).join(', ') + derived;
   // The select without rows gives every column its type, even one that no file has yet.
   const empty = columns
     .map((column) => `NULL::${typeSpec(column.type).duckdb} AS ${identifier(column.name)}`)
@@ -326,10 +324,10 @@ function ledgerTableSql(
 ): string {
   const columns = [...ownColumns, ...textColumns(partitionKeys)];
   const day = dayColumn(columns.map((column) => column.name));
-  const definition = [
-    ...columns.map((column) => `${identifier(column.name)} ${typeSpec(column.type).duckdb}`),
-    ...(day ? [`${day.name} date GENERATED ALWAYS AS (${day.value})`] : []),
-  ].join(', ');
+  const derived = day ? `, ${day.name} date GENERATED ALWAYS AS (${day.value})` : '';
+  const definition = columns
+    .map((column) => `${identifier(column.name)} ${typeSpec(column.type).duckdb}`)
+    .join(', ');
   const rows = ledgers.flatMap((stored) =>
     [...stored.ledgers].flatMap(([month, ledger]) =>
       rowsOf(stored, ledger).map(
@@ -339,7 +337,7 @@ function ledgerTableSql(
   );
   const values = rows.map((row) => `(${columns.map((column) => literal(row[column.name])).join(', ')})`);
   const insert = values.length === 0 ? '' : `; INSERT INTO ${name} VALUES ${values.join(', ')}`;
-  return `CREATE TABLE ${name} (${definition})${insert}`;
+  return `CREATE TABLE ${name} (${definition}${derived})${insert}`;
 }
 
 function identifier(name: string): string {

@@ -114,10 +114,8 @@ async function diffOrLog(
     const old = await openVersion(snapshot(before));
     if (old.digest !== before.digest) throw new Error('its digest is not the one that was committed');
     const replacing = await openVersion(snapshot(after), afterHashes);
-    const keys = await keyColumns(
-      ctx,
-      [before, after].some(({ values }) => values?.keyIsNone),
-    );
+    const isNone = [before, after].some(({ values }) => values?.keyIsNone);
+    const keys = await keysIn(ctx, isNone);
     const limits = room > 0 ? undefined : { records: 0, bytes: 0 };
     const { retypedFields, recordHashes } = await loadRetyped();
     const { columns } = await ctx.schema.cached();
@@ -137,10 +135,7 @@ async function diffOrLog(
   }
 }
 
-async function keyColumns(
-  { report, settings, schema }: ChangesContext,
-  isNone: boolean,
-): Promise<string[][]> {
+async function keysIn({ report, settings, schema }: ChangesContext, isNone: boolean): Promise<string[][]> {
   const { columns } = await schema.cached();
   const columnsOf = (field: string) => columns.find((column) => column.field === field)?.name ?? [];
   return comparableKeys({ report, settings }, isNone)

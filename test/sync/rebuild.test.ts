@@ -345,6 +345,18 @@ describe('another key', () => {
     expect(await readNext(lake, 'order_list', noKey)).not.toContain(DAY);
   });
 
+  it.each(REPORTS.filter((report) => report !== 'clicks_list'))(
+    'of several fields is followed from the raw records of %s too',
+    async (report) => {
+      const lake = await synced(['clicks_list', report]);
+      const brandSettings = { reports: { [report]: { key: ['none', 'no_such_field'] } } };
+      const outcome = await lake.rebuild(scopeOf(report, DAY, DAY), { brandSettings });
+      expect(outcomes(outcome)).toEqual({ [DAY]: 'unchanged' });
+      const { committed } = await ledgerEntry(lake, report, DAY);
+      expect(committed?.values?.keyUnused).toMatch(/^no record has "none" and "no_such_field"/);
+    },
+  );
+
   it('that different records have is left to a second pass, which only a reading can make', async () => {
     const lake = paged.emptyLake();
     const withRef = ({ at, record }: Held, ref: unknown) => ({ at, record: { ...record, ref: String(ref) } });

@@ -15,6 +15,9 @@ import type { ReadableFile } from './readable-file.ts';
 /** How many changed records are listed at most, and how many letters these may have in both versions. */
 const LISTED_LIMITS = { records: 10_000, bytes: 16 * 2 ** 20 };
 
+/** The columns whose values identify a row together. */
+type KeyColumns = readonly string[];
+
 /** What differs between two versions. */
 export interface TableDiff {
   added: number;
@@ -70,7 +73,7 @@ export async function openVersion(
 export async function diffTables(
   before: TableVersion,
   after: TableVersion,
-  keys: readonly (readonly string[])[],
+  keys: readonly KeyColumns[],
   limits = LISTED_LIMITS,
 ): Promise<TableDiff> {
   const unpaired = unpairedRows(before.hashes.all(), after.hashes.all());
@@ -193,14 +196,14 @@ interface Pair {
 }
 
 interface KeyedPairs {
-  key: readonly string[];
+  key: KeyColumns;
   pairs: readonly Pair[];
 }
 
 async function pairedByFirstKey(
   before: CodedFile,
   after: CodedFile,
-  keys: readonly (readonly string[])[],
+  keys: readonly KeyColumns[],
   rows: ChangedRows,
 ): Promise<KeyedPairs | undefined> {
   for (const key of keys) {
@@ -214,7 +217,7 @@ async function pairedByFirstKey(
 async function pairsByKey(
   before: CodedFile,
   after: CodedFile,
-  key: readonly string[],
+  key: KeyColumns,
   rows: ChangedRows,
 ): Promise<Pair[] | undefined> {
   const keysBefore = await keysOf(before, key, rows.before);
@@ -228,11 +231,7 @@ async function pairsByKey(
 }
 
 /** The hashes of the keys of these rows; `undefined` where the keys of all rows do not identify them. */
-async function keysOf(
-  file: CodedFile,
-  key: readonly string[],
-  rows: readonly number[],
-): Promise<Lanes | undefined> {
+async function keysOf(file: CodedFile, key: KeyColumns, rows: readonly number[]): Promise<Lanes | undefined> {
   const hashes = new RowHashes();
   for await (const { rows: count, columns } of file.groups(key)) {
     const ofKey = [...columns];
@@ -317,7 +316,7 @@ function listed(
 }
 
 /** The value of the column; of several columns a JSON list of their values. */
-function textOfKey(row: RowTexts, key: readonly string[]): string {
+function textOfKey(row: RowTexts, key: KeyColumns): string {
   const texts = key.map((column) => row.get(column) ?? '');
   return texts.length === 1 ? (texts[0] ?? '') : JSON.stringify(texts);
 }
