@@ -302,7 +302,7 @@ describe('a key of the settings that identifies no record', () => {
   });
 });
 
-describe('two versions of a day of transactions are compared', () => {
+describe('comparing two versions of a day of transactions', () => {
   const numbered = (field: string) => (record: JsonObject, index: number) => ({
     ...record,
     [field]: `T${index}`,
@@ -327,7 +327,7 @@ describe('two versions of a day of transactions are compared', () => {
       (record) => ({ ...record, transaction_id: 'T' }),
       undefined,
     ],
-  ])('%s', async (_name, key, change, id) => {
+  ])('works %s', async (_name, key, change, id) => {
     const lake = sample.emptyLake();
     const report = 'transaction_list';
     const brandSettings: JsonObject = { reports: { [report]: key ? { key } : {} } };
