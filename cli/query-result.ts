@@ -8,6 +8,7 @@ import {
 } from '@duckdb/node-api';
 import { BrandReportsError } from '../shared/errors.ts';
 import { rawNumber } from '../shared/json.ts';
+import { rethrowWithDay } from './sql-dates.ts';
 import { prepareQuery } from './sql-statement.ts';
 import { enumerated } from './sql-versions.ts';
 import { tableLayout } from './text-table.ts';
@@ -24,7 +25,9 @@ export interface QueryResult {
 
 /** @throws BrandReportsError `config` whose message says what is wrong with the SQL; `blocks` may throw one, too */
 export async function query(connection: DuckDBConnection, sql: string): Promise<QueryResult> {
-  const statement = await prepareQuery(connection, sql).catch(asSqlError);
+  const statement = await prepareQuery(connection, sql)
+    .catch(asSqlError)
+    .catch((thrown: unknown) => rethrowWithDay(connection, sql, thrown));
   const streamed = await statement.stream().catch(asSqlError);
   const result: QueryResult = {
     names: streamed.deduplicatedColumnNames(),

@@ -18,6 +18,7 @@ import { closestMatch } from '../shared/validation/closest-match.ts';
 import type { Log } from '../shared/log-events.ts';
 import type { LakeAccess } from '../shared/context/context.ts';
 import type { CredentialSource, Lake } from '../shared/ports.ts';
+import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { PlanOptions } from '../shared/run/plan-run.ts';
 import { type RunOptions, brandSettingsOf, selectBrands } from '../shared/run/run.ts';
@@ -65,7 +66,7 @@ export async function createPlanOptions(
   log: Log,
 ): Promise<PlanOptions> {
   const settings = await readSettings(flags);
-  const names = wanted.map(reportNamed);
+  const names = [...new Set(wanted.map((name) => reportNamed(name).name))];
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
   checkRange(flags, settings);
   const { from, to, acceptFewer } = flags;
@@ -144,11 +145,14 @@ export async function readSettings({
   return loadSettings(text, file, reports, environment);
 }
 
-/** @returns the name, if it is a report's. @throws BrandReportsError `config` that lists the reports */
-export function reportNamed(name: string): string {
-  if (Object.hasOwn(reports, name)) return name;
-  const ofTable = Object.values(reports).find(({ table }) => table === name)?.name;
-  throw unknown('report', name, Object.keys(reports), ofTable);
+/** The report of this name, or of the table of this name. @throws BrandReportsError `config` that lists both names of each */
+export function reportNamed(name: string): ReportDefinition {
+  const all = Object.values(reports);
+  const found = all.find((report) => report.name === name || report.table === name);
+  if (found) return found;
+  const allowed = all.map((report) => `${report.name} (table ${report.table})`);
+  const names = all.flatMap((report) => [report.name, report.table]);
+  throw unknown('report', name, allowed, closestMatch(name, names));
 }
 
 /** @returns the name, if it is a brand of the settings. @throws BrandReportsError `config` that lists the brands */

@@ -34,6 +34,7 @@ import { JSON_MACRO } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
+import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
 import { printedCommand } from './printed-command.ts';
@@ -258,7 +259,9 @@ async function createRelation(
   tableFiles: readonly TableFile[],
   rowsOf: (paths: Paths) => string,
 ): Promise<void> {
-  const names = columns.map((column) => identifier(column.name)).join(', ');
+  const day = dayColumn(columns.map((column) => column.name));
+  const derived = day ? `, ${day.value} AS ${day.name}` : '';
+  const names = columns.map((column) => identifier(column.name)).join(', ') + derived;
   // The select without rows gives every column its type, even one that no file has yet.
   const empty = columns
     .map((column) => `NULL::${typeSpec(column.type).duckdb} AS ${identifier(column.name)}`)
@@ -315,7 +318,8 @@ function nameOf({ brand, report, day }: Omit<DayOfLedger, 'entry'>): string {
   return `${report.table} of ${brand}, ${day}`;
 }
 
-async function createView(connection: SqlSession, { name, sql, columns }: View): Promise<void> {
+async function createView(connection: SqlSession, view: View): Promise<void> {
+  const { name, sql, columns } = withDay(view);
   const comments = columns.map(
     ([column, , description]) =>
       `COMMENT ON COLUMN ${identifier(name)}.${identifier(column)} IS ${literal(description)}`,
@@ -380,6 +384,8 @@ function ledgerTableSql(
   rowsOf: (stored: ReportLedgers, ledger: Ledger) => Row[],
 ): string {
   const columns = [...ownColumns, ...textColumns(partitionKeys)];
+  const day = dayColumn(columns.map((column) => column.name));
+  const derived = day ? `, ${day.name} date GENERATED ALWAYS AS (${day.value})` : '';
   const definition = columns
     .map((column) => `${identifier(column.name)} ${typeSpec(column.type).duckdb}`)
     .join(', ');
@@ -392,7 +398,7 @@ function ledgerTableSql(
   );
   const values = rows.map((row) => `(${columns.map((column) => literal(row[column.name])).join(', ')})`);
   const insert = values.length === 0 ? '' : `; INSERT INTO ${name} VALUES ${values.join(', ')}`;
-  return `CREATE TABLE ${name} (${definition})${insert}`;
+  return `CREATE TABLE ${name} (${definition}${derived})${insert}`;
 }
 
 function identifier(name: string): string {

@@ -25,7 +25,7 @@ export function addCheck(program: Command): void {
   program
     .command('check')
     .description('test the credentials, the clock and the first page of each report; writes nothing')
-    .argument('[report...]', 'e.g. order_list (default: every enabled report)')
+    .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
     .addOption(brandOption())
     .addOption(lakeOption())
     .addOption(settingsOption())

@@ -11,7 +11,6 @@ import { changesTable } from '../../shared/history/index.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { day, instantOrDay, jsonOption, lakeOption } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
@@ -34,7 +33,7 @@ export function addDiff(program: Command): void {
   program
     .command('diff')
     .description('show what later readings changed on a day that was closed')
-    .argument('<report>', 'a table or a report, e.g. orders')
+    .argument('<report>', 'a report or its table, e.g. orders')
     .argument('<day>', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')
     .option('--since <time>', 'only changes since this day (UTC) or instant', instantOrDay)
@@ -51,20 +50,13 @@ Example:
     )
     .action(async (name: string, of: string, { brand, since, lake, json }: DiffFlags) => {
       const { store } = await openExistingLake(lake);
-      const report = reportOf(name);
+      const report = reportNamed(name);
       const found = await changedDays(store, report, of, since);
       const days = found.filter((each) => brand === undefined || each.brand === brand);
       if (days.length === 0) throw nothingOf(store, report, of, brand, found);
       if (json) printJson({ days });
       else print(days.map((each) => dayText(each, report, since)).join('\n\n'));
     });
-}
-
-/** The report of a table, or of this name. */
-function reportOf(name: string): ReportDefinition {
-  const report = Object.values(reports).find(({ table: of }) => of === name) ?? reports[reportNamed(name)];
-  if (!report) throw new Error(`${name} is in the registry`);
-  return report;
 }
 
 type ChangedDay = Awaited<ReturnType<typeof changedDays>>[number];

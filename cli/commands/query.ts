@@ -12,6 +12,7 @@ import { BrandReportsError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
 import type { View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { withDay } from '../../shared/reports/views/typed-day.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openExistingLake, readSettingsIfAny, unknown } from '../run-options.ts';
 import { asOfOption, environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
@@ -181,7 +182,7 @@ Tables:
 ${listed([...TABLES, ['…_versions', versions]], '  ')}
 
 Views and their columns:
-${VIEWS.map(viewText).join('\n')}
+${VIEWS.map(withDay).map(viewText).join('\n')}
 
 Example:
   $ brand-reports query "SELECT publisher_id, currency, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"

@@ -47,7 +47,7 @@ export function addRebuild(program: Command): void {
   program
     .command('rebuild')
     .description('make days again from their raw records, with the settings of now; asks the service nothing')
-    .argument('<report>', 'e.g. order_list')
+    .argument('<report>', 'a report or its table, e.g. orders')
     .addOption(fromOption('the first day to make again').makeOptionMandatory())
     .addOption(toOption('the last one').makeOptionMandatory())
     .addOption(brandOption())
@@ -83,7 +83,7 @@ async function rebuildOptions(report: string, flags: RebuildFlags, log: Log): Pr
     settings,
     reports,
     scope: {
-      reports: [reportNamed(report)],
+      reports: [reportNamed(report).name],
       ...(brand !== undefined && { brands: [brandNamed(brand, settings)] }),
       from,
       to,

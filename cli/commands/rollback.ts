@@ -38,7 +38,7 @@ export function addRollback(program: Command): void {
   const command = program.command('rollback');
   command
     .description('publish an older version of a day again; without --to, list the versions that are kept')
-    .argument('<report>', 'e.g. order_list')
+    .argument('<report>', 'a report or its table, e.g. orders')
     .argument('<day>', 'the day, YYYY-MM-DD', day)
     .addOption(new Option('--to <snapshot>', 'the version to go back to, as the list names it'))
     .option('--brand <name>', 'the brand (default: the only one that has the day)')
@@ -83,13 +83,11 @@ async function rollbackOptions(
   flags: RollbackFlags,
   command: Command,
 ): Promise<RollbackOptions> {
-  const report = reports[reportNamed(name)];
-  if (!report) throw new Error(`${name} is in the registry`);
   return {
     ...(await lakeAccess(flags, () => {})),
     reports,
     settings: await readSettingsIfAny(command, flags),
-    report,
+    report: reportNamed(name),
     day: of,
     ...(flags.brand !== undefined && { brand: flags.brand }),
   };

@@ -38,7 +38,7 @@ export function addSync(program: Command): void {
   program
     .command('sync')
     .description('fetch the days that are due and publish them in the lake')
-    .argument('[report...]', 'e.g. order_list (default: every enabled report)')
+    .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
     .addOption(brandOption())
     .addOption(fromOption('fetch this day and the ones after it, due or not'))
     .addOption(toOption('… up to and including this day (default: today)'))

@@ -36,7 +36,7 @@ import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type LinkDamage, linkDamages, linkKey, linking } from '../local-links.ts';
-import { checkOrder, openExistingLake, unknown } from '../run-options.ts';
+import { checkOrder, openExistingLake, reportNamed } from '../run-options.ts';
 import {
   credentialsOption,
   databaseOption,
@@ -82,7 +82,7 @@ export function addVerify(program: Command): void {
     .description(
       're-read the current snapshots with an independent Parquet reader and compare them with the ledger; says how to heal what differs',
     )
-    .argument('[table...]', 'e.g. orders (default: all)')
+    .argument('[report...]', 'reports or their tables, e.g. orders (default: all)')
     .option('--brand <name>', 'only this brand')
     .addOption(fromOption('only this day and the ones after it'))
     .addOption(toOption('… up to and including this day'))
@@ -99,7 +99,7 @@ export function addVerify(program: Command): void {
     )
     .action(async (names: string[], flags: VerifyFlags) => {
       checkOrder(flags.from, flags.to);
-      const wanted = names.map(tableNamed);
+      const wanted = names.map((name) => reportNamed(name).table);
       const { store } = await openExistingLake(flags.lake);
       const tables = await verifyTables(store, wanted, flags);
       if (tables.length === 0) throw nothingToVerify(store);
@@ -132,12 +132,6 @@ function nothingToVerify({ url }: ObjectStore): BrandReportsError {
     'nothing_to_verify',
     `There is nothing to verify: ${url} has no committed day that fits. Check --lake and the other flags. To fill a new lake: ${printedCommand('sync')}`,
   );
-}
-
-function tableNamed(name: string): string {
-  const tables = Object.values(reports).map(({ table }) => table);
-  if (tables.includes(name)) return name;
-  throw unknown('table', name, tables, Object.hasOwn(reports, name) ? reports[name]?.table : undefined);
 }
 
 /** The months that the days lie in. */

@@ -11,7 +11,7 @@ import { exactDay, exactInstant } from '../exact-values.ts';
 import { type Json, stringifyJson } from '../json.ts';
 import { contentHashes } from '../records/content-hash.ts';
 import { MetRecords } from '../records/met-records.ts';
-import { keysOf, type RecordList, recordAt, valuesOf } from '../records/record-list.ts';
+import { keysOf, type RecordKey, type RecordList, recordAt, valuesOf } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BuildContext } from '../context/context.ts';
 
@@ -49,7 +49,7 @@ export interface RowsOfDay {
 export function createRowsOfDay(
   ctx: BuildContext,
   day: string,
-  keyField: string | undefined,
+  keyField: RecordKey | undefined,
   rule: KeyRule,
 ): RowsOfDay {
   const { report } = ctx;

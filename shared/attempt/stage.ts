@@ -18,7 +18,7 @@ import {
   withStagedGroup,
 } from '../lake/documents/progress.ts';
 import type { ObjectStore } from '../ports.ts';
-import { countWithoutKey, type RecordList, bytesOfList } from '../records/record-list.ts';
+import { countWithoutKey, type RecordKey, type RecordList, bytesOfList } from '../records/record-list.ts';
 import { readRecords } from '../records/read-records.ts';
 import { type Attempt, withRenewedLease } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
@@ -66,7 +66,7 @@ export class Stage {
   readonly #ctx: RunContext;
   readonly #attempt: Attempt;
   readonly #part: number;
-  readonly #primaryKey: string | undefined;
+  readonly #primaryKey: RecordKey | undefined;
   /** The chunk to be written, in a buffer that is used again: what a page was read from can go. */
   #chunk = Buffer.alloc(0);
   #bytes = 0;
@@ -79,7 +79,7 @@ export class Stage {
   /** Names below it are in use: without it a day that was restarted would find out anew with each chunk. */
   #nextChunk = 0;
 
-  constructor(ctx: RunContext, attempt: Attempt, part: number, primaryKey: string | undefined) {
+  constructor(ctx: RunContext, attempt: Attempt, part: number, primaryKey: RecordKey | undefined) {
     this.#ctx = ctx;
     this.#attempt = attempt;
     this.#part = part;

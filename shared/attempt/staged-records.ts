@@ -8,7 +8,7 @@ import { BrandReportsError } from '../errors.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { newestAnswers } from '../planning/lookups.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
-import { keysOf, ownersAmong, type RecordList } from '../records/record-list.ts';
+import { keysOf, ownersAmong, type RecordKey, type RecordList } from '../records/record-list.ts';
 import type { Attempt } from './claim.ts';
 import type { BuildContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
@@ -35,11 +35,11 @@ export function recordsOf(slices: readonly Slice[]): number {
   return slices.flatMap(({ parts }) => parts).reduce((sum, { records }) => sum + records, 0);
 }
 
-/** The field whose values tell records apart: where some record has none, it is no key. */
+/** What tells records apart: where some record has none, it is no key. */
 export function usedKeyField(
   ctx: Pick<BuildContext, 'report' | 'settings'>,
   slices: readonly Slice[],
-): string | undefined {
+): RecordKey | undefined {
   const isOnEvery = ctx.report.primaryKey?.always || slices.every(({ withoutKey }) => withoutKey === 0);
   return isOnEvery ? primaryKeyField(ctx) : undefined;
 }
@@ -97,7 +97,7 @@ export async function exclusionsOf(
   ctx: Pick<BuildContext, 'lake'>,
   prefix: string,
   { parts }: Slice,
-  keyField: string | undefined,
+  keyField: RecordKey | undefined,
 ): Promise<Exclusions> {
   const left = new Map<string, number>();
   const met = new Set<string>();

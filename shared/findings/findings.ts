@@ -83,6 +83,11 @@ const COMMON = {
     advice:
       'Settled days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To have the days before in the new zone too, read them again by their dates',
   },
+  key_unused: {
+    title: 'the setting "key" does not identify every record',
+    advice:
+      'No record was dropped by it. Set "key" to the field, or the fields together, that are different in every record, then rebuild the day',
+  },
   unusual_rows: {
     title: 'rows far from what is usual for the weekday',
     advice:
@@ -128,6 +133,9 @@ export function findingsOf({ day, report, entryOn, policy, roles = {} }: Finding
     })),
     ...roleFindings(committed.values, report.name, roles, policy?.words ?? {}).map((found) => ({
       ...{ ...found, since, isCertain },
+    })),
+    ...(committed.values?.keyUnused === undefined ? [] : [committed.values.keyUnused]).map((detail) => ({
+      ...{ check: 'key_unused', ...COMMON.key_unused, detail, since, isCertain: true },
     })),
     ...report.checks.flatMap(({ name, counts, advice }: Check) => {
       const count = committed.checks?.findings?.[name] ?? 0;

@@ -8,7 +8,8 @@ import type { TableDiff } from '../lake/table/diff.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
 import { loadDiff, loadRetyped } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
-import { primaryKeyField } from '../planning/primary-key.ts';
+import { comparableKeys } from '../planning/primary-key.ts';
+import { fieldsOfKey } from '../records/record-list.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type ChangeCause, changeRows } from './change-rows.ts';
 import { addChange, damageOf } from './day-changes.ts';
@@ -113,17 +114,18 @@ async function diffOrLog(
     const old = await openVersion(snapshot(before));
     if (old.digest !== before.digest) throw new Error('its digest is not the one that was committed');
     const replacing = await openVersion(snapshot(after), afterHashes);
-    const key = before.values?.keyIsNone || after.values?.keyIsNone ? undefined : await keyColumn(ctx);
+    const isNone = [before, after].some(({ values }) => values?.keyIsNone);
+    const keys = await keysIn(ctx, isNone);
     const limits = room > 0 ? undefined : { records: 0, bytes: 0 };
     const { retypedFields, recordHashes } = await loadRetyped();
     const { columns } = await ctx.schema.cached();
     const retyped = retypedFields(columns, before.values?.filled, after.values?.filled);
-    if (retyped.size === 0) return await diffTables(old, replacing, key, limits);
+    if (retyped.size === 0) return await diffTables(old, replacing, keys, limits);
     const byRecord = async (version: Version) => recordHashes(snapshot(version), columns, retyped);
     return await diffTables(
       { ...old, hashes: await byRecord(before) },
       { ...replacing, hashes: await byRecord(after) },
-      key,
+      keys,
       limits,
     );
   } catch (thrown) {
@@ -133,8 +135,10 @@ async function diffOrLog(
   }
 }
 
-async function keyColumn({ report, settings, schema }: ChangesContext): Promise<string | undefined> {
-  const field = primaryKeyField({ report, settings });
+async function keysIn({ report, settings, schema }: ChangesContext, isNone: boolean): Promise<string[][]> {
   const { columns } = await schema.cached();
-  return field === undefined ? undefined : columns.find((column) => column.field === field)?.name;
+  const columnsOf = (field: string) => columns.find((column) => column.field === field)?.name ?? [];
+  return comparableKeys({ report, settings }, isNone)
+    .map((key) => ({ fields: fieldsOfKey(key), names: fieldsOfKey(key).flatMap(columnsOf) }))
+    .flatMap(({ fields, names }) => (names.length === fields.length ? [names] : []));
 }

@@ -1,6 +1,7 @@
 /* Makes a version of what is staged of a day: of a reading that has just fed a builder, or chunk → rows. */
 import type { Column } from '../column-types.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
+import type { Slice } from '../lake/documents/progress.ts';
 import {
   MAX_DISCOVERED,
   MAX_DISCOVERED_OF_DAY,
@@ -10,6 +11,8 @@ import {
   mergeObservations,
 } from '../lake/table/columns.ts';
 import { type Builder, type BuiltSnapshot, type KeyConflict, createBuilder } from './builder.ts';
+import { keyProblem } from '../planning/primary-key.ts';
+import type { RecordKey } from '../records/record-list.ts';
 import type { BuildContext } from '../context/context.ts';
 import type { KeyRule } from '../attempt/rows-of-day.ts';
 import {
@@ -49,15 +52,34 @@ export async function build(
     slices.map(({ observations }) => observations),
   );
   const keyField = usedKeyField(ctx, slices);
-  if (fed?.confirm({ columns, keyField, records: recordsOf(slices) })) return fed.finish(options.readBack);
-  return buildFromChunks(ctx, staged, options, { columns, keyField, rule: 'identifies' });
+  const built = fed?.confirm({ columns, keyField, records: recordsOf(slices) })
+    ? await fed.finish(options.readBack)
+    : await buildFromChunks(ctx, staged, options, { columns, keyField, rule: 'identifies' });
+  return 'conflict' in built ? built : withKeyProblem(ctx, slices, built);
+}
+
+/** I1: no record is dropped by a key that does not identify all, and people hear which one the records would have. */
+function withKeyProblem(
+  { settings: { key } }: BuildContext,
+  slices: readonly Slice[],
+  built: BuiltSnapshot,
+): BuiltSnapshot {
+  const keyUnused =
+    key &&
+    keyProblem(key, {
+      records: recordsOf(slices),
+      withoutKey: slices.reduce((sum, { withoutKey }) => sum + withoutKey, 0),
+      fields: slices.flatMap(({ observations }) => Object.keys(observations)),
+      isNone: built.values?.keyIsNone ?? false,
+    });
+  return keyUnused === undefined ? built : { ...built, values: { ...built.values, keyUnused } };
 }
 
 async function buildFromChunks(
   ctx: BuildContext,
   staged: StagedDay,
   options: BuildOptions,
-  basis: { columns: readonly Column[]; keyField: string | undefined; rule: KeyRule },
+  basis: { columns: readonly Column[]; keyField: RecordKey | undefined; rule: KeyRule },
 ): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
   const builder = await createBuilder(ctx, staged, basis);
   try {
@@ -80,7 +102,7 @@ async function addChunks(
   ctx: BuildContext,
   builder: Builder,
   { day, prefix, slices }: StagedDay,
-  excludedBy: string | undefined,
+  excludedBy: RecordKey | undefined,
 ): Promise<void> {
   const done = slices.filter((slice) => slice.done);
   const answersOfSlice = await answersOf(ctx, day, done);

@@ -18,7 +18,7 @@ import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
-import type { RecordList } from '../records/record-list.ts';
+import type { RecordKey, RecordList } from '../records/record-list.ts';
 import type { BuildContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
 import { areIntact } from '../history/index.ts';
@@ -41,8 +41,8 @@ export interface KeyConflict extends Versions {
 
 /** What rows depend on besides their records: chunks prove it, a reading assumes it until its last page. */
 export interface Basis {
-  /** The field that identifies a record; `undefined` if some record lacks it. */
-  keyField: string | undefined;
+  /** What identifies a record; `undefined` if some record lacks it. */
+  keyField: RecordKey | undefined;
   rule: KeyRule;
   /** The table's columns; missing: the columns that the pages so far would make. */
   columns?: readonly Column[];
@@ -120,7 +120,8 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
     },
     confirm(proven) {
       ({ columns } = proven);
-      const isAll = !conflict && records === proven.records && basis.keyField === proven.keyField;
+      const isAll =
+        !conflict && records === proven.records && isDeepStrictEqual(basis.keyField, proven.keyField);
       if (!isAll || groups.largest > maxRowsOfGroup(columns.length)) return false;
       return !groups.target || isDeepStrictEqual(groups.target.columns, columns);
     },

@@ -12,7 +12,7 @@ import { rethrowBugs } from '../errors.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { type Committed, isRolledBack, releaseDay } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
-import { primaryKeyField } from '../planning/primary-key.ts';
+import { keyText, primaryKeyField } from '../planning/primary-key.ts';
 import { type Replay, type ReplayObstacle, decideReplay } from '../planning/replay.ts';
 import { countWithoutKey } from '../records/record-list.ts';
 import { build } from './build.ts';
@@ -160,7 +160,7 @@ function withoutContent(committed: Committed): Committed {
 }
 
 function kept(ctx: RebuildContext, day: string, committed: Committed, reason: RebuildObstacle): RebuiltDay {
-  const { brand, report, policy, settings } = ctx;
+  const { brand, report, policy } = ctx;
   const readAgain = `to read it again: brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day}`;
   const why: Record<RebuildObstacle, string> = {
     raw_expired: `its raw records are not kept any longer; ${readAgain}`,
@@ -169,7 +169,7 @@ function kept(ctx: RebuildContext, day: string, committed: Committed, reason: Re
       'a run has begun to read it again, and the raw records before are gone; rebuild it when it is complete',
     asked_differently: `the settings (filters, units, meanings of dates) ask for other records now than were asked for when it was read; ${readAgain}`,
     other_time_zone: `it was read in the time zone ${committed.timeZone}, and in ${policy.timeZone} it begins and ends at other times; ${readAgain}`,
-    key_unclear: `records with one "${settings.key ?? report.primaryKey?.field}" differ, and only a second pass can tell whether the field is a key; ${readAgain}`,
+    key_unclear: `records with one ${keyText(primaryKeyField(ctx) ?? '')} differ, and only a second pass can tell whether it is a key; ${readAgain}`,
     rolled_back: `an older version of it was published by a rollback, and the raw records are those of a later one; ${readAgain}`,
   };
   return {

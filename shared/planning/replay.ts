@@ -55,7 +55,7 @@ export function decideReplay(raw: RawDay, now: ReplaySettings): Replay | ReplayO
   if (!slices) return raw.slices.length === 0 ? 'raw_expired' : 'read_again';
   if (committed.timeZone !== policy.timeZone) return 'other_time_zone';
   if (committed.queryFingerprint === policy.queryFingerprint) return { slices, isKeyNew: false };
-  const isAlike = report.day.by !== 'upstream' && slices.every((slice) => isAskedAlike(day, slice, now));
+  const isAlike = slices.every((slice) => isAskedAlike(day, slice, now));
   return isAlike ? { slices, isKeyNew: true } : 'asked_differently';
 }
 

@@ -15,18 +15,34 @@ import {
 } from '../json.ts';
 import { QUOTE, beginsNumber } from './json-bytes.ts';
 
-/** By record, its primary key as text; `undefined` where it has none. @param field `undefined`: the records have no key */
-export function keysOf(list: RecordList, field: string | undefined): (string | undefined)[] {
-  if (field === undefined) return new Array<undefined>(list.count).fill(undefined);
-  return valuesOf(list, field).map(keyOf);
+/** The field, or the fields together, whose values identify a record. */
+export type RecordKey = string | readonly string[];
+
+export function fieldsOfKey(key: RecordKey): readonly string[] {
+  return typeof key === 'string' ? [key] : key;
+}
+
+/**
+ * By record, its primary key as text; `undefined` where it has none, or lacks a field of it.
+ * @param key `undefined`: the records have no key
+ */
+export function keysOf(list: RecordList, key: RecordKey | undefined): (string | undefined)[] {
+  if (key === undefined) return new Array<undefined>(list.count).fill(undefined);
+  const [first = [], ...others] = fieldsOfKey(key).map((field) => valuesOf(list, field).map(keyOf));
+  if (others.length === 0) return first;
+  return first.map((part, index) => {
+    const parts = [part, ...others.map((values) => values[index])];
+    // As a JSON list, so that no two keys are one text: ["a","bc"] is not ["ab","c"].
+    return parts.includes(undefined) ? undefined : JSON.stringify(parts);
+  });
 }
 
 /** How many records of a page have no key of their own. */
-export function countWithoutKey(list: RecordList, field: string | undefined): number {
-  if (field === undefined) return list.count;
-  const keys = keysOf(list, field);
-  // I1: twice on one page is not an overlap of pages, so the field is not a key of these records.
-  const own = new Set(keys.filter((key) => key !== undefined));
+export function countWithoutKey(list: RecordList, key: RecordKey | undefined): number {
+  if (key === undefined) return list.count;
+  const keys = keysOf(list, key);
+  // I1: twice on one page is not an overlap of pages, so it is not a key of these records.
+  const own = new Set(keys.filter((each) => each !== undefined));
   return keys.length - own.size;
 }
 

@@ -5,6 +5,7 @@
  * fetched or a row is written.
  */
 import type { ColumnType } from '../column-types.ts';
+import type { RecordKey } from '../records/record-list.ts';
 
 /** A documented filter: what its setting is checked against. */
 export type Filter =
@@ -174,7 +175,12 @@ export interface ReportDefinition {
   /** I2: how the open day is read. `slices`: what came since the last read is added. `pass`: the whole day again. */
   openDay: 'slices' | 'pass';
   /** I1: the field that identifies a record. Unless `always` present, it is used only if every record of a pass has it. */
-  primaryKey: { field: string; always: boolean } | undefined;
+  primaryKey: { field: RecordKey; always: boolean } | undefined;
+  /**
+   * Fields that no document names, but that services call a record's id. No record is dropped by them: two versions of a
+   * day are compared by the first one of which every row has a value of its own.
+   */
+  likelyKeys?: readonly RecordKey[];
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
   /** Missing where records have no state. */

@@ -15,6 +15,7 @@ export const transactions: ReportDefinition = {
   day: { by: 'dates' },
   openDay: 'pass',
   primaryKey: undefined,
+  likelyKeys: ['transaction_id', 'id'],
   filters: {
     order_status: { kind: 'enum', values: ['new', 'void', 'mixed', 'locked', 'paid'] },
     sku_status: { kind: 'enum', values: ['new', 'void', 'locked', 'paid'] },

@@ -17,6 +17,7 @@ import { ALLOWED_TYPES, type ColumnType, parseColumnType } from '../column-types
 import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
 import { ROLES, type RoleFields } from '../roles/index.ts';
+import type { RecordKey } from '../records/record-list.ts';
 import { closestMatch } from '../validation/closest-match.ts';
 import {
   FINAL_STATES,
@@ -54,8 +55,8 @@ export interface ReportSettings {
   watchUnsettledDays: number;
   /** Records requested per page: `page_size` or `limit` of the report's settings. */
   pageSize: number;
-  /** The field that identifies a record, where it is not the one of the report's definition. */
-  key?: string;
+  /** What identifies a record, where it is not the key of the report's definition. */
+  key?: RecordKey;
 }
 
 /**
@@ -201,10 +202,7 @@ function reportSchema(report: ReportDefinition) {
     watchUnsettledDays: report.states ? z._default(integer(0, 36_500), WATCH_UNSETTLED_DAYS) : NOT_A_SETTING,
     page_size: pageSizeIn('page_size'),
     limit: pageSizeIn('limit'),
-    key:
-      primaryKey?.always === false
-        ? z.optional(text('the name of a field', (name) => name !== ''))
-        : NOT_A_SETTING,
+    key: primaryKey?.always ? NOT_A_SETTING : z.optional(keySchema()),
   });
   return z.pipe(
     schema,
@@ -218,6 +216,15 @@ function reportSchema(report: ReportDefinition) {
       }),
     ),
   );
+}
+
+function keySchema() {
+  const allowed = 'the name of a field, or a list of several';
+  const field = text(allowed, (name) => name !== '');
+  const fields = z
+    .array(field)
+    .check(z.refine((names) => names.length > 0 && new Set(names).size === names.length));
+  return z.union([field, fields], { error: allowed });
 }
 
 function filtersSchema({ filters }: ReportDefinition) {

@@ -83,6 +83,24 @@ describe('diff', () => {
     ]);
   });
 
+  it('shows a line of transactions that has another state by its id, not as one removed and one added', async () => {
+    const { acme } = sample.service.brands;
+    if (!acme) throw new Error('the service has no brand acme');
+    const range = ['--from', day, '--to', day];
+    for (const status of ['locked', 'paid']) {
+      restate(acme, 'transaction_list', day, (held) =>
+        held.map(({ at, record }, index) => ({
+          at,
+          record: { ...record, transaction_id: `T${index}`, ...(index === 0 && { sku_status: status }) },
+        })),
+      );
+      expect((await runCli(['sync', 'transactions', ...range, ...sample.flags])).code).toBe(0);
+    }
+    const { stdout } = await runCli(['diff', 'transactions', day, ...inLake]);
+    expect(stdout).toMatch(/ \+0 −0 ~1$/m);
+    expect(stdout).toMatch(/^ {2}~ T0\n {4}sku_status {2}locked {2}→ {2}paid$/m);
+  });
+
   it('shows only what changed since a time', async () => {
     const { stdout } = await runCli(['diff', 'orders', day, '--since', '2999-01-01', ...inLake]);
     expect(stdout).toContain('not changed since 2999-01-01 00:00 UTC');
@@ -105,7 +123,7 @@ describe('diff', () => {
 describe('the changes of a lake', () => {
   it('are tables of query', async () => {
     const sql =
-      'SELECT r.changes, d.added, d.removed, d.altered, (SELECT count(*) FROM changes) AS facts FROM restatements AS r JOIN changes_daily AS d USING (brand, report, dt) ORDER BY changed_at';
+      "SELECT r.changes, d.added, d.removed, d.altered, (SELECT count(*) FROM changes) AS facts FROM restatements AS r JOIN changes_daily AS d USING (brand, report, dt) WHERE r.report = 'order_list' ORDER BY changed_at";
     const { stdout } = await runCli(['query', '--json', ...inLake, sql]);
     expect(JSON.parse(stdout)).toEqual([
       { changes: 2, added: 0, removed: 1, altered: 1, facts: expect.any(Number) },

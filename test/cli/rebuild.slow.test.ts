@@ -52,8 +52,8 @@ it('rebuild gives the days before the types that the settings name now, and ever
     ...inLake,
   ]);
   expect(backwards.code).toBe(2);
-  const unknown = await runCli(['rebuild', 'orders', ...days, '--settings', settings, ...inLake]);
-  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('Did you mean order_list?')]);
+  const unknown = await runCli(['rebuild', 'order', ...days, '--settings', settings, ...inLake]);
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('Did you mean orders?')]);
 
   const rebuilt = await runCli(rebuild);
   expect([rebuilt.code, rebuilt.stdout]).toEqual([

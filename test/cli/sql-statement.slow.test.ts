@@ -69,7 +69,7 @@ describe('SQL that reads', () => {
     ['a query in parentheses', '((SELECT 1))', 1],
     ['VALUES', 'VALUES (1), (2)', 2],
     ['TABLE', 'TABLE orders', 0],
-    ['SHOW', 'SHOW orders', 4],
+    ['SHOW', 'SHOW orders', 5],
     ['DESCRIBE of a query', 'DESCRIBE SELECT 1', 1],
     ['SUMMARIZE', 'SUMMARIZE SELECT 1', 1],
     ['EXPLAIN', 'EXPLAIN SELECT * FROM orders', 1],

@@ -114,9 +114,9 @@ describe('wrong usage or settings', () => {
     [
       'an unknown report',
       () => ['sync', 'orders_list', ...given()],
-      /"orders_list".*order_list, transaction_list.*Did you mean order_list\?/,
+      /"orders_list".*order_list \(table orders\), transaction_list.*Did you mean order_list\?/,
     ],
-    ['a table name in place of a report', () => ['sync', 'orders', ...given()], /Did you mean order_list\?/],
+    ['a misspelt table', () => ['sync', 'transaction', ...given()], /Did you mean transactions\?/],
     ['an unknown brand', () => ['sync', '--brand', 'acne', ...given()], /"acne".*Allowed: acme/],
     [
       'a day that does not exist',
@@ -205,7 +205,7 @@ describe('wrong usage or settings', () => {
       () => ['sync', '--database', 'reports', ...given()],
       /Glue reads lakes in S3 only/,
     ],
-    ['an unknown table', () => ['verify', 'clicks_list', '--lake', lake], /Did you mean clicks\?/],
+    ['an unknown table', () => ['verify', 'click', '--lake', lake], /Did you mean clicks\?/],
     [
       'a month that does not exist',
       () => ['status', '--month', '2026-13', '--settings', settings],
@@ -229,7 +229,11 @@ describe('wrong usage or settings', () => {
       error: {
         kind: 'config',
         code: 'unknown_report',
-        message: expect.stringContaining(Object.keys(reports).join(', ')),
+        message: expect.stringContaining(
+          Object.values(reports)
+            .map(({ name, table }) => `${name} (table ${table})`)
+            .join(', '),
+        ),
       },
     });
   });

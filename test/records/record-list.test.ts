@@ -7,7 +7,14 @@ import {
   type JsonObject,
   rawNumber,
 } from '../../shared/json.ts';
-import { recordAt, recordListOf, recordsOfList, valuesOf, keysOf } from '../../shared/records/record-list.ts';
+import {
+  recordAt,
+  recordListOf,
+  recordsOfList,
+  valuesOf,
+  countWithoutKey,
+  keysOf,
+} from '../../shared/records/record-list.ts';
 
 describe('the primary key of a record', () => {
   it.each<[string, JsonObject, string | undefined]>([
@@ -25,6 +32,19 @@ describe('the primary key of a record', () => {
     const list = recordListOf([{ no: 1 }, record]);
     expect(keysOf(list, 'id')).toEqual([undefined, primaryKey]);
     expect(keysOf(list, undefined)).toEqual([undefined, undefined]);
+  });
+
+  it.each<[string, JsonObject, string | undefined]>([
+    ['both', { a: 'a', b: 'bc' }, '["a","bc"]'],
+    ['others that join to the same text', { a: 'ab', b: 'c' }, '["ab","c"]'],
+    ['others with the separator in them', { a: 'a","b', b: 'c' }, '["a\\",\\"b","c"]'],
+    ['in another order', { b: 'bc', a: 'a' }, '["a","bc"]'],
+    ['a number as its text', { a: 1, b: '1' }, '["1","1"]'],
+    ['one of them', { a: 'a' }, undefined],
+    ['one empty', { a: 'a', b: '' }, undefined],
+  ])('I1: of two fields is both, exactly: %s', (_name, record, key) => {
+    expect(keysOf(recordListOf([record]), ['a', 'b'])).toEqual([key]);
+    expect(countWithoutKey(recordListOf([record, record]), ['a', 'b'])).toBe(key === undefined ? 2 : 1);
   });
 
   it('is not read from a property that every object inherits', () => {

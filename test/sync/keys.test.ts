@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
 import { HOUR_MS, endOfDay, startOfDay } from '../../shared/days.ts';
 import { type JsonObject, numberText } from '../../shared/json.ts';
-import { ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
+import { changesOf } from './changes-of-day.ts';
+import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, ZONE, sampleLake, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -260,5 +261,97 @@ describe('clicks that are other ones in every response, where pages overlap', ()
     lake.nowMs = endOfDay(open, ZONE) + HOUR_MS;
     await lake.sync();
     await expectOnce(open);
+  });
+});
+
+describe('a key of the settings that identifies no record', () => {
+  it.each<[string, ReportName, string | string[], RegExp]>([
+    [
+      'misspelt',
+      'order_list',
+      'transids',
+      /^no record has "transids", did you mean transid\? \(fields: amount, /,
+    ],
+    [
+      'a field of two misspelt',
+      'transaction_list',
+      ['order_id', 'skus'],
+      /^no record has "skus", did you mean sku\?/,
+    ],
+    [
+      'twice on a page',
+      'transaction_list',
+      'amazon_country',
+      /^\d+ of \d+ records have no "amazon_country" of/,
+    ],
+    ['on two pages', 'order_list', 'transid', /^records with one "transid" differ$/],
+  ])('I1: drops nothing, and is a finding: %s', async (_name, report, key, problem) => {
+    const lake = sample.emptyLake();
+    if (key === 'transid') giveIds(lake, report, 'transid', { [PAGE]: PAGE - 1 });
+    const brandSettings = { reports: { [report]: { key } } };
+    expect((await lake.sync({ scope: scopeOf(report), brandSettings })).status).toBe('complete');
+    expect(await wrong(lake, report)).toEqual({});
+    const { committed } = await ledgerEntry(lake, report, FIRST);
+    expect(committed?.values?.keyUnused).toMatch(problem);
+    expect((await coverageOf(lake, report))[FIRST]?.findings).toBe(
+      `key_unused (${committed?.values?.keyUnused})`,
+    );
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope: scopeOf(report), brandSettings: { reports: { [report]: { refresh: [] } } } });
+    expect((await ledgerEntry(lake, report, FIRST)).committed?.values?.keyUnused).toBeUndefined();
+  });
+});
+
+describe('comparing two versions of a day of transactions', () => {
+  const numbered = (field: string) => (record: JsonObject, index: number) => ({
+    ...record,
+    [field]: `T${index}`,
+  });
+  const same = (record: JsonObject) => record;
+
+  it.each<
+    [string, string[] | undefined, (record: JsonObject, index: number) => JsonObject, string | undefined]
+  >([
+    ['by a transaction_id that all have', undefined, numbered('transaction_id'), 'T0'],
+    ['by an id that all have', undefined, numbered('id'), 'T0'],
+    [
+      'by the fields of the setting',
+      ['a', 'b'],
+      (record, index) => ({ ...record, a: '1'.repeat(index + 1), b: '1'.repeat(60 - index) }),
+      `["1","${'1'.repeat(60)}"]`,
+    ],
+    ['as wholes where no field is a key', undefined, same, undefined],
+    [
+      'as wholes where a transaction_id is twice',
+      undefined,
+      (record) => ({ ...record, transaction_id: 'T' }),
+      undefined,
+    ],
+  ])('works %s', async (_name, key, change, id) => {
+    const lake = sample.emptyLake();
+    const report = 'transaction_list';
+    const brandSettings: JsonObject = { reports: { [report]: key ? { key } : {} } };
+    const sync = async () => {
+      expect((await lake.sync({ scope: scopeOf(report), brandSettings })).status).toBe('complete');
+      expect(await wrong(lake, report)).toEqual({});
+    };
+    const setNote = (note: string) =>
+      restate(lake.brand, report, FIRST, (held) =>
+        held.map((one, index) => ({
+          ...one,
+          record: { ...change(one.record, index), note: index === 0 ? note : 'same' },
+        })),
+      );
+    setNote('before');
+    await sync();
+    setNote('after');
+    lake.nowMs += HOUR_MS;
+    await sync();
+    const rows = await changesOf(lake, report, FIRST);
+    expect(rows.find(({ what }) => what === 'day')).toMatchObject(
+      id === undefined ? { added: 1n, removed: 1n, altered: 0n } : { added: 0n, removed: 0n, altered: 1n },
+    );
+    const altered = { key: id, column_name: 'note', old_value: 'before', new_value: 'after' };
+    expect(rows.filter(({ what }) => what === 'altered')).toMatchObject(id === undefined ? [] : [altered]);
   });
 });

@@ -334,12 +334,28 @@ describe('another key', () => {
     const outcome = await lake.rebuild(scopeOf('order_list', DAY, DAY), { brandSettings: noKey });
     expect(outcomes(outcome)).toEqual({ [DAY]: 'unchanged' });
     const { committed } = await ledgerEntry(lake, 'order_list', DAY);
-    const { queryFingerprint, ...same } = committed ?? { queryFingerprint: '' };
+    const { queryFingerprint, values, ...same } = committed ?? { queryFingerprint: '' };
     expect(before.committed).toMatchObject(same);
+    expect(values).toEqual({
+      ...before.committed?.values,
+      keyUnused: expect.stringMatching(/"no_such_field"/),
+    });
     expect(queryFingerprint).not.toBe(before.committed?.queryFingerprint);
     lake.nowMs += HOUR_MS;
     expect(await readNext(lake, 'order_list', noKey)).not.toContain(DAY);
   });
+
+  it.each(REPORTS.filter((report) => report !== 'clicks_list'))(
+    'of several fields is followed from the raw records of %s too',
+    async (report) => {
+      const lake = await synced(['clicks_list', report]);
+      const brandSettings = { reports: { [report]: { key: ['none', 'no_such_field'] } } };
+      const outcome = await lake.rebuild(scopeOf(report, DAY, DAY), { brandSettings });
+      expect(outcomes(outcome)).toEqual({ [DAY]: 'unchanged' });
+      const { committed } = await ledgerEntry(lake, report, DAY);
+      expect(committed?.values?.keyUnused).toMatch(/^no record has "none" and "no_such_field"/);
+    },
+  );
 
   it('that different records have is left to a second pass, which only a reading can make', async () => {
     const lake = paged.emptyLake();

@@ -9,6 +9,7 @@ import type {
 import { typeSpec } from '../../column-types.ts';
 import type { Partition, TableShape } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
+import { withDay } from '../../reports/views/typed-day.ts';
 
 // How tables, views and partitions look in Glue, so that Athena and every other engine reads them.
 
@@ -109,7 +110,8 @@ const VIEW_COMMENT = 'Presto View';
  * is a parameter for people, and inside the text for Trino. `runAsInvoker`, because without an owner Trino would not
  * know who else the query could run as.
  */
-export function prestoView({ name, description, columns, sql }: View, database: string): TableInput {
+export function prestoView(view: View, database: string): TableInput {
+  const { name, description, columns, sql } = withDay(view);
   const inside = {
     originalSql: sql,
     catalog: 'awsdatacatalog',

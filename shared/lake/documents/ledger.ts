@@ -93,6 +93,8 @@ const values = storedObject(() => ({
     })),
   ),
   unknownStates: z.optional(z.record(z.string(), storedCount)),
+  /** Why the key of the settings identified no record, for people; missing where it did, or none is set. */
+  keyUnused: z.optional(z.string()),
 }));
 
 /** What the data checks compare a version with, and what they found. */

@@ -15,6 +15,9 @@ import type { ReadableFile } from './readable-file.ts';
 /** How many changed records are listed at most, and how many letters these may have in both versions. */
 const LISTED_LIMITS = { records: 10_000, bytes: 16 * 2 ** 20 };
 
+/** The columns whose values identify a row together. */
+type KeyColumns = readonly string[];
+
 /** What differs between two versions. */
 export interface TableDiff {
   added: number;
@@ -64,17 +67,18 @@ export async function openVersion(
 }
 
 /**
- * @param key the column that identifies a row; it is none where a row has no value in it, or two rows have the same
+ * @param keys columns that may identify a row together: the first ones do of which each row of both versions has a value,
+ * and no two rows the same
  */
 export async function diffTables(
   before: TableVersion,
   after: TableVersion,
-  key: string | undefined,
+  keys: readonly KeyColumns[],
   limits = LISTED_LIMITS,
 ): Promise<TableDiff> {
   const unpaired = unpairedRows(before.hashes.all(), after.hashes.all());
-  const pairs = key === undefined ? undefined : await pairsByKey(before.file, after.file, key, unpaired);
-  const altered = pairs?.length ?? 0;
+  const keyed = await pairedByFirstKey(before.file, after.file, keys, unpaired);
+  const altered = keyed?.pairs.length ?? 0;
   const counted = {
     added: unpaired.after.length - altered,
     removed: unpaired.before.length - altered,
@@ -89,7 +93,7 @@ export async function diffTables(
   if (!texts.before || !texts.after) return counted;
   const records = listed(
     { before: texts.before, after: texts.after },
-    pairs && { key: key ?? '', pairs },
+    keyed,
     typesDiffer(before.file.columns, after.file.columns),
   );
   return { ...counted, records };
@@ -191,11 +195,29 @@ interface Pair {
   after: number;
 }
 
-/** @returns `undefined` where the column is no key of one of the versions */
+interface KeyedPairs {
+  key: KeyColumns;
+  pairs: readonly Pair[];
+}
+
+async function pairedByFirstKey(
+  before: CodedFile,
+  after: CodedFile,
+  keys: readonly KeyColumns[],
+  rows: ChangedRows,
+): Promise<KeyedPairs | undefined> {
+  for (const key of keys) {
+    const pairs = await pairsByKey(before, after, key, rows);
+    if (pairs) return { key, pairs };
+  }
+  return undefined;
+}
+
+/** @returns `undefined` where the columns are no key of one of the versions */
 async function pairsByKey(
   before: CodedFile,
   after: CodedFile,
-  key: string,
+  key: KeyColumns,
   rows: ChangedRows,
 ): Promise<Pair[] | undefined> {
   const keysBefore = await keysOf(before, key, rows.before);
@@ -209,12 +231,12 @@ async function pairsByKey(
 }
 
 /** The hashes of the keys of these rows; `undefined` where the keys of all rows do not identify them. */
-async function keysOf(file: CodedFile, key: string, rows: readonly number[]): Promise<Lanes | undefined> {
+async function keysOf(file: CodedFile, key: KeyColumns, rows: readonly number[]): Promise<Lanes | undefined> {
   const hashes = new RowHashes();
-  for await (const { rows: count, columns } of file.groups([key])) {
-    const [column] = columns;
-    if (!column || hasNull(count, column[1])) return undefined;
-    hashes.append(columnHashes(count, column));
+  for await (const { rows: count, columns } of file.groups(key)) {
+    const ofKey = [...columns];
+    if (ofKey.length < key.length || ofKey.some(([, column]) => hasNull(count, column))) return undefined;
+    hashes.append(columnHashes(count, ofKey));
   }
   const all = hashes.all();
   if (!new HashIndex(all).isUnique) return undefined;
@@ -266,7 +288,7 @@ function textAt(column: CodedColumn, row: number, spec: TypeSpec): string | unde
 /** Removed records first, then those that were added and altered, each in the order of their rows. */
 function listed(
   texts: { before: readonly RowTexts[]; after: readonly RowTexts[] },
-  keyed: { key: string; pairs: readonly Pair[] } | undefined,
+  keyed: KeyedPairs | undefined,
   hasOtherType: (column: string) => boolean,
 ): ChangedRecord[] {
   if (!keyed) return [...copiesOf('removed', texts.before), ...copiesOf('added', texts.after)];
@@ -275,7 +297,7 @@ function listed(
   const pairedAfter = new Set(pairs.map(({ after }) => after));
   const single = (what: 'added' | 'removed', row: RowTexts): ChangedRecord => ({
     what,
-    key: row.get(key),
+    key: textOfKey(row, key),
     copies: 1,
     record: Object.fromEntries(row),
   });
@@ -286,11 +308,17 @@ function listed(
       const [before, after] = [texts.before[pair.before] ?? new Map(), texts.after[pair.after] ?? new Map()];
       return {
         what: 'altered',
-        key: after.get(key) ?? '',
+        key: textOfKey(after, key),
         columns: alteredColumns(before, after, hasOtherType),
       };
     }),
   ];
+}
+
+/** The value of the column; of several columns a JSON list of their values. */
+function textOfKey(row: RowTexts, key: KeyColumns): string {
+  const texts = key.map((column) => row.get(column) ?? '');
+  return texts.length === 1 ? (texts[0] ?? '') : JSON.stringify(texts);
 }
 
 /** Equal rows once, with how many there are. */

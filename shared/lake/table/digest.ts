@@ -106,11 +106,11 @@ export class RowHashes {
   }
 }
 
-/** Of each row the hash of its value; 0 for NULL. */
-export function columnHashes(rows: number, column: NamedColumn): Lanes {
+/** Of each row the hash of its values in these columns together; NULL adds nothing to it. */
+export function columnHashes(rows: number, columns: Iterable<NamedColumn>): Lanes {
   const sums = new RowSums(rows);
   try {
-    sums.add(column);
+    for (const column of columns) sums.add(column);
     return sums.all();
   } finally {
     sums.close();

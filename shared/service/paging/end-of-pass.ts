@@ -7,7 +7,7 @@
 import { BrandReportsError } from '../../errors.ts';
 import { stringifyJson } from '../../json.ts';
 import { MetRecords } from '../../records/met-records.ts';
-import { keysOf, NO_RECORDS } from '../../records/record-list.ts';
+import { fieldsOfKey, keysOf, NO_RECORDS, type RecordKey } from '../../records/record-list.ts';
 import { contractError } from '../envelope.ts';
 import { type Page, type PageRequest, type Resume, hashOf, shortHash } from './page.ts';
 
@@ -112,7 +112,7 @@ function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undef
     for (const key of keys ?? []) met.meet(key, ANY_CONTENT);
     withoutNewKey = keys && met.size === known ? withoutNewKey + 1 : 0;
     if (withoutNewKey >= MAX_PAGES_WITHOUT_NEW_KEY) {
-      const message = `${withoutNewKey} pages in a row, the last one page ${stringifyJson(page.cursor)}, have no "${keyHint}" that is not on earlier pages; following them would not end`;
+      const message = `${withoutNewKey} pages in a row, the last one page ${stringifyJson(page.cursor)}, have no "${keyHint === undefined ? '' : fieldsOfKey(keyHint).join('", "')}" that is not on earlier pages; following them would not end`;
       throw contractError(action, 'no_progress', message);
     }
     read.add(page.seen);
@@ -122,8 +122,8 @@ function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undef
 }
 
 /** The keys of a page; `undefined` where not every record has one of its own, so that the field may be no key. */
-function ownKeysOf({ records }: Page, field: string | undefined): ReadonlySet<string> | undefined {
-  const keys = new Set(keysOf(records, field).filter((key) => key !== undefined));
+function ownKeysOf({ records }: Page, key: RecordKey | undefined): ReadonlySet<string> | undefined {
+  const keys = new Set(keysOf(records, key).filter((own) => own !== undefined));
   return keys.size === records.count ? keys : undefined;
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../../json.ts';
 import { BrandReportsError } from '../../errors.ts';
 import type { ReportService } from '../../ports.ts';
-import type { RecordList } from '../../records/record-list.ts';
+import type { RecordKey, RecordList } from '../../records/record-list.ts';
 import { writtenList, writtenRecord } from '../../records/written-bytes.ts';
 import type { Paging } from '../../reports/definition.ts';
 import { contractError, describeKind } from '../envelope.ts';
@@ -33,10 +33,10 @@ export interface PageRequest {
   firstPage: number;
   /** The action's own fields, without those of paging. */
   fields: JsonObject;
-  /** The field that identifies a record, where every record has it. */
-  primaryKey?: string;
-  /** The field that may identify a record: it does on a page where every record has a value of its own. */
-  keyHint?: string;
+  /** What identifies a record, where every record has it. */
+  primaryKey?: RecordKey;
+  /** What may identify a record: it does on a page where every record has a value of its own. */
+  keyHint?: RecordKey;
 }
 
 /** A fetched page. */

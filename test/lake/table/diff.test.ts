@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Column, typeSpec } from '../../../shared/column-types.ts';
 import { CodedRows } from '../../../shared/lake/table/coded-rows.ts';
+import { fieldsOfKey } from '../../../shared/records/record-list.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
 import { openCodedFile } from '../../../shared/lake/table/coded-columns.ts';
 import {
@@ -47,12 +48,13 @@ async function fileOf(rows: readonly Row[], { columns, groupRows } = VERSION): P
 async function diff(
   before: readonly Row[],
   after: readonly Row[],
-  key?: string,
+  key?: string | readonly string[],
   versions = { before: VERSION, after: VERSION },
   limits?: { records: number; bytes: number },
 ): Promise<TableDiff> {
   const [one, other] = [await fileOf(before, versions.before), await fileOf(after, versions.after)];
-  return diffTables(await openVersion(readable(one)), await openVersion(readable(other)), key, limits);
+  const keys = key === undefined ? [] : [fieldsOfKey(key)];
+  return diffTables(await openVersion(readable(one)), await openVersion(readable(other)), keys, limits);
 }
 
 function textsOf(row: Row, columns: readonly Column[] = COLUMNS): Texts {
