@@ -60,7 +60,11 @@ export async function writeWhole<Result>(
     throw badOutput(`${file} cannot be written (${textOf(error, 'code')}). ${next}`);
   });
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  const interrupted = () => process.exit(EXIT_INTERRUPTED);
+  // The handler is gone by then, so the signal ends the process. An exit would wait for DuckDB to end its query.
+  const interrupted = (signal: NodeJS.Signals) => {
+    remove();
+    process.kill(process.pid, signal);
+  };
   process.once('exit', remove).once('SIGINT', interrupted).once('SIGTERM', interrupted);
   try {
     const path = join(folder, 'rows');
@@ -72,8 +76,6 @@ export async function writeWhole<Result>(
     remove();
   }
 }
-
-const EXIT_INTERRUPTED = 130;
 
 function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);

@@ -212,7 +212,11 @@ describe('wrong usage or settings', () => {
       /YYYY-MM/,
     ],
     ['a port out of range', () => ['serve-sample', '--port', '70000'], /0 to 65535/],
-    ['a query without SQL', () => ['query'], /missing required argument 'sql'/],
+    [
+      'a query of a lake that is not there',
+      () => ['query', '--lake', '/nowhere'],
+      /The lake .* does not exist.*--lake/,
+    ],
     ['a demo in S3', () => ['demo', '--lake', 's3://bucket/lake'], /to a folder/],
   ])('%s ends with exit code 2 and a message that says what is allowed', async (_name, args, message) => {
     const { code, stdout, stderr } = await runCli(args());
