@@ -219,7 +219,10 @@ function fallsBelow(
     Number(sum) < sumBefore * share &&
     before.rows >= MIN_ROWS_OF_SUM
   )
-    falls.push({ check: 'sum_fell', detail: `${sumText(before.sum ?? '')} before, ${sumText(sum)} now` });
+    falls.push({
+      check: 'sum_fell',
+      detail: `${sumText(before.sum ?? '')} before, ${sumText(sum)} now${inCurrency(values)}`,
+    });
   return falls;
 }
 
@@ -227,9 +230,14 @@ function rowsText(rows: number): string {
   return rows === 1 ? '1 row' : `${rows} rows`;
 }
 
-/** Without the zeros that a decimal has behind its last place. */
+/** With two decimals at most. */
 function sumText(sum: string): string {
-  return sum.includes('.') ? sum.replace(/\.?0+$/, '') : sum;
+  return String(Number(Number(sum).toFixed(2)));
+}
+
+function inCurrency(values: Reading['values']): string {
+  const [currency = ''] = Object.keys(values?.totals?.byCurrency ?? {});
+  return currency === '' ? '' : `, in ${currency}`;
 }
 
 /** A week more or less says little of a weekday. */
