@@ -25,6 +25,8 @@ export interface Finding {
   since: string;
   /** False where another reading has to agree before the content is believed. */
   isCertain: boolean;
+  /** A query of the odd rows; only in `status` and on the page, and missing if no column could be compared. */
+  sql?: string;
 }
 
 /** What the findings of a day follow from. */
@@ -212,7 +214,7 @@ function sumText(sum: string): string {
 }
 
 /** A week more or less says little of a weekday. */
-const WEEKS = 8;
+export const WEEKS = 8;
 const MIN_WEEKS = 4;
 /** So many days before it a day is compared with. */
 export const COMPARED_DAYS = 7 * WEEKS;

@@ -1,6 +1,7 @@
 import type { ErrorKind } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import { type Html, html } from './html.ts';
+import { copyable } from './page-table.ts';
 import type { ProblemState } from '../planning/day-state.ts';
 import type { Problem } from './problems.ts';
 
@@ -33,8 +34,8 @@ export function commandControls({
   const database = lake.startsWith('s3://') ? ' --database NAME' : '';
   return {
     sync: (reports, brand) =>
-      html`<code>npx brand-reports sync ${reports.join(' ')} --brand ${brand} ${flags}${database}</code>`,
-    check: (_reports, brand) => html`<code>npx brand-reports check --brand ${brand} ${flags}</code>`,
+      copyable(`npx brand-reports sync ${reports.join(' ')} --brand ${shellWord(brand)} ${flags}${database}`),
+    check: (_reports, brand) => copyable(`npx brand-reports check --brand ${shellWord(brand)} ${flags}`),
   };
 }
 

@@ -49,7 +49,7 @@ beforeEach(async () => {
   counts = [];
 });
 
-/** All days are read and settled but for those given; in months before the last three nothing is due by the report state. */
+/** All days are read and settled but for those given; in months before the last five nothing is due by the report state. */
 async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRun> = {}): Promise<void> {
   const readFrom = new Date(NOW_MS - HOUR_MS / 2).toISOString();
   const read = readDay(settings, 'order_list', { readFrom });
@@ -208,7 +208,7 @@ describe('a look of the watcher', () => {
     await fill();
     const counting = countingLake({ store, catalog: memoryCatalog() });
     await look(NOW_MS, { store: counting.store });
-    const ledgers = ['2026-09', '2026-10', '2026-11'].map((month) => [
+    const ledgers = ['2026-07', '2026-08', '2026-09', '2026-10', '2026-11'].map((month) => [
       `get ${ledgerKey('order_list', 'acme', month)}`,
       1,
     ]);
