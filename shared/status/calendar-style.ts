@@ -1,7 +1,7 @@
 import type { Look } from './looks.ts';
 
 const LIGHT =
-  '--ink:#1b2430;--quiet:#5b6776;--line:#d8dee6;--blank:#e9edf1;--done:#0f766e;--new:#3f9f91;--busy:#2f78bd;--late:#c98a00;--bad:#c8371b;--odd:#8451a3;--back:#fff;--panel:#f4f6f9';
+  '--ink:#1b2430;--quiet:#5b6776;--line:#d8dee6;--blank:#e9edf1;--done:#0f766e;--new:#3f9f91;--busy:#2a6dae;--late:#c98a00;--bad:#c8371b;--odd:#8451a3;--back:#fff;--panel:#f4f6f9';
 const DARK =
   '--ink:#e6eaf0;--quiet:#9aa7b6;--line:#334155;--blank:#263343;--done:#4ccdb6;--new:#2c8c7d;--busy:#66aeea;--late:#f0b429;--bad:#ff7452;--odd:#c39bdb;--back:#0f1720;--panel:#1a2532;color-scheme:dark';
 
@@ -40,18 +40,19 @@ section li{margin-bottom:6px;padding:8px 12px;border-radius:4px;background:var(-
 q{display:block;quotes:none}
 section li p{margin:4px 0}
 section li div,.hint{color:var(--quiet);font-size:13px}
-code{display:block;margin-top:4px;padding:4px 8px;overflow-x:auto;border:1px solid var(--line);border-radius:4px;color:var(--ink);font:12px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre;user-select:all;-webkit-user-select:all}
+code{display:block;margin-top:4px;padding:4px 8px;border:1px solid var(--line);border-radius:4px;color:var(--ink);font:12px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere;user-select:all;-webkit-user-select:all}
 :focus-visible{outline:2px solid var(--busy);outline-offset:1px}
 time{white-space:nowrap}
 a{color:var(--busy)}
 summary{cursor:pointer;font-size:13px}
 .scroll{max-height:70vh;margin-bottom:8px;overflow:auto}
 .numbers{margin-top:14px}
-.morning{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,372px),1fr));gap:0 28px}
+.morning{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:0 28px}
+.morning>:has(>ul){grid-column:1/-1}
 table{border-collapse:collapse;font-size:12px;font-variant-numeric:tabular-nums}
 th,td{padding:3px clamp(5px,1vw,10px);border-bottom:1px solid var(--line);text-align:right;vertical-align:top;white-space:nowrap}
 th{font-weight:400}
-tbody th{white-space:normal}
+tbody th,td:has(time){white-space:normal}
 tr>:first-child{text-align:left}
 thead th{position:sticky;top:0;background:var(--panel)}
 .numbers tbody th{white-space:nowrap;position:sticky;left:0;background:var(--back)}
@@ -65,7 +66,7 @@ i[title]:hover{outline:2px solid var(--ink);outline-offset:1px}
 .legend{display:flex;flex-wrap:wrap;gap:4px 18px;padding-top:10px;border-top:1px solid var(--line);font-size:12px}
 .legend li{display:flex;align-items:center;gap:6px}
 .legend i{width:12px}
-@media print{body{padding:0;font-size:12px}.scroll{max-height:none;overflow:visible}code{white-space:pre-wrap}section li,.months>div,tr{break-inside:avoid}h2,h3,h4{break-after:avoid}}
+@media print{body{padding:0;font-size:12px}.scroll{max-height:none;overflow:visible}section li,.months>div,tr{break-inside:avoid}h2,h3,h4{break-after:avoid}}
 `;
 
 /** The CSS of the page, in the colours of the reader's system. */

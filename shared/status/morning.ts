@@ -41,18 +41,28 @@ function runs(brand: PageBrand, controls: Controls): Html | string {
   ]);
   const reports = enabled.map(({ report }) => report);
   return html`<h3>Runs</h3>
-${pageTable(`Runs of ${name}`, heads, rows)}${isScheduled ? '' : html`<div class="hint">No schedule starts runs of this lake. To read what is due: ${controls.sync(reports, name)}</div>`}
+${pageTable(`Runs of ${name}`, heads, rows)}${failedRuns(enabled)}${isScheduled ? '' : html`<div class="hint">No schedule starts runs of this lake. To read what is due: ${controls.sync(reports, name)}</div>`}
 `;
 }
 
 /** Runs that find nothing to do are noted every three hours only. */
 function lastRunText({ lastRun }: TableStatus, { at }: PageBrand): Html | string {
   if (!lastRun) return 'none yet';
-  const { completeAt, status, since, kind, code, message } = lastRun;
+  const { completeAt, status, since } = lastRun;
   const success = completeAt === undefined ? 'none yet' : at(completeAt);
-  if (status === 'complete') return success;
-  const cause = kind === undefined ? '' : `: ${kind} (${code}): ${message}`;
-  return html`${success}<br>${status} since ${at(since)}${cause}`;
+  return status === 'complete' ? success : html`${success}<br>${status} since<br>${at(since)}`;
+}
+
+/** Why runs fail before they read a day: then no day shows it. */
+function failedRuns(tables: readonly TableStatus[]): Html[] {
+  return tables.flatMap(({ table, lastRun }) => {
+    if (lastRun?.kind === undefined || lastRun.failedDays > 0) return [];
+    const { kind, code = '', message = '' } = lastRun;
+    return [
+      html`<p><b>${table}</b> runs fail: ${kind} (${code}): ${message}</p>
+`,
+    ];
+  });
 }
 
 function nextRunText({ schedule = '', lastRun }: TableStatus, { nowMs, at }: PageBrand): string {
@@ -113,13 +123,13 @@ function changeText(
   return `${percent > 0 ? '+' : percent < 0 ? '−' : '±'}${exactNumber(Math.abs(percent))} %`;
 }
 
-function changedDays({ name, tables, nowMs, at }: PageBrand): Html {
+function changedDays({ name, tables, nowMs }: PageBrand): Html {
   const since = new Date(nowMs - DAY_MS).toISOString();
   const changed = tables.flatMap(({ table, report, days }) => {
     const own = days.filter(({ changes }) => changes !== undefined && changes.last.at >= since);
     return own.length === 0 ? [] : [{ table, report, days: own }];
   });
-  const heading = html`<h3>Closed days that changed since ${at(since)}</h3>`;
+  const heading = html`<h3>Closed days that changed in the last 24 hours</h3>`;
   if (changed.length === 0) return html`${heading}<p>None.</p>`;
   const counts = (days: readonly DayFacts[]) =>
     (['added', 'removed', 'altered'] as const).map((what) => {
