@@ -25,7 +25,7 @@ const layers = [
   ['column-types'],
   ['exact-values', 'records'],
   ['kernel'],
-  ['json', 'days', 'errors', 'concurrency', 'backoff', 'shell-word'],
+  ['json', 'days', 'errors', 'concurrency', 'backoff', 'shell-word', 'exact-number'],
 ];
 
 /** Features that can be removed: others import only their `index.ts`, which names all that they offer. */

@@ -29,10 +29,12 @@ const OF_CHANGES = ['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'given_u
  */
 export function findingSql(check: string, place: FindingPlace): string | undefined {
   const { brand, report, day, hasChanges } = place;
-  const declared = report.checks.find(({ name }) => name === check);
+  // Lookups that were given up are among the values without an answer.
+  const declared = report.checks.find(
+    ({ name, rule }) => name === check || (rule === 'found_in' && check === 'lookups_given_up'),
+  );
   if (declared?.rule === 'one_value') return severalValuesSql(declared, place);
   if (declared) return missingSql(declared, place);
-  if (check === 'lookups_given_up') return unansweredSql(place);
   const table = hasChanges && OF_CHANGES.includes(check) ? CHANGES_TABLE : COVERAGE_TABLE;
   return ledgerTableSql(table, { brand, reports: [report.name] }, comparedDays(check, day));
 }
@@ -70,7 +72,7 @@ ORDER BY ${by}, ${column}`;
 
 /** Rows whose value is in none of the places, as `data-checks.ts` counts them: empty values aside. */
 function missingSql(
-  { values, places }: Pick<Extract<Check, { rule: 'found_in' }>, 'values' | 'places'>,
+  { values, places }: Extract<Check, { rule: 'found_in' }>,
   { brand, reports, day, columnsOf }: FindingPlace,
 ): string | undefined {
   const [from, to] = [reports[values.report], reports[places.report]];
@@ -87,20 +89,6 @@ WHERE ${partition(brand, day, day)} AND ${value} <> ''
     ${found.join('\n    UNION ALL ')}
   )
 ORDER BY ${values.column}`;
-}
-
-/** Records of the upstream day without an answer: those whose lookups were given up. */
-function unansweredSql(place: FindingPlace): string | undefined {
-  const { report } = place;
-  if (report.day.by !== 'upstream' || report.paging.style !== 'lookup') return undefined;
-  const { key, answerField } = report.paging.lookup;
-  return missingSql(
-    {
-      values: { report: report.day.report, column: key.column },
-      places: { report: report.name, columns: [answerField], daysAround: 0 },
-    },
-    place,
-  );
 }
 
 function partition(brand: string, from: string, to: string): string {

@@ -6,6 +6,7 @@
  * have counted (`findings/data-checks.ts` makes them). Only days that were read whole after their end are judged.
  */
 import { addDays, monthOf } from '../days.ts';
+import { amountText } from '../exact-number.ts';
 import { type Committed, type DayEntry, type Ledger, withoutFuture } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import type { Policy } from '../planning/due.ts';
@@ -200,17 +201,15 @@ function fallsBelow(
   const sum = (measure === undefined ? undefined : values?.sums?.[measure]) ?? '0';
   const sumBefore = Number(before.sum ?? 0);
   if (sumBefore > 0 && Number(sum) < sumBefore * share && before.rows >= MIN_ROWS_OF_SUM)
-    falls.push({ check: 'sum_fell', detail: `${sumText(before.sum ?? '')} before, ${sumText(sum)} now` });
+    falls.push({
+      check: 'sum_fell',
+      detail: `${amountText(before.sum ?? '')} before, ${amountText(sum)} now`,
+    });
   return falls;
 }
 
 function rowsText(rows: number): string {
   return rows === 1 ? '1 row' : `${rows} rows`;
-}
-
-/** Without the zeros that a decimal has behind its last place. */
-function sumText(sum: string): string {
-  return sum.includes('.') ? sum.replace(/\.?0+$/, '') : sum;
 }
 
 /** A week more or less says little of a weekday. */

@@ -4,11 +4,11 @@
  */
 import { DAY_MS, addDays } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
-import { ledgerTableSql } from '../findings/index.ts';
+import { type Finding, ledgerTableSql } from '../findings/index.ts';
 import { CHANGES_TABLE } from '../lake/paths.ts';
 import { isComplete } from '../planning/day-state.ts';
 import { nextStartMs } from '../settings/schedule.ts';
-import { amountText, exactNumber } from './exact-number.ts';
+import { amountText, exactNumber } from '../exact-number.ts';
 import { type Html, html } from './html.ts';
 import { LOOKS } from './looks.ts';
 import { type PageBrand, rangesText, totalsOf } from './page-brand.ts';
@@ -20,12 +20,7 @@ import type { TableStatus } from './table-statuses.ts';
 export function morning(brand: PageBrand, controls: Controls): Html {
   const parts = [runs(brand, controls), yesterday(brand), changedDays(brand), findings(brand)];
   return html`<div class="morning">
-${parts.map((part) =>
-  part === ''
-    ? ''
-    : html`<div>${part}</div>
-`,
-)}</div>
+${parts.map((part) => (part === '' ? '' : html`<div>${part}</div>`))}</div>
 `;
 }
 
@@ -56,12 +51,9 @@ function lastRunText({ lastRun }: TableStatus, { at }: PageBrand): Html | string
 /** Why runs fail before they read a day: then no day shows it. */
 function failedRuns(tables: readonly TableStatus[]): Html[] {
   return tables.flatMap(({ table, lastRun }) => {
-    if (lastRun?.kind === undefined || lastRun.failedDays > 0) return [];
-    const { kind, code = '', message = '' } = lastRun;
-    return [
-      html`<p><b>${table}</b> runs fail: ${kind} (${code}): ${message}</p>
-`,
-    ];
+    const { kind, code = '', message = '', failedDays = 0 } = lastRun ?? {};
+    if (kind === undefined || failedDays > 0) return [];
+    return [html`<p><b>${table}</b> runs fail: ${kind} (${code}): ${message}</p>`];
   });
 }
 
@@ -73,10 +65,9 @@ function nextRunText({ schedule = '', lastRun }: TableStatus, { nowMs, at }: Pag
   return `about ${new Date(nextMs).toISOString().slice(0, 16).replace('T', ' ')}`;
 }
 
-function dueText({ days }: TableStatus, { nowMs, at }: PageBrand): string {
+function dueText({ days }: TableStatus, { due }: PageBrand): string {
   const [first] = days.flatMap(({ nextDue }) => nextDue ?? []).sort();
-  if (first === undefined) return 'nothing';
-  return Date.parse(first) <= nowMs ? 'now' : at(first);
+  return first === undefined ? 'nothing' : due(first);
 }
 
 function yesterday({ name, tables, today }: PageBrand): Html | string {
@@ -112,11 +103,10 @@ function sumText(sum: string | undefined): string {
   return sum === undefined ? '–' : amountText(sum);
 }
 
+type Figure = string | number | null | undefined;
+
 /** `+12 %` */
-function changeText(
-  now: string | number | null | undefined,
-  before: string | number | null | undefined,
-): string {
+function changeText(now: Figure, before: Figure): string {
   const share = Number(now ?? Number.NaN) / Number(before ?? Number.NaN) - 1;
   if (!Number.isFinite(share)) return '';
   const percent = Math.round(share * 100);
@@ -157,20 +147,26 @@ function findings({ tables }: PageBrand): Html | string {
       .flatMap(({ dt, findings = [] }) => findings.map((finding) => ({ table, dt, ...finding }))),
   );
   if (found.length === 0) return '';
-  const items = [...Map.groupBy(found, ({ table, check }) => `${table} ${check}`).values()].map((alike) => {
-    const [first] = alike;
-    const days = alike.slice(0, MAX_FINDING_DAYS).map(
-      ({ table, dt, detail, sql }) =>
-        html`<p>${dt}: ${detail}${sql === undefined ? '' : sqlBlock(`the odd rows of ${table} ${dt}`, sql)}</p>
-`,
-    );
-    const rest = alike.length - days.length;
-    return html`<li><b>${first?.table ?? ''}</b> ${first?.title ?? ''}
-${days}${rest > 0 ? html`<p>and ${rest} more days: see <b>findings</b> in the table coverage</p>` : ''}<div>${first?.advice ?? ''}.</div></li>
-`;
-  });
+  const alike = Map.groupBy(found, ({ table, check }) => `${table} ${check}`);
   return html`<h3>Findings</h3>
-<ul>${items}</ul>
+<ul>${[...alike.values()].map(findingItem)}</ul>
+`;
+}
+
+type FindingOfDay = Finding & { table: string; dt: string };
+
+/** Findings of one kind, the newest day first. */
+function findingItem(alike: readonly FindingOfDay[]): Html | string {
+  const [first] = alike;
+  if (!first) return '';
+  const days = alike.slice(0, MAX_FINDING_DAYS).map(({ table, dt, detail, sql }) => {
+    const block = sql === undefined ? '' : sqlBlock(`the odd rows of ${table} ${dt}`, sql);
+    return html`<div>${dt}: ${detail}${block}</div>`;
+  });
+  const rest = alike.length - days.length;
+  const more =
+    rest > 0 ? html`<div>and ${rest} more days: see <b>findings</b> in the table coverage</div>` : '';
+  return html`<li><b>${first.table}</b> ${first.title}${days}${more}<p>${first.advice}.</p></li>
 `;
 }
 

@@ -1,7 +1,7 @@
 import { dayOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import type { Settings } from '../settings/settings.ts';
-import { amountText, exactNumber } from './exact-number.ts';
+import { amountText, exactNumber } from '../exact-number.ts';
 import { type Html, html } from './html.ts';
 import { type Problem, dayRanges, problemsOf } from './problems.ts';
 import type { Controls } from './remedies.ts';

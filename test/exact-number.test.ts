@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { amountText, exactNumber } from '../../shared/status/exact-number.ts';
+import { amountText, exactNumber } from '../shared/exact-number.ts';
 
 describe('a number for people', () => {
   it.each([
