@@ -99,8 +99,8 @@ function clockFinding({ clockSkewMs }: ReportService): Finding {
   return { level: 'warning', code: 'clock', message };
 }
 
-function statesFindings({ report, settings }: FetchContext): Finding[] {
-  return undocumentedStates(report, settings.states).map((state) =>
+function statesFindings({ settings }: FetchContext): Finding[] {
+  return undocumentedStates(settings.states).map((state) =>
     warning('states', `states.final has ${state}: days with records in another state are read for longer`),
   );
 }
