@@ -5,7 +5,15 @@
  */
 import { addDays, monthOf } from '../days.ts';
 import { CHANGES_TABLE, COVERAGE_TABLE } from '../lake/paths.ts';
-import type { Check, ReportDefinition, ReportRegistry } from '../reports/definition.ts';
+import { snakeCase } from '../lake/table/columns.ts';
+import {
+  type Check,
+  type ReportDefinition,
+  type ReportRegistry,
+  STATE_WORDS,
+  comparedState,
+} from '../reports/definition.ts';
+import type { RoleFields } from '../roles/index.ts';
 import { WEEKS } from './findings.ts';
 
 /** The day of a finding, and what is known around it. */
@@ -18,6 +26,10 @@ export interface FindingPlace {
   hasChanges: boolean;
   /** The columns of a report's table that are known to exist. */
   columnsOf: (report: string) => ReadonlySet<string>;
+  /** The setting `fields` of a report. */
+  fieldsOf: (report: string) => RoleFields;
+  /** The field that has the state, and the words that the setting `words` maps. */
+  state: { field: string | null | undefined; words: readonly string[] };
 }
 
 /** Findings about what the readings of a day changed. */
@@ -35,6 +47,7 @@ export function findingSql(check: string, place: FindingPlace): string | undefin
   );
   if (declared?.rule === 'one_value') return severalValuesSql(declared, place);
   if (declared) return missingSql(declared, place);
+  if (check === 'unknown_states') return unknownStatesSql(place);
   const table = hasChanges && OF_CHANGES.includes(check) ? CHANGES_TABLE : COVERAGE_TABLE;
   return ledgerTableSql(table, { brand, reports: [report.name] }, comparedDays(check, day));
 }
@@ -70,25 +83,40 @@ function severalValuesSql(
 ORDER BY ${by}, ${column}`;
 }
 
+function unknownStatesSql({ brand, report, day, columnsOf, state }: FindingPlace): string | undefined {
+  const column = snakeCase(state.field ?? '');
+  if (!columnsOf(report.name).has(column)) return undefined;
+  const known = ['', ...STATE_WORDS, ...state.words.map(comparedState)];
+  return `SELECT * FROM ${report.table}
+WHERE ${partition(brand, day, day)} AND lower(trim(CAST("${column}" AS varchar))) NOT IN (${texts(known)})
+ORDER BY "${column}"`;
+}
+
 /** Rows whose value is in none of the places, as `data-checks.ts` counts them: empty values aside. */
 function missingSql(
   { values, places }: Extract<Check, { rule: 'found_in' }>,
-  { brand, reports, day, columnsOf }: FindingPlace,
+  { brand, reports, day, columnsOf, fieldsOf }: FindingPlace,
 ): string | undefined {
   const [from, to] = [reports[values.report], reports[places.report]];
-  const columns = places.columns.filter((column) => columnsOf(places.report).has(column));
-  if (!from || !to || columns.length === 0) return undefined;
+  const named = (report: string, columns: readonly string[]) => {
+    const { order_id: orderId } = fieldsOf(report);
+    const own = orderId && columns.includes('order_id') ? [snakeCase(orderId)] : columns;
+    return own.filter((column) => columnsOf(report).has(column));
+  };
+  const [column] = named(values.report, [values.column]);
+  const columns = named(places.report, places.columns);
+  if (!from || !to || column === undefined || columns.length === 0) return undefined;
   const days = partition(brand, addDays(day, -places.daysAround), addDays(day, places.daysAround));
   const found = columns.map(
-    (column) => `SELECT CAST(${column} AS varchar) FROM ${to.table} WHERE ${days} AND ${column} IS NOT NULL`,
+    (each) => `SELECT CAST("${each}" AS varchar) FROM ${to.table} WHERE ${days} AND "${each}" IS NOT NULL`,
   );
-  const value = `CAST(${values.column} AS varchar)`;
+  const value = `CAST("${column}" AS varchar)`;
   return `SELECT * FROM ${from.table}
 WHERE ${partition(brand, day, day)} AND ${value} <> ''
   AND ${value} NOT IN (
     ${found.join('\n    UNION ALL ')}
   )
-ORDER BY ${values.column}`;
+ORDER BY "${column}"`;
 }
 
 function partition(brand: string, from: string, to: string): string {

@@ -1,6 +1,6 @@
 /*
  * The part of the page that answers what people ask in the morning: did the runs come, is yesterday like the same weekday
- * one week before, which closed days have other numbers than yesterday, and what is odd.
+ * one week before, which closed days have other numbers than yesterday, what is odd, and which columns of views are NULL.
  */
 import { DAY_MS, addDays } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
@@ -18,7 +18,7 @@ import type { TableStatus } from './table-statuses.ts';
 
 /** The parts of a brand's section before its calendar. */
 export function morning(brand: PageBrand, controls: Controls): Html {
-  const parts = [runs(brand, controls), yesterday(brand), changedDays(brand), findings(brand)];
+  const parts = [runs(brand, controls), yesterday(brand), changedDays(brand), findings(brand), gaps(brand)];
   return html`<div class="morning">
 ${parts.map((part) => (part === '' ? '' : html`<div>${part}</div>`))}</div>
 `;
@@ -167,6 +167,21 @@ function findingItem(alike: readonly FindingOfDay[]): Html | string {
   const more =
     rest > 0 ? html`<div>and ${rest} more days: see <b>findings</b> in the table coverage</div>` : '';
   return html`<li><b>${first.table}</b> ${first.title}${days}${more}<p>${first.advice}.</p></li>
+`;
+}
+
+function gaps({ tables }: PageBrand): Html | string {
+  const items = tables.flatMap(({ table, gaps = [] }) =>
+    gaps.map(({ role, views, evidence, setting }) => {
+      const remedy = setting === undefined ? '' : html`<p>To set it: ${copyable(setting)}</p>`;
+      return html`<li><b>${table}</b> ${role}: ${evidence}. NULL in ${views.join(', ')}${remedy}</li>
+`;
+    }),
+  );
+  return items.length === 0
+    ? ''
+    : html`<h3>Roles without a field</h3>
+<ul>${items}</ul>
 `;
 }
 

@@ -67,9 +67,13 @@ export function dayRange(from: string, to: string): Html {
   return from === to ? html`<time>${from}</time>` : html`<time>${from}</time> to <time>${to}</time>`;
 }
 
-/** The sums that say most about a day, by what they are of: `commission` → `12.50`. @param measure the column of `sum` */
-export function totalsOf({ sum }: DayFacts, measure: string | undefined): Map<string, string> {
-  return new Map(sum === undefined || measure === undefined ? [] : [[measure, sum]]);
+/** The sums of a day, by what they are of: `commission EUR` → `12.50`. @param measure the column of `sum` */
+export function totalsOf({ sum, totals }: DayFacts, measure: string | undefined): Map<string, string> {
+  if (!totals) return new Map(sum === undefined || measure === undefined ? [] : [[measure, sum]]);
+  const byCurrency = Object.entries(totals).flatMap(([currency, sums]) =>
+    Object.entries(sums).map(([role, total]) => [`${role} ${currency}`.trim(), total] as const),
+  );
+  return new Map(byCurrency);
 }
 
 /** What is known of a day beside its state, one fact a line: the same on hover and in the table of numbers. */

@@ -1,4 +1,5 @@
 import { type MonthSpan, addMonths, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
+import { type RoleGap, roleGaps } from '../lake/documents/role-evidence.ts';
 import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
 import { isFuture } from '../lake/documents/cas-document.ts';
 import type { LastRun, ReportState } from '../lake/documents/report-state.ts';
@@ -29,6 +30,8 @@ export interface TableStatus {
   lastRun?: LastRun;
   /** The setting `schedule`; missing if the report is not enabled. */
   schedule?: string;
+  /** The roles that views use and that no field has; missing for none. */
+  gaps?: readonly RoleGap[];
   /** Of a span: the months before it with days that are overdue or missing, as far as the report state knows. */
   overdueBefore?: string[];
   /** Ledgers and the report state, if they cannot be used: the days of such a month are `failed`. */
@@ -52,15 +55,22 @@ export function tableStatuses(
       const policy = enabledPolicy(settings, brand, report);
       const own = lake.find((each) => each.brand === brand && each.report.name === report.name);
       if (!policy && !own) return [];
+      const fieldsOf = (name: string) => settings.brands[brand]?.reports[name]?.fields ?? {};
       const schedule = settings.brands[brand]?.reports[report.name]?.schedule;
-      const status = tableStatus({ brand, report, policy, reports }, own, lake, nowMs, span);
+      const status = tableStatus({ brand, report, policy, reports, fieldsOf }, own, lake, nowMs, span);
       return { ...status, ...(policy && schedule !== undefined && { schedule }) };
     }),
   );
 }
 
 function tableStatus(
-  of: { brand: string; report: ReportDefinition; reports: ReportRegistry; policy: Policy | undefined },
+  of: {
+    brand: string;
+    report: ReportDefinition;
+    reports: ReportRegistry;
+    policy: Policy | undefined;
+    fieldsOf: FindingPlace['fieldsOf'];
+  },
   own: ReportLedgers | undefined,
   lake: readonly ReportLedgers[],
   nowMs: number,
@@ -73,7 +83,11 @@ function tableStatus(
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
   const schemaChanges = newSchemaChanges(entries, today);
   const known = reportDaysIn(lake, of);
-  const columnsOf = (name: string) => filledColumns(lake, brand, name);
+  const place = {
+    ...of,
+    columnsOf: (name: string) => filledColumns(lake, brand, name),
+    state: { field: known.roles?.state, words: Object.keys(policy?.words ?? {}) },
+  };
   const expected = policy ? daysFrom(policy.startDate, today) : [];
   const stored = entries.flatMap(([day, entry]) => (isExpected({ day, entry, policy }, nowMs) ? [day] : []));
   const days = [...new Set([...stored, ...expected])]
@@ -83,9 +97,10 @@ function tableStatus(
       const damage = damaged.find(({ month }) => month === monthOf(day));
       return damage
         ? damagedDay(day, damage.message)
-        : withSql(dayFacts(day, known, nowMs), { ...of, day, columnsOf });
+        : withSql(dayFacts(day, known, nowMs), { ...place, day });
     });
   const { lastRun } = own?.state ?? {};
+  const gaps = own ? roleGaps(own, of.reports, policy?.fields) : [];
   return {
     brand,
     report: report.name,
@@ -96,6 +111,7 @@ function tableStatus(
     ...(measure !== undefined && { measure }),
     days,
     ...(schemaChanges.length > 0 && { schemaChanges }),
+    ...(gaps.length > 0 && { gaps }),
     // The end of a run whose clock was ahead would hide for weeks that no other has ended since.
     ...(lastRun && !isFuture(lastRun) && { lastRun }),
     ...(span.from !== undefined &&

@@ -1,6 +1,6 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findingSql } from '../../shared/findings/index.ts';
+import { type FindingPlace, findingSql } from '../../shared/findings/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 const DAY = '2026-11-01';
@@ -20,7 +20,14 @@ beforeAll(async () => {
       `order_list ${DAY} t2 sum`,
       `clicks_list ${DAY} t day`,
     ],
-    ['orders', `${partition}, transid`, '2026-10-31 1', `${DAY} 2`, '2026-11-03 4'],
+    [
+      'orders',
+      `${partition}, transid, status, number`,
+      '2026-10-31 1 NEW 9',
+      `${DAY} 2 Lost 2`,
+      `${DAY} 7 annulled 3`,
+      '2026-11-03 4 Lost 4',
+    ],
     [
       'transactions',
       `${partition}, order_id`,
@@ -64,20 +71,33 @@ beforeAll(async () => {
 });
 afterAll(() => connection.closeSync());
 
-/** The rows that the query of a finding returns, without their partition. */
-async function oddRows(name: string, check: string, hasChanges = true): Promise<string[]> {
+const COLUMNS: Record<string, string[]> = {
+  order_list: ['transid', 'status', 'number'],
+  transaction_list: ['order_id'],
+  clicks_list: ['id'],
+  clicks_detail: ['id'],
+};
+
+const place: Omit<FindingPlace, 'report'> = {
+  brand: BRAND,
+  reports,
+  day: DAY,
+  hasChanges: true,
+  columnsOf: (name) => new Set(COLUMNS[name]),
+  fieldsOf: () => ({}),
+  state: { field: 'Status', words: ['Annulled'] },
+};
+
+function queryOf(name: string, check: string, but: Partial<FindingPlace> = {}): string | undefined {
   const { [name]: report } = reports;
   if (!report) throw new Error(`no report ${name}`);
-  const columns = new Set(['id', 'transid']);
-  const sql = findingSql(check, {
-    brand: BRAND,
-    report,
-    reports,
-    day: DAY,
-    hasChanges,
-    columnsOf: () => columns,
-  });
-  const found = (await connection.runAndReadAll(sql ?? 'no query')).getRowObjectsJson();
+  return findingSql(check, { ...place, report, ...but });
+}
+
+/** The rows that the query of a finding returns, without their partition. */
+async function oddRows(name: string, check: string, but?: Partial<FindingPlace>): Promise<string[]> {
+  const sql = queryOf(name, check, but) ?? 'no query';
+  const found = (await connection.runAndReadAll(sql)).getRowObjectsJson();
   return found.map(({ brand, report: _report, month: _month, ...row }) => {
     expect(brand).toBe(BRAND);
     return Object.values(row).join(' ');
@@ -105,6 +125,7 @@ describe('the query of a finding', () => {
     ['the day and the one before it, at a seam', 'order_list', 'zone_seam', ['2026-10-31', DAY]],
     ['the same weekdays, where rows are unusual', 'order_list', 'unusual_rows', ['2026-10-25', DAY]],
     ['orders in none of three days', 'transaction_list', 'orders_unknown', [`${DAY} 3`, `${DAY} 4`]],
+    ['records in a state that nobody knows', 'order_list', 'unknown_states', [`${DAY} 2 Lost 2`]],
     ['clicks without a detail', 'clicks_detail', 'clicks_without_detail', [`${DAY} 2`]],
     ['clicks whose lookup was given up', 'clicks_detail', 'lookups_given_up', [`${DAY} 2`]],
     [
@@ -118,12 +139,21 @@ describe('the query of a finding', () => {
   });
 
   it('returns the day in coverage while it has no changes: it fell before it was closed', async () => {
-    expect(await oddRows('order_list', 'rows_fell', false)).toEqual([DAY]);
+    expect(await oddRows('order_list', 'rows_fell', { hasChanges: false })).toEqual([DAY]);
   });
 
-  it('is none where the table has no column to compare with', () => {
-    const { transaction_list: report } = reports;
-    const place = { brand: 'acme', reports, day: DAY, hasChanges: false, columnsOf: () => new Set<string>() };
-    expect(report && findingSql('orders_unknown', { ...place, report })).toBeUndefined();
+  it('compares the field that a setting calls the id of the order', async () => {
+    const fieldsOf = (name: string) => (name === 'order_list' ? { order_id: 'Number' } : {});
+    expect(await oddRows('transaction_list', 'orders_unknown', { fieldsOf })).toEqual([
+      `${DAY} 1`,
+      `${DAY} 4`,
+    ]);
+  });
+
+  it.each([
+    ['orders_unknown', 'transaction_list'],
+    ['unknown_states', 'order_list'],
+  ])('of %s is none where the table has no column to compare', (check, report) => {
+    expect(queryOf(report, check, { columnsOf: () => new Set() })).toBeUndefined();
   });
 });

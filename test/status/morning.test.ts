@@ -127,6 +127,18 @@ describe('yesterday', () => {
       { sum: '1000.000000000' },
       'orders commission|1,234.51|1,000|+23 %|',
     ],
+    [
+      'each sum of each currency',
+      { totals: { EUR: { commission: '10.000000000' }, USD: { amount: '2000', commission: '5.5' } } },
+      { totals: { EUR: { commission: '20' } } },
+      'orders commission EUR|10|20|−50 %| orders amount USD|2,000|–| orders commission USD|5.50|–|',
+    ],
+    [
+      'sums of a service without currencies',
+      { totals: { '': { commission: '10' } } },
+      { totals: { '': { commission: '20' } } },
+      'orders commission|10|20|−50 %|',
+    ],
   ])('stands beside the same weekday one week before: %s', (_name, now, before, text) => {
     const found = besides(now, before);
     expect(found).toContain(
@@ -197,6 +209,22 @@ describe('findings', () => {
   it('of more than eight days are counted', () => {
     const days = Array.from({ length: 10 }, (_, nth) => found(addDays('2026-11-01', nth)));
     expect(part(page({ days }), /^Findings/)).toContain('and 2 more days');
+  });
+});
+
+describe('roles without a field', () => {
+  it('are named with the columns that are NULL, and the line of settings that fixes it', () => {
+    const gap = { brand: 'acme', report: 'order_list', table: 'orders', candidates: [] };
+    const setting = '"fields": { "commission": "fee" } in brands.acme.reports.order_list';
+    const gaps = [
+      { ...gap, role: 'commission' as const, views: ['orders_daily'], evidence: `${HOSTILE} could`, setting },
+    ];
+    const markup = page({ gaps });
+    expect(part(markup, /^Roles/)).toContain(
+      'orders| commission: &lt;img src=x onerror=alert(1)&gt; could. NULL in orders_dailyTo set it: &quot;fields&quot;: { &quot;commission&quot;: &quot;fee&quot; } in brands.acme',
+    );
+    expect(markup).not.toContain(HOSTILE);
+    expect(part(page({}), /^Roles/)).toBe('');
   });
 });
 

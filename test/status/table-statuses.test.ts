@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
-import { reportStateKey, ledgerKey } from '../../shared/lake/paths.ts';
+import { reportStateKey, ledgerKey, rolesKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
@@ -54,6 +54,7 @@ describe('the statuses of some months', () => {
     expect(keysRead.sort()).toEqual([
       ledgerKey('order_list', 'acme', '2026-10'),
       reportStateKey('order_list', 'acme'),
+      rolesKey('orders'),
     ]);
     expect([orders.days[0]?.dt, orders.days.length, orders.days.at(-1)?.state]).toEqual([
       '2026-10-01',
@@ -111,7 +112,8 @@ describe('the statuses of some months', () => {
   it('have the sum of the column that says most, and what changed, as far as the ledger knows', async () => {
     const last = { at: '2026-11-12T06:02:00.000Z', rowsBefore: 5, added: 1 };
     const changes = { snapshot: 'c1', bytes: 9, rows: 4, at: last.at, times: 2, last };
-    const known = { values: { sums: { commission: '12.500000000', amount: '100.000000000' } }, changes };
+    const byCurrency = { EUR: { commission: '12.500000000', amount: '100.000000000' } };
+    const known = { values: { totals: { fields: {}, byCurrency } }, changes };
     const store = memoryStore();
     const entries = { '2026-11-17': read, '2026-11-18': readDay(settings, ORDERS.report, known) };
     await storeDays(store, ORDERS, entries);
@@ -139,10 +141,11 @@ describe('the statuses of some months', () => {
 
   it('have the schedule, how the last run ended, and a query for each finding with columns that exist', async () => {
     const scope = { report: 'transaction_list', brand: 'acme' };
-    const found = { checks: { findings: { orders_unknown: 3 } } };
+    const values = { filled: { order_id: 9 } };
+    const found = { checks: { findings: { orders_unknown: 3 } }, values };
     const store = memoryStore();
     await storeDays(store, scope, { '2026-11-18': readDay(settings, scope.report, found) });
-    const orders = readDay(settings, 'order_list', { values: { filled: { order_id: 9 } } });
+    const orders = readDay(settings, 'order_list', { values });
     await storeDays(store, ORDERS, { '2026-11-18': orders });
     const lastRun = {
       at: '2026-11-20T14:00:00.000Z',
@@ -157,11 +160,15 @@ describe('the statuses of some months', () => {
     const table = tableStatuses(settings, reports, lake, NOW_MS).find(
       ({ report }) => report === scope.report,
     );
-    expect(table).toMatchObject({ schedule: 'rate(1 hour)', lastRun });
+    expect(table).toMatchObject({
+      schedule: 'rate(1 hour)',
+      lastRun,
+      gaps: expect.arrayContaining([expect.objectContaining({ role: 'commission' })]),
+    });
     const [finding] = table?.days.find(({ dt }) => dt === '2026-11-18')?.findings ?? [];
     expect(finding).toMatchObject({
       check: 'orders_unknown',
-      sql: expect.stringContaining('CAST(order_id AS varchar) FROM orders'),
+      sql: expect.stringContaining('CAST("order_id" AS varchar) FROM orders'),
     });
     expect(finding?.sql).not.toContain('transid');
   });

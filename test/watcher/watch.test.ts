@@ -4,7 +4,13 @@ import { DAY_MS, HOUR_MS, addDays, daysFrom } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import type { LastRun } from '../../shared/lake/documents/report-state.ts';
-import { COVERAGE_PAGE_KEY, WATCH_KEY, reportStateKey, ledgerKey } from '../../shared/lake/paths.ts';
+import {
+  COVERAGE_PAGE_KEY,
+  WATCH_KEY,
+  reportStateKey,
+  ledgerKey,
+  rolesKey,
+} from '../../shared/lake/paths.ts';
 import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.ts';
 import { type WatchOptions, watch } from '../../shared/watcher/watch.ts';
 import type { Message } from '../../shared/ports.ts';
@@ -215,6 +221,7 @@ describe('a look of the watcher', () => {
     const first = {
       'list ledger/': 1,
       [`get ${reportStateKey('order_list', 'acme')}`]: 1,
+      [`get ${rolesKey('orders')}`]: 1,
       ...Object.fromEntries(ledgers),
       [`get ${WATCH_KEY}`]: 1,
       [`create ${COVERAGE_PAGE_KEY}`]: 1,
