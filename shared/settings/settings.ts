@@ -260,7 +260,7 @@ function fieldsSchema() {
   const field = z.nullable(
     text('a field of the records, a path such as commission.value, or null if there is none', matches(FIELD)),
   );
-  return object(Object.fromEntries(ROLES.map((role) => [role, z.optional(field)])));
+  return z.partialRecord(oneOf(...ROLES), field, { error: ROLES.join(', ') });
 }
 
 /** Quotes and backslashes would end the text of SQL that views have it in. */

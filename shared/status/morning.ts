@@ -18,7 +18,13 @@ import type { TableStatus } from './table-statuses.ts';
 
 /** The parts of a brand's section before its calendar. */
 export function morning(brand: PageBrand, controls: Controls): Html {
-  const parts = [runs(brand, controls), yesterday(brand), changedDays(brand), findings(brand), gaps(brand)];
+  const parts = [
+    runs(brand, controls),
+    yesterday(brand),
+    changedDays(brand),
+    findings(brand),
+    rolesWithoutField(brand),
+  ];
   return html`<div class="morning">
 ${parts.map((part) => (part === '' ? '' : html`<div>${part}</div>`))}</div>
 `;
@@ -170,9 +176,9 @@ function findingItem(alike: readonly FindingOfDay[]): Html | string {
 `;
 }
 
-function gaps({ tables }: PageBrand): Html | string {
-  const items = tables.flatMap(({ table, gaps = [] }) =>
-    gaps.map(({ role, views, evidence, setting }) => {
+function rolesWithoutField({ tables }: PageBrand): Html | string {
+  const items = tables.flatMap(({ table, roleGaps = [] }) =>
+    roleGaps.map(({ role, views, evidence, setting }) => {
       const remedy = setting === undefined ? '' : html`<p>To set it: ${copyable(setting)}</p>`;
       return html`<li><b>${table}</b> ${role}: ${evidence}. NULL in ${views.join(', ')}${remedy}</li>
 `;

@@ -30,8 +30,8 @@ export interface TableStatus {
   lastRun?: LastRun;
   /** The setting `schedule`; missing if the report is not enabled. */
   schedule?: string;
-  /** The roles that views use and that no field has; missing for none. */
-  gaps?: readonly RoleGap[];
+  /** The roles without a field, so that columns of views are NULL; missing for none. */
+  roleGaps?: readonly RoleGap[];
   /** Of a span: the months before it with days that are overdue or missing, as far as the report state knows. */
   overdueBefore?: string[];
   /** Ledgers and the report state, if they cannot be used: the days of such a month are `failed`. */
@@ -111,7 +111,7 @@ function tableStatus(
     ...(measure !== undefined && { measure }),
     days,
     ...(schemaChanges.length > 0 && { schemaChanges }),
-    ...(gaps.length > 0 && { gaps }),
+    ...(gaps.length > 0 && { roleGaps: gaps }),
     // The end of a run whose clock was ahead would hide for weeks that no other has ended since.
     ...(lastRun && !isFuture(lastRun) && { lastRun }),
     ...(span.from !== undefined &&

@@ -208,9 +208,9 @@ describe('an amount that is text', () => {
 
 describe('changes', () => {
   const day = (id: string, at: string, before: number, after: number, added: number | null, removed = 0) =>
-    `('acme', 'order_list', '2026-03', '2026-03-03', '${id}', '${at}', 'reading', 'day', ${before}, ${after}, ${added}, ${removed}, 1, NULL, NULL, NULL)`;
-  const sum = (id: string, at: string, column: string, before: string, after: string) =>
-    `('acme', 'order_list', '2026-03', '2026-03-03', '${id}', '${at}', 'reading', 'sum', NULL, NULL, NULL, NULL, NULL, '${column}', ${before}, ${after})`;
+    `('acme', 'order_list', '2026-03', '2026-03-03', '${id}', '${at}', 'reading', 'day', ${before}, ${after}, ${added}, ${removed}, 1, NULL, NULL, NULL, NULL)`;
+  const total = (id: string, at: string, key: string, role: string, before: string, after: string) =>
+    `('acme', 'order_list', '2026-03', '2026-03-03', '${id}', '${at}', 'reading', 'total', NULL, NULL, NULL, NULL, NULL, '${key}', '${role}', ${before}, ${after})`;
   const [FIRST, SECOND] = ['2026-03-05 06:00:00', '2026-04-02 06:00:00'];
 
   beforeEach(async () => {
@@ -221,30 +221,36 @@ describe('changes', () => {
     await connection.run(`CREATE TABLE ${changesTable.name} (${defined})`);
     for (const { view } of over) await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`);
     await connection.run(
-      `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after, added, removed, altered, column_name, old_value, new_value)
+      `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after, added, removed, altered, key, column_name, old_value, new_value)
        VALUES ${[
          day('b', FIRST, 10, 12, 3),
-         sum('b', FIRST, 'commission', "'1.500000000'", "'2.000000000'"),
-         sum('b', FIRST, 'amount', "'99'", "'98'"),
+         total('b', FIRST, 'USD', 'commission', "'1.500000000'", "'2.000000000'"),
+         total('b', FIRST, 'EUR', 'commission', "'7'", "'8'"),
+         total('b', FIRST, 'USD', 'amount', "'99'", "'98'"),
          day('c', SECOND, 12, 9, 0, 3),
-         sum('c', SECOND, 'commission', 'NULL', "'1.25'"),
+         total('c', SECOND, '', 'commission', 'NULL', "'1.25'"),
        ].join(', ')}`,
     );
   });
 
-  it('are one row each, with the sums of the column that says most about the report', async () => {
+  it('are one row for each currency, with the sums of the role that says most about the report', async () => {
     expect(
       await rows(
-        'SELECT change_id, rows_before, rows_after, added, removed, altered, measure, measure_before, measure_after FROM changes_daily ORDER BY changed_at',
+        'SELECT change_id, currency, rows_before, rows_after, added, removed, altered, measure, measure_before, measure_after FROM changes_daily ORDER BY changed_at, currency',
       ),
     ).toEqual([
       {
-        change_id: 'b',
+        ...{ change_id: 'b', currency: 'EUR' },
+        ...{ rows_before: '10', rows_after: '12', added: '3', removed: '0', altered: '1' },
+        ...{ measure: 'commission', measure_before: '7.000000000', measure_after: '8.000000000' },
+      },
+      {
+        ...{ change_id: 'b', currency: 'USD' },
         ...{ rows_before: '10', rows_after: '12', added: '3', removed: '0', altered: '1' },
         ...{ measure: 'commission', measure_before: '1.500000000', measure_after: '2.000000000' },
       },
       {
-        change_id: 'c',
+        ...{ change_id: 'c', currency: null },
         ...{ rows_before: '12', rows_after: '9', added: '0', removed: '3', altered: '1' },
         ...{ measure: 'commission', measure_before: null, measure_after: '1.250000000' },
       },
@@ -257,7 +263,7 @@ describe('changes', () => {
       `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after, added, removed, altered)
        VALUES ('acme', 'order_list', '2026-03', '2026-03-03', 'e', '2026-04-04 06:00:00', 'rebuild', 'day', 9, 9, 0, 0, 0)`,
     );
-    expect(await rows('SELECT change_id FROM changes_daily ORDER BY changed_at')).toEqual([
+    expect(await rows('SELECT DISTINCT change_id FROM changes_daily ORDER BY change_id')).toEqual([
       { change_id: 'b' },
       { change_id: 'c' },
     ]);

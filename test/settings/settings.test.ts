@@ -51,7 +51,8 @@ describe('settings', () => {
       refresh: [{ untilAgeDays: 1, every: '90 minutes' }],
       reportFallPercent: 35,
       key: 'order_ref',
-      states: { column: 'payment_state', final: ['Done', 'rejected'] },
+      fields: { state: 'payment_state', commission: 'commission.value', currency: null },
+      states: { final: ['Done', 'rejected'], words: { Annulled: 'void' } },
       watchUnsettledDays: 90,
     };
     const { reports: byReport, ...acme } = {
@@ -273,13 +274,23 @@ describe('settings', () => {
     ],
     [
       'a final state that is no text',
-      withReport('transaction_list', { states: { column: 'sku_status', final: ['void', 4] } }),
+      withReport('transaction_list', { states: { final: ['void', 4] } }),
       'states.final.1 is 4; allowed: a text that is not empty',
     ],
     [
-      'the name of a field instead of a column',
-      withReport('transaction_list', { states: { column: 'skuStatus', final: ['void'] } }),
-      'states.column is "skuStatus"; allowed: a column in snake_case; did you mean sku_status?',
+      'a word that stands for no state',
+      withReport('transaction_list', { states: { words: { Annulled: 'voided' } } }),
+      'states.words.Annulled is "voided"; allowed: new, mixed, locked, void, effective, paid; did you mean void?',
+    ],
+    [
+      'an unknown role',
+      withReport('transaction_list', { fields: { comission: 'commission' } }),
+      'allowed: amount, commission, currency, state, line_state, publisher_id,',
+    ],
+    [
+      'a field that would end a text of SQL',
+      withReport('transaction_list', { fields: { amount: "a' OR 1" } }),
+      'allowed: a field of the records, a path such as commission.value, or null if there is none',
     ],
     [
       'final states that are no list',
@@ -346,6 +357,7 @@ describe('settings', () => {
       schedule: 'rate(6 hours)',
       filters: { reason: 'late', store: 3 },
       columns: {},
+      fields: {},
       refresh: [{ untilAgeDays: 9, every: '12 hours' }],
       reportFallPercent: 20,
       pageSize: 50,

@@ -216,10 +216,10 @@ describe('roles without a field', () => {
   it('are named with the columns that are NULL, and the line of settings that fixes it', () => {
     const gap = { brand: 'acme', report: 'order_list', table: 'orders', candidates: [] };
     const setting = '"fields": { "commission": "fee" } in brands.acme.reports.order_list';
-    const gaps = [
+    const roleGaps = [
       { ...gap, role: 'commission' as const, views: ['orders_daily'], evidence: `${HOSTILE} could`, setting },
     ];
-    const markup = page({ gaps });
+    const markup = page({ roleGaps });
     expect(part(markup, /^Roles/)).toContain(
       'orders| commission: &lt;img src=x onerror=alert(1)&gt; could. NULL in orders_dailyTo set it: &quot;fields&quot;: { &quot;commission&quot;: &quot;fee&quot; } in brands.acme',
     );
