@@ -27,7 +27,7 @@ const layers = [
   ['exact-values', 'records'],
   ['kernel'],
   ['command-line'],
-  ['json', 'days', 'errors', 'concurrency', 'backoff', 'shell-word'],
+  ['json', 'days', 'errors', 'concurrency', 'backoff', 'shell-word', 'exact-number'],
 ];
 
 /** Features that can be removed: others import only their `index.ts`, which names all that they offer. */

@@ -26,6 +26,8 @@ import { tableStatuses } from '../shared/status/table-statuses.ts';
 import { seedBrand } from '../sample/seed.ts';
 import { type SampleService, startSampleService } from '../sample/server.ts';
 
+/** What the page calls the lake: runs of one in S3 have a schedule. */
+const LAKE = 's3://sample-lake';
 const ZONE = 'America/New_York';
 const FIRST_DAY = '2026-05-22';
 /** The days with a run: two in a row settle old orders, and on the last one attribution is not read. */
@@ -34,8 +36,8 @@ const TODAY = '2026-06-24';
 const FAILING_DAY = '2026-06-11';
 const SECRETS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
-const WIDTH = 1000;
-const HEIGHT = 680;
+const WIDTH = 1400;
+const HEIGHT = 1030;
 const picture = fileURLToPath(new URL('../docs/images/calendar.png', import.meta.url));
 
 const folder = await mkdtemp(join(tmpdir(), 'brand-reports-picture-'));
@@ -86,8 +88,8 @@ async function drawnCalendar(lakeFolder: string): Promise<string> {
     }
     const ledgers = await readLedgers(lake.store, reports);
     const tables = tableStatuses(settings, reports, ledgers, present.ms);
-    const controls = commandControls({ lake: 'lake', settings: 'cdk.json' });
-    return calendarPage(tables, 'the sample lake', { settings, nowMs: present.ms, controls }).markup;
+    const controls = commandControls({ lake: LAKE, settings: 'cdk.json' });
+    return calendarPage(tables, LAKE, { settings, nowMs: present.ms, controls }).markup;
   } finally {
     await service.close();
   }
@@ -167,7 +169,7 @@ async function photograph(page: string, profile: string): Promise<void> {
       '--hide-scrollbars',
       `--user-data-dir=${profile}`,
       `--window-size=${WIDTH},${HEIGHT}`,
-      '--force-device-scale-factor=1.5',
+      '--force-device-scale-factor=1',
       `--screenshot=${picture}`,
       pathToFileURL(page).href,
     ]);

@@ -6,6 +6,7 @@
  * have counted (`findings/data-checks.ts` makes them). Only days that were read whole after their end are judged.
  */
 import { addDays, monthOf } from '../days.ts';
+import { amountText } from '../exact-number.ts';
 import { type Committed, type DayEntry, type Ledger, withoutFuture } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import { isMeasured, measured } from '../lake/documents/role-evidence.ts';
@@ -28,6 +29,8 @@ export interface Finding {
   since: string;
   /** False where another reading has to agree before the content is believed. */
   isCertain: boolean;
+  /** A query of the odd rows; only in `status` and on the page, and missing if no column could be compared. */
+  sql?: string;
 }
 
 /** What the findings of a day follow from. */
@@ -221,7 +224,7 @@ function fallsBelow(
   )
     falls.push({
       check: 'sum_fell',
-      detail: `${sumText(before.sum ?? '')} before, ${sumText(sum)} now${inCurrency(values)}`,
+      detail: `${amountText(before.sum ?? '')} before, ${amountText(sum)} now${inCurrency(values)}`,
     });
   return falls;
 }
@@ -230,18 +233,13 @@ function rowsText(rows: number): string {
   return rows === 1 ? '1 row' : `${rows} rows`;
 }
 
-/** With two decimals at most. */
-function sumText(sum: string): string {
-  return String(Number(Number(sum).toFixed(2)));
-}
-
 function inCurrency(values: Reading['values']): string {
   const [currency = ''] = Object.keys(values?.totals?.byCurrency ?? {});
   return currency === '' ? '' : `, in ${currency}`;
 }
 
 /** A week more or less says little of a weekday. */
-const WEEKS = 8;
+export const WEEKS = 8;
 const MIN_WEEKS = 4;
 /** So many days before it a day is compared with. */
 export const COMPARED_DAYS = 7 * WEEKS;

@@ -8,3 +8,4 @@ export {
   carriedChecks,
   COMPARED_DAYS,
 } from './findings.ts';
+export { type FindingPlace, findingSql, ledgerTableSql } from './finding-sql.ts';

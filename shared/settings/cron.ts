@@ -1,6 +1,6 @@
 /*
- * The longest gap between the starts of a cron expression of EventBridge Scheduler. It serves as a grace period, which
- * needs no exactness over centuries: it is the longest gap that begins within 400 days, or within 60 starts if those
+ * The longest gap between the starts of a cron expression of EventBridge Scheduler, and its next start. The gap serves as
+ * a grace period, which needs no exactness over centuries: it is the longest gap that begins within 400 days, or within 60 starts if those
  * reach further. `W`, `#`, `FRIL` and years are refused, because no report needs them.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../days.ts';
@@ -33,6 +33,34 @@ const FIELDS = {
  * @throws RangeError whose message lists what is allowed instead
  */
 export function longestCronGapMs(expression: string): number {
+  const { times, isDay } = startsOf(expression);
+  const days: number[] = [];
+  for (let day = FIRST_DAY_MS; day < LAST_DAY_MS; day += DAY_MS) {
+    if (!isDay(new Date(day))) continue;
+    days.push(day);
+    if (day > FIRST_DAY_MS + SEARCHED_DAYS * DAY_MS && days.length * times.length > SEARCHED_STARTS) break;
+  }
+  if (days.length === 0) throw new RangeError('a date that exists: this one never comes');
+  const overnightMs = (times[0] ?? 0) - (times.at(-1) ?? 0);
+  return Math.max(...gapsOf(times), ...gapsOf(days).map((gap) => gap + overnightMs));
+}
+
+/**
+ * The first start after a time, both as wall time in the zone of the schedule.
+ * @param wallMs the wall time as if it were UTC, so that no clock change has to be known
+ */
+export function nextCronStart(expression: string, wallMs: number): number | undefined {
+  const { times, isDay } = startsOf(expression);
+  const today = wallMs - (wallMs % DAY_MS);
+  for (let day = today; day < today + (SEARCHED_DAYS + 1) * DAY_MS; day += DAY_MS) {
+    const time = isDay(new Date(day)) ? times.find((each) => day + each > wallMs) : undefined;
+    if (time !== undefined) return day + time;
+  }
+  return undefined;
+}
+
+/** The times of a day at which an expression starts, in milliseconds and ascending, and the days, by their UTC date. */
+function startsOf(expression: string): { times: number[]; isDay: (day: Date) => boolean } {
   const [minutes = '', hours = '', dates = '', months = '', weekdays = '', ...years] = expression.split(' ');
   if (years.join(' ') !== '*')
     throw new RangeError('six fields: minutes, hours, day-of-month, month, day-of-week, and * as the year');
@@ -42,16 +70,7 @@ export function longestCronGapMs(expression: string): number {
   );
   const inMonths = valuesOf(months, 'month');
   const isSelected = daySelector(dates, weekdays);
-  const days: number[] = [];
-  for (let day = FIRST_DAY_MS; day < LAST_DAY_MS; day += DAY_MS) {
-    const date = new Date(day);
-    if (!inMonths.includes(date.getUTCMonth() + 1) || !isSelected(date)) continue;
-    days.push(day);
-    if (day > FIRST_DAY_MS + SEARCHED_DAYS * DAY_MS && days.length * times.length > SEARCHED_STARTS) break;
-  }
-  if (days.length === 0) throw new RangeError('a date that exists: this one never comes');
-  const overnightMs = (times[0] ?? 0) - (times.at(-1) ?? 0);
-  return Math.max(...gapsOf(times), ...gapsOf(days).map((gap) => gap + overnightMs));
+  return { times, isDay: (day) => inMonths.includes(day.getUTCMonth() + 1) && isSelected(day) };
 }
 
 function gapsOf(ascending: readonly number[]): number[] {

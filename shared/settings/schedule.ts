@@ -5,7 +5,7 @@
  * an hour longer.
  */
 import { intervalMs } from '../days.ts';
-import { longestCronGapMs } from './cron.ts';
+import { longestCronGapMs, nextCronStart } from './cron.ts';
 
 /** What a schedule looks like, for messages. */
 const FORMS = 'e.g. rate(1 hour), rate(1 day), cron(5 6 * * ? *)';
@@ -26,6 +26,18 @@ export function maxGapMs(schedule: string): number {
   return gap;
 }
 
+/**
+ * About when a schedule starts next, as wall time. A deployment spreads rates over the hour, so a rate counts from the last
+ * start that is known; without one, it is at most its interval away.
+ * @param nowMs the wall time as if it were UTC, like the result @param lastMs the last start
+ */
+export function nextStartMs(schedule: string, nowMs: number, lastMs = nowMs): number | undefined {
+  const [, cron] = CRON.exec(schedule) ?? [];
+  if (cron !== undefined) return nextCronStart(cron, nowMs);
+  const everyMs = maxGapMs(schedule);
+  return lastMs + everyMs * Math.max(1, Math.floor((nowMs - lastMs) / everyMs) + 1);
+}
+
 /** What is allowed in place of this schedule; `undefined` for one that can be used. */
 export function scheduleProblem(schedule: string): string | undefined {
   try {
@@ -37,11 +49,14 @@ export function scheduleProblem(schedule: string): string | undefined {
   }
 }
 
+const CRON = /^cron\((.*)\)$/;
+
 /** A cache: an expression takes milliseconds to evaluate, and is needed for every day of a report. */
 const cache = new Map<string, number>();
 
 function longestGapMs(schedule: string): number {
-  const [, rate, cron] = /^(rate\([1-9]\d{0,4} (?:minute|hour|day)s?\))$|^cron\((.*)\)$/.exec(schedule) ?? [];
+  const [rate] = /^rate\([1-9]\d{0,4} (?:minute|hour|day)s?\)$/.exec(schedule) ?? [];
+  const [, cron] = CRON.exec(schedule) ?? [];
   if (cron !== undefined) return longestCronGapMs(cron);
   const everyMs = rate === undefined ? undefined : rateMs(rate);
   if (everyMs === undefined) throw new RangeError(FORMS);

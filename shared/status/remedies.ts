@@ -1,6 +1,7 @@
 import type { ErrorKind } from '../errors.ts';
 import { type GivenFlags, commandLine } from '../command-line.ts';
 import { type Html, html } from './html.ts';
+import { copyable } from './page-table.ts';
 import type { ProblemState } from '../planning/day-state.ts';
 import type { Problem } from './problems.ts';
 
@@ -22,7 +23,7 @@ export interface Controls {
 export function commandControls(flags: GivenFlags & { lake: string }): Controls {
   const database = flags.lake.startsWith('s3://') ? 'NAME' : undefined;
   const command = (name: string, words: readonly string[], brand: string) =>
-    html`<code>${commandLine(name, [...words, '--brand', brand], { ...flags, database })}</code>`;
+    copyable(commandLine(name, [...words, '--brand', brand], { ...flags, database }));
   return {
     sync: (reports, brand) => command('sync', reports, brand),
     check: (_reports, brand) => command('check', [], brand),

@@ -1,7 +1,9 @@
 import { type MonthSpan, addMonths, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
 import { type RoleGap, roleGaps } from '../lake/documents/role-evidence.ts';
 import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
-import type { ReportState } from '../lake/documents/report-state.ts';
+import { isFuture } from '../lake/documents/cas-document.ts';
+import type { LastRun, ReportState } from '../lake/documents/report-state.ts';
+import { type FindingPlace, findingSql } from '../findings/index.ts';
 import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../day-facts.ts';
 import { gracePeriodMs, isComplete, isExpected } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
@@ -24,6 +26,10 @@ export interface TableStatus {
   days: DayFacts[];
   /** The fields that came, went or changed on the days of the last two weeks; missing for none. */
   schemaChanges?: readonly SchemaChange[];
+  /** How the last run ended; missing if none did, or by a clock that was ahead. */
+  lastRun?: LastRun;
+  /** The setting `schedule`; missing if the report is not enabled. */
+  schedule?: string;
   /** The roles without a field, so that columns of views are NULL; missing for none. */
   roleGaps?: readonly RoleGap[];
   /** Of a span: the months before it with days that are overdue or missing, as far as the report state knows. */
@@ -49,15 +55,22 @@ export function tableStatuses(
       const policy = enabledPolicy(settings, brand, report);
       const own = lake.find((each) => each.brand === brand && each.report.name === report.name);
       if (!policy && !own) return [];
-      const gaps = own ? roleGaps(own, reports, policy?.fields) : [];
-      const status = tableStatus({ brand, report, policy }, own, lake, nowMs, span);
-      return gaps.length > 0 ? { ...status, roleGaps: gaps } : status;
+      const fieldsOf = (name: string) => settings.brands[brand]?.reports[name]?.fields ?? {};
+      const schedule = settings.brands[brand]?.reports[report.name]?.schedule;
+      const status = tableStatus({ brand, report, policy, reports, fieldsOf }, own, lake, nowMs, span);
+      return { ...status, ...(policy && schedule !== undefined && { schedule }) };
     }),
   );
 }
 
 function tableStatus(
-  of: { brand: string; report: ReportDefinition; policy: Policy | undefined },
+  of: {
+    brand: string;
+    report: ReportDefinition;
+    reports: ReportRegistry;
+    policy: Policy | undefined;
+    fieldsOf: FindingPlace['fieldsOf'];
+  },
   own: ReportLedgers | undefined,
   lake: readonly ReportLedgers[],
   nowMs: number,
@@ -70,6 +83,11 @@ function tableStatus(
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
   const schemaChanges = newSchemaChanges(entries, today);
   const known = reportDaysIn(lake, of);
+  const place = {
+    ...of,
+    columnsOf: (name: string) => filledColumns(lake, brand, name),
+    state: { field: known.roles?.state, words: Object.keys(policy?.words ?? {}) },
+  };
   const expected = policy ? daysFrom(policy.startDate, today) : [];
   const stored = entries.flatMap(([day, entry]) => (isExpected({ day, entry, policy }, nowMs) ? [day] : []));
   const days = [...new Set([...stored, ...expected])]
@@ -77,8 +95,12 @@ function tableStatus(
     .sort()
     .map((day) => {
       const damage = damaged.find(({ month }) => month === monthOf(day));
-      return damage ? damagedDay(day, damage.message) : dayFacts(day, known, nowMs);
+      return damage
+        ? damagedDay(day, damage.message)
+        : withSql(dayFacts(day, known, nowMs), { ...place, day });
     });
+  const { lastRun } = own?.state ?? {};
+  const gaps = own ? roleGaps(own, of.reports, policy?.fields) : [];
   return {
     brand,
     report: report.name,
@@ -89,11 +111,30 @@ function tableStatus(
     ...(measure !== undefined && { measure }),
     days,
     ...(schemaChanges.length > 0 && { schemaChanges }),
+    ...(gaps.length > 0 && { roleGaps: gaps }),
+    // The end of a run whose clock was ahead would hide for weeks that no other has ended since.
+    ...(lastRun && !isFuture(lastRun) && { lastRun }),
     ...(span.from !== undefined &&
       damaged.every(({ month }) => month !== undefined) &&
       policy && { overdueBefore: overdueMonths(own?.state, policy, span.from, nowMs) }),
     ...(damaged.length > 0 && { damaged }),
   };
+}
+
+/** The facts of a day, with a query for each finding. */
+function withSql(facts: DayFacts, of: Omit<FindingPlace, 'hasChanges'>): DayFacts {
+  const findings = facts.findings?.map((finding) => {
+    const sql = findingSql(finding.check, { ...of, hasChanges: facts.changes !== undefined });
+    return { ...finding, ...(sql !== undefined && { sql }) };
+  });
+  return { ...facts, ...(findings && { findings }) };
+}
+
+/** The columns in which a committed day of a report has a value, as far as its ledgers were read. */
+function filledColumns(lake: readonly ReportLedgers[], brand: string, name: string): Set<string> {
+  const own = lake.find((each) => each.brand === brand && each.report.name === name);
+  const days = [...(own?.ledgers.values() ?? [])].flatMap((ledger) => Object.values(ledger.days));
+  return new Set(days.flatMap(({ committed }) => Object.keys(committed?.values?.filled ?? {})));
 }
 
 /** The months from the first day to before `to` that the report state does not know, or that are overdue by it. */

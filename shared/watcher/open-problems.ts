@@ -54,7 +54,6 @@ export interface WatchedReport {
   policy: Policy;
   /** The months whose days are to be judged: in the others nothing is due by the report state. */
   isJudged: (month: string) => boolean;
-  lastRun: LastRun | undefined;
 }
 
 /** A run may start or end so much later than its schedule says. */
@@ -71,7 +70,8 @@ const MAX_RANGES = 4;
 
 /** All that looks wrong with a report. */
 export function suspectsOf(watched: WatchedReport, nowMs: number): Suspect[] {
-  const { table, policy, lastRun } = watched;
+  const { table, policy } = watched;
+  const { lastRun } = table;
   const days = table.days.filter(({ dt }) => watched.isJudged(monthOf(dt)));
   const problems = problemsOf([{ ...table, days }], dayOf(nowMs, policy.timeZone));
   const ofDays = [

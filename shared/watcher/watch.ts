@@ -4,7 +4,6 @@
  * number comes first: where none comes any more, an alarm is raised, so a look that dies on the way is noticed.
  */
 import { lastMonths, isInSpan, monthOf } from '../days.ts';
-import { isFuture } from '../lake/documents/cas-document.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
@@ -53,8 +52,8 @@ export interface WatchOutcome {
   message: string | null;
 }
 
-/** The page shows so many months; older days are judged all the same. */
-const PAGE_MONTHS = 3;
+/** The page shows so many months, as far back as default settings re-read days; older days are judged all the same. */
+const PAGE_MONTHS = 5;
 
 /** @throws BrandReportsError where the lake cannot be read or written, or the message not sent */
 export async function watch(options: WatchOptions): Promise<WatchOutcome> {
@@ -126,10 +125,7 @@ function suspectsIn(
     if (!policy) return [];
     const stored = lake.find((each) => each.brand === table.brand && each.report.name === report.name);
     const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
-    const { lastRun } = stored?.state ?? {};
-    // The end of a run whose clock was ahead would hide for weeks that no other has ended since.
-    const known = lastRun && !isFuture(lastRun) ? lastRun : undefined;
-    const watched = { table, policy, isJudged: isJudgedHere, lastRun: known };
+    const watched = { table, policy, isJudged: isJudgedHere };
     return [
       ...suspectsOf(watched, nowMs),
       ...findingSuspects(watched, nowMs),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { reports } from '../../shared/reports/index.ts';
-import { maxGapMs, scheduleProblem } from '../../shared/settings/schedule.ts';
+import { maxGapMs, nextStartMs, scheduleProblem } from '../../shared/settings/schedule.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -52,6 +52,27 @@ describe('the longest gap of a schedule', () => {
       }),
       { numRuns: 25 },
     );
+  });
+});
+
+describe('the next start of a schedule', () => {
+  // A Friday.
+  const NOW = '2026-11-20T10:00';
+  it.each<[name: string, schedule: string, last: string | undefined, next: string | undefined]>([
+    ['a rate counts from the last start', 'rate(1 hour)', '2026-11-20T09:10', '2026-11-20T10:10'],
+    ['a rate goes on where starts were missed', 'rate(1 hour)', '2026-11-20T02:10', '2026-11-20T10:10'],
+    ['a rate that starts now starts next time', 'rate(1 hour)', '2026-11-20T09:00', '2026-11-20T11:00'],
+    ['a rate is at most its interval away', 'rate(1 day)', undefined, '2026-11-21T10:00'],
+    ['a last start in the future', 'rate(1 hour)', '2026-11-20T12:00', '2026-11-20T13:00'],
+    ['a time of today', 'cron(5 6,18 * * ? *)', undefined, '2026-11-20T18:05'],
+    ['not the time that is now', 'cron(0 10 * * ? *)', undefined, '2026-11-21T10:00'],
+    ['a time after the weekend', 'cron(0 6 ? * MON-FRI *)', undefined, '2026-11-23T06:00'],
+    ['the last day of the month', 'cron(0 6 L * ? *)', undefined, '2026-11-30T06:00'],
+    ['a day years ahead is not looked for', 'cron(0 6 29 2 ? *)', undefined, undefined],
+  ])('is known: %s', (_name, schedule, last, next) => {
+    const msOf = (text: string) => Date.parse(`${text}Z`);
+    const ms = nextStartMs(schedule, msOf(NOW), last === undefined ? undefined : msOf(last));
+    expect(ms && new Date(ms).toISOString().slice(0, 16)).toBe(next);
   });
 });
 

@@ -4,6 +4,7 @@ import type { ErrorKind } from '../../shared/errors.ts';
 import { addDays, daysBetween, daysFrom } from '../../shared/days.ts';
 import { consoleControls } from '../../functions/console-controls.ts';
 import type { DayState } from '../../shared/planning/day-state.ts';
+import { CALENDAR_STYLE } from '../../shared/status/calendar-style.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import { html } from '../../shared/status/html.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
@@ -66,7 +67,7 @@ describe('the calendar', () => {
     const shown = titles(markup).map((title) => title.split('\n')[0] ?? '');
     const held = tables.flatMap(({ table, days }) => days.map(({ dt }) => `${table} ${dt}`));
     expect(shown.sort()).toEqual(held.sort());
-    expect(markup.match(/(?<=<h3>)[^<]+/g)).toEqual(['November 2026', 'October 2026', 'September 2026']);
+    expect(markup.match(/(?<=<h4>)[^<]+/g)).toEqual(['November 2026', 'October 2026', 'September 2026']);
   });
 
   it('has a cell for every day of a month, so that days are aligned', () => {
@@ -111,6 +112,31 @@ describe('the calendar', () => {
   });
 });
 
+describe('the colours', () => {
+  const [light = '', dark = ''] = [...CALENDAR_STYLE.matchAll(/:root\{(.*?)\}/g)].map(([, rules]) => rules);
+  /** How far a colour stands out from the page. */
+  const contrast = (rules: string, name: string) => {
+    const luminance = (variable: string) => {
+      const [, hex = ''] = new RegExp(`--${variable}:#(\\w+)`).exec(rules) ?? [];
+      const [r = 0, g = 0, b = 0] =
+        (hex.length === 3 ? hex.replace(/./g, '$&$&') : hex)
+          .match(/../g)
+          ?.map((each) => (Number.parseInt(each, 16) / 255) ** 2.2) ?? [];
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const [a, b] = [luminance(name), luminance('back')];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  };
+
+  it.each([
+    ['in the light', light],
+    ['in the dark', dark],
+  ])('show what is settled more than what is complete, and both, %s', (_name, rules) => {
+    expect(contrast(rules, 'done')).toBeGreaterThan(contrast(rules, 'new'));
+    expect(contrast(rules, 'new')).toBeGreaterThan(3);
+  });
+});
+
 describe('pointing at a day', () => {
   const at = '2026-11-12T06:02:00.000Z';
   const pointed = (day: Partial<DayFacts>) => {
@@ -123,11 +149,11 @@ describe('pointing at a day', () => {
   it.each<[string, Partial<DayFacts>, string[]]>([
     ['rows alone, of a ledger without sums', { rows: 1 }, ['1 row']],
     [
-      'the sum with all its digits',
-      { rows: 1234, sum: '12345678901234567890.120000000' },
-      ['1,234 rows, commission 12,345,678,901,234,567,890.12'],
+      'the sum with two decimals',
+      { rows: 1234, sum: '12345678901234567890.125000000' },
+      ['1,234 rows', 'commission 12,345,678,901,234,567,890.13'],
     ],
-    ['a sum below zero', { rows: 2, sum: '-1000.000000000' }, ['2 rows, commission -1,000']],
+    ['a sum below zero', { rows: 2, sum: '-1000.000000000' }, ['2 rows', 'commission -1,000']],
     ['no sum of a day that nobody read', { rows: null, sum: '5' }, []],
     [
       'the only change',
@@ -161,83 +187,7 @@ describe('pointing at a day', () => {
   });
 });
 
-describe('the charts', () => {
-  /** The bars and marks of the first chart: by class, the position of each day and its height. */
-  const chartOf = (markup: string) => {
-    const [svg = ''] = /<svg.*?<\/svg>/s.exec(markup) ?? [];
-    const paths = [...svg.matchAll(/<path class="([\w ]+)" d="([^"]*)"/g)].map(
-      ([, name = '', d = '']) => [name, d] as const,
-    );
-    return Object.fromEntries(paths.filter(([name]) => name !== 'line'));
-  };
-  const days = (counts: readonly (number | null)[], states: readonly DayState[] = []) =>
-    counts.map((rows, index) => ({
-      ...statusDay(addDays('2026-11-01', index), states[index] ?? 'complete'),
-      rows,
-    }));
-  const chart = (counts: readonly (number | null)[], states?: readonly DayState[]) =>
-    chartOf(drawn([madeTable('order_list', {}, { days: days(counts, states) })]));
-
-  it('have a bar for each day that is as high as its rows, and none for an empty one', () => {
-    expect(chart([50, 100, 0, 25])).toEqual({ complete: 'M0.5 24v-12M1.5 24v-24M3.5 24v-6' });
-  });
-
-  it('show that a day with few rows is not empty', () => {
-    expect(chart([1_000_000, 1]).complete).toMatch(/M1\.5 24v-0\.6$/);
-  });
-
-  it('tell days apart by their look, and mark those that need action below the line', () => {
-    const found = chart([10, 10, null, 10, 10], ['settled', 'failed', 'missing', 'overdue', 'open']);
-    expect(found).toEqual({
-      settled: 'M0.5 24v-24',
-      failed: 'M1.5 24v-24',
-      overdue: 'M3.5 24v-24',
-      open: 'M4.5 24v-24',
-      'failed mark': 'M1.5 25v4',
-      'missing mark': 'M2.5 25v4',
-      'overdue mark': 'M3.5 25v4',
-    });
-  });
-
-  it('mark no day that is still to come', () => {
-    const ofToday = [{ ...statusDay(TODAY, 'missing') }];
-    expect(chartOf(drawn([madeTable('order_list', {}, { days: ofToday })]))).toEqual({});
-  });
-
-  it('have the same days for all tables of a brand, whole months as the squares do', () => {
-    const markup = drawn([madeTable('order_list'), madeTable('clicks_list', {}, { from: '2026-11-03' })]);
-    expect(markup.match(/viewBox="[^"]*"/g)).toEqual(['viewBox="0 0 91 29"', 'viewBox="0 0 91 29"']);
-    expect(markup).toContain(
-      'aria-label="clicks: rows of each day from 2026-09-01 to 2026-11-30, at most 1,234 rows a day"',
-    );
-  });
-
-  it('name only months that have room for it', () => {
-    const names = (from: string) => {
-      const [scale = ''] =
-        /<div class="scale".*?<\/div>/s.exec(drawn([madeTable('order_list', {}, { from })])) ?? [];
-      return plain(scale.replaceAll('</span>', ' '));
-    };
-    expect(names('2026-09-10')).toBe('Sep Oct Nov');
-    expect(names('2025-01-01')).toBe('');
-  });
-
-  it.each([
-    ['draws nothing of a table without days', [], {}],
-    ['draws nothing where every day is empty', [0, 0], {}],
-  ])('each %s', (_name, counts, expected) => {
-    expect(chart(counts)).toEqual(expected);
-  });
-});
-
 describe('the days in numbers', () => {
-  const cells = (markup: string) =>
-    [...markup.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = '']) =>
-      [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) =>
-        plain(cell.replaceAll('<br>', ' ')),
-      ),
-    );
-
   it('are on the page what pointing at a day shows, for those who cannot point', () => {
     const last = { at: '2026-11-12T06:02:00.000Z', rowsBefore: 5 };
     const orders = [
@@ -250,17 +200,19 @@ describe('the days in numbers', () => {
       { ...statusDay('2026-11-10', 'failed'), rows: 7 },
       statusDay('2026-11-11', 'missing'),
     ];
-    const clicks = [{ ...statusDay('2026-11-10', 'settled'), rows: 5 }];
-    const markup = drawn([
-      madeTable('order_list', {}, { days: orders, measure: 'commission' }),
-      madeTable('clicks_list', {}, { days: clicks }),
-    ]);
-    expect(cells(markup)).toEqual([
-      ['day', 'orders rows, commission', 'clicks rows'],
-      ['2026-11-11', 'missing', ''],
-      ['2026-11-10', '7 failed', '5'],
-      ['2026-11-09', '1,234 10.5 2× changed', ''],
-    ]);
+    const markup = drawn([madeTable('order_list', {}, { days: orders, measure: 'commission' })]);
+    const [, table = ''] = /class="numbers">(.*?)<\/details>/s.exec(markup) ?? [];
+    const cells = [...table.matchAll(/<tr><th scope="row">(.*?)<\/th><td>(.*?)<\/td>/gs)];
+    expect(cells.map(([, day]) => day)).toEqual(['2026-11-11', '2026-11-10', '2026-11-09']);
+    const inTable = cells.map(([, day, cell = '']) => [`orders ${day}`, ...cell.split('<br>')]);
+    const pointed = titles(markup).map((title) => title.split('\n'));
+    expect(pointed).toHaveLength(3);
+    for (const [day, state, ...facts] of pointed) {
+      const found = inTable.find(([head]) => head === day) ?? [];
+      expect(found).toEqual(
+        expect.arrayContaining([...facts, ...(state?.startsWith('complete') ? [] : [state?.split(':')[0]])]),
+      );
+    }
   });
 });
 
@@ -361,7 +313,7 @@ describe('a damaged document', () => {
     const text = plain(markup);
     expect(text).toContain(`orders failed: 2026-10-01 to 2026-10-31 config (damaged_document): ${message}`);
     expect(text).toContain(
-      `Damaged documents of the lake: ${key}. To make them again: npx brand-reports repair`,
+      `Damaged documents of the lake: ${key}. To make them again: npx brand-reports repair --apply --lake ./lake`,
     );
     expect(titles(markup)).toContain(
       'orders 2026-10-05\nfailed: the last attempt failed\n1,234 rows\nlast read 2026-10-06 02:02\nfailed: damaged_document\nnext due 2026-11-20 11:00',

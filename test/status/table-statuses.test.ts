@@ -143,4 +143,38 @@ describe('the statuses of some months', () => {
     expect(day('2026-11-19')).toMatchObject({ state: 'failed', failure: { code: 'no_list' } });
     expect(day('2026-11-17')).toMatchObject({ state: 'missing', readFrom: null, rows: null });
   });
+
+  it('have the schedule, how the last run ended, and a query for each finding with columns that exist', async () => {
+    const scope = { report: 'transaction_list', brand: 'acme' };
+    const values = { filled: { order_id: 9 } };
+    const found = { checks: { findings: { orders_unknown: 3 } }, values };
+    const store = memoryStore();
+    await storeDays(store, scope, { '2026-11-18': readDay(settings, scope.report, found) });
+    const orders = readDay(settings, 'order_list', { values });
+    await storeDays(store, ORDERS, { '2026-11-18': orders });
+    const lastRun = {
+      at: '2026-11-20T14:00:00.000Z',
+      since: '2026-11-20T14:00:00.000Z',
+      status: 'complete' as const,
+    };
+    const counts = { failedDays: 0, requests: 1, throttles: 0 };
+    const lake = (await readLedgers(store, reports)).map((each) => ({
+      ...each,
+      state: { ...each.state, lastRun: { ...lastRun, ...counts } },
+    }));
+    const table = tableStatuses(settings, reports, lake, NOW_MS).find(
+      ({ report }) => report === scope.report,
+    );
+    expect(table).toMatchObject({
+      schedule: 'rate(1 hour)',
+      lastRun,
+      roleGaps: expect.arrayContaining([expect.objectContaining({ role: 'commission' })]),
+    });
+    const [finding] = table?.days.find(({ dt }) => dt === '2026-11-18')?.findings ?? [];
+    expect(finding).toMatchObject({
+      check: 'orders_unknown',
+      sql: expect.stringContaining('CAST("order_id" AS varchar) FROM orders'),
+    });
+    expect(finding?.sql).not.toContain('transid');
+  });
 });

@@ -45,6 +45,7 @@ describe('what the report state keeps of the last run', () => {
     expect(await lastRun()).toEqual({
       at: expect.stringContaining(at.slice(0, 16)),
       since: expect.any(String),
+      completeAt: (await lastRun())?.at,
       status: 'complete',
       failedDays: 0,
       requests: outcome.reports[0]?.requests,
@@ -68,7 +69,12 @@ describe('what the report state keeps of the last run', () => {
     expect(second?.at).not.toBe(first?.at);
     lake.advance(24 * HOUR_MS);
     await lake.sync();
-    expect(await lastRun()).toMatchObject({ status: 'complete', since: (await lastRun())?.at });
+    const complete = await lastRun();
+    expect(complete).toMatchObject({ status: 'complete', since: complete?.at, completeAt: complete?.at });
+    lake.advance(HOUR_MS);
+    await lake.sync({ credentials: noSecret });
+    expect(await lastRun()).toMatchObject({ status: 'failed', completeAt: complete?.at });
+    expect(second).not.toHaveProperty('completeAt');
   });
 
   it('is there also where the run failed before it read a day', async () => {

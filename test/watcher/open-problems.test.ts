@@ -42,10 +42,9 @@ function watched(
   > = {},
 ): WatchedReport {
   return {
-    table: madeTable('order_list', but),
+    table: madeTable('order_list', but, lastRun ? { lastRun } : {}),
     policy: policyFor(schedule),
     isJudged: () => true,
-    lastRun: lastRun ?? undefined,
     ...more,
   };
 }

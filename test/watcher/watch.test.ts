@@ -4,7 +4,13 @@ import { DAY_MS, HOUR_MS, addDays, daysFrom } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import type { LastRun } from '../../shared/lake/documents/report-state.ts';
-import { COVERAGE_PAGE_KEY, WATCH_KEY, reportStateKey, ledgerKey } from '../../shared/lake/paths.ts';
+import {
+  COVERAGE_PAGE_KEY,
+  WATCH_KEY,
+  reportStateKey,
+  ledgerKey,
+  rolesKey,
+} from '../../shared/lake/paths.ts';
 import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.ts';
 import { type WatchOptions, watch } from '../../shared/watcher/watch.ts';
 import type { Message } from '../../shared/ports.ts';
@@ -49,7 +55,7 @@ beforeEach(async () => {
   counts = [];
 });
 
-/** All days are read and settled but for those given; in months before the last three nothing is due by the report state. */
+/** All days are read and settled but for those given; in months before the last five nothing is due by the report state. */
 async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRun> = {}): Promise<void> {
   const readFrom = new Date(NOW_MS - HOUR_MS / 2).toISOString();
   const read = readDay(settings, 'order_list', { readFrom });
@@ -208,13 +214,14 @@ describe('a look of the watcher', () => {
     await fill();
     const counting = countingLake({ store, catalog: memoryCatalog() });
     await look(NOW_MS, { store: counting.store });
-    const ledgers = ['2026-09', '2026-10', '2026-11'].map((month) => [
+    const ledgers = ['2026-07', '2026-08', '2026-09', '2026-10', '2026-11'].map((month) => [
       `get ${ledgerKey('order_list', 'acme', month)}`,
       1,
     ]);
     const first = {
       'list ledger/': 1,
       [`get ${reportStateKey('order_list', 'acme')}`]: 1,
+      [`get ${rolesKey('orders')}`]: 1,
       ...Object.fromEntries(ledgers),
       [`get ${WATCH_KEY}`]: 1,
       [`create ${COVERAGE_PAGE_KEY}`]: 1,

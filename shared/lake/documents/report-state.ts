@@ -48,6 +48,8 @@ const lastRun = storedObject(() => ({
   at: storedTime,
   /** When the first of the runs in a row that ended like this did. */
   since: storedTime,
+  /** When the last run that was complete ended; missing: none was yet. */
+  completeAt: z.optional(storedTime),
   status: z.enum(STATUSES),
   /** The error of a run that failed. */
   kind: z.optional(z.enum(ERROR_KINDS)),
@@ -124,10 +126,12 @@ export type LastRun = z.infer<typeof lastRun>;
 export const LAST_RUN_RENEWED_MS = 3 * HOUR_MS;
 
 /** The report state with how a run ended. */
-export function withLastRun(state: ReportState, ended: Omit<LastRun, 'since'>): ReportState {
+export function withLastRun(state: ReportState, ended: Omit<LastRun, 'since' | 'completeAt'>): ReportState {
   const { lastRun: before } = state;
   const isAlike = before?.status === ended.status && before.kind === ended.kind;
-  return { ...state, lastRun: { ...ended, since: isAlike ? before.since : ended.at } };
+  const completeAt = ended.status === 'complete' ? ended.at : before?.completeAt;
+  const since = isAlike ? before.since : ended.at;
+  return { ...state, lastRun: { ...ended, since, ...(completeAt !== undefined && { completeAt }) } };
 }
 
 /** Whether this run alone is no reason to write the state: it is complete, as the last one was not long ago. */

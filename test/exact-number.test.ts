@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { exactNumber } from '../../shared/status/exact-number.ts';
+import { amountText, exactNumber } from '../shared/exact-number.ts';
 
 describe('a number for people', () => {
   it.each([
@@ -25,5 +25,20 @@ describe('a number for people', () => {
         expect(`${digits}.${rest.padEnd(9, '0')}`).toBe(text);
       }),
     );
+  });
+});
+
+describe('a sum for people', () => {
+  it.each([
+    ['1234567.565000000', '1,234,567.57'],
+    ['-0.995000000', '-1'],
+    ['-0.004999999', '0'],
+    ['12.500000000', '12.50'],
+    ['100.000000000', '100'],
+    ['12345678901234567890.015', '12,345,678,901,234,567,890.02'],
+    ['7', '7'],
+    ['1e21', '1e21'],
+  ])('is %s as %s', (sum, text) => {
+    expect(amountText(sum)).toBe(text);
   });
 });

@@ -1,0 +1,133 @@
+/*
+ * `findingSql` writes the query that returns the odd rows behind a finding. Without it a reader knows that 3 orders are
+ * unknown, but not which. A query runs in DuckDB and in Athena: it is plain SELECTs without a correlated subquery. It reads
+ * one day and its neighbours by their partition columns.
+ */
+import { addDays, monthOf } from '../days.ts';
+import { CHANGES_TABLE, COVERAGE_TABLE } from '../lake/paths.ts';
+import { snakeCase } from '../lake/table/columns.ts';
+import {
+  type Check,
+  type ReportDefinition,
+  type ReportRegistry,
+  STATE_WORDS,
+  comparedState,
+} from '../reports/definition.ts';
+import type { RoleFields } from '../roles/index.ts';
+import { WEEKS } from './findings.ts';
+
+/** The day of a finding, and what is known around it. */
+export interface FindingPlace {
+  brand: string;
+  report: ReportDefinition;
+  reports: ReportRegistry;
+  day: string;
+  /** Whether the table `changes` has rows of the day. */
+  hasChanges: boolean;
+  /** The columns of a report's table that are known to exist. */
+  columnsOf: (report: string) => ReadonlySet<string>;
+  /** The setting `fields` of a report. */
+  fieldsOf: (report: string) => RoleFields;
+  /** The field that has the state, and the words that the setting `words` maps. */
+  state: { field: string | null | undefined; words: readonly string[] };
+}
+
+/** Findings about what the readings of a day changed. */
+const OF_CHANGES = ['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'given_up'];
+
+/**
+ * A query of the odd rows of a finding, which ends without a semicolon.
+ * @returns `undefined` if the table has none of the columns that would have to be compared
+ */
+export function findingSql(check: string, place: FindingPlace): string | undefined {
+  const { brand, report, day, hasChanges } = place;
+  // Lookups that were given up are among the values without an answer.
+  const declared = report.checks.find(
+    ({ name, rule }) => name === check || (rule === 'found_in' && check === 'lookups_given_up'),
+  );
+  if (declared?.rule === 'one_value') return severalValuesSql(declared, place);
+  if (declared) return missingSql(declared, place);
+  if (check === 'unknown_states') return unknownStatesSql(place);
+  const table = hasChanges && OF_CHANGES.includes(check) ? CHANGES_TABLE : COVERAGE_TABLE;
+  return ledgerTableSql(table, { brand, reports: [report.name] }, comparedDays(check, day));
+}
+
+/** The days that a finding is about. */
+function comparedDays(check: string, day: string): string[] {
+  if (check === 'zone_seam') return [addDays(day, -1), day];
+  if (check !== 'unusual_rows') return [day];
+  return Array.from({ length: WEEKS + 1 }, (_, week) => addDays(day, -7 * (WEEKS - week)));
+}
+
+/** Rows of `coverage` or `changes`. @param reports, days one at least */
+export function ledgerTableSql(
+  table: string,
+  { brand, reports }: { brand: string; reports: readonly string[] },
+  days: readonly string[],
+): string {
+  const months = [...new Set(days.map(monthOf))];
+  const order = table === CHANGES_TABLE ? 'report, dt, changed_at, what' : 'dt';
+  return `SELECT * FROM ${table}
+WHERE brand = ${text(brand)} AND report IN (${texts(reports)})
+  AND month IN (${texts(months)}) AND dt IN (${texts(days)})
+ORDER BY ${order}`;
+}
+
+function severalValuesSql(
+  { by, column }: Extract<Check, { rule: 'one_value' }>,
+  { brand, report, day }: FindingPlace,
+): string {
+  const rows = `FROM ${report.table} WHERE ${partition(brand, day, day)}`;
+  return `SELECT * ${rows}
+  AND ${by} IN (SELECT ${by} ${rows} GROUP BY ${by} HAVING count(DISTINCT ${column}) > 1)
+ORDER BY ${by}, ${column}`;
+}
+
+function unknownStatesSql({ brand, report, day, columnsOf, state }: FindingPlace): string | undefined {
+  const column = snakeCase(state.field ?? '');
+  if (!columnsOf(report.name).has(column)) return undefined;
+  const known = ['', ...STATE_WORDS, ...state.words.map(comparedState)];
+  return `SELECT * FROM ${report.table}
+WHERE ${partition(brand, day, day)} AND lower(trim(CAST("${column}" AS varchar))) NOT IN (${texts(known)})
+ORDER BY "${column}"`;
+}
+
+/** Rows whose value is in none of the places, as `data-checks.ts` counts them: empty values aside. */
+function missingSql(
+  { values, places }: Extract<Check, { rule: 'found_in' }>,
+  { brand, reports, day, columnsOf, fieldsOf }: FindingPlace,
+): string | undefined {
+  const [from, to] = [reports[values.report], reports[places.report]];
+  const named = (report: string, columns: readonly string[]) => {
+    const { order_id: orderId } = fieldsOf(report);
+    const own = orderId && columns.includes('order_id') ? [snakeCase(orderId)] : columns;
+    return own.filter((column) => columnsOf(report).has(column));
+  };
+  const [column] = named(values.report, [values.column]);
+  const columns = named(places.report, places.columns);
+  if (!from || !to || column === undefined || columns.length === 0) return undefined;
+  const days = partition(brand, addDays(day, -places.daysAround), addDays(day, places.daysAround));
+  const found = columns.map(
+    (each) => `SELECT CAST("${each}" AS varchar) FROM ${to.table} WHERE ${days} AND "${each}" IS NOT NULL`,
+  );
+  const value = `CAST("${column}" AS varchar)`;
+  return `SELECT * FROM ${from.table}
+WHERE ${partition(brand, day, day)} AND ${value} <> ''
+  AND ${value} NOT IN (
+    ${found.join('\n    UNION ALL ')}
+  )
+ORDER BY "${column}"`;
+}
+
+function partition(brand: string, from: string, to: string): string {
+  const days = from === to ? `dt = ${text(from)}` : `dt BETWEEN ${text(from)} AND ${text(to)}`;
+  return `brand = ${text(brand)} AND ${days}`;
+}
+
+function texts(values: readonly string[]): string {
+  return values.map(text).join(', ');
+}
+
+function text(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
+}

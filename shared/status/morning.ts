@@ -1,0 +1,196 @@
+/*
+ * The part of the page that answers what people ask in the morning: did the runs come, is yesterday like the same weekday
+ * one week before, which closed days have other numbers than yesterday, what is odd, and which columns of views are NULL.
+ */
+import { DAY_MS, addDays } from '../days.ts';
+import type { DayFacts } from '../day-facts.ts';
+import { type Finding, ledgerTableSql } from '../findings/index.ts';
+import { CHANGES_TABLE } from '../lake/paths.ts';
+import { isComplete } from '../planning/day-state.ts';
+import { nextStartMs } from '../settings/schedule.ts';
+import { amountText, exactNumber } from '../exact-number.ts';
+import { type Html, html } from './html.ts';
+import { LOOKS } from './looks.ts';
+import { type PageBrand, rangesText, totalsOf } from './page-brand.ts';
+import { copyable, pageTable } from './page-table.ts';
+import type { Controls } from './remedies.ts';
+import type { TableStatus } from './table-statuses.ts';
+
+/** The parts of a brand's section before its calendar. */
+export function morning(brand: PageBrand, controls: Controls): Html {
+  const parts = [
+    runs(brand, controls),
+    yesterday(brand),
+    changedDays(brand),
+    findings(brand),
+    rolesWithoutField(brand),
+  ];
+  return html`<div class="morning">
+${parts.map((part) => (part === '' ? '' : html`<div>${part}</div>`))}</div>
+`;
+}
+
+function runs(brand: PageBrand, controls: Controls): Html | string {
+  const { name, tables, isScheduled } = brand;
+  const enabled = tables.filter(({ schedule }) => schedule !== undefined);
+  if (enabled.length === 0) return '';
+  const heads = ['report', 'last successful run', isScheduled ? 'next run' : 'due'];
+  const rows = enabled.map((table) => [
+    table.table,
+    lastRunText(table, brand),
+    isScheduled ? nextRunText(table, brand) : dueText(table, brand),
+  ]);
+  const reports = enabled.map(({ report }) => report);
+  return html`<h3>Runs</h3>
+${pageTable(`Runs of ${name}`, heads, rows)}${failedRuns(enabled)}${isScheduled ? '' : html`<div class="hint">No schedule starts runs of this lake. To read what is due: ${controls.sync(reports, name)}</div>`}
+`;
+}
+
+/** Runs that find nothing to do are noted every three hours only. */
+function lastRunText({ lastRun }: TableStatus, { at }: PageBrand): Html | string {
+  if (!lastRun) return 'none yet';
+  const { completeAt, status, since } = lastRun;
+  const success = completeAt === undefined ? 'none yet' : at(completeAt);
+  return status === 'complete' ? success : html`${success}<br>${status} since<br>${at(since)}`;
+}
+
+/** Why runs fail before they read a day: then no day shows it. */
+function failedRuns(tables: readonly TableStatus[]): Html[] {
+  return tables.flatMap(({ table, lastRun }) => {
+    const { kind, code = '', message = '', failedDays = 0 } = lastRun ?? {};
+    if (kind === undefined || failedDays > 0) return [];
+    return [html`<p><b>${table}</b> runs fail: ${kind} (${code}): ${message}</p>`];
+  });
+}
+
+function nextRunText({ schedule = '', lastRun }: TableStatus, { nowMs, at }: PageBrand): string {
+  const wallMs = (ms: number) => Date.parse(`${at(new Date(ms).toISOString())}Z`);
+  const lastMs = lastRun && wallMs(Date.parse(lastRun.at));
+  const nextMs = nextStartMs(schedule, wallMs(nowMs), lastMs);
+  if (nextMs === undefined) return schedule;
+  return `about ${new Date(nextMs).toISOString().slice(0, 16).replace('T', ' ')}`;
+}
+
+function dueText({ days }: TableStatus, { due }: PageBrand): string {
+  const [first] = days.flatMap(({ nextDue }) => nextDue ?? []).sort();
+  return first === undefined ? 'nothing' : due(first);
+}
+
+function yesterday({ name, tables, today }: PageBrand): Html | string {
+  const [day, weekBefore] = [addDays(today, -1), addDays(today, -8)];
+  const rows = tables.flatMap(({ table, measure, days }) => {
+    const [now, before] = [day, weekBefore].map((dt) => days.find((each) => each.dt === dt));
+    if (!now) return [];
+    const [sums, sumsBefore] = [now, before].map((each) => each && totalsOf(each, measure));
+    const named = [...new Set([...(sums?.keys() ?? []), ...(sumsBefore?.keys() ?? [])])];
+    return [
+      [`${table} rows`, rowsText(now), rowsText(before), changeText(now.rows, before?.rows)],
+      ...named.map((of) => {
+        const [sum, sumBefore] = [sums?.get(of), sumsBefore?.get(of)];
+        return [`${table} ${of}`, sumText(sum), sumText(sumBefore), changeText(sum, sumBefore)];
+      }),
+    ];
+  });
+  if (rows.length === 0) return '';
+  const weekday = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' }).format(Date.parse(day));
+  const heads = ['figure', day, weekBefore, 'change'];
+  return html`<h3>Yesterday beside the ${weekday} before</h3>
+${pageTable(`Yesterday of ${name}`, heads, rows)}`;
+}
+
+/** With the state, unless it is complete: then the number is none to compare with. */
+function rowsText(day: DayFacts | undefined): string {
+  if (!day) return '–';
+  const rows = day.rows === null ? '–' : exactNumber(day.rows);
+  return isComplete(day.state) ? rows : `${rows} (${LOOKS[day.state].name})`;
+}
+
+function sumText(sum: string | undefined): string {
+  return sum === undefined ? '–' : amountText(sum);
+}
+
+type Figure = string | number | null | undefined;
+
+/** `+12 %` */
+function changeText(now: Figure, before: Figure): string {
+  const share = Number(now ?? Number.NaN) / Number(before ?? Number.NaN) - 1;
+  if (!Number.isFinite(share)) return '';
+  const percent = Math.round(share * 100);
+  return `${percent > 0 ? '+' : percent < 0 ? '−' : '±'}${exactNumber(Math.abs(percent))} %`;
+}
+
+function changedDays({ name, tables, nowMs }: PageBrand): Html {
+  const since = new Date(nowMs - DAY_MS).toISOString();
+  const changed = tables.flatMap(({ table, report, days }) => {
+    const own = days.filter(({ changes }) => changes !== undefined && changes.last.at >= since);
+    return own.length === 0 ? [] : [{ table, report, days: own }];
+  });
+  const heading = html`<h3>Closed days that changed in the last 24 hours</h3>`;
+  if (changed.length === 0) return html`${heading}<p>None.</p>`;
+  const counts = (days: readonly DayFacts[]) =>
+    (['added', 'removed', 'altered'] as const).map((what) => {
+      const each = days.map(({ changes }) => changes?.last[what]);
+      const known = each.filter((count) => count !== undefined).reduce((sum, count) => sum + count, 0);
+      return each.includes(undefined) ? `${exactNumber(known)} or more` : exactNumber(known);
+    });
+  const rows = changed.map(({ table, days }) => [table, rangesText(days), ...counts(days)]);
+  const sql = ledgerTableSql(
+    CHANGES_TABLE,
+    { brand: name, reports: changed.map(({ report }) => report) },
+    [...new Set(changed.flatMap(({ days }) => days.map(({ dt }) => dt)))].sort(),
+  );
+  return html`${heading}
+${pageTable(`Changes of ${name}`, ['report', 'days', 'added', 'removed', 'altered'], rows)}${sqlBlock('all changes of these days', sql)}`;
+}
+
+/** Days of a finding that are named; `coverage` has all. */
+const MAX_FINDING_DAYS = 8;
+
+function findings({ tables }: PageBrand): Html | string {
+  const found = tables.flatMap(({ table, days }) =>
+    days
+      .toReversed()
+      .flatMap(({ dt, findings = [] }) => findings.map((finding) => ({ table, dt, ...finding }))),
+  );
+  if (found.length === 0) return '';
+  const alike = Map.groupBy(found, ({ table, check }) => `${table} ${check}`);
+  return html`<h3>Findings</h3>
+<ul>${[...alike.values()].map(findingItem)}</ul>
+`;
+}
+
+type FindingOfDay = Finding & { table: string; dt: string };
+
+/** Findings of one kind, the newest day first. */
+function findingItem(alike: readonly FindingOfDay[]): Html | string {
+  const [first] = alike;
+  if (!first) return '';
+  const days = alike.slice(0, MAX_FINDING_DAYS).map(({ table, dt, detail, sql }) => {
+    const block = sql === undefined ? '' : sqlBlock(`the odd rows of ${table} ${dt}`, sql);
+    return html`<div>${dt}: ${detail}${block}</div>`;
+  });
+  const rest = alike.length - days.length;
+  const more =
+    rest > 0 ? html`<div>and ${rest} more days: see <b>findings</b> in the table coverage</div>` : '';
+  return html`<li><b>${first.table}</b> ${first.title}${days}${more}<p>${first.advice}.</p></li>
+`;
+}
+
+function rolesWithoutField({ tables }: PageBrand): Html | string {
+  const items = tables.flatMap(({ table, roleGaps = [] }) =>
+    roleGaps.map(({ role, views, evidence, setting }) => {
+      const remedy = setting === undefined ? '' : html`<p>To set it: ${copyable(setting)}</p>`;
+      return html`<li><b>${table}</b> ${role}: ${evidence}. NULL in ${views.join(', ')}${remedy}</li>
+`;
+    }),
+  );
+  return items.length === 0
+    ? ''
+    : html`<h3>Roles without a field</h3>
+<ul>${items}</ul>
+`;
+}
+
+function sqlBlock(of: string, sql: string): Html {
+  return html`<details><summary>SQL: ${of}</summary>${copyable(sql)}</details>`;
+}

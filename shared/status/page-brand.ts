@@ -1,0 +1,105 @@
+import { dayOf } from '../days.ts';
+import type { DayFacts } from '../day-facts.ts';
+import type { Settings } from '../settings/settings.ts';
+import { amountText, exactNumber } from '../exact-number.ts';
+import { type Html, html } from './html.ts';
+import { type Problem, dayRanges, problemsOf } from './problems.ts';
+import type { Controls } from './remedies.ts';
+import type { TableStatus } from './table-statuses.ts';
+
+/** What the page is drawn with. */
+export interface CalendarOptions {
+  settings: Settings;
+  nowMs: number;
+  controls: Controls;
+}
+
+/** A brand as the page shows it. */
+export interface PageBrand {
+  name: string;
+  /** Missing where the settings do not have the brand. */
+  zone: string | undefined;
+  today: string;
+  nowMs: number;
+  tables: readonly TableStatus[];
+  problems: readonly Problem[];
+  /** Whether schedules start runs: a laptop has none. */
+  isScheduled: boolean;
+  /** An instant as `2026-11-20 06:02` in the zone. */
+  at: (iso: string) => string;
+  /** The same for a due time, which may be in the past. */
+  due: (iso: string) => string;
+}
+
+/** @param lake its address */
+export function pageBrand(
+  name: string,
+  tables: readonly TableStatus[],
+  lake: string,
+  { settings, nowMs }: CalendarOptions,
+): PageBrand {
+  const zone = settings.brands[name]?.timeZone;
+  const today = dayOf(nowMs, zone ?? 'UTC');
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: zone ?? 'UTC',
+    dateStyle: 'short',
+    timeStyle: 'short',
+  });
+  const at = (iso: string) => format.format(Date.parse(iso));
+  const due = (iso: string) => (Date.parse(iso) <= nowMs ? 'at the next run' : at(iso));
+  const isScheduled = lake.startsWith('s3://') && settings.deployment.schedules;
+  return { name, zone, today, nowMs, tables, problems: problemsOf(tables, today), isScheduled, at, due };
+}
+
+const MAX_RANGES = 8;
+
+/** `2026-11-01 to 2026-11-03, 2026-11-07 and 2 more` */
+export function rangesText(days: readonly Pick<DayFacts, 'dt'>[]): Html {
+  const ranges = dayRanges(days);
+  const shown = ranges
+    .slice(0, MAX_RANGES)
+    .map(({ from, to }, index) => html`${index > 0 ? ', ' : ''}${dayRange(from, to)}`);
+  return html`${shown}${ranges.length > MAX_RANGES ? ` and ${ranges.length - MAX_RANGES} more` : ''}`;
+}
+
+/** `2026-11-01 to 2026-11-03` */
+export function dayRange(from: string, to: string): Html {
+  return from === to ? html`<time>${from}</time>` : html`<time>${from}</time> to <time>${to}</time>`;
+}
+
+/** The sums of a day, by what they are of: `commission EUR` → `12.50`. @param measure the column of `sum` */
+export function totalsOf({ sum, totals }: DayFacts, measure: string | undefined): Map<string, string> {
+  if (!totals) return new Map(sum === undefined || measure === undefined ? [] : [[measure, sum]]);
+  const byCurrency = Object.entries(totals).flatMap(([currency, sums]) =>
+    Object.entries(sums).map(([role, total]) => [`${role} ${currency}`.trim(), total] as const),
+  );
+  return new Map(byCurrency);
+}
+
+/** What is known of a day beside its state, one fact a line: the same on hover and in the table of numbers. */
+export function dayLines(day: DayFacts, measure: string | undefined, { at, due }: PageBrand): string[] {
+  const { rows, readFrom, nextDue, failure, findings = [] } = day;
+  const sums = [...totalsOf(day, measure)].map(([of, sum]) => `${of} ${amountText(sum)}`);
+  return [
+    ...(rows === null ? [] : [`${exactNumber(rows)} ${rows === 1 ? 'row' : 'rows'}`, ...sums]),
+    ...changesText(day, at),
+    ...findings.map(({ title, detail }) => `${title}: ${detail}`),
+    ...(readFrom === null ? [] : [`last read ${at(readFrom)}`]),
+    ...(failure
+      ? [`${failure.since === undefined ? 'failed' : `failing since ${at(failure.since)}`}: ${failure.code}`]
+      : []),
+    ...(nextDue === null ? [] : [`next due ${due(nextDue)}`]),
+  ];
+}
+
+/** What changed since the day was closed, e.g. `changed 2 times, last 2026-11-10 01:02: 1 added, 3 altered of 12 rows`. */
+function changesText({ changes }: DayFacts, at: (iso: string) => string): string[] {
+  if (!changes) return [];
+  const { times, last } = changes;
+  const often = times === 1 ? 'changed once,' : `changed ${exactNumber(times)} times, last`;
+  const parts = (['added', 'removed', 'altered'] as const).flatMap((what) =>
+    last[what] === undefined || last[what] === 0 ? [] : [`${exactNumber(last[what])} ${what}`],
+  );
+  const what = parts.length === 0 ? '' : `: ${parts.join(', ')} of ${exactNumber(last.rowsBefore)}`;
+  return [`${often} ${at(last.at)}${what}`];
+}

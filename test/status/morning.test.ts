@@ -1,0 +1,243 @@
+import { describe, expect, it } from '@jest/globals';
+import { addDays } from '../../shared/days.ts';
+import type { DayFacts } from '../../shared/day-facts.ts';
+import { calendarPage } from '../../shared/status/calendar.ts';
+import { commandControls } from '../../shared/status/remedies.ts';
+import type { TableStatus } from '../../shared/status/table-statuses.ts';
+import { NOW_MS, TODAY, madeTable, settingsOf, statusDay } from './made-statuses.ts';
+
+const YESTERDAY = addDays(TODAY, -1);
+const WEEK_BEFORE = addDays(TODAY, -8);
+const HOSTILE = '<img src=x onerror=alert(1)>';
+const run = {
+  at: '2026-11-20T14:10:00.000Z',
+  since: '2026-11-01T00:00:00.000Z',
+  status: 'complete' as const,
+  completeAt: '2026-11-20T14:10:00.000Z',
+  failedDays: 0,
+  requests: 3,
+  throttles: 0,
+};
+const failed = {
+  ...run,
+  status: 'failed' as const,
+  since: '2026-11-20T13:00:00.000Z',
+  completeAt: '2026-11-19T14:10:00.000Z',
+  kind: 'auth' as const,
+  code: 'refused',
+  message: HOSTILE,
+};
+
+function page(table: Partial<TableStatus>, lake = './lake'): string {
+  const controls = commandControls({ lake, settings: 'cdk.json' });
+  const tables = [madeTable('order_list', {}, table)];
+  return calendarPage(tables, lake, { settings: settingsOf('acme'), nowMs: NOW_MS, controls }).markup;
+}
+
+/** The text of the part with this heading, in which a cell, a line and a block end with `|`. */
+function part(markup: string, heading: RegExp): string {
+  const parts = markup.split('<h3>').slice(1);
+  const found = parts.find((each) => heading.test(each)) ?? '';
+  const text = found.replace(/<\/(h3|th|td|p|li|b|summary|code|div)>|<br>/g, '|').replace(/<[^>]*>/g, '');
+  return text
+    .replace(/\s+/g, ' ')
+    .replace(/\|(\s*\|)+/g, '|')
+    .replaceAll('&#39;', "'");
+}
+
+const scheduled = { schedule: 'rate(1 hour)' };
+
+describe('the runs', () => {
+  // New York is five hours behind UTC: it is 10:00 there.
+  it.each<[string, Partial<TableStatus>, string, string]>([
+    [
+      'a rate, which counts from the last run',
+      { ...scheduled, lastRun: run },
+      's3://lake/prod',
+      'orders|2026-11-20 09:10|about 2026-11-20 10:10|',
+    ],
+    [
+      'a rate whose last runs have not come',
+      { ...scheduled, lastRun: { ...run, at: '2026-11-20T08:10:00.000Z' } },
+      's3://lake/prod',
+      'orders|2026-11-20 09:10|about 2026-11-20 10:10|',
+    ],
+    [
+      'a time of the day in the zone of the brand',
+      { schedule: 'cron(5 6 * * ? *)', lastRun: run },
+      's3://lake/prod',
+      'orders|2026-11-20 09:10|about 2026-11-21 06:05|',
+    ],
+    [
+      'the hours of working days: today is a Friday',
+      { schedule: 'cron(0 8-9 ? * MON-FRI *)', lastRun: run },
+      's3://lake/prod',
+      'about 2026-11-23 08:00|',
+    ],
+    ['no run yet', scheduled, 's3://lake/prod', 'orders|none yet|about 2026-11-20 11:00|'],
+    [
+      'runs that fail since a success',
+      { ...scheduled, lastRun: failed },
+      's3://lake/prod',
+      'orders|2026-11-19 09:10|failed since|2026-11-20 08:00|about 2026-11-20 10:10| orders| runs fail: auth (refused): &lt;img',
+    ],
+    [
+      'a folder, in which nothing runs by itself',
+      { ...scheduled, lastRun: run },
+      './lake',
+      'orders|2026-11-20 09:10|2026-11-20 11:00| No schedule starts runs of this lake. To read what is due: npx brand-reports sync order_list --brand acme --lake ./lake',
+    ],
+  ])('are the last successful one and the next one: %s', (_name, table, lake, text) => {
+    const markup = page(table, lake);
+    expect(part(markup, /^Runs/)).toContain(text);
+    expect(markup).not.toContain(HOSTILE);
+  });
+});
+
+describe('yesterday', () => {
+  const besides = (now: Partial<DayFacts>, before?: Partial<DayFacts>) => {
+    const days = [
+      ...(before ? [{ ...statusDay(WEEK_BEFORE, 'settled'), ...before }] : []),
+      { ...statusDay(YESTERDAY, 'complete'), ...now },
+    ];
+    return part(page({ days, measure: 'commission' }), /^Yesterday/);
+  };
+
+  it.each<[string, Partial<DayFacts>, Partial<DayFacts> | undefined, string]>([
+    ['more rows', { rows: 1200 }, { rows: 1000 }, 'orders rows|1,200|1,000|+20 %|'],
+    ['fewer', { rows: 90 }, { rows: 100 }, 'orders rows|90|100|−10 %|'],
+    ['as many', { rows: 90 }, { rows: 90 }, 'orders rows|90|90|±0 %|'],
+    ['nothing to divide by', { rows: 90 }, { rows: 0 }, 'orders rows|90|0|'],
+    ['no day one week before', { rows: 90 }, undefined, 'orders rows|90|–|'],
+    [
+      'a day that is not complete',
+      { rows: 9, state: 'open' },
+      { rows: 90 },
+      'orders rows|9 (open)|90|−90 %|',
+    ],
+    [
+      'a day that was not read',
+      { rows: null, state: 'missing' },
+      { rows: 90 },
+      'orders rows|– (missing)|90|',
+    ],
+    [
+      'sums, with at most two decimals',
+      { sum: '1234.505000000' },
+      { sum: '1000.000000000' },
+      'orders commission|1,234.51|1,000|+23 %|',
+    ],
+    [
+      'each sum of each currency',
+      { totals: { EUR: { commission: '10.000000000' }, USD: { amount: '2000', commission: '5.5' } } },
+      { totals: { EUR: { commission: '20' } } },
+      'orders commission EUR|10|20|−50 %| orders amount USD|2,000|–| orders commission USD|5.50|–|',
+    ],
+    [
+      'sums of a service without currencies',
+      { totals: { '': { commission: '10' } } },
+      { totals: { '': { commission: '20' } } },
+      'orders commission|10|20|−50 %|',
+    ],
+  ])('stands beside the same weekday one week before: %s', (_name, now, before, text) => {
+    const found = besides(now, before);
+    expect(found).toContain(
+      `Yesterday beside the Thursday before| figure|${YESTERDAY}|${WEEK_BEFORE}|change|`,
+    );
+    expect(found).toContain(text);
+  });
+});
+
+describe('closed days that changed', () => {
+  const changed = (dt: string, at: string, counts: object = { added: 1, removed: 0, altered: 1002 }) => ({
+    ...statusDay(dt, 'complete'),
+    changes: { times: 1, last: { at, rowsBefore: 5, ...counts } },
+  });
+
+  it('since yesterday are counted by report, with the query that shows them', () => {
+    const days = [
+      changed('2026-10-01', '2026-11-19T14:59:00.000Z'),
+      changed('2026-10-31', '2026-11-19T15:00:00.000Z'),
+      changed('2026-11-01', '2026-11-20T06:00:00.000Z', { added: 2, removed: 3, altered: 4 }),
+    ];
+    const text = part(page({ days }), /^Closed days/);
+    expect(text).toContain('orders|2026-10-31 to 2026-11-01|3|3|1,006|');
+    expect(text).toContain(
+      "SELECT * FROM changes WHERE brand = 'acme' AND report IN ('order_list') AND month IN ('2026-10', '2026-11') AND dt IN ('2026-10-31', '2026-11-01')",
+    );
+  });
+
+  it('of which nobody knows what changed are not counted as none', () => {
+    const days = [changed('2026-11-01', '2026-11-20T06:00:00.000Z', {})];
+    expect(part(page({ days }), /^Closed days/)).toContain(
+      'orders|2026-11-01|0 or more|0 or more|0 or more|',
+    );
+  });
+
+  it('are none on a quiet day', () => {
+    expect(part(page({}), /^Closed days/)).toContain('|None.|');
+  });
+});
+
+describe('findings', () => {
+  const found = (dt: string, sql?: string) => ({
+    ...statusDay(dt, 'complete'),
+    findings: [
+      {
+        ...{
+          check: 'orders_unknown',
+          title: 'orders',
+          detail: '3',
+          advice: 'Look',
+          since: run.at,
+          isCertain: true,
+        },
+        ...(sql !== undefined && { sql }),
+      },
+    ],
+  });
+
+  it('of one kind stand together, newest day first, each with its query', () => {
+    const days = [found('2026-11-01'), found('2026-11-02', `SELECT '${HOSTILE}'`)];
+    const markup = page({ days });
+    expect(part(markup, /^Findings/)).toContain(
+      "orders| orders2026-11-02: 3SQL: the odd rows of orders 2026-11-02|SELECT '&lt;img src=x onerror=alert(1)&gt;'|2026-11-01: 3|Look.|",
+    );
+    expect(markup).not.toContain(HOSTILE);
+  });
+
+  it('of more than eight days are counted', () => {
+    const days = Array.from({ length: 10 }, (_, nth) => found(addDays('2026-11-01', nth)));
+    expect(part(page({ days }), /^Findings/)).toContain('and 2 more days');
+  });
+});
+
+describe('roles without a field', () => {
+  it('are named with the columns that are NULL, and the line of settings that fixes it', () => {
+    const gap = { brand: 'acme', report: 'order_list', table: 'orders', candidates: [] };
+    const setting = '"fields": { "commission": "fee" } in brands.acme.reports.order_list';
+    const roleGaps = [
+      { ...gap, role: 'commission' as const, views: ['orders_daily'], evidence: `${HOSTILE} could`, setting },
+    ];
+    const markup = page({ roleGaps });
+    expect(part(markup, /^Roles/)).toContain(
+      'orders| commission: &lt;img src=x onerror=alert(1)&gt; could. NULL in orders_dailyTo set it: &quot;fields&quot;: { &quot;commission&quot;: &quot;fee&quot; } in brands.acme',
+    );
+    expect(markup).not.toContain(HOSTILE);
+    expect(part(page({}), /^Roles/)).toBe('');
+  });
+});
+
+describe('the page', () => {
+  it('has one main landmark, headings in order, and heads in every table', () => {
+    const days = [{ ...statusDay(YESTERDAY, 'failed'), rows: 1 }];
+    const markup = page({ ...scheduled, days, damaged: [{ key: 'k', message: 'm' }] });
+    expect(markup.match(/<\/?main>/g)).toEqual(['<main>', '</main>']);
+    const levels = [...markup.matchAll(/<h(\d)>/g)].map(([, level]) => Number(level));
+    expect(levels[0]).toBe(1);
+    expect(levels.filter((level, nth) => level > (levels[nth - 1] ?? 0) + 1)).toEqual([]);
+    const tables = markup.split('<table>').slice(1);
+    expect(tables.length).toBeGreaterThan(2);
+    for (const table of tables) expect(table).toMatch(/<th scope="col">.+<th scope="row">/s);
+  });
+});
