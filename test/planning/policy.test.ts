@@ -43,6 +43,8 @@ describe('the policy of a report', () => {
       watchUnsettledDays: 365,
       maxGapMs: 6 * HOUR_MS,
       fallPercent: 20,
+      fields: {},
+      words: {},
     });
   });
 
@@ -51,9 +53,9 @@ describe('the policy of a report', () => {
     ['with the same states in another order', { final: ['paid', 'void', 'effective'] }, true],
     ['with the same states in other letters', { final: ['Paid', 'VOID', 'effective'] }, true],
     ['with other final states', { final: ['void', 'paid'] }, false],
-    ['with another column', { column: 'state' }, false],
+    ['with a word for one of them', { words: { Annulled: 'void' } }, false],
   ])('knows by which states rows are counted: %s', (_name, change, isSame) => {
-    const states = { column: 'status', final: ['void', 'effective', 'paid'], ...change };
+    const states = { final: ['void', 'effective', 'paid'], ...change };
     const [before, now] = [settingsWith(), settingsWith({ reports: { order_list: { states } } })].map(
       (settings) => enabledPolicy(settings, 'acme', orders)?.statesFingerprint,
     );

@@ -294,7 +294,7 @@ describe('settings', () => {
     ],
     [
       'final states that are no list',
-      withReport('order_list', { states: { column: 'status', final: 'void' } }),
+      withReport('order_list', { states: { final: 'void' } }),
       'states.final is "void"; allowed: a list of states',
     ],
     [

@@ -95,7 +95,7 @@ describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s',
   });
 
   it.each<[string, object]>([
-    ['other states are final', { states: { column: STATE[report], final: ['void'] } }],
+    ['other states are final', { states: { final: ['void'] } }],
     ['a filter is set', { filters: { publisher_id: 'nobody' } }],
     ['the policy is longer', { refresh: [{ untilAgeDays: 900, every: '1 day' }] }],
   ])(

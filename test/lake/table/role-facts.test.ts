@@ -34,7 +34,7 @@ function factsOf(
 
 describe('totals', () => {
   const usd = (amount: bigint, more: Row = {}): Row => ({ amount: amount * NANO, currency: 'USD', ...more });
-  it.each<[string, Row[][], object | undefined, RoleBasis?]>([
+  const rows: [string, Row[][], object | undefined, RoleBasis?][] = [
     ['no row', [], {}],
     [
       'rows without a currency',
@@ -81,10 +81,14 @@ describe('totals', () => {
       { '': { amount: '1.000000000' } },
       { fields: { currency: null } },
     ],
-  ])('are those of %s', (_name, groups, byCurrency, basis) => {
-    const of = basis ? columns.filter(({ name }) => name !== 'currency') : columns;
-    expect(factsOf(groups, basis, of).values.totals?.byCurrency).toEqual(byCurrency);
-  });
+  ];
+  it.each(rows.map(([name, groups, totals, basis]) => [name, groups, totals, basis] as const))(
+    'are those of %s',
+    (_name, groups, byCurrency, basis) => {
+      const of = basis ? columns.filter(({ name }) => name !== 'currency') : columns;
+      expect(factsOf(groups, basis, of).values.totals?.byCurrency).toEqual(byCurrency);
+    },
+  );
 
   it('are of the fields that are said, also in nested objects', () => {
     const of = [text('pay'), text('commission')];
