@@ -148,9 +148,9 @@ export class Lake extends Construct {
     });
   }
 
-  /** For the watcher, who also draws the calendar: reads all ledgers, and writes what it has seen. */
+  /** For the watcher, who also draws the page: reads all ledgers and roles, and writes what it has seen. */
   grantWatch(grantee: Grantee): void {
-    this.grant(grantee, READ, [`${LEDGERS_PREFIX}*`]);
+    this.grant(grantee, READ, [`${LEDGERS_PREFIX}*`, rolesKey('*')]);
     this.grant(grantee, CHANGE, [WATCH_KEY, FORMAT_KEY]);
     this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY]);
     this.grantList(grantee);
