@@ -28,8 +28,8 @@ import { comparedMonths, schemaChangeRows, schemaChangesTable } from '../shared/
 import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
-import { type TableRoles, viewOver } from '../shared/catalog/view-roles.ts';
-import { noteGaps, rolesOfLake } from './role-notes.ts';
+import { viewOver, withSettings } from '../shared/catalog/view-roles.ts';
+import { noteGaps } from './role-notes.ts';
 import { JSON_MACRO } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
@@ -118,7 +118,13 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
     tables.set(report.table, await addTable(connection, lake, files, report, own));
     if (isNamed(versionsTable(report))) await addVersions(connection, lake, files, report, own);
   }
-  const roles: TableRoles = rolesOfLake(ledgers, lake.settings);
+  const roles = new Map(
+    wanted.map((report) => {
+      const own = ledgers.filter((each) => each.report === report);
+      const stored = own.flatMap(({ brand, roles: ofBrand }) => (ofBrand ? [[brand, ofBrand]] : []));
+      return [report.table, withSettings(Object.fromEntries(stored), report, lake.settings)] as const;
+    }),
+  );
   noteGaps(ledgers, reports, lake.settings, isNamed);
   for (const view of all.flatMap(({ views }) => views))
     if (view.tables.every((table) => tables.has(table)))

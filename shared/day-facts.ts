@@ -132,8 +132,8 @@ function committedFacts(
     changes,
     timeZone = null,
   } = committed;
-  const sum = measured(values, measure);
   const totals = totalsOf(committed, roles);
+  const sum = values?.totals && !totals ? undefined : measured(values, measure);
   return {
     committedState: committedState(committed, hasReturnedRecords),
     ...{ rows, pages, refusedLookups: refusedLookups?.count ?? 0, digest, readFrom, readTo, timeZone },

@@ -6,7 +6,6 @@ import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
-import { gapText } from '../../shared/lake/documents/role-evidence.ts';
 import { schemaChangeText } from '../../shared/planning/schema-changes.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
@@ -231,10 +230,12 @@ function findingLines({ table: name, days }: TableStatus, months: readonly strin
 /** Why columns of views are NULL. */
 function roleLines(tables: readonly TableStatus[]): string[] {
   const gaps = tables.flatMap(({ roleGaps = [] }) => roleGaps);
-  const lines = gaps.map(
-    (gap) => `${styleText('yellow', `${gap.table} ${gap.role}`)} ${oneLine(gapText(gap))}`,
-  );
-  return lines.length === 0 ? [] : ['', ...lines];
+  return gaps.flatMap(({ table: name, role, evidence, views, setting = '' }) => [
+    '',
+    `${styleText('yellow', `${name}: no field for ${role}`)} (${oneLine(evidence)})`,
+    `NULL in ${views.join(', ')}, until you set`,
+    oneLine(setting),
+  ]);
 }
 
 /** Of the last two weeks. */

@@ -216,13 +216,18 @@ function fallsBelow(
   )
     falls.push({
       check: 'sum_fell',
-      detail: `${amountText(before.sum ?? '')} before, ${amountText(sum)} now`,
+      detail: `${amountText(before.sum ?? '')} before, ${amountText(sum)} now${inCurrency(values)}`,
     });
   return falls;
 }
 
 function rowsText(rows: number): string {
   return rows === 1 ? '1 row' : `${rows} rows`;
+}
+
+function inCurrency(values: Reading['values']): string {
+  const [currency = ''] = Object.keys(values?.totals?.byCurrency ?? {});
+  return currency === '' ? '' : `, in ${currency}`;
 }
 
 /** A week more or less says little of a weekday. */

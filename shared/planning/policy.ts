@@ -37,8 +37,8 @@ export function enabledPolicy(
 /** Rows that were counted by other states, or another field, are not known to be final. */
 function statesFingerprint({ final, words = {} }: States, field: string | null | undefined): string {
   const mapped = Object.entries(words)
-    .map(([word, state]) => [comparedState(word), state])
-    .sort();
+    .map(([word, state]) => `${comparedState(word)} ${state}`)
+    .toSorted();
   const rules = JSON.stringify([field ?? null, final.map(comparedState).toSorted(), mapped]);
   return hash('sha256', rules, 'hex').slice(0, 16);
 }

@@ -92,11 +92,13 @@ function expected(): object[] {
     row.amount +=
       isVoid || !isSale ? 0 : Math.round(100 * Number(numberText(record.amount) ?? record.amount));
   }
-  return [...rows].sort().map(([currency, { commission, amount, ...counts }]) => ({
-    currency,
-    ...counts,
-    ...{ commission: (commission / 100).toFixed(9), amount: (amount / 100).toFixed(9) },
-  }));
+  return [...rows]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([currency, { commission, amount, ...counts }]) => ({
+      currency,
+      ...counts,
+      ...{ commission: (commission / 100).toFixed(9), amount: (amount / 100).toFixed(9) },
+    }));
 }
 
 describe('views of a service that calls its fields by', () => {

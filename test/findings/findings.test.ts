@@ -65,7 +65,7 @@ describe('a day compared with what it was before', () => {
     [
       'a lower sum of as many rows',
       { rows: 50, values: sums('79.900000000'), checks: { before: earlier(50, '100.000000000') } },
-      'sum_fell (100 before, 79.90 now)',
+      'sum_fell (100 before, 79.90 now, in USD)',
     ],
     [
       'a sum that fell by less',
@@ -90,7 +90,7 @@ describe('a day compared with what it was before', () => {
     [
       'fewer rows and a lower sum',
       { rows: 20, values: sums('1E+2'), checks: { before: earlier(50, '10000') } },
-      'rows_fell (50 rows before, 20 now); sum_fell (10,000 before, 1E+2 now)',
+      'rows_fell (50 rows before, 20 now); sum_fell (10,000 before, 1E+2 now, in USD)',
     ],
     ['fewer rows while the day is open', { rows: 1, state: 'open', checks: { before: earlier(100) } }, null],
   ])('with %s', (_name, change, text) => {

@@ -214,7 +214,7 @@ describe('a closed day that changes', () => {
     expect(next?.changes).toMatchObject({ times: 1, last: { at: next?.changes?.at } });
   });
 
-  it('has the sum of the column that says most before and after, even if its amounts are texts', async () => {
+  it('has the sums of roles by currency before and after, even if amounts are texts', async () => {
     const lake = sample.emptyLake();
     const setCommission = (commission: string) => alter(lake, 'order_list', DAY, { commission });
     const range = { ...scope, from: DAY, to: DAY };
@@ -225,10 +225,12 @@ describe('a closed day that changes', () => {
     await lake.sync({ scope: range });
     const { rows = 0 } = (await ledgerEntry(lake, 'order_list', DAY)).committed ?? {};
     const sums = (await changesOf(lake, 'order_list', DAY)).filter(
-      ({ what, column_name }) => what === 'sum' && column_name === 'commission',
+      ({ what, column_name }) => what === 'total' && column_name === 'commission',
     );
     const places = (sum: number) => `${sum.toFixed(1)}00000000`;
-    expect(sums).toMatchObject([{ old_value: places(1.5 * rows), new_value: places(2.5 * rows) }]);
+    expect(sums).toMatchObject([
+      { key: 'USD', old_value: places(1.5 * rows), new_value: places(2.5 * rows) },
+    ]);
     const schema = await lake.store.get(schemaKey('orders'));
     expect(String(Buffer.from(schema?.body ?? []))).toMatch(/"name":"commission","type":"string"/);
   });

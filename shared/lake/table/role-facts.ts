@@ -8,6 +8,7 @@ import { type JsonObject, isJsonObject, parseJson } from '../../json.ts';
 import { STATE_WORDS, type States, comparedState } from '../../reports/definition.ts';
 import {
   IS_KIND,
+  type Kind,
   type RoleColumn,
   type RoleFields,
   columnOfField,
@@ -153,10 +154,13 @@ export class RoleFacts {
     const role = roleOfName(name);
     const isPath = this.#places.some(([, { column, path }]) => column.name === name && path.length > 0);
     if (isPath || role === 'amount' || role === 'commission') this.#judgeNested(name, coded);
-    if (role === undefined) return this.#judgeOther(name, rows, coded);
-    const kind = kindOfRole(role);
-    if (kind === undefined) return;
-    if (kind === 'times') return this.#judgeTimes(name, rows, coded);
+    const kind = role && kindOfRole(role);
+    if (role === undefined) this.#judgeOther(name, rows, coded);
+    else if (kind === 'times') this.#judgeTimes(name, rows, coded);
+    else if (kind) this.#judgeKind(kind, name, rows, coded);
+  }
+
+  #judgeKind(kind: Kind, name: string, rows: number, coded: CodedColumn): void {
     const texts = textsOf(coded);
     const counts = rowsByCode(rows, coded, texts.length);
     const words = kind === 'states' ? this.#states?.words : undefined;
@@ -201,7 +205,8 @@ export class RoleFacts {
 
   #hold(held: Held, column: Column, rows: number, coded: CodedColumn): void {
     const codes = () => coded.codes.slice(0, rows);
-    for (const [role, { column: own, path }] of this.#places) {
+    for (const [role, place] of this.#places) {
+      const { column: own, path } = place;
       const isAmount = role === 'amount' || role === 'commission';
       if (isAmount && column.name === RESCUED && path.length === 0 && own.field !== undefined) {
         const values = textsOf(coded).map((text) => amountAt(text, [own.field ?? '']));
@@ -212,16 +217,17 @@ export class RoleFacts {
       if (isAmount) held.amounts.push({ role, coded: { codes: codes(), ...amountsIn(coded, column, path) } });
       if (role === 'currency')
         held.currency = { codes: codes(), keys: textsIn(coded, column, path).map(currencyKey) };
-      if (role === 'state' && this.#states) this.#countStates(this.#states, rows, coded, column, path);
+      if ((role === 'state' || role === 'line_state') && this.#states)
+        this.#countStates(this.#states, role, rows, coded, place);
     }
   }
 
   #countStates(
     { final, words }: StateRules,
+    role: 'state' | 'line_state',
     rows: number,
     coded: CodedColumn,
-    column: Column,
-    path: readonly string[],
+    { column, path }: RoleColumn,
   ): void {
     const counts = rowsByCode(rows, coded, countOf(coded));
     for (const [code, alike] of textsByCode(coded, column.type).entries()) {
@@ -230,7 +236,9 @@ export class RoleFacts {
       const states = (path.length > 0 ? alike.map((text) => textAt(text, path) ?? '') : alike).map(
         comparedState,
       );
-      if (states.some((state) => final.has(state) || final.has(words.get(state) ?? ''))) this.#final += count;
+      const isFinal = states.some((state) => final.has(state) || final.has(words.get(state) ?? ''));
+      // A line may be final while its order is not: only the order's state decides whether a day is watched.
+      if (isFinal) this.#final += role === 'state' ? count : 0;
       else if (
         count > 0 &&
         !states.some((state) => state === '' || words.has(state) || STATE_WORDS.includes(state))
