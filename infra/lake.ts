@@ -148,7 +148,7 @@ export class Lake extends Construct {
     });
   }
 
-  /** For the watcher, who also draws the calendar: reads all ledgers and the roles of fields, and writes what it has seen. */
+  /** For the watcher, who also draws the page: reads all ledgers and roles, and writes what it has seen. */
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [`${LEDGERS_PREFIX}*`, rolesKey('*')]);
     this.grant(grantee, CHANGE, [WATCH_KEY, FORMAT_KEY]);
