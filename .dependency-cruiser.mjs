@@ -21,7 +21,7 @@ const layers = [
   ['service', 'lake'],
   ['ports'],
   ['log-events'],
-  ['reports', 'validation', 'outcome'],
+  ['reports', 'validation', 'outcome', 'proofs'],
   ['column-types'],
   ['exact-values', 'records'],
   ['kernel'],
