@@ -17,8 +17,9 @@ export const environmentOption = () =>
 export const credentialsOption = () =>
   new Option(
     '--credentials <file>',
-    'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …, "baseUrl": …}}; "baseUrl" is optional (default: the ' +
-      'same JSON in the environment variable BRAND_REPORTS_CREDENTIALS; for a lake in S3 else AWS Secrets Manager)',
+    'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …, "baseUrl": …}}; "baseUrl" is optional; or "aws": the ' +
+      'secret that secretName names in AWS Secrets Manager (default: the same JSON in the environment variable ' +
+      'BRAND_REPORTS_CREDENTIALS, or BRAND_REPORTS_<BRAND>_BID, _TOKEN, _SECRET and _BASE_URL; for a lake in S3 else "aws")',
   );
 
 export const lakeOption = () =>

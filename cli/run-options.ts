@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { fixedCredentials, readCredentialsFile } from '../shared/adapters/credentials.ts';
+import {
+  CREDENTIALS_SHAPE,
+  credentialVariable,
+  environmentCredentials,
+  hasCredentialVariables,
+  readCredentialsFile,
+} from '../shared/adapters/credentials.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { newId } from '../shared/adapters/new-id.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
@@ -47,13 +53,10 @@ export async function createRunOptions(
   const names = wanted.map(reportNamed);
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
   checkRange(flags, settings);
-  const credentials = await credentialSource(flags, settings);
-  const areLocal = flags.credentials !== undefined || !isInS3(flags.lake);
-  const chosen = brands ?? Object.keys(settings.brands);
-  if (areLocal)
-    await Promise.all(
-      chosen.map((brand) => readCredentials(credentials, brand, settings.brands[brand]?.baseUrl ?? '')),
-    );
+  const chosen = Object.entries(settings.brands).filter(([brand]) => brands?.includes(brand) ?? true);
+  const { isLocal, credentials } = await credentialSource(flags, Object.fromEntries(chosen));
+  if (isLocal)
+    await Promise.all(chosen.map(([brand, { baseUrl }]) => readCredentials(credentials, brand, baseUrl)));
   const { from, to, acceptFewer } = flags;
   if (acceptFewer && from === undefined && to === undefined)
     throw new BrandReportsError(
@@ -177,21 +180,38 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
   throw new BrandReportsError('config', 'days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
 }
 
+/** @returns whether reading them costs no request, so that errors are found before the run; and the credentials */
 async function credentialSource(
-  { credentials: file, lake }: RunFlags,
-  { brands }: Settings,
-): Promise<CredentialSource> {
-  const inline = process.env.BRAND_REPORTS_CREDENTIALS;
-  if (file !== undefined) return readCredentialsFile(file, (message) => note(`warning: ${message}`));
-  if (inline) return fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS');
-  if (isInS3(lake)) {
+  { credentials: given, lake }: RunFlags,
+  brands: Settings['brands'],
+): Promise<{ isLocal: boolean; credentials: CredentialSource }> {
+  const { env } = process;
+  const isInEnvironment =
+    Boolean(env.BRAND_REPORTS_CREDENTIALS) ||
+    Object.keys(brands).some((brand) => hasCredentialVariables(env, brand));
+  if (given === 'aws' || (given === undefined && !isInEnvironment && isInS3(lake))) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
-    return secretsOf(brands, { needsBaseUrl: false });
+    return { isLocal: false, credentials: secretsOf(brands, { needsBaseUrl: false }) };
   }
-  throw new BrandReportsError(
+  if (given !== undefined)
+    return {
+      isLocal: true,
+      credentials: readCredentialsFile(given, (message) => note(`warning: ${message}`)),
+    };
+  if (isInEnvironment) return { isLocal: true, credentials: environmentCredentials(env) };
+  throw noCredentialsGiven(Object.keys(brands));
+}
+
+function noCredentialsGiven([brand = 'acme']: readonly string[]): BrandReportsError {
+  const variables = (['bid', 'token', 'secret'] as const).map((field) => credentialVariable(brand, field));
+  return new BrandReportsError(
     'config',
     'no_credentials',
-    'No credentials were given. Use --credentials FILE with {"<brand>": {"bid": …, "token": …, "secret": …}}, or set BRAND_REPORTS_CREDENTIALS to the same JSON.',
+    `No credentials were given. Give them in one of these ways:
+- --credentials FILE with {"${brand}":${CREDENTIALS_SHAPE}}
+- the same JSON in the environment variable BRAND_REPORTS_CREDENTIALS
+- the environment variables ${variables.join(', ')}
+- --credentials aws for the secret that brands.${brand}.secretName of the settings names in AWS Secrets Manager`,
   );
 }
 

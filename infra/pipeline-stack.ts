@@ -9,7 +9,7 @@
 import { Annotations, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
-import type { Settings } from '../shared/settings/settings.ts';
+import { type Settings, secretNameOf } from '../shared/settings/settings.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 import { Alarms } from './alarms.ts';
 import { Analysts } from './analysts.ts';
@@ -86,7 +86,7 @@ export class PipelineStack extends Stack {
       lake,
       catalog,
     });
-    this.outputSecretLinks(Object.values(settings.brands).map(({ secretName }) => secretName));
+    this.outputSecretLinks(Object.entries(settings.brands).map(([name, brand]) => secretNameOf(name, brand)));
   }
 
   /** Where the quota does not suffice, CloudFormation fails the deployment with a message that names neither setting nor quota. */

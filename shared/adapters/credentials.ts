@@ -1,7 +1,14 @@
 import type { Stats } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { BrandReportsError } from '../errors.ts';
-import { isCanonicalInteger, isJsonObject, type Json, numberText, parseJson } from '../json.ts';
+import {
+  isCanonicalInteger,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  numberText,
+  parseJson,
+} from '../json.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
 import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
 import { shellWord } from '../shell-word.ts';
@@ -21,6 +28,39 @@ export const CREDENTIALS_SHAPE = credentialsShape('https://…');
  */
 export function fixedCredentials(text: string, origin: string): CredentialSource {
   return { read: async (brand) => brandIn(text, brand, origin) };
+}
+
+const VARIABLES = { bid: 'BID', token: 'TOKEN', secret: 'SECRET', baseUrl: 'BASE_URL' } as const;
+
+/** The environment variable with a field of a brand's credentials: `BRAND_REPORTS_ACME_BASE_URL`. */
+export function credentialVariable(brand: string, field: keyof typeof VARIABLES): string {
+  return `BRAND_REPORTS_${brand.toUpperCase().replaceAll('-', '_')}_${VARIABLES[field]}`;
+}
+
+/** Whether any of a brand's own variables is set. */
+export function hasCredentialVariables(env: NodeJS.ProcessEnv, brand: string): boolean {
+  return Object.keys(fieldsIn(env, brand)).length > 0;
+}
+
+/** Credentials from environment variables: from a brand's own ones, or else from the JSON of BRAND_REPORTS_CREDENTIALS. */
+export function environmentCredentials(env: NodeJS.ProcessEnv): CredentialSource {
+  return {
+    async read(brand) {
+      const { BRAND_REPORTS_CREDENTIALS: inline } = env;
+      if (inline && !hasCredentialVariables(env, brand))
+        return brandIn(inline, brand, 'BRAND_REPORTS_CREDENTIALS');
+      const shape = `text in ${REQUIRED.map((field) => credentialVariable(brand, field)).join(', ')}`;
+      return credentialsIn(fieldsIn(env, brand), brand, 'the environment variables', shape);
+    },
+  };
+}
+
+const REQUIRED = ['bid', 'token', 'secret'] as const;
+
+function fieldsIn(env: NodeJS.ProcessEnv, brand: string): JsonObject {
+  const fields = [...REQUIRED, 'baseUrl'] as const;
+  const set = fields.map((field) => [field, env[credentialVariable(brand, field)]] as const);
+  return Object.fromEntries(set.flatMap(([field, value]) => (value === undefined ? [] : [[field, value]])));
 }
 
 /**

@@ -112,6 +112,16 @@ export function settingsSchema(reports: ReportRegistry) {
   });
 }
 
+/** The secret of a brand in a deployment. @throws BrandReportsError `config` if the settings have none */
+export function secretNameOf(brand: string, { secretName }: Pick<BrandSettings, 'secretName'>): string {
+  if (secretName !== undefined) return secretName;
+  throw new BrandReportsError(
+    'config',
+    'no_secret_name',
+    `The settings have no brands.${brand}.secretName. A deployment reads credentials from AWS Secrets Manager, so it needs the name of a secret. Add to brands.${brand}: "secretName": "brand-reports/${brand}".`,
+  );
+}
+
 function brandSchema(reports: ReportRegistry) {
   return object({
     /** The address of the service with the brand's path. */
@@ -130,8 +140,10 @@ function brandSchema(reports: ReportRegistry) {
       'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
       (day) => isDay(day) && day >= '2000-01-01',
     ),
-    /** In AWS Secrets Manager. */
-    secretName: text('the name of a secret in Secrets Manager, not its ARN', matches(/^[\w/+=.@-]{1,512}$/)),
+    /** In AWS Secrets Manager; only a deployment needs it (`secretNameOf`). */
+    secretName: z.optional(
+      text('the name of a secret in Secrets Manager, not its ARN', matches(/^[\w/+=.@-]{1,512}$/)),
+    ),
     method: z._default(oneOf('POST', 'GET'), 'POST'),
     timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
     firstPage: z._default(integer(0, 1), 1),

@@ -6,7 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { othersMay } from '../../shared/adapters/others-may.ts';
-import { fixedCredentials, readCredentialsFile } from '../../shared/adapters/credentials.ts';
+import {
+  environmentCredentials,
+  fixedCredentials,
+  hasCredentialVariables,
+  readCredentialsFile,
+} from '../../shared/adapters/credentials.ts';
 import { secretsOf } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
 import type { CredentialSource } from '../../shared/ports.ts';
 import { AwsFault } from '../fakes/aws-json-server.ts';
@@ -106,6 +111,55 @@ describe('credentials', () => {
     expect(await refusal(fixedCredentials('{"other":{}}', 'the test'), brand)).toMatchObject(error);
     const withoutBrands = secretsOf({}, { needsBaseUrl: false, client: server.client });
     expect(await refusal(withoutBrands, brand)).toMatchObject(error);
+  });
+});
+
+describe('environment variables', () => {
+  const own = {
+    BRAND_REPORTS_ACME_EU_BID: '12',
+    BRAND_REPORTS_ACME_EU_TOKEN: 'hush-t',
+    BRAND_REPORTS_ACME_EU_SECRET: 'hush-s',
+  };
+  const all = { bid: '12', token: 'hush-t', secret: 'hush-s' };
+  const inline = { BRAND_REPORTS_CREDENTIALS: `{"acme-eu":${GOOD}}` };
+
+  it.each<[string, NodeJS.ProcessEnv, object]>([
+    ['each field', own, all],
+    ['the address too', { ...own, BRAND_REPORTS_ACME_EU_BASE_URL: BASE_URL }, { ...all, baseUrl: BASE_URL }],
+    ['JSON', inline, { bid: 'b1', token: 't1', secret: 's1' }],
+    ["the brand's own ones before JSON", { ...inline, ...own }, all],
+  ])('hold %s', async (_name, env, expected) => {
+    expect(await environmentCredentials(env).read('acme-eu')).toEqual(expected);
+  });
+
+  it.each<[string, NodeJS.ProcessEnv, string]>([
+    ['one is missing', { ...own, BRAND_REPORTS_ACME_EU_TOKEN: undefined }, '"token" is missing'],
+    ['one is empty', { ...own, BRAND_REPORTS_ACME_EU_SECRET: '' }, '"secret" is empty'],
+    ['the address is none', { ...own, BRAND_REPORTS_ACME_EU_BASE_URL: 'hush' }, '"baseUrl" is not'],
+    ['only another brand has some', { BRAND_REPORTS_ACME_BID: '1' }, '"bid" is missing'],
+  ])('I9: are refused with their names if %s', async (_name, env, why) => {
+    const error = await refusal(environmentCredentials(env), 'acme-eu');
+    expect(error).toMatchObject({
+      code: 'bad_credentials',
+      message: expect.stringMatching(
+        new RegExp(`brand acme-eu in the environment variables: ${why}.*BRAND_REPORTS_ACME_EU_TOKEN`),
+      ),
+    });
+    expect(inspect(error, { depth: null, showHidden: true })).not.toContain('hush');
+  });
+
+  it('count as set if any of the brand is', () => {
+    const isSet = (brand: string) => hasCredentialVariables({ BRAND_REPORTS_ACME_EU_TOKEN: '' }, brand);
+    expect(['acme-eu', 'acme', 'constructor'].map(isSet)).toEqual([true, false, false]);
+  });
+});
+
+it('a brand without secretName has no secret, and the error has the line of settings', async () => {
+  const source = secretsOf({ acme: { baseUrl: BASE_URL } }, { needsBaseUrl: false, client: server.client });
+  expect(await refusal(source)).toMatchObject({
+    message: expect.stringContaining(
+      'Add to brands.acme of the settings: "secretName": "brand-reports/acme".',
+    ),
   });
 });
 

@@ -175,7 +175,7 @@ describe('wrong usage or settings', () => {
     [
       'no credentials',
       () => ['sync', '--settings', settings, '--lake', lake],
-      /--credentials FILE.*BRAND_REPORTS_CREDENTIALS/,
+      /--credentials FILE.*BRAND_REPORTS_CREDENTIALS\n.*BRAND_REPORTS_ACME_BID, .*\n- --credentials aws /s,
     ],
     [
       'credentials without the brand',

@@ -523,6 +523,13 @@ describe('an environment', () => {
   });
 });
 
+it('needs the name of the secret of each brand, and the error has the line of settings', () => {
+  const { secretName: _none, ...local } = ACME;
+  expect(() => stackOf({ brands: { globex: GLOBEX, acme: local } })).toThrow(
+    'Add to brands.acme: "secretName": "brand-reports/acme".',
+  );
+});
+
 it('I9: never creates a secret', () => {
   both.resourceCountIs('AWS::SecretsManager::Secret', 0);
 });

@@ -10,7 +10,7 @@ import { awsClientOptions, awsError, awsFailure } from './errors.ts';
  * @param needsBaseUrl whether a secret must name the address that it may be sent to
  */
 export function secretsOf(
-  brands: Readonly<Record<string, { secretName: string; baseUrl: string }>>,
+  brands: Readonly<Record<string, { secretName?: string | undefined; baseUrl: string }>>,
   {
     needsBaseUrl,
     client = new SecretsManagerClient(awsClientOptions),
@@ -19,12 +19,12 @@ export function secretsOf(
   return {
     async read(brand) {
       const settings = Object.hasOwn(brands, brand) ? brands[brand] : undefined;
-      if (settings === undefined)
+      if (settings?.secretName === undefined)
         throw noCredentials(
           brand,
-          'the settings',
-          'they name no secret for it',
-          'Add the brand with its secretName.',
+          'AWS Secrets Manager',
+          'the settings name no secret for it',
+          `Add to brands.${brand} of the settings: "secretName": "brand-reports/${brand}".`,
         );
       const { secretName: name, baseUrl } = settings;
       const text = await secretText(client, brand, name);
