@@ -25,6 +25,7 @@ const layers = [
   ['column-types'],
   ['exact-values', 'records'],
   ['kernel'],
+  ['command-line'],
   ['json', 'days', 'errors', 'concurrency', 'backoff', 'shell-word'],
 ];
 

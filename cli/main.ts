@@ -11,6 +11,7 @@ import { BrandReportsError, asBrandReportsError, framesOf } from '../shared/erro
 import { errorSummary } from '../shared/outcome.ts';
 import { EXIT } from './exit-codes.ts';
 import { note, print, printJson } from './output.ts';
+import { rememberFlags, withRunnableCommands } from './printed-command.ts';
 
 tuneHeap();
 
@@ -20,6 +21,7 @@ const program = new Command('brand-reports')
   .helpOption('-h, --help', 'print this help')
   .helpCommand('help [command]', 'print the help of a command')
   .exitOverride()
+  .hook('preAction', (_program, command) => rememberFlags(command))
   .configureOutput({ writeOut: (text) => print(text.trimEnd()), writeErr: (text) => note(text.trimEnd()) })
   .showHelpAfterError('Run it with --help to see what is allowed.')
   .addHelpText(
@@ -91,7 +93,7 @@ function usage({ exitCode }: CommanderError): number {
 
 function failure(thrown: unknown): number {
   const error = asBrandReportsError(thrown);
-  note(`error: ${error.message}`);
+  note(`error: ${withRunnableCommands(error.message)}`);
   if (!(thrown instanceof BrandReportsError) && thrown instanceof Error) note(framesOf(thrown));
   if (process.argv.includes('--json'))
     printJson({ status: 'failed', reports: [], error: errorSummary(error) });

@@ -5,6 +5,7 @@
  */
 import type { Log } from '../shared/log-events.ts';
 import { note, redraw } from './output.ts';
+import { withRunnableCommands } from './printed-command.ts';
 import { afterEvent, errorLineOf, lineOf, progressText, startOfRun } from './run-progress.ts';
 import { oneLine, truncate } from './terminal-text.ts';
 
@@ -25,7 +26,7 @@ export function showProgress(): ProgressDisplay {
 function plainLines(): ProgressDisplay {
   const log: Log = (event) => {
     const line = lineOf(event);
-    if (line !== undefined) note(line);
+    if (line !== undefined) note(withRunnableCommands(line));
   };
   return { log, end() {} };
 }
@@ -43,7 +44,7 @@ function redrawnLine(): ProgressDisplay {
   const log: Log = (event) => {
     progress = afterEvent(progress, event, Date.now());
     const errorLine = errorLineOf(event);
-    if (errorLine !== undefined) note(errorLine);
+    if (errorLine !== undefined) note(withRunnableCommands(errorLine));
     if (errorLine !== undefined || Date.now() - drawnMs >= MIN_REDRAW_MS) draw();
   };
   return {

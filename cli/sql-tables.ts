@@ -34,6 +34,7 @@ import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
+import { printedCommand } from './printed-command.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { namesIn } from './sql-names.ts';
 import { oneLine } from './terminal-text.ts';
@@ -253,7 +254,7 @@ async function readablePaths(
 
 function warn(what: string, why: string): void {
   const left = `${what} cannot be read and is left out: ${why}`;
-  note(oneLine(`warning: ${left}. "brand-reports verify" shows what to do.`));
+  note(oneLine(`warning: ${left}. "${printedCommand('verify')}" shows what to do.`));
 }
 
 /** `orders of acme, 2026-01-31` */

@@ -17,6 +17,7 @@ import {
   settingsOption,
 } from '../options.ts';
 import { print, printJson } from '../output.ts';
+import { withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
@@ -70,5 +71,5 @@ const MARKS = {
 };
 
 function line({ level, message }: Finding): string {
-  return `  ${MARKS[level]} ${oneLine(message)}`;
+  return `  ${MARKS[level]} ${oneLine(withRunnableCommands(message))}`;
 }

@@ -18,11 +18,11 @@ import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
-import { shellWord } from '../../shared/shell-word.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { DEFAULT_LAKE, lakeOption } from '../options.ts';
 import { print, printPieces } from '../output.ts';
+import { printedCommand } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { query, tableText } from '../query-result.ts';
 import { createSqlConnection } from '../sql-tables.ts';
@@ -152,13 +152,13 @@ async function showQueries({ store }: Lake, settings: Settings): Promise<void> {
 
 function nextSteps(lake: Lake, lakeFlag: string): string {
   const path = displayPath(lake);
-  const flag = lakeFlag === DEFAULT_LAKE ? '' : ` --lake ${shellWord(path)}`;
-  const settings = `--settings ${shellWord(join(path, SETTINGS_FILE))}`;
+  const flags = { lake: lakeFlag === DEFAULT_LAKE ? undefined : path };
+  const withSettings = { ...flags, settings: join(path, SETTINGS_FILE) };
   return `
 Try next:
-  npx brand-reports query${flag} "SELECT * FROM transactions_daily LIMIT 10"
-  npx brand-reports status${flag} ${settings}
-  npx brand-reports verify${flag} ${settings}`;
+  ${printedCommand('query', ['SELECT * FROM transactions_daily LIMIT 10'], flags)}
+  ${printedCommand('status', [], withSettings)}
+  ${printedCommand('verify', [], withSettings)}`;
 }
 
 /** Relative to the current folder if the lake is inside it. */

@@ -15,6 +15,7 @@ import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { day, instantOrDay, jsonOption, lakeOption } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
+import { printedCommand } from '../printed-command.ts';
 import { reportNamed } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, literal } from '../sql-tables.ts';
 import { oneLine, styleText, truncate } from '../terminal-text.ts';
@@ -111,7 +112,7 @@ function onUnreadable(what: string, why: string): never {
   throw new BrandReportsError(
     'config',
     'changes_unreadable',
-    `The ${what} cannot be read: ${why}. "brand-reports verify" shows what to do.`,
+    `The ${what} cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`,
   );
 }
 
@@ -171,7 +172,7 @@ function nothingOf(
   return new BrandReportsError(
     'config',
     'day_not_committed',
-    `${url} has nothing of ${report.name} ${of}${whose}.${hint} Compare the day, --brand and --lake with what "brand-reports status" shows.`,
+    `${url} has nothing of ${report.name} ${of}${whose}.${hint} Compare the day, --brand and --lake with what "${printedCommand('status')}" shows.`,
   );
 }
 

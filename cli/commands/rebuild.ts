@@ -32,6 +32,7 @@ import {
   reportNamed,
 } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
+import { withRunnableCommands } from '../printed-command.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
 interface RebuildFlags extends Omit<RunFlags, 'credentials'> {
@@ -126,10 +127,12 @@ function problems({ brand, report, days, error }: RebuiltReport): string[] {
   const ofDays = [...reasons.values()].flatMap(([first, ...others]) => [
     '',
     `${styleText('red', `${brand} ${report} ${first?.dt}`)} (${first?.reason})`,
-    oneLine(`${first?.message}`),
+    oneLine(withRunnableCommands(`${first?.message}`)),
     ...(others.length > 0 ? [`The same of ${named(others.map(({ dt }) => dt))}.`] : []),
   ]);
-  return error ? [...ofDays, '', styleText('red', `${brand} ${report}`), oneLine(error.message)] : ofDays;
+  return error
+    ? [...ofDays, '', styleText('red', `${brand} ${report}`), oneLine(withRunnableCommands(error.message))]
+    : ofDays;
 }
 
 function named(days: readonly string[]): string {

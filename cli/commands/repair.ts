@@ -4,6 +4,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { databaseOption, jsonOption, lakeOption } from '../options.ts';
 import { counted, print, printJson } from '../output.ts';
+import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { lakeAccess } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
@@ -35,10 +36,10 @@ export function addRepair(program: Command): void {
 function repairText({ status, documents }: RepairOutcome, apply: boolean): string {
   if (status === 'ok') return `${styleText('green', 'ok')}: every document can be parsed`;
   const damaged = `${counted(documents.length, 'document')} cannot be parsed`;
-  const repaired = `${styleText('green', 'repaired')}: run sync now`;
+  const repaired = `${styleText('green', 'repaired')}: run: ${printedCommand('sync')}`;
   const left = apply
     ? `${styleText('red', 'failed')}: see what is marked ✗, then repair again`
-    : `${styleText('red', 'damaged')}: nothing was changed. Do what is proposed with: brand-reports repair --apply`;
+    : `${styleText('red', 'damaged')}: nothing was changed. Do what is proposed with: ${printedCommand('repair', ['--apply'])}`;
   return [damaged, ...documents.map(documentText), status === 'repaired' ? repaired : left].join('\n\n');
 }
 
@@ -47,7 +48,7 @@ function documentText({ key, problem, remedy, outcome, copy, notes }: DamagedDoc
   const mark = isRepaired ? styleText('green', '✓') : styleText('red', '✗');
   return [
     `${mark} ${styleText('bold', key)}`,
-    `    wrong: ${oneLine(problem)}`,
+    `    wrong: ${oneLine(withRunnableCommands(problem))}`,
     `    ${isRepaired ? 'done' : 'proposed'}: ${remedy}`,
     ...(copy === undefined ? [] : [`    copy of the damaged bytes: ${oneLine(copy)}`]),
     ...notes.map((note) => `    ${oneLine(note)}`),

@@ -3,9 +3,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
+import type { GivenFlags } from '../../shared/command-line.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { port } from '../options.ts';
 import { print } from '../output.ts';
+import { printedCommand } from '../printed-command.ts';
 
 interface ServeFlags {
   port: number;
@@ -35,7 +37,7 @@ export function addServeSample(program: Command): void {
           print(`  ${name}  ${baseUrl}  ${timeZone}`);
         print(
           files
-            ? `Sync it with: npx brand-reports sync ${files}`
+            ? `Sync it with: ${printedCommand('sync', [], files)}`
             : 'To sync from it, start it with --write-settings FOLDER: that writes the settings and credentials for sync.',
         );
         await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
@@ -46,11 +48,11 @@ export function addServeSample(program: Command): void {
 }
 
 /** @returns the flags that make sync use the files */
-async function writeFiles(service: SampleService, folder: string): Promise<string> {
+async function writeFiles(service: SampleService, folder: string): Promise<GivenFlags> {
   const settings = join(folder, 'settings.json');
   const credentials = join(folder, 'credentials.json');
   await mkdir(folder, { recursive: true });
   await writeFile(settings, `${JSON.stringify(sampleSettings(service), null, 2)}\n`);
   await writeFile(credentials, `${JSON.stringify(sampleCredentials(service), null, 2)}\n`, { mode: 0o600 });
-  return `--settings ${settings} --credentials ${credentials}`;
+  return { settings, credentials };
 }

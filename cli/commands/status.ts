@@ -27,6 +27,7 @@ import {
   settingsOption,
 } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
+import { withRunnableCommands } from '../printed-command.ts';
 import { table, terminalColumns } from '../text-table.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
@@ -242,14 +243,14 @@ function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
   const documents = damaged.flatMap(({ month, message }) => [
     '',
     styleText('red', `${name} ${month ?? 'report state'}`),
-    oneLine(message),
+    oneLine(withRunnableCommands(message)),
   ]);
   const failed = days.flatMap(({ dt, failure }) =>
     failure?.since !== undefined
       ? [
           '',
           styleText('red', `${name} ${dt}`),
-          `${failure.kind} (${failure.code}): ${oneLine(failure.message)}`,
+          `${failure.kind} (${failure.code}): ${oneLine(withRunnableCommands(failure.message))}`,
           styleText(
             'dim',
             `since ${failure.since}, ${failure.times} times; next try after ${failure.retryAt}`,

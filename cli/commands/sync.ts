@@ -17,6 +17,7 @@ import {
   toOption,
 } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
+import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
@@ -71,12 +72,12 @@ const NEXT_STEPS = {
   busy: 'Every day that is due is being read by another run. Run again later.',
   failed: 'Fix what is reported above, then run the same command again.',
 } as const;
-const WAITING =
-  'Days that failed before wait: "brand-reports status" shows why and until when. Ask for them with --from and --to to try them at once.';
+const waiting = () =>
+  `Days that failed before wait: "${printedCommand('status')}" shows why and until when. Ask for them with --from and --to to try them at once.`;
 
 function nextStep(outcome: SyncOutcome): string | undefined {
   const { status, reports } = outcome;
-  return status === 'incomplete' && !reports.some(isUnfinished) ? WAITING : NEXT_STEPS[status];
+  return status === 'incomplete' && !reports.some(isUnfinished) ? waiting() : NEXT_STEPS[status];
 }
 
 /** The outcome as text: a table with a line per report, then each report's error, then the next step. */
@@ -115,7 +116,7 @@ function problem({ brand, report, days, error }: ReportOutcome): string[] {
   return [
     '',
     styleText('red', `${brand} ${report}${which}`),
-    `${error.kind} (${error.code}): ${oneLine(error.message)}`,
+    `${error.kind} (${error.code}): ${oneLine(withRunnableCommands(error.message))}`,
   ];
 }
 

@@ -35,12 +35,10 @@ import type { ObjectStore } from '../../shared/ports.ts';
 import { lostVersions } from '../../shared/repair/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { shellWord } from '../../shared/shell-word.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type LinkDamage, linkDamages, linkKey, linking } from '../local-links.ts';
 import { checkOrder, unknown } from '../run-options.ts';
 import {
-  DEFAULT_SETTINGS,
   credentialsOption,
   databaseOption,
   environmentOption,
@@ -51,6 +49,7 @@ import {
   toOption,
 } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
+import { printedCommand } from '../printed-command.ts';
 import { showLine } from '../progress-line.ts';
 import { styleText } from '../terminal-text.ts';
 import { table, terminalColumns } from '../text-table.ts';
@@ -61,11 +60,6 @@ interface VerifyFlags {
   from?: string;
   to?: string;
   json?: boolean;
-  /** These and the next ones are for the commands that it advises. */
-  database?: string;
-  settings?: string | undefined;
-  environment?: string;
-  credentials?: string;
 }
 
 /** What is wrong, and the command that heals it. */
@@ -104,14 +98,12 @@ export function addVerify(program: Command): void {
       '\nIt needs nothing but the lake: the other flags are repeated in the commands that it advises.\n' +
         '\nExample:\n  $ brand-reports verify orders transactions --from 2026-01-01 --to 2026-01-31',
     )
-    .action(async (names: string[], given: VerifyFlags, command: Command) => {
-      const isDefault = command.getOptionValueSource('settings') === 'default';
-      const flags = isDefault && !existsSync(DEFAULT_SETTINGS) ? { ...given, settings: undefined } : given;
+    .action(async (names: string[], flags: VerifyFlags) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map(tableNamed);
       const { store } = await openLake(flags.lake);
       const tables = await verifyTables(store, wanted, flags);
-      if (tables.length === 0) throw nothingToVerify(store, remediesOf(flags));
+      if (tables.length === 0) throw nothingToVerify(store);
       const failed = tables.some(({ mismatches, damaged = [] }) => mismatches.length + damaged.length > 0);
       const status = failed ? 'failed' : 'ok';
       if (flags.json) printJson({ status, tables });
@@ -120,32 +112,26 @@ export function addVerify(program: Command): void {
     });
 }
 
-type Remedies = ReturnType<typeof remediesOf>;
-
-/** Commands that heal, with the flags that `verify` was given: they run when they are pasted. */
-function remediesOf({ lake, database, settings, environment, credentials }: VerifyFlags) {
-  const flag = (name: string, value: string | undefined) =>
-    value === undefined ? '' : ` --${name} ${shellWord(value)}`;
-  const inLake = `${flag('lake', lake)}${flag('database', database)}`;
-  const chosen = `${inLake}${flag('settings', settings)}${flag('environment', environment)}`;
-  const days = ({ report, brand, day }: Pick<CommittedDay, 'report' | 'brand' | 'day'>) =>
-    ` ${report.name}${flag('brand', brand)} --from ${day} --to ${day}${chosen}`;
-  const sync = (day: Pick<CommittedDay, 'report' | 'brand' | 'day'>) =>
-    `npx brand-reports sync${days(day)}${flag('credentials', credentials)}`;
-  return {
-    fill: `npx brand-reports sync${chosen}${flag('credentials', credentials)}`,
-    repair: `npx brand-reports repair --apply${inLake}`,
-    sync,
-    /** From its raw records or, if they are not kept any longer, from the service. */
-    remake: (day: CommittedDay) => `npx brand-reports rebuild${days(day)} || ${sync(day)}`,
-  };
+/** A command that reads the day again, or makes it from its raw records. */
+function dayCommand(
+  name: 'sync' | 'rebuild',
+  { report, brand, day }: Pick<CommittedDay, 'report' | 'brand' | 'day'>,
+): string {
+  return printedCommand(name, [report.name, '--brand', brand, '--from', day, '--to', day]);
 }
 
-function nothingToVerify({ url }: ObjectStore, { fill }: Remedies): BrandReportsError {
+/** From its raw records or, if they are not kept any longer, from the service. */
+function remake(day: CommittedDay): string {
+  return `${dayCommand('rebuild', day)} || ${dayCommand('sync', day)}`;
+}
+
+const repairCommand = () => printedCommand('repair', ['--apply']);
+
+function nothingToVerify({ url }: ObjectStore): BrandReportsError {
   return new BrandReportsError(
     'config',
     'nothing_to_verify',
-    `There is nothing to verify: ${url} has no committed day that fits. Check --lake and the other flags. To fill a new lake: ${fill}`,
+    `There is nothing to verify: ${url} has no committed day that fits. Check --lake and the other flags. To fill a new lake: ${printedCommand('sync')}`,
   );
 }
 
@@ -166,7 +152,6 @@ async function verifyTables(
   flags: VerifyFlags,
 ): Promise<VerifiedTable[]> {
   const { from = '', to = '9' } = flags;
-  const remedies = remediesOf(flags);
   const isWanted = (day: string) => day >= from && day <= to;
   const isOfBrand = ({ brand }: { brand: string }) => brand === (flags.brand ?? brand);
   const lake = (await readLedgers(store, reports, spanOf(flags))).filter(isOfBrand);
@@ -175,9 +160,9 @@ async function verifyTables(
     if (wanted.length > 0 && !wanted.includes(report.table)) continue;
     const ledgers = lake.filter((each) => each.report === report);
     const ofBrands: VerifiedTable[] = [];
-    for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, remedies, isWanted));
+    for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted));
     const isAsked = (damage: LinkDamage) => isWanted(damage.dt) && isOfBrand(damage);
-    for (const { brand, ...mismatch } of await damagedLinks(store, report, ledgers, remedies, isAsked)) {
+    for (const { brand, ...mismatch } of await damagedLinks(store, report, ledgers, isAsked)) {
       const own = ofBrands.find((each) => each.brand === brand);
       const mismatches = own?.mismatches ?? [];
       // A link to a snapshot that is damaged is replaced with it.
@@ -197,7 +182,6 @@ async function verifyTables(
 async function verifyBrand(
   store: ObjectStore,
   ledgers: ReportLedgers,
-  remedies: Remedies,
   isWanted: (day: string) => boolean,
 ): Promise<VerifiedTable> {
   const { brand, report } = ledgers;
@@ -207,17 +191,17 @@ async function verifyBrand(
   const schema = await readOrDamage(readSchema(store, report));
   const ofSchema =
     'damage' in schema ? [{ key: schemaKey(report.table), message: schema.damage.message }] : [];
-  const damaged = [...ledgers.damaged, ...ofSchema].map((each) => ({ ...each, advice: remedies.repair }));
+  const damaged = [...ledgers.damaged, ...ofSchema].map((each) => ({ ...each, advice: repairCommand() }));
   for (const day of 'value' in schema ? days : []) {
     showLine(`${brand} ${report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
-    const mismatch = await verifyDay(store, day, remedies, repeated);
+    const mismatch = await verifyDay(store, day, repeated);
     if (mismatch) mismatches.push(mismatch);
   }
   showLine(`${brand} ${report.table} · older versions`);
   const versions = await lostVersions(store, ledgers, ({ day }) => isWanted(day));
   for (const { day, snapshot, problem } of versions.lost.filter((each) => !repeated.has(each.snapshot))) {
     const message = `its older version ${snapshot} ${problem}`;
-    mismatches.push({ dt: day.day, snapshot, message, advice: remedies.repair });
+    mismatches.push({ dt: day.day, snapshot, message, advice: repairCommand() });
   }
   const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
   const table = { brand, table: report.table, days: days.length, rows, versions: versions.count, mismatches };
@@ -229,7 +213,6 @@ async function damagedLinks(
   store: ObjectStore,
   report: ReportDefinition,
   ledgers: readonly ReportLedgers[],
-  remedies: Remedies,
   isAsked: (damage: LinkDamage) => boolean,
 ): Promise<LinkDamage[]> {
   const { localFolder } = store;
@@ -246,7 +229,7 @@ async function damagedLinks(
     const object = join(localFolder, versionKey(report.table, brand, day, snapshot));
     // The ledger is lost: without the link the vacuum would delete the version.
     const isLost = isOurs && !now.value && existsSync(object);
-    found.push(isLost ? { ...damage, advice: remedies.sync({ report, brand, day }) } : damage);
+    found.push(isLost ? { ...damage, advice: dayCommand('sync', { report, brand, day }) } : damage);
   }
   return found;
 }
@@ -258,7 +241,6 @@ async function damagedLinks(
 async function verifyDay(
   store: ObjectStore,
   first: CommittedDay,
-  remedies: Remedies,
   repeated: Set<string>,
 ): Promise<Mismatch | undefined> {
   let current = first;
@@ -278,7 +260,7 @@ async function verifyDay(
       const link = linkKey(current);
       // The link keeps the rows of a file that was deleted or replaced.
       if (!isSnapshot || localFolder === undefined || (await compare(store, current, columns, link)))
-        return remedies.remake(current);
+        return remake(current);
       return linking(join(localFolder, link), join(localFolder, committedSnapshotKey(current)));
     }
   }

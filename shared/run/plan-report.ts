@@ -149,13 +149,15 @@ async function prepareTable(ctx: RunContext): Promise<number> {
 }
 
 /** I7: the first commit of a column decides its type for good. Once the column beside it is there, nothing is said. */
-async function announceColumnsBeside({ schema, settings, report, log }: RunContext): Promise<void> {
+async function announceColumnsBeside(ctx: RunContext): Promise<void> {
+  const { schema, settings, report, brand, policy, log } = ctx;
+  const today = todayIn(ctx);
   const { columns } = await schema.cached();
   for (const [name, type] of Object.entries(settings.columns)) {
     const existing = columns.find((column) => column.name === name);
     if (!existing || columns.some((column) => column.field === existing.field && column.type === type))
       continue;
-    const message = `the setting columns.${name} (${type}) comes after the column was first written as ${existing.type}, which stays: days that are read from now on have the ${type} in a column of its own beside it, and "brand-reports rebuild ${report.name}" gives it to the days before`;
+    const message = `the setting columns.${name} (${type}) comes after the column was first written as ${existing.type}, which stays: days that are read from now on have the ${type} in a column of its own beside it, and "brand-reports rebuild ${report.name} --brand ${brand} --from ${policy.startDate} --to ${today}" gives it to the days before`;
     log({ event: 'column_typed_beside', message });
   }
 }

@@ -1,5 +1,5 @@
 import type { ErrorKind } from '../errors.ts';
-import { shellWord } from '../shell-word.ts';
+import { type CommandName, type GivenFlags, commandLine } from '../command-line.ts';
 import { type Html, html } from './html.ts';
 import type { ProblemState } from '../planning/day-state.ts';
 import type { Problem } from './problems.ts';
@@ -19,22 +19,13 @@ export interface Controls {
 }
 
 /** On the command line, with the same flags as the calendar itself. */
-export function commandControls({
-  lake,
-  settings,
-  environment,
-}: {
-  lake: string;
-  settings: string;
-  environment?: string;
-}): Controls {
-  const chosen = environment === undefined ? '' : ` --environment ${shellWord(environment)}`;
-  const flags = `--lake ${shellWord(lake)} --settings ${shellWord(settings)}${chosen}`;
-  const database = lake.startsWith('s3://') ? ' --database NAME' : '';
+export function commandControls(flags: GivenFlags & { lake: string }): Controls {
+  const database = flags.lake.startsWith('s3://') ? 'NAME' : undefined;
+  const command = (name: CommandName, words: readonly string[], brand: string) =>
+    html`<code>${commandLine(name, [...words, '--brand', brand], { ...flags, database })}</code>`;
   return {
-    sync: (reports, brand) =>
-      html`<code>npx brand-reports sync ${reports.join(' ')} --brand ${brand} ${flags}${database}</code>`,
-    check: (_reports, brand) => html`<code>npx brand-reports check --brand ${brand} ${flags}</code>`,
+    sync: (reports, brand) => command('sync', reports, brand),
+    check: (_reports, brand) => command('check', [], brand),
   };
 }
 

@@ -341,22 +341,6 @@ describe('what verify advises', () => {
     expect(readdirSync(elsewhere, { recursive: true })).toContain('dt=2020-01-01/precious.parquet');
   });
 
-  it('repeats settings only if they were given, or the default file is there', async () => {
-    copyLake();
-    lose(current());
-    const advice = async (...given: string[]) => {
-      const { stdout } = await runCli(['verify', '--lake', lake, ...given], { cwd: sample.folder });
-      return stdout.slice(stdout.indexOf('npx'));
-    };
-    expect(await advice()).not.toContain('--settings');
-    const none = await runCli(['verify', '--lake', 'none'], { cwd: sample.folder });
-    expect(none.stderr).toMatch(/To fill a new lake: npx brand-reports sync --lake none$/m);
-    expect(await advice('--settings', 'cdk.json')).toContain('--settings cdk.json');
-    writeFileSync(join(sample.folder, 'cdk.json'), '{}');
-    expect(await advice()).toContain('--settings cdk.json');
-    rmSync(join(sample.folder, 'cdk.json'));
-  });
-
   it('is printed below what it heals, each command once', async () => {
     copyLake();
     rmSync(link());

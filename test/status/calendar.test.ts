@@ -430,7 +430,7 @@ describe('the suggested action', () => {
     [
       'a bucket, with the flag of its catalog',
       's3://lake/prod',
-      's3://lake/prod --settings cdk.json --database NAME',
+      's3://lake/prod --database NAME --settings cdk.json',
     ],
   ])('on the command line takes %s', (_name, lake, words) => {
     const { markup } = commandControls({ lake, settings: 'cdk.json' }).sync(['order_list'], 'acme');
