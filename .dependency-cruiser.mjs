@@ -21,6 +21,7 @@ const layers = [
   ['service', 'lake'],
   ['ports'],
   ['log-events'],
+  ['roles'],
   ['reports', 'validation', 'outcome', 'proofs'],
   ['column-types'],
   ['exact-values', 'records'],

@@ -146,9 +146,12 @@ export interface States {
 /** The states in which an order or a transaction changes no more: `new`, `mixed` and `locked` are those in which it may. */
 export const FINAL_STATES: readonly string[] = ['void', 'effective', 'paid'];
 
-/** A state as it is compared: the interface has the words of states only as values of filters, so records may have `EFFECTIVE`. */
+/** All states that the interface has for orders, transactions and their lines. */
+export const STATE_WORDS: readonly string[] = ['new', 'mixed', 'locked', ...FINAL_STATES];
+
+/** A state as it is compared: the interface has the words of states only as values of filters, so records may have `EFFECTIVE `. */
 export function comparedState(state: string): string {
-  return state.toLowerCase();
+  return state.trim().toLowerCase();
 }
 
 /** Everything that the project knows about one report. */

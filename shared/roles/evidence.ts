@@ -1,0 +1,96 @@
+/*
+ * Counts what the values of a record's fields look like: amounts, currencies, states, times. The counts prove which
+ * field has which role (`roles/choose.ts`). No value is kept, because a value may be a person's.
+ */
+import { type Json, type JsonObject, isJsonObject, isRawNumber } from '../json.ts';
+import { STATE_WORDS, comparedState } from '../reports/definition.ts';
+
+/** What the values of one field showed; `path`: `commission.value` for a field of a nested object. */
+export interface FieldEvidence {
+  path: string;
+  /** All records, also those without a value. */
+  records: number;
+  /** Those with a value that is not empty. */
+  filled: number;
+  /** Numbers, and texts that are decimals. */
+  numeric: number;
+  /** ISO 4217 codes. */
+  currencies: number;
+  /** Words of the interface, in any case. */
+  states: number;
+  /** Times of the calendar, and Unix times. */
+  times: number;
+}
+
+/** The kinds of values that are counted. */
+export type Kind = 'numeric' | 'currencies' | 'states' | 'times';
+
+/** Deeper objects hold no amounts that a path could reach. */
+const MAX_DEPTH = 3;
+
+/** What the fields of these records showed, the fields of nested objects included, in the order of their first record. */
+export function evidenceOf(records: readonly JsonObject[]): FieldEvidence[] {
+  const found = new Map<string, FieldEvidence>();
+  for (const record of records) addFields(found, record, '', records.length);
+  return [...found.values()];
+}
+
+function addFields(
+  found: Map<string, FieldEvidence>,
+  object: JsonObject,
+  prefix: string,
+  records: number,
+  depth = 1,
+): void {
+  for (const [name, value] of Object.entries(object)) {
+    if (isEmpty(value)) continue;
+    const path = prefix + name;
+    const counts = found.get(path) ?? noEvidence(path, records);
+    found.set(path, counts);
+    counts.filled += 1;
+    if (isJsonObject(value) && depth < MAX_DEPTH) addFields(found, value, `${path}.`, records, depth + 1);
+    const text = textOf(value);
+    if (text !== undefined) for (const kind of KINDS) if (IS_KIND[kind](text)) counts[kind] += 1;
+  }
+}
+
+/** The evidence of a field without any value. */
+export function noEvidence(path: string, records: number): FieldEvidence {
+  return { path, records, filled: 0, numeric: 0, currencies: 0, states: 0, times: 0 };
+}
+
+/** A text, and the digits of a number; `undefined` for every other value. */
+export function textOf(value: Json | undefined): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  return isRawNumber(value) ? value.rawJSON : undefined;
+}
+
+function isEmpty(value: Json): boolean {
+  return value === null || (typeof value === 'string' && value.trim() === '');
+}
+
+const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+/** Codes that are English words as well: a field that has nothing else is no currency. */
+const WORDS: ReadonlySet<string> = new Set(['ALL', 'TOP']);
+
+/** Whether a text has this kind. Spaces around it do not count. */
+export const IS_KIND: Readonly<Record<Kind, (text: string) => boolean>> = {
+  numeric: (text) => /^\s*[+-]?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,2})?\s*$/.test(text),
+  currencies: (text) => text.length < 10 && CURRENCIES.has(text.trim().toUpperCase()),
+  states: (text) => STATE_WORDS.includes(comparedState(text)),
+  times: isTime,
+};
+const KINDS: readonly Kind[] = ['numeric', 'currencies', 'states', 'times'];
+
+/** Whether a text is a currency even if nothing in the name of its field points to one: in capitals, and no other word. */
+export function isPlainCurrency(text: string): boolean {
+  return CURRENCIES.has(text) && !WORDS.has(text);
+}
+
+/** Unix times from 2001 on, in seconds or milliseconds, ISO 8601 and the dates of HTTP. */
+function isTime(text: string): boolean {
+  const time = text.trim();
+  if (/^[1-9](\d{9}|\d{12})(\.\d+)?$/.test(time)) return true;
+  return /^(\d{4}-\d\d-\d\d|[A-Z][a-z]{2}, \d\d )/.test(time) && !Number.isNaN(Date.parse(time.slice(0, 40)));
+}
