@@ -4,7 +4,8 @@
  */
 import { addDays, dayOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
-import { contradiction, usualName } from '../proofs/time-zone.ts';
+import { contradiction, shownZones, usualName } from '../proofs/time-zone.ts';
+import { STATE_WORDS, comparedState } from '../reports/definition.ts';
 import { type RunOptions, brandSettingsOf, selectBrands, selectReports } from '../run/run.ts';
 import { readCredentials } from '../service/credentials.ts';
 import { BY_CHECK } from '../service/envelope.ts';
@@ -16,7 +17,9 @@ import {
   type ZoneMeasurement,
   endDateOf,
   measureBrand,
+  zoneEvidence,
 } from './measure-brand.ts';
+import { openRoles, unknownWords } from './propose-settings.ts';
 
 /** What was found, and what to do where it is not `ok`. */
 export interface Finding {
@@ -167,7 +170,7 @@ function zoneFinding(set: string, zone: ZoneMeasurement | undefined): Finding {
       'time_zone',
       `${unproven}: no report that is requested by date returned records with the time of the order as an instant; compare the number of orders of a day with the dashboard`,
     );
-  const evidence = `${zone.records} records of ${zone.report}, by their ${zone.field}`;
+  const evidence = zoneEvidence(zone);
   const usual = usualName(zone.fits);
   if (usual === undefined)
     return warning(
@@ -187,13 +190,6 @@ function zoneFinding(set: string, zone: ZoneMeasurement | undefined): Finding {
     : warning('time_zone', `${unproven}: ${set} fits ${evidence}, but so does ${shownZones(zone.fits, set)}`);
 }
 
-/** Some of the zones beside one. */
-export function shownZones(zones: readonly string[], beside: string): string {
-  const others = zones.filter((zone) => zone !== beside);
-  const more = others.length > 3 ? ` and ${others.length - 3} more` : '';
-  return `${others.slice(0, 3).join(', ')}${more}`;
-}
-
 function reportChecks(
   options: RunOptions,
   brand: string,
@@ -208,7 +204,7 @@ function reportChecks(
       return {
         report: name,
         findings: [
-          ...reportFindings(settings, own, found, measured),
+          ...reportFindings(brand, settings, own, found, measured),
           ...oldestFindings(settings, own, found, nowMs),
         ],
       };
@@ -219,6 +215,7 @@ function reportChecks(
 }
 
 function reportFindings(
+  brand: string,
   settings: BrandSettings,
   own: ReportSettings,
   found: ReportMeasurement,
@@ -238,11 +235,42 @@ function reportFindings(
       ),
     );
   if (!found.error) findings.push(...openPoints(settings, found, measured));
+  findings.push(...fieldFindings(brand, own, found));
   for (const state of undocumentedStates(report, own.states))
     findings.push(
       warning('states', `states.final has ${state}: days with records in another state are read for longer`),
     );
   return findings;
+}
+
+/** What fields and states of the records need a setting. */
+function fieldFindings(
+  brand: string,
+  { filters }: ReportSettings,
+  { report, sample }: ReportMeasurement,
+): Finding[] {
+  const roles = openRoles(report, sample, brand).map(({ role, evidence, setting }) =>
+    warning(
+      'roles',
+      `no field is certain to be ${role}, so its columns are NULL: ${evidence}; set ${setting}`,
+    ),
+  );
+  const words = unknownWords(report, sample).map((word) =>
+    warning(
+      'states',
+      `the records have the state ${JSON.stringify(word)}, which the interface does not have; allowed: ${STATE_WORDS.join(', ')}; set "states": { "words": { ${JSON.stringify(word)}: "…" } }`,
+    ),
+  );
+  const byState = Object.entries(filters).filter(([, value]) =>
+    STATE_WORDS.includes(comparedState(String(value))),
+  );
+  const hidden = byState.map(([name, value]) =>
+    warning(
+      'filters',
+      `the filter ${name} (${value}) is a state: a record that gets another one vanishes from its day; read all, and filter in SQL`,
+    ),
+  );
+  return [...roles, ...words, ...hidden];
 }
 
 /** The settings that say how the service reads the interface. */

@@ -7,7 +7,7 @@ import { fetchFirstPage, fetchFirstPageOf, pageRequest } from '../attempt/fetch.
 import { type FetchContext, todayIn } from '../context/context.ts';
 import { DAY_MS, addDays, daysBetween, endOfDay, startOfDay } from '../days.ts';
 import { type BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, stringifyJson } from '../json.ts';
 import { observeEndDate } from '../pipeline/probe-end-date.ts';
 import { dateFields, timestampFields } from '../planning/day-queries.ts';
 import {
@@ -74,10 +74,15 @@ export interface ZoneMeasurement extends ZoneProof {
   records: number;
 }
 
+/** What a proof rests on. */
+export function zoneEvidence({ records, report, field }: ZoneMeasurement): string {
+  return `${records} records of ${report}, by their ${field}`;
+}
+
 /** From so many days the sample is taken. */
 export const SAMPLE_DAYS = 30;
 /** Days that are read to prove the zone, and pages of each. */
-const ZONE_DAYS = 8;
+const ZONE_DAYS = 10;
 const ZONE_PAGES = 5;
 /** Before any start date that settings allow. */
 const BEFORE_ALL = '2000-01-01';
@@ -215,9 +220,11 @@ async function measureFirstPage(ctx: FetchContext): Promise<0 | 1 | undefined> {
   const [zero, one] = [await pageIfAny(ctx, 0), await pageIfAny(ctx, 1)];
   if (!zero?.records.count) return one?.records.count ? 1 : undefined;
   if (one?.hash !== zero.hash) return 0;
-  // Page 1 is page 0 by another name, or it is after the last page and repeats it.
+  // Page 1 is page 0 by another name, or it is after the last page and repeats it, or all of their records are alike.
   const two = await pageIfAny(ctx, 2);
-  return two?.records.count && two.hash !== one.hash ? 1 : undefined;
+  const texts = recordsOfList(one.records).map(stringifyJson);
+  const areAlike = new Set(texts).size < texts.length;
+  return two?.records.count && two.hash !== one.hash && !areAlike ? 1 : undefined;
 }
 
 function pageIfAny(ctx: FetchContext, number: number): Promise<Page | undefined> {
@@ -297,9 +304,7 @@ async function zoneOf(ctx: FetchContext, found: ReportMeasurement, field: string
       Object.assign(zone, proveTimeZone(zone.seen, nowMs, zone.fits));
       if (zone.isProven || zone.fits.length === 0) break;
     }
-    // A service without records of a day may have deleted those before it.
-    const keptFrom = firstMs === undefined ? day : '';
-    days = days.filter((other) => other !== day && (other > keptFrom || zone.seen.length === 0));
+    days = days.filter((other) => other !== day);
     day = zone.seen.length === 0 ? days[0] : tellingDay(zone.fits, days);
   }
   return zone;

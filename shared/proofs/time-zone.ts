@@ -61,17 +61,17 @@ function hasSameDays(one: string, other: string, nowMs: number): boolean {
   const days = Array.from({ length: 2 * HALF_A_YEAR_DAYS + 1 }, (_, index) => index - HALF_A_YEAR_DAYS);
   // From the ends on: seasons, in which most zones differ, show at once.
   days.sort((a, b) => (Math.abs(b) % 61) - (Math.abs(a) % 61));
-  return days.every((ago) => startOfDay(addDays(today, ago), one) === startOfDay(addDays(today, ago), other));
+  return days.every((ago) => {
+    const day = addDays(today, ago);
+    const startMs = startOfDay(day, one);
+    // To compute the other start too would take five times as long.
+    return dayOf(startMs, other) === day && dayOf(startMs - 1, other) < day;
+  });
 }
 
-/**
- * The day to ask next: the first one on which the zones begin at more instants than on the latest one, as in another season,
- * else the latest one. `undefined` if the zones begin all of these days together.
- */
+/** The first of the days on which the zones do not all begin together: its records tell some of them apart. */
 export function tellingDay(zones: readonly string[], days: readonly string[]): string | undefined {
-  const starts = days.map((day) => new Set(zones.map((zone) => startOfDay(day, zone))).size);
-  const [latest = 0] = starts;
-  return days.find((_, index) => (starts[index] ?? 0) > latest) ?? (latest > 1 ? days[0] : undefined);
+  return days.find((day) => new Set(zones.map((zone) => startOfDay(day, zone))).size > 1);
 }
 
 /** Of zones with the same days, the name that people know. */
@@ -103,6 +103,13 @@ const USUAL = [
 /** Of zones with the same days, one by its usual name. */
 export function usualName(zones: readonly string[]): string | undefined {
   return USUAL.find((zone) => zones.includes(zone)) ?? zones[0];
+}
+
+/** Some of the zones beside one. */
+export function shownZones(zones: readonly string[], beside: string): string {
+  const others = zones.filter((zone) => zone !== beside);
+  const more = others.length > 3 ? ` and ${others.length - 3} more` : '';
+  return `${others.slice(0, 3).join(', ')}${more}`;
 }
 
 /** Names of fields with the time of an order, or else of the record, in lower case without separators; the first ones decide. */
@@ -150,9 +157,8 @@ export function timesOf(records: readonly JsonObject[], field: string): number[]
   return times.filter((ms) => ms !== undefined).sort((a, b) => a - b);
 }
 
-/** The days in reach whose records may tell zones apart, the latest first: the last week, then half-months of the last year. */
+/** The days in reach whose records may tell zones apart: some recent ones, then a day a month, because of the seasons. */
 export function daysToAsk(yesterday: string, oldest: string): string[] {
-  const week = Array.from({ length: 7 }, (_, ago) => addDays(yesterday, -ago));
-  const year = Array.from({ length: 24 }, (_, index) => addDays(yesterday, -15 * (index + 1)));
-  return [...week, ...year].filter((day) => day >= oldest);
+  const ago = [0, 1, 2, 3, ...Array.from({ length: 12 }, (_, index) => 30 * (index + 1))];
+  return ago.map((days) => addDays(yesterday, -days)).filter((day) => day >= oldest);
 }

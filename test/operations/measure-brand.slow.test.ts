@@ -20,7 +20,7 @@ import { startStrictService } from '../strict-service/service.ts';
 import { blindRegistry } from '../sync/sample-lake.ts';
 
 const ZONE = 'America/New_York';
-const NOW = '2026-11-05T15:20:00Z';
+const NOW = '2026-11-04T15:20:00Z';
 const account = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
 /** What a run needs to measure the one brand of a service, with settings that nobody has corrected. */
@@ -51,7 +51,7 @@ function withOrderTime(holdings: Holdings): Holdings {
 
 async function strictService(interpretation: Interpretation, timeZone = ZONE, change = withOrderTime) {
   const until = Date.parse(NOW);
-  const plan = { seed: 7, timeZone, startDate: '2026-10-20', until, pageSize: 20, limit: 20 };
+  const plan = { seed: 7, timeZone, startDate: '2026-10-30', until, pageSize: 20, limit: 20 };
   const brand = { ...account, timeZone, holdings: change(holdingsOf(plan)) };
   const service = await startStrictService({ brands: [brand], interpretation, present: until });
   return { service, target: { baseUrl: service.baseUrl, service: service.name } };
@@ -197,7 +197,7 @@ describe('check', () => {
       const { errors, messages } = await levels(optionsFor(target, { startDate: '2026-01-01' }));
       expect(errors).toEqual([]);
       expect(messages).toMatch(
-        /oldest day with records is 2026-10-1\d, but refresh \(120 days\) and watchUnsettledDays/,
+        /oldest day with records is 2026-10-2\d, but refresh \(120 days\) and watchUnsettledDays/,
       );
     } finally {
       await service.close();
