@@ -116,7 +116,7 @@ export async function readSettings({
     throw new BrandReportsError(
       'config',
       'settings_unreadable',
-      `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE.`,
+      `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE, or write one: brand-reports init`,
     );
   });
   return loadSettings(text, file, reports, environment);
@@ -181,8 +181,8 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
 }
 
 /** @returns whether reading them costs no request, so that errors are found before the run; and the credentials */
-async function credentialSource(
-  { credentials: given, lake }: RunFlags,
+export async function credentialSource(
+  { credentials: given, lake }: Pick<RunFlags, 'credentials' | 'lake'>,
   brands: Settings['brands'],
 ): Promise<{ isLocal: boolean; credentials: CredentialSource }> {
   const { env } = process;

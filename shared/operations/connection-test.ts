@@ -54,23 +54,32 @@ const MAX_QUIET_SKEW_MS = 30_000;
 /** Measures each brand in scope and compares it with its settings. */
 export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
   const brands = await Promise.all(selectBrands(options).map((brand) => checkBrand(options, brand)));
-  const failed = brands.some(({ findings, reports }) =>
-    [findings, ...reports.map((report) => report.findings)].flat().some(({ level }) => level === 'error'),
+  return { status: brands.some(hasErrors) ? 'failed' : 'ok', brands };
+}
+
+/** Whether anything has to be corrected. */
+export function hasErrors({ findings, reports }: BrandCheck): boolean {
+  return [...findings, ...reports.flatMap((report) => report.findings)].some(
+    ({ level }) => level === 'error',
   );
-  return { status: failed ? 'failed' : 'ok', brands };
 }
 
 async function checkBrand(options: RunOptions, brand: string): Promise<BrandCheck> {
   const settings = brandSettingsOf(options, brand);
   const credentials = await credentialsFinding(options, brand, settings);
   if (credentials.level === 'error') return { brand, clockSkewMs: 0, findings: [credentials], reports: [] };
-  const measured = await measureBrand(options, brand);
+  const { findings, ...rest } = judgeBrand(options, brand, await measureBrand(options, brand));
+  return { ...rest, findings: [credentials, ...findings] };
+}
+
+/** Compares what a brand's service showed with its settings; sends nothing. */
+export function judgeBrand(options: RunOptions, brand: string, measured: BrandMeasurement): BrandCheck {
+  const settings = brandSettingsOf(options, brand);
   const nowMs = options.clock.wallMs();
   return {
     brand,
     clockSkewMs: measured.clockSkewMs ?? 0,
     findings: [
-      credentials,
       ...connectionFindings(settings, measured),
       ...startFindings(settings, nowMs),
       ...(measured.error ? [] : zoneFindings(settings.timeZone, measured)),

@@ -102,6 +102,8 @@ export function openRoles(
   sample: readonly JsonObject[],
   brand: string,
 ): RoleChoice[] {
+  // Documented fields need no proposal.
+  if (report.columns.length > 0) return [];
   const choices = chooseRoles(report, { evidence: evidenceOf(sample), brand });
   return choices.filter(({ by, candidates }) => by === 'none' && candidates.length > 0);
 }

@@ -157,8 +157,8 @@ export function timesOf(records: readonly JsonObject[], field: string): number[]
   return times.filter((ms) => ms !== undefined).sort((a, b) => a - b);
 }
 
-/** The days in reach whose records may tell zones apart: some recent ones, then a day a month, because of the seasons. */
+/** The days in reach whose records may tell zones apart: some recent ones, then two a month, because of the seasons. */
 export function daysToAsk(yesterday: string, oldest: string): string[] {
-  const ago = [0, 1, 2, 3, ...Array.from({ length: 12 }, (_, index) => 30 * (index + 1))];
+  const ago = [0, 1, 2, 3, ...Array.from({ length: 24 }, (_, index) => 15 * (index + 1))];
   return ago.map((days) => addDays(yesterday, -days)).filter((day) => day >= oldest);
 }
