@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
-import { unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { fixedCredentials, hasCredentialVariables } from '../../shared/adapters/credentials.ts';
 import { OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
-import { textOf } from '../../shared/adapters/error-fields.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { dayOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
@@ -20,6 +18,7 @@ import { shellWord } from '../../shared/shell-word.ts';
 import { type Questions, openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { DEFAULT_LAKE, credentialsOption } from '../options.ts';
+import { refuseFullPlace, writeNew } from '../new-file.ts';
 import { note, print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
@@ -162,7 +161,7 @@ function problemOf(name: keyof BrandAnswers, answer: string): string | undefined
 function startProblem(startDate: string): string | undefined {
   // Where the day begins first.
   const today = dayOf(Date.now(), 'Pacific/Kiritimati');
-  return startDate > today ? `in the past: ${today} at the latest` : undefined;
+  return startDate > today ? `a day up to ${today}` : undefined;
 }
 
 function settingsOf({ brand: _brand, ...settings }: BrandAnswers) {
@@ -243,28 +242,6 @@ async function chooseZone(
     const isKnown = problemOf('timeZone', answer) === undefined;
     if (isKnown && (!zone?.fits.length || zone.fits.includes(answer))) return answer;
     note(isKnown ? `It contradicts the records; ${fits}` : 'Allowed: an IANA time zone, e.g. Europe/Berlin');
-  }
-}
-
-/** Before anything is asked: whether the file can be made, with some bytes. */
-async function refuseFullPlace(file: string): Promise<void> {
-  await writeNew(file, ' '.repeat(16_384));
-  await unlink(file);
-}
-
-/** @throws BrandReportsError `config` if the file exists or cannot be made */
-async function writeNew(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text, { flag: 'wx', mode: 0o600, flush: true });
-  } catch (thrown) {
-    const code = textOf(thrown, 'code');
-    const why = code === 'EEXIST' ? 'exists, and init overwrites nothing' : `cannot be written (${code})`;
-    const next = code === 'EEXIST' ? 'Move it away, or use it' : 'Choose another place';
-    throw new BrandReportsError(
-      'config',
-      'place_taken',
-      `${file} ${why}. ${next}: --settings FILE, --credentials FILE.`,
-    );
   }
 }
 
