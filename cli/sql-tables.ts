@@ -28,7 +28,9 @@ import { comparedMonths, schemaChangeRows, schemaChangesTable } from '../shared/
 import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
-import { missingColumns, viewOver } from '../shared/catalog/ensure-tables.ts';
+import { type TableRoles, viewOver } from '../shared/catalog/view-roles.ts';
+import { noteGaps, rolesOfLake } from './role-notes.ts';
+import { JSON_MACRO } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
@@ -85,7 +87,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   const named = all.filter(
     (report) =>
       [report.table, versionsTable(report)].some(isNamed) ||
-      namedViews.some(({ needs }) => Object.hasOwn(needs, report.table)),
+      namedViews.some(({ tables }) => tables.includes(report.table)),
   );
   const ofAllReports = [...present, ...changes].some(isNamed);
   const wanted = named.length > 0 || ofAllReports ? named : all;
@@ -110,14 +112,18 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
     await createView(connection, freshness);
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
+  await connection.run(JSON_MACRO);
   const tables = new Map<string, readonly Column[]>();
   for (const report of wanted) {
     const own = ledgers.filter((ledger) => ledger.report === report);
     tables.set(report.table, await addTable(connection, lake, files, report, own));
     if (isNamed(versionsTable(report))) await addVersions(connection, lake, files, report, own);
   }
+  const roles: TableRoles = rolesOfLake(ledgers, lake.settings);
+  noteGaps(ledgers, reports, lake.settings, isNamed);
   for (const view of all.flatMap(({ views }) => views))
-    if (missingColumns(view, tables).length === 0) await createView(connection, viewOver(view, tables));
+    if (view.tables.every((table) => tables.has(table)))
+      await createView(connection, viewOver(view, tables, roles));
   await connection.run(
     // DuckDB lets SQL read its folder of temporary files, too: `.tmp`, wherever the command runs.
     `SET temp_directory = ''; SET allowed_directories = [${literal(`${files.folder}/`)}]; SET enable_external_access = false; SET lock_configuration = true`,

@@ -27,6 +27,7 @@ import {
   partitionPrefix,
   reportLedgersPrefix,
   reportRawPrefix,
+  rolesKey,
   schemaKey,
   tablePrefix,
 } from '../shared/lake/paths.ts';
@@ -102,6 +103,7 @@ export class Lake extends Construct {
     const documents = reports.flatMap(({ name, table }) => [
       `${reportLedgersPrefix(name)}*`,
       schemaKey(table),
+      rolesKey(table),
     ]);
     const others = [...new Set(reports.flatMap(reportsReadBy))].flatMap((name) => {
       const other = this.reports[name];
@@ -119,7 +121,7 @@ export class Lake extends Construct {
     const beside = own
       .flatMap((table) => tablesBeside(this.reports, table))
       .filter((table) => !own.includes(table));
-    this.grant(grantee, READ, [...others, ...beside.map(schemaKey)]);
+    this.grant(grantee, READ, [...others, ...beside.flatMap((table) => [schemaKey(table), rolesKey(table)])]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }

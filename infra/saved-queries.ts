@@ -69,8 +69,8 @@ ORDER BY changed_at DESC, brand, report, dt DESC`,
     {
       name: 'What happened since the month was closed',
       description:
-        'Per brand, report and day of the months before this one: what has changed since this month began',
-      sql: `SELECT brand, report, dt,
+        'Per brand, report, day and currency of the months before this one: what has changed since this month began',
+      sql: `SELECT brand, report, dt, currency,
   count(*) AS changes,
   sum(rows_after - rows_before) AS rows_more,
   sum(added) AS added, sum(removed) AS removed, sum(altered) AS altered,
@@ -79,8 +79,8 @@ ORDER BY changed_at DESC, brand, report, dt DESC`,
 FROM changes_daily
 WHERE month < substr(CAST(current_date AS varchar), 1, 7)
   AND changed_at >= CAST(date_trunc('month', current_date) AS timestamp)
-GROUP BY brand, report, dt
-ORDER BY dt DESC, brand, report`,
+GROUP BY brand, report, dt, currency
+ORDER BY dt DESC, brand, report, currency`,
     },
     {
       name: 'Records that changed',

@@ -4,6 +4,8 @@
  * other one day.
  */
 import type { Committed, DayChanges, DayEntry, Failure } from './lake/documents/ledger.ts';
+import { type CurrencyTotals, measured, totalsOf } from './lake/documents/role-evidence.ts';
+import { saidRoles } from './lake/documents/roles.ts';
 import type { ReportLedgers } from './lake/documents/read.ts';
 import type { ReportDefinition } from './reports/definition.ts';
 import {
@@ -34,8 +36,10 @@ export interface DayFacts {
   readTo: string | null;
   /** The brand's when the day was read; `null` if nothing is committed, or a repair has lost it. */
   timeZone: string | null;
-  /** The sum of the report's `measure`, as a decimal number with all its digits; missing if there is none. */
+  /** The sum of the report's `measure`, as a decimal number with all its digits; missing if there is none, or several currencies. */
   sum?: string;
+  /** By currency, empty for none: the sums of `amount` and `commission`; missing where the report has none. */
+  totals?: CurrencyTotals;
   /** How often the day changed since it was closed, and the newest change; missing if it never changed. */
   changes?: Required<Pick<DayChanges, 'times' | 'last'>>;
   /** When the day is due (again), in the past if it is due now; `null` for never or unknown. */
@@ -52,7 +56,7 @@ export interface DayFacts {
 /** What the facts of a report's days follow from, in addition to the time. */
 export interface ReportDays
   extends Pick<KnownDay, 'policy' | 'hasReturnedRecords'>,
-    Pick<FindingFacts, 'report' | 'entryOn'> {
+    Pick<FindingFacts, 'report' | 'entryOn' | 'roles'> {
   /** For a report with an upstream: the entries of the upstream report. */
   upstreamOn?: ((day: string) => DayEntry | undefined) | undefined;
 }
@@ -70,6 +74,7 @@ export function reportDaysIn(
     policy,
     hasReturnedRecords: own?.state.hasReturnedRecords ?? false,
     entryOn: entriesIn(own?.ledgers ?? new Map()),
+    roles: saidRoles(own?.roles, policy?.fields),
     upstreamOn: upstream && entriesIn(upstream.ledgers),
   };
 }
@@ -112,7 +117,10 @@ const NOTHING_COMMITTED = {
   timeZone: null,
 };
 
-function committedFacts(committed: Committed, { report: { measure }, hasReturnedRecords }: ReportDays) {
+function committedFacts(
+  committed: Committed,
+  { report: { measure }, hasReturnedRecords, roles = {} }: ReportDays,
+) {
   const {
     rows,
     pages,
@@ -124,11 +132,13 @@ function committedFacts(committed: Committed, { report: { measure }, hasReturned
     changes,
     timeZone = null,
   } = committed;
-  const sum = measure === undefined ? undefined : values?.sums?.[measure];
+  const sum = measured(values, measure);
+  const totals = totalsOf(committed, roles);
   return {
     committedState: committedState(committed, hasReturnedRecords),
     ...{ rows, pages, refusedLookups: refusedLookups?.count ?? 0, digest, readFrom, readTo, timeZone },
     ...(sum !== undefined && { sum }),
+    ...(totals && { totals }),
     ...(changes?.last && { changes: { times: changes.times, last: changes.last } }),
   };
 }

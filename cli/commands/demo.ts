@@ -41,20 +41,20 @@ FROM coverage GROUP BY brand, report ORDER BY brand, report`,
   ],
   [
     'From click to commission, by publisher',
-    `SELECT max(publisher_name) AS publisher, sum(clicks) AS clicks, sum(orders) AS orders, sum(orders_void) AS void,
+    `SELECT max(publisher_name) AS publisher, currency, sum(clicks) AS clicks, sum(orders) AS orders, sum(orders_void) AS void,
   sum(commission) AS commission, sum(commission_effective) AS effective, sum(bonus) AS bonus
-FROM publisher_performance WHERE brand = 'acme' GROUP BY publisher_id ORDER BY commission DESC`,
+FROM publisher_performance WHERE brand = 'acme' GROUP BY publisher_id, currency ORDER BY commission DESC`,
   ],
   [
     'Commission by month and state: locked is owed, new may still become void',
-    `SELECT brand, month, state, sum(transactions) AS transactions, sum(commission) AS commission
-FROM commission_due GROUP BY brand, month, state ORDER BY brand, month, state`,
+    `SELECT brand, month, state, currency, sum(transactions) AS transactions, sum(commission) AS commission
+FROM commission_due GROUP BY brand, month, state, currency ORDER BY brand, month, state, currency`,
   ],
   [
     'What can still change, by age',
-    `SELECT brand, age, sum(orders) AS orders, sum(orders_commission) AS of_orders,
+    `SELECT brand, age, currency, sum(orders) AS orders, sum(orders_commission) AS of_orders,
   sum(transactions) AS transactions, sum(transactions_commission) AS of_transactions
-FROM unsettled GROUP BY brand, age ORDER BY brand, age`,
+FROM unsettled GROUP BY brand, age, currency ORDER BY brand, age, currency`,
   ],
   [
     'How many clicks become orders, by channel',

@@ -81,8 +81,8 @@ Views and their columns:
 ${views.map(viewText).join('\n')}
 
 Example:
-  $ brand-reports query "SELECT publisher_id, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id"
-  $ brand-reports query --as-of -7d "SELECT sum(amount) FROM orders"`;
+  $ brand-reports query "SELECT publisher_id, currency, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"
+  $ brand-reports query --as-of -7d "SELECT status, count(*) FROM orders GROUP BY status"`;
 }
 
 function viewText({ name, description, columns }: View): string {

@@ -6,6 +6,7 @@ import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
+import { gapText } from '../../shared/lake/documents/role-evidence.ts';
 import { schemaChangeText } from '../../shared/planning/schema-changes.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
@@ -179,6 +180,7 @@ function sectionText(section: Section, chosen: string | undefined): string {
     '',
     totals(section),
     ...tables.flatMap((each) => findingLines(each, months)),
+    ...roleLines(tables),
     ...fieldChanges(tables),
     ...tables.flatMap(failures),
   ].join('\n');
@@ -225,6 +227,15 @@ function findingLines({ table: name, days }: TableStatus, months: readonly strin
     styleText('yellow', `${name}: ${title} on ${counted(same)}: ${rangesText(same)}`),
     oneLine(same.map(({ dt, detail }) => `${dt}: ${detail}`).join('; ')),
   ]);
+}
+
+/** Why columns of views are NULL. */
+function roleLines(tables: readonly TableStatus[]): string[] {
+  const gaps = tables.flatMap(({ roleGaps = [] }) => roleGaps);
+  const lines = gaps.map(
+    (gap) => `${styleText('yellow', `${gap.table} ${gap.role}`)} ${oneLine(gapText(gap))}`,
+  );
+  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 /** Of the last two weeks. */

@@ -7,6 +7,7 @@ import { mapConcurrent } from '../concurrency.ts';
 import { monthOf } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import type { BrandRoles } from '../lake/documents/roles.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { LEDGER_TABLES } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
@@ -21,8 +22,9 @@ import { changesTable, changeViews } from '../history/index.ts';
 import { writeChanges } from './changes.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { schemaChangesTable, writeSchemaChanges } from './schema-changes.ts';
-import { ensureTable, missingColumns, viewOver } from './ensure-tables.ts';
+import { ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
+import { viewOver, withSettings } from './view-roles.ts';
 
 const CONCURRENCY = 8;
 
@@ -42,8 +44,6 @@ export interface RebuildOutcome {
   status: 'complete' | 'incomplete';
   tables: string[];
   views: string[];
-  /** By view that was not created: the columns that it still needs, as `table.column`, which later records may add. */
-  waiting: Record<string, readonly string[]>;
   /** Days whose partition did not point at the committed snapshot and does now. */
   published: number;
   /** Days, and months of the tables made from ledgers, that failed or for which no time was left. */
@@ -54,41 +54,37 @@ export interface RebuildOutcome {
 export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOutcome> {
   const documents = createLakeDocuments({ store: options.lake.store, ...options });
   const views = await ensureAllTables(options, documents);
-  const { ready = [], waiting = [] } = Object.groupBy(views, ({ missing }) =>
-    missing.length === 0 ? 'ready' : 'waiting',
-  );
   const { published, remaining } = await publishAll(options, documents);
   return {
     status: remaining === 0 ? 'complete' : 'incomplete',
     tables: [...Object.values(options.reports).map(({ table }) => table), ...LEDGER_TABLES],
-    views: ready.map(({ view }) => view.name),
-    waiting: Object.fromEntries(waiting.map(({ view, missing }) => [view.name, missing])),
+    views: views.map(({ name }) => name),
     published,
     remaining,
   };
 }
 
-/** All tables, then the views whose columns exist. @returns all views, with the columns that they still need */
-async function ensureAllTables(
-  options: RebuildOptions,
-  documents: LakeDocuments,
-): Promise<{ view: View; missing: string[] }[]> {
+/** All tables, then the views over them. */
+async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments): Promise<View[]> {
   const catalog = catalogOf(options);
   const { lake, reports } = options;
   const tables = new Map<string, TableShape['columns']>();
+  const roles = new Map<string, Readonly<Record<string, BrandRoles>>>();
   for (const report of Object.values(reports)) {
     const { columns } = await ensureTable({ report, lake, schema: documents.schema(report) });
     tables.set(report.table, columns);
+    const { brands } = await documents.roles(report).cached();
+    roles.set(report.table, withSettings(brands, report, options.settings));
   }
   await catalog.ensureTable(coverageTable);
   await catalog.ensureTable(schemaChangesTable);
   await catalog.ensureTable(changesTable);
   const ofReports = Object.values(reports).flatMap((report) => report.views);
-  const views: { view: View; missing: string[] }[] = [
-    ...ofReports.map((view) => ({ view: viewOver(view, tables), missing: missingColumns(view, tables) })),
-    ...[freshness, ...changeViews(reports)].map((view) => ({ view, missing: [] })),
+  const views = [
+    ...ofReports.map((view) => viewOver(view, tables, roles)),
+    ...[freshness, ...changeViews(reports)],
   ];
-  for (const { view, missing } of views) if (missing.length === 0) await catalog.ensureView(view);
+  for (const view of views) await catalog.ensureView(view);
   return views;
 }
 

@@ -8,6 +8,7 @@ import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
 import type { Progress } from '../lake/documents/progress.ts';
+import type { StoredRoles } from '../lake/documents/roles.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
 import { type Log, type ReportLog, bindReport } from '../log-events.ts';
 import type { Policy } from '../planning/due.ts';
@@ -56,6 +57,10 @@ export interface BrandReport {
   schema: CasDocument<StoredSchema>;
   /** Of another report's table. */
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
+  /** Which fields of the table have which roles. */
+  roles: CasDocument<StoredRoles>;
+  /** Of another report's table. */
+  rolesOf: (report: ReportDefinition) => CasDocument<StoredRoles>;
   /** For a report with an upstream: the upstream report, its ledgers and its state. */
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
   /** Another report of the brand by its name; a run may read those of `reportsReadBy`. */
@@ -151,6 +156,8 @@ export function createBrandReport(
     schema: documents.schema(report),
     other,
     schemaOf: (of) => documents.schema(of),
+    roles: documents.roles(report),
+    rolesOf: (of) => documents.roles(of),
     ...(upstream && {
       upstream: { ...upstream, reportState: documents.reportState(upstream.report.name, brand) },
     }),

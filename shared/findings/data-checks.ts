@@ -10,8 +10,9 @@ import { addDays, daysFrom, earlier, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type Committed, type ExaminedDay, recordFindings } from '../lake/documents/ledger.ts';
+import { saidRoles } from '../lake/documents/roles.ts';
 import { versionKey } from '../lake/paths.ts';
-import type { Row } from '../lake/table/columns.ts';
+import { type Row, snakeCase } from '../lake/table/columns.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { errorSummary } from '../outcome.ts';
@@ -50,7 +51,7 @@ async function examine(ctx: RunContext, day: string, committed: Committed): Prom
     try {
       const inputs = await inputsOf(ctx, check, day, committed);
       if (!inputs) continue;
-      const fingerprint = fingerprintOf(check, inputs);
+      const fingerprint = fingerprintOf(ctx, check, inputs);
       if (committed.checks?.examined?.[check.name] === fingerprint) continue;
       const count = await countOf(ctx, check, inputs, committed);
       made.set(check.name, { fingerprint, count });
@@ -120,10 +121,13 @@ function isLookedUp({ upstreamDigest, refusedLookups }: Committed, values: Conte
   return upstreamDigest === values.committed.digest && refusedLookups?.retryAt === undefined;
 }
 
-function fingerprintOf(check: Check, { values, places }: Inputs): string {
+function fingerprintOf(ctx: RunContext, check: Check, { values, places }: Inputs): string {
   const snapshots = [values, ...places].map(({ committed }) => committed.snapshot);
   const { advice: _advice, counts: _counts, ...rule } = check;
-  return hash('sha256', JSON.stringify([rule, snapshots]), 'hex').slice(0, 16);
+  // Only a setting may add to it: otherwise every day would be examined again.
+  const set = [values, ...places].flatMap(({ report }) => orderIdOf(ctx, report) ?? []);
+  const input = set.length === 0 ? [rule, snapshots] : [rule, snapshots, set];
+  return hash('sha256', JSON.stringify(input), 'hex').slice(0, 16);
 }
 
 /** @returns `undefined` where the check says nothing of this day */
@@ -135,16 +139,26 @@ async function countOf(
 ): Promise<number | undefined> {
   if (check.rule === 'one_value') return countSeveralValues(ctx, values, check);
   const wanted = new Set<string>();
-  for await (const row of rowsOf(ctx, values, [check.values.column]))
+  for await (const row of rowsOf(ctx, values, columnsOf(ctx, values, [check.values.column])))
     for (const text of textsIn(row)) wanted.add(text);
   const { size } = wanted;
   for (const place of places) {
     if (wanted.size === 0) break;
-    for await (const row of rowsOf(ctx, place, check.places.columns))
+    for await (const row of rowsOf(ctx, place, columnsOf(ctx, place, check.places.columns)))
       for (const text of textsIn(row)) wanted.delete(text);
   }
   if (check.isAssumed && size > 0 && wanted.size === size) return undefined;
   return Math.max(0, wanted.size - (refusedLookups?.count ?? 0));
+}
+
+/** Columns that identify an order are those of the setting `fields`, if it names one. */
+function columnsOf(ctx: RunContext, { report }: Content, columns: readonly string[]): readonly string[] {
+  const orderId = orderIdOf(ctx, report);
+  return orderId !== undefined && columns.includes('order_id') ? [snakeCase(orderId)] : columns;
+}
+
+function orderIdOf({ brandSettings }: RunContext, { name }: ReportDefinition): string | undefined {
+  return brandSettings.reports[name]?.fields.order_id ?? undefined;
 }
 
 /** I12: holds each value of `by` once, with the one of `column` that it was met with. */
@@ -204,7 +218,7 @@ async function logNewFindings(ctx: RunContext, published: readonly string[]): Pr
  * read is none: of its days nothing is known, and the days after them are compared with fewer weeks.
  */
 export async function findingFacts(
-  { report, policy, ledger }: BrandReport,
+  { brand, report, policy, ledger, roles }: BrandReport,
   month: string,
 ): Promise<Omit<FindingFacts, 'day'>> {
   const first = `${month}-01`;
@@ -214,5 +228,6 @@ export async function findingFacts(
     monthsFrom(from, first).map(async (each) => [each, await readOrDamage(ledger(each).cached())] as const),
   );
   const ledgers = new Map(read.flatMap(([each, found]) => ('value' in found ? [[each, found.value]] : [])));
-  return { report, policy, entryOn: entriesIn(ledgers) };
+  const said = saidRoles((await roles.cached()).brands[brand], policy?.fields);
+  return { report, policy, roles: said, entryOn: entriesIn(ledgers) };
 }

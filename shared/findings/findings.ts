@@ -8,6 +8,9 @@
 import { addDays, monthOf } from '../days.ts';
 import { type Committed, type DayEntry, type Ledger, withoutFuture } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
+import { isMeasured, measured } from '../lake/documents/role-evidence.ts';
+import { roleFindings } from './role-findings.ts';
+import type { RoleFields } from '../roles/index.ts';
 import type { Policy } from '../planning/due.ts';
 import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
 
@@ -30,11 +33,13 @@ export interface Finding {
 /** What the findings of a day follow from. */
 export interface FindingFacts {
   day: string;
-  report: Pick<ReportDefinition, 'checks' | 'measure' | 'day'>;
+  report: Pick<ReportDefinition, 'name' | 'checks' | 'measure' | 'day'>;
+  /** By role its field, as far as that is decided. */
+  roles?: RoleFields;
   /** The ledger's entry of any day of the report, this one included; `undefined` where it is not known. */
   entryOn: (day: string) => DayEntry | undefined;
   /** Missing where the report is not enabled: then nothing says how far rows may fall. */
-  policy: Pick<Policy, 'fallPercent'> | undefined;
+  policy: Pick<Policy, 'fallPercent' | 'words'> | undefined;
 }
 
 const COMMON = {
@@ -94,7 +99,7 @@ export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): F
 }
 
 /** What is odd about a day. @returns nothing for a day that is open, or not read */
-export function findingsOf({ day, report, entryOn, policy }: FindingFacts): Finding[] {
+export function findingsOf({ day, report, entryOn, policy, roles = {} }: FindingFacts): Finding[] {
   const { committed, disregarded } = entryOn(day) ?? {};
   if (!committed || committed.state === 'open') return [];
   const since = committed.committedAt ?? committed.readFrom;
@@ -120,6 +125,9 @@ export function findingsOf({ day, report, entryOn, policy }: FindingFacts): Find
     })),
     ...zoneSeam(day, committed, report, entryOn).map((detail) => ({
       ...{ check: 'zone_seam', ...COMMON.zone_seam, detail, since, isCertain: true },
+    })),
+    ...roleFindings(committed.values, report.name, roles, policy?.words ?? {}).map((found) => ({
+      ...{ ...found, since, isCertain },
     })),
     ...report.checks.flatMap(({ name, counts, advice }: Check) => {
       const count = committed.checks?.findings?.[name] ?? 0;
@@ -195,9 +203,14 @@ function fallsBelow(
   const falls: Fall[] = [];
   if (rows < before.rows * share && before.rows - rows >= MIN_ROWS_LOST)
     falls.push({ check: 'rows_fell', detail: `${rowsText(before.rows)} before, ${rows} now` });
-  const sum = (measure === undefined ? undefined : values?.sums?.[measure]) ?? '0';
+  const sum = measured(values, measure) ?? '0';
   const sumBefore = Number(before.sum ?? 0);
-  if (sumBefore > 0 && Number(sum) < sumBefore * share && before.rows >= MIN_ROWS_OF_SUM)
+  if (
+    isMeasured(values, measure) &&
+    sumBefore > 0 &&
+    Number(sum) < sumBefore * share &&
+    before.rows >= MIN_ROWS_OF_SUM
+  )
     falls.push({ check: 'sum_fell', detail: `${sumText(before.sum ?? '')} before, ${sumText(sum)} now` });
   return falls;
 }
@@ -274,7 +287,7 @@ export function carriedChecks(
   const earlier = checks?.before;
   const hasFallen = (now: Reading) => earlier && fallsBelow(earlier, now, measure, percent).length > 0;
   const stays = reading.unchanged || (hasFallen(before) && hasFallen(reading));
-  const sum = measure === undefined ? undefined : values?.sums?.[measure];
+  const sum = measured(values, measure);
   const compared = stays ? earlier : { rows, state, ...(sum !== undefined && { sum }), at: reading.at };
   return { ...checks, ...(compared && { before: compared }) };
 }

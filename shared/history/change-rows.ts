@@ -1,10 +1,12 @@
 /*
  * The rows of the table `changes`: what happened to a closed day since it was closed first. A change is one row that says
- * how many records it added, removed and altered, one for the sum of each numeric column, and one for each record, or
+ * how many records it added, removed and altered, one for the sum of each numeric column, one for the sum of
+ * each role and currency (`key`), and one for each record, or
  * each altered value, where they are few enough to be listed.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../column-types.ts';
-import type { DayChanges } from '../lake/documents/ledger.ts';
+import type { Committed, DayChanges } from '../lake/documents/ledger.ts';
 import { CHANGES_TABLE, MONTH_PARTITION_KEYS } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { ChangedRecord, TableDiff } from '../lake/table/diff.ts';
@@ -51,9 +53,9 @@ export interface Change {
   cause: ChangeCause;
   rowsBefore: number;
   rowsAfter: number;
-  /** By numeric column, as text. */
-  sumsBefore: Readonly<Record<string, string>>;
-  sumsAfter: Readonly<Record<string, string>>;
+  /** What was counted of the values of each version. */
+  valuesBefore: Committed['values'];
+  valuesAfter: Committed['values'];
   /** Missing where a version could not be read. */
   diff: TableDiff | undefined;
 }
@@ -77,17 +79,35 @@ export function* changeRows({ diff, ...change }: Change): Generator<Row, void, u
     altered: diff && BigInt(diff.altered),
     listed: diff?.records !== undefined,
   };
-  const { sumsBefore, sumsAfter } = change;
-  for (const column of new Set([...Object.keys(sumsBefore), ...Object.keys(sumsAfter)]))
+  const { sums: before = {}, totals: totalsBefore } = change.valuesBefore ?? {};
+  const { sums: after = {}, totals: totalsAfter } = change.valuesAfter ?? {};
+  for (const column of keysOf(before, after))
     yield {
       ...common,
       what: 'sum',
       column_name: column,
-      old_value: sumsBefore[column],
-      new_value: sumsAfter[column],
+      old_value: before[column],
+      new_value: after[column],
     };
+  if (isDeepStrictEqual(totalsBefore?.fields, totalsAfter?.fields))
+    for (const key of keysOf(totalsBefore?.byCurrency, totalsAfter?.byCurrency)) {
+      const [old, now] = [totalsBefore?.byCurrency[key] ?? {}, totalsAfter?.byCurrency[key] ?? {}];
+      for (const role of keysOf(old, now))
+        yield {
+          ...common,
+          what: 'total',
+          key,
+          column_name: role,
+          old_value: old[role],
+          new_value: now[role],
+        };
+    }
   for (const record of diff?.records ?? [])
     for (const row of recordRows(record)) yield { ...common, what: record.what, ...row };
+}
+
+function keysOf(before: object = {}, after: object = {}): string[] {
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])];
 }
 
 function recordRows(record: ChangedRecord): Row[] {

@@ -1,30 +1,39 @@
 /*
  * What happened to days after they were closed, in SQL: the table `changes` (`history/change-rows.ts`) has a row for each
- * fact, these views one for each change and one for each day that changed. They leave out changes to equal content. Their
+ * fact, these views one for each change and currency, and one for each day that changed. They leave out changes to equal content. Their
  * column `month` is the table's partition key: a condition on it keeps Athena from reading other months.
  */
 import { changesTable } from './change-rows.ts';
+import { ROLES } from '../roles/index.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 
-/** The views over `changes`, which show of each report the sums of its `measure`. */
+/** The views over `changes`, which show of each report the sums of its `measure` by currency. */
 export function changeViews(reports: ReportRegistry): readonly View[] {
   return [changesDaily(reports), restatements];
 }
 
 const DECIMAL = 'decimal(38,9)';
 
+/** What identifies a change. */
+const CHANGE = 'brand, report, month, dt, changed_at, cause, change_id';
+const COUNTS = ['rows_before', 'rows_after', 'added', 'removed', 'altered'];
+
+/** A measure that is a role has a row for each currency; another one has one sum. */
 function changesDaily(reports: ReportRegistry): View {
-  const measures = Object.values(reports).flatMap(({ name, measure }) =>
-    measure === undefined ? [] : [`WHEN '${name}' THEN '${measure}'`],
+  const measured = Object.values(reports).flatMap(({ name, measure }) =>
+    measure === undefined ? [] : [{ name, measure, what: isRole(measure) ? 'total' : 'sum' }],
   );
-  const measure = measures.length === 0 ? 'NULL' : `CASE report ${measures.join(' ')} END`;
+  const ofReport = (value: 'measure' | 'what') =>
+    measured.length === 0
+      ? 'CAST(NULL AS varchar)'
+      : `CASE report ${measured.map((each) => `WHEN '${each.name}' THEN '${each[value]}'`).join(' ')} END`;
   const sumOf = (column: string) =>
-    `CAST(max(CASE WHEN what = 'sum' AND column_name = measure THEN TRY_CAST(trim(CAST(${column} AS varchar)) AS ${DECIMAL}) END) AS ${DECIMAL})`;
+    `CAST(max(TRY_CAST(trim(CAST(${column} AS varchar)) AS ${DECIMAL})) AS ${DECIMAL})`;
   const countOf = (column: string) => `CAST(max(${column}) AS bigint) AS ${column}`;
   return {
     name: 'changes_daily',
     description:
-      'What later readings changed on closed days: one row per change, with rows and the sum of the main column before and after',
+      'What later readings changed on closed days: one row per change and currency, with rows and the sum of the main column before and after',
     columns: [
       ['brand', 'string', 'The brand'],
       ['report', 'string', 'The report, by the last part of its action'],
@@ -32,15 +41,16 @@ function changesDaily(reports: ReportRegistry): View {
       ['dt', 'string', 'The day that changed'],
       ['changed_at', 'timestamp', 'When the new version replaced the one before, in UTC'],
       ['cause', 'string', 'reading, rollback or rebuild'],
-      ['rows_before', 'bigint', 'Rows of the version before'],
-      ['rows_after', 'bigint', 'Rows of the new version'],
+      ['rows_before', 'bigint', 'Rows of the version before, whatever their currency'],
+      ['rows_after', 'bigint', 'Rows of the new version, whatever their currency'],
       ['added', 'bigint', 'Records that were added; null where that is not known'],
       ['removed', 'bigint', 'Records that were removed; null where that is not known'],
       ['altered', 'bigint', 'Records with other values than before, where a key identifies them'],
-      ['measure', 'string', 'The column whose sum says most about the report'],
+      ['measure', 'string', 'The role, or the column, whose sum says most about the report'],
       ['measure_before', DECIMAL, 'Its sum before'],
       ['measure_after', DECIMAL, 'Its sum after'],
       ['change_id', 'string', 'The snapshot that the change led to'],
+      ['currency', 'string', 'Of the sums; NULL: the service names none'],
     ],
     sql: `SELECT
   CAST(brand AS varchar) AS brand,
@@ -49,21 +59,32 @@ function changesDaily(reports: ReportRegistry): View {
   CAST(dt AS varchar) AS dt,
   CAST(changed_at AS timestamp) AS changed_at,
   CAST(cause AS varchar) AS cause,
-  ${['rows_before', 'rows_after', 'added', 'removed', 'altered'].map(countOf).join(',\n  ')},
+  ${COUNTS.map(countOf).join(',\n  ')},
   CAST(max(measure) AS varchar) AS measure,
   ${sumOf('old_value')} AS measure_before,
   ${sumOf('new_value')} AS measure_after,
-  CAST(change_id AS varchar) AS change_id
+  CAST(change_id AS varchar) AS change_id,
+  CAST(currency AS varchar) AS currency
 FROM (
-  SELECT brand, report, month, dt, change_id, changed_at, cause, what, column_name, old_value, new_value,
-    rows_before, rows_after, added, removed, altered,
-    CAST(${measure} AS varchar) AS measure
-  FROM ${changesTable.name}
-  WHERE what IN ('day', 'sum')
-) AS facts
-GROUP BY brand, report, month, dt, changed_at, cause, change_id
+  SELECT ${CHANGE}, what, currency, old_value, new_value, measure,
+    count(CASE WHEN what <> 'day' THEN 1 END) OVER (PARTITION BY ${CHANGE}) AS sums,
+    ${COUNTS.map((column) => `max(${column}) OVER (PARTITION BY ${CHANGE}) AS ${column}`).join(',\n    ')}
+  FROM (
+    SELECT ${CHANGE}, what, old_value, new_value, ${COUNTS.join(', ')},
+      CASE WHEN what = 'total' THEN NULLIF(CAST(key AS varchar), '') END AS currency,
+      CAST(${ofReport('measure')} AS varchar) AS measure
+    FROM ${changesTable.name}
+    WHERE what = 'day' OR (what = ${ofReport('what')} AND column_name = ${ofReport('measure')})
+  ) AS facts
+) AS counted
+WHERE what <> 'day' OR sums = 0
+GROUP BY ${CHANGE}, currency
 HAVING coalesce(max(added + removed + altered), 1) > 0`,
   };
+}
+
+function isRole(measure: string): boolean {
+  return ROLES.some((role) => role === measure);
 }
 
 const restatements: View = {

@@ -59,8 +59,8 @@ export async function recordChange(
     cause,
     rowsBefore: before.rows,
     rowsAfter: after.rows,
-    sumsBefore: before.values?.sums ?? {},
-    sumsAfter: after.values?.sums ?? {},
+    valuesBefore: before.values,
+    valuesAfter: after.values,
   };
   const diff = before.digest === after.digest ? NOTHING_CHANGED : await diffOrLog(ctx, day, replacement);
   const room = MAX_LISTED_DAY_ROWS - (before.changes?.rows ?? 0);

@@ -10,7 +10,7 @@
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
  *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
- *   schema/<table>.json
+ *   schema/<table>.json, <table>.roles.json   the columns; which of them are the amount, the currency, …
  *   rates/<brand>.json
  *   status/coverage.html, watch.json           the calendar as a page; what the watcher has told
  *   damaged/<key>.<time>                       copies of documents that were damaged
@@ -212,6 +212,11 @@ export function reportStateKey(report: string, brand: string): string {
 /** `schema/orders.json` */
 export function schemaKey(table: string): string {
   return `${SCHEMAS_PREFIX}${table}.json`;
+}
+
+/** `schema/orders.roles.json` */
+export function rolesKey(table: string): string {
+  return `${SCHEMAS_PREFIX}${table}.roles.json`;
 }
 
 /** The update of the stack that has not succeeded. */

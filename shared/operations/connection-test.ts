@@ -231,7 +231,7 @@ function reportFindings(
   measured: BrandMeasurement,
 ): Finding[] {
   const findings = found.error ? [errorFinding(found.error)] : [];
-  const { report, sample, pageCap } = found;
+  const { sample, pageCap } = found;
   if (!found.error || sample.length > 0)
     findings.push(
       ok('first_page', `the first page of the last ${SAMPLE_DAYS} days has ${sample.length} records`),
@@ -245,7 +245,7 @@ function reportFindings(
     );
   if (!found.error) findings.push(...openPoints(settings, found, measured));
   findings.push(...fieldFindings(brand, own, found));
-  for (const state of undocumentedStates(report, own.states))
+  for (const state of undocumentedStates(own.states))
     findings.push(
       warning('states', `states.final has ${state}: days with records in another state are read for longer`),
     );
@@ -253,24 +253,20 @@ function reportFindings(
 }
 
 /** What fields and states of the records need a setting. */
-function fieldFindings(
-  brand: string,
-  { filters }: ReportSettings,
-  { report, sample }: ReportMeasurement,
-): Finding[] {
-  const roles = openRoles(report, sample, brand).map(({ role, evidence, setting }) =>
+function fieldFindings(brand: string, own: ReportSettings, { report, sample }: ReportMeasurement): Finding[] {
+  const roles = openRoles(report, sample, { brand, fields: own.fields }).map(({ role, evidence, setting }) =>
     warning(
       'roles',
       `no field is certain to be ${role}, so its columns are NULL: ${evidence}; set ${setting}`,
     ),
   );
-  const words = unknownWords(report, sample).map((word) =>
+  const words = unknownWords(report, sample, own).map((word) =>
     warning(
       'states',
       `the records have the state ${JSON.stringify(word)}, which the interface does not have; allowed: ${STATE_WORDS.join(', ')}; set "states": { "words": { ${JSON.stringify(word)}: "…" } }`,
     ),
   );
-  const byState = Object.entries(filters).filter(([, value]) =>
+  const byState = Object.entries(own.filters).filter(([, value]) =>
     STATE_WORDS.includes(comparedState(String(value))),
   );
   const hidden = byState.map(([name, value]) =>

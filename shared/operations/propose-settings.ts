@@ -7,7 +7,8 @@ import { dayOf } from '../days.ts';
 import { type Json, type JsonObject, isJsonObject, stringifyJson } from '../json.ts';
 import { shownZones, usualName } from '../proofs/time-zone.ts';
 import { type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
-import { type RoleChoice, chooseRoles, evidenceOf } from '../roles/index.ts';
+import { type RoleChoice, type RoleFields, chooseRoles, evidenceOf } from '../roles/index.ts';
+import type { ReportSettings } from '../settings/settings.ts';
 import { type BrandMeasurement, type ReportMeasurement, endDateOf, zoneEvidence } from './measure-brand.ts';
 
 /** What a person has to give. */
@@ -100,16 +101,16 @@ function reportText({ report, sample }: ReportMeasurement, brand: string): strin
 export function openRoles(
   report: ReportDefinition,
   sample: readonly JsonObject[],
-  brand: string,
+  { brand, fields }: { brand: string; fields?: RoleFields },
 ): RoleChoice[] {
   // Documented fields need no proposal.
   if (report.columns.length > 0) return [];
-  const choices = chooseRoles(report, { evidence: evidenceOf(sample), brand });
+  const choices = chooseRoles(report, { evidence: evidenceOf(sample), brand, fields });
   return choices.filter(({ by, candidates }) => by === 'none' && candidates.length > 0);
 }
 
 function rolesLine(report: ReportDefinition, sample: readonly JsonObject[], brand: string): Line | undefined {
-  const open = openRoles(report, sample, brand);
+  const open = openRoles(report, sample, { brand });
   if (open.length === 0) return undefined;
   const fields = open.map(({ role, candidates }) => [role, candidates[0]?.path ?? null] as const);
   return doubtful(
@@ -119,17 +120,21 @@ function rolesLine(report: ReportDefinition, sample: readonly JsonObject[], bran
   );
 }
 
-/** Words of the state's field that the interface does not have. */
-export function unknownWords(report: ReportDefinition, sample: readonly JsonObject[]): string[] {
-  const state = chooseRoles(report, { evidence: evidenceOf(sample) }).find(({ role }) => role === 'state');
-  const values = sample
-    .map((record) => record[state?.field ?? ''])
-    .filter((value) => typeof value === 'string');
-  return [...new Set(values)].filter((word) => !STATE_WORDS.includes(comparedState(word))).slice(0, 20);
+/** Words of the state's field that neither the interface nor the settings have. */
+export function unknownWords(
+  report: ReportDefinition,
+  sample: readonly JsonObject[],
+  { fields, states }: Partial<Pick<ReportSettings, 'fields' | 'states'>>,
+): string[] {
+  const choices = chooseRoles(report, { evidence: evidenceOf(sample), fields });
+  const field = choices.find(({ role }) => role === 'state')?.field ?? '';
+  const known = [...STATE_WORDS, ...Object.keys(states?.words ?? {}).map(comparedState)];
+  const values = sample.map((record) => record[field]).filter((value) => typeof value === 'string');
+  return [...new Set(values)].filter((word) => !known.includes(comparedState(word))).slice(0, 20);
 }
 
 function wordsLine(report: ReportDefinition, sample: readonly JsonObject[]): Line | undefined {
-  const words = unknownWords(report, sample);
+  const words = unknownWords(report, sample, {});
   if (words.length === 0) return undefined;
   const why = `Say what these states mean: ${STATE_WORDS.join(', ')}.`;
   return doubtful('states', { words: Object.fromEntries(words.map((word) => [word, 'new'])) }, why);

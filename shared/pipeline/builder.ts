@@ -8,9 +8,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../column-types.ts';
 import { asBrandReportsError } from '../errors.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
+import { saidRoles } from '../lake/documents/roles.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
 import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
+import { RoleFacts } from '../lake/table/role-facts.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
@@ -74,7 +76,7 @@ export interface Builder {
 }
 
 export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Basis): Promise<Builder> {
-  const { lake, report, settings } = ctx;
+  const { lake, brand, settings } = ctx;
   const { day, committed, keys } = open;
   const snapshot = ctx.newId();
   const { state } = committed ?? {};
@@ -83,6 +85,7 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
   const rowsOfDay = createRowsOfDay(ctx, day, basis.keyField, basis.rule);
   const observations: Observations = {};
   let { columns } = basis;
+  const fields = saidRoles((await ctx.roles.cached()).brands[brand], settings.fields);
   const width = (columns ?? (await ctx.schema.cached()).columns).length;
   const limits = { rows: maxRowsOfGroup(width), bytes: basis.groupBytes ?? ROW_GROUP_BYTES };
   const groups = new RowGroups(limits, digest, async () => {
@@ -92,7 +95,8 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
     return {
       columns: chosen,
       file: writeParquet(output, chosen),
-      facts: new ColumnFacts(chosen, settings.states, report.measure),
+      facts: new ColumnFacts(chosen),
+      roles: new RoleFacts(chosen, { fields, states: settings.states }),
     };
   });
   let current: Slice | undefined;
@@ -122,11 +126,12 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
     },
     async finish(readBack) {
       rowsOfDay.end();
-      const { file, facts } = await groups.flush();
+      const { file, facts, roles } = await groups.flush();
       const { statesFingerprint: states } = ctx.policy;
-      const { sums, rescued, unsettled } = facts;
+      const { sums, rescued } = facts;
+      const { unsettled, values: ofRoles } = roles;
       const counted = {
-        ...{ sums, ...(rescued && { rescued }) },
+        ...{ sums, ...(rescued && { rescued }), ...ofRoles },
         ...(basis.rule === 'is_none' && { keyIsNone: true }),
       };
       const known =

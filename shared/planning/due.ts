@@ -24,6 +24,7 @@ import {
   type Ledger,
   isClosedForLookups,
 } from '../lake/documents/ledger.ts';
+import type { RoleFields } from '../roles/index.ts';
 import type { RefreshTier } from '../reports/definition.ts';
 
 /** What decides when a day of a report is due, and when it is overdue. */
@@ -43,6 +44,10 @@ export interface Policy {
   maxGapMs: number;
   /** By how many percent rows or their sum may fall from one reading of a day to the next, before people are told. */
   fallPercent: number;
+  /** The setting `fields`: by role its field. */
+  fields: RoleFields;
+  /** By a word of the service, the state that it stands for. */
+  words: Readonly<Record<string, string>>;
 }
 
 /** What is committed of a day of the upstream report. */

@@ -12,7 +12,9 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
     startDate: brand.startDate,
     lateMinutes: brand.lateMinutes,
     refresh: settings.refresh,
-    ...(settings.states && { statesFingerprint: statesFingerprint(settings.states) }),
+    ...(settings.states && { statesFingerprint: statesFingerprint(settings.states, settings.fields.state) }),
+    fields: settings.fields,
+    words: settings.states?.words ?? {},
     watchUnsettledDays: settings.watchUnsettledDays,
     queryFingerprint: queryFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
@@ -32,15 +34,21 @@ export function enabledPolicy(
   return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
 }
 
-/** Rows that were counted by other states are not known to be final. */
-function statesFingerprint({ column, final }: States): string {
-  return hash('sha256', JSON.stringify([column, final.map(comparedState).toSorted()]), 'hex').slice(0, 16);
+/** Rows that were counted by other states, or another field, are not known to be final. */
+function statesFingerprint({ final, words = {} }: States, field: string | null | undefined): string {
+  const mapped = Object.entries(words)
+    .map(([word, state]) => [comparedState(word), state])
+    .sort();
+  const rules = JSON.stringify([field ?? null, final.map(comparedState).toSorted(), mapped]);
+  return hash('sha256', rules, 'hex').slice(0, 16);
 }
 
 /** Fingerprint of everything that due times depend on: the hints of the report state are valid for one policy only. */
 export function policyFingerprint({
   maxGapMs: _maxGapMs,
   fallPercent: _fallPercent,
+  fields: _fields,
+  words: _words,
   ...policy
 }: Policy): string {
   return hash('sha256', JSON.stringify(policy), 'hex').slice(0, 16);

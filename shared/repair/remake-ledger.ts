@@ -45,7 +45,7 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
   for (const [day, snapshots] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const recorded = await recordedChanges(lake, ofChanges.get(day));
     const { current, others, isAlone } = versionsAmong(snapshots, recorded, now);
-    const content = await contentOf(lake, current, report.measure);
+    const content = await contentOf(lake, current);
     if ('problem' in content) {
       notes.push(`${day}: ${content.problem}, so it counts as missing`);
       continue;
@@ -153,11 +153,10 @@ async function objectsByDay(
 async function contentOf(
   { store }: Lake,
   snapshot: Snapshot | undefined,
-  measure: string | undefined,
 ): Promise<VersionContent | { problem: string }> {
   if (!snapshot) return { problem: 'no snapshot of it is left that readers find' };
   try {
-    return { snapshot: snapshot.id, ...(await readContent(fileIn(store, snapshot), measure)) };
+    return { snapshot: snapshot.id, ...(await readContent(fileIn(store, snapshot))) };
   } catch (thrown) {
     return { problem: `${snapshot.key} cannot be read (${asBrandReportsError(thrown).message})` };
   }

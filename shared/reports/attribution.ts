@@ -56,7 +56,7 @@ export const attribution: ReportDefinition = {
           'Clicks on tracking links; a link that several countries report counts in one of them',
         ],
       ],
-      needs: { attribution: [] },
+      tables: ['attribution'],
       // `click` repeats on every product of a tracking link and day (docs/interface.md, section 2): it is taken from one
       // row of each link.
       sql: `SELECT

@@ -89,16 +89,20 @@ export interface View {
 }
 
 /**
- * A view over tables of reports. It is created once every table that it `needs` has the columns named for it, by the run
- * that brings the last one of them. Of the columns that it `uses`, a service may have none: `{table.column}` in the SQL is
- * the column, or NULL while the table does not have it.
+ * A view over tables of reports. In its SQL `{table.commission}` is the field with that role (`roles/choose.ts`), and
+ * `{table.type}` a column; either is NULL while the table has none.
  */
 export interface ReportView extends View {
-  /** By table. */
-  needs: Readonly<Record<string, readonly string[]>>;
-  /** By table. */
-  uses?: Readonly<Record<string, readonly string[]>>;
+  tables: readonly string[];
 }
+
+/** The names in braces in the SQL of a view, by table. */
+export function namesUsedBy({ sql }: Pick<ReportView, 'sql'>): { table: string; name: string }[] {
+  return [...sql.matchAll(NAME_IN_SQL)].map(([, table = '', name = '']) => ({ table, name }));
+}
+
+/** `{orders.commission}` */
+export const NAME_IN_SQL = /\{(\w+)\.(\w+)\}/g;
 
 /**
  * A check of what a day's records say, counted when their content is new. What it counts is a finding of that day, under
@@ -137,10 +141,10 @@ interface FoundIn {
 
 /** A record's state decides whether it can still change. */
 export interface States {
-  /** The table's column that holds it. */
-  column: string;
   /** The states in which a record changes no more; in any other one, and without one, it may. */
   final: readonly string[];
+  /** By a word of the service: the interface's, e.g. `void` by `Annulled`. */
+  words?: Readonly<Record<string, string>>;
 }
 
 /** The states in which an order or a transaction changes no more: `new`, `mixed` and `locked` are those in which it may. */
@@ -201,11 +205,11 @@ export type ReportRegistry = Readonly<Record<string, ReportDefinition>>;
 export function viewsOf(reports: ReportRegistry, table: string): ReportView[] {
   return Object.values(reports)
     .flatMap(({ views }) => views)
-    .filter(({ needs }) => Object.hasOwn(needs, table));
+    .filter(({ tables }) => tables.includes(table));
 }
 
 /** The other tables that these views read. */
 export function tablesBeside(reports: ReportRegistry, table: string): string[] {
-  const read = viewsOf(reports, table).flatMap(({ needs }) => Object.keys(needs));
+  const read = viewsOf(reports, table).flatMap(({ tables }) => tables);
   return [...new Set(read)].filter((other) => other !== table);
 }

@@ -2,7 +2,7 @@ import { FINAL_STATES, type ReportDefinition } from './definition.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
 import { unsettled } from './views/unsettled.ts';
-import { amountSql } from './views/view-sql.ts';
+import { amountSql, textSql } from './views/view-sql.ts';
 
 export const orders: ReportDefinition = {
   name: 'order_list',
@@ -39,7 +39,7 @@ export const orders: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
-  states: { column: 'status', final: FINAL_STATES },
+  states: { final: FINAL_STATES },
   measure: 'commission',
   refresh: [
     { untilAgeDays: 2, every: 'run' },
@@ -50,25 +50,27 @@ export const orders: ReportDefinition = {
   views: [
     {
       name: 'orders_daily',
-      description: 'Orders, amounts and commissions by day and status',
+      description: 'Orders, amounts and commissions by day, status and currency',
       columns: [
         ['brand', 'string', 'The brand'],
         ['dt', 'string', "The day of the order, in the brand's time zone"],
         ['status', 'string', 'new, effective or void'],
         ['orders', 'bigint', 'Orders of any type, bonuses and campaign payments included'],
-        ['amount', 'decimal(38,9)', 'What they are worth, whatever the currency'],
-        ['commission', 'decimal(38,9)', 'Their commission, whatever the currency'],
+        ['amount', 'decimal(38,9)', 'What they are worth'],
+        ['commission', 'decimal(38,9)', 'Their commission'],
+        ['currency', 'string', 'Of the sums; NULL: the service names none'],
       ],
-      needs: { orders: ['status', 'amount', 'commission'] },
+      tables: ['orders'],
       sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(dt AS varchar) AS dt,
-  CAST(status AS varchar) AS status,
+  CAST(${textSql('{orders.state}')} AS varchar) AS status,
   CAST(count(*) AS bigint) AS orders,
-  CAST(sum(${amountSql('amount')}) AS decimal(38,9)) AS amount,
-  CAST(sum(${amountSql('commission')}) AS decimal(38,9)) AS commission
+  CAST(sum(${amountSql('{orders.amount}')}) AS decimal(38,9)) AS amount,
+  CAST(sum(${amountSql('{orders.commission}')}) AS decimal(38,9)) AS commission,
+  CAST(${textSql('{orders.currency}')} AS varchar) AS currency
 FROM orders
-GROUP BY brand, dt, status`,
+GROUP BY brand, dt, ${textSql('{orders.state}')}, ${textSql('{orders.currency}')}`,
     },
     publisherPerformance,
     channelConversion,

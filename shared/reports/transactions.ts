@@ -1,7 +1,7 @@
 import { orders } from './orders.ts';
 import { FINAL_STATES, type ReportDefinition } from './definition.ts';
 import { commissionDue } from './views/commission-due.ts';
-import { amountSql } from './views/view-sql.ts';
+import { amountSql, textSql } from './views/view-sql.ts';
 
 export const transactions: ReportDefinition = {
   name: 'transaction_list',
@@ -38,32 +38,34 @@ export const transactions: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
-  states: { column: 'order_status', final: FINAL_STATES },
+  states: { final: FINAL_STATES },
   measure: 'commission',
   refresh: orders.refresh,
   pagesAreSnapshot: true,
   views: [
     {
       name: 'transactions_daily',
-      description: 'Transactions and commissions by day, type and status of the order',
+      description: 'Transactions and commissions by day, type, status of the order and currency',
       columns: [
         ['brand', 'string', 'The brand'],
         ['dt', 'string', "The day of the order, in the brand's time zone"],
         ['transaction_type', 'string', 'normal, manually_added, or the kind of bonus or campaign payment'],
         ['order_status', 'string', 'new, mixed, locked, paid or void; mixed: the lines of the order differ'],
         ['transactions', 'bigint', 'Lines of orders'],
-        ['commission', 'decimal(38,9)', 'Their commission, whatever the currency'],
+        ['commission', 'decimal(38,9)', 'Their commission'],
+        ['currency', 'string', 'Of the commission; NULL: the service names none'],
       ],
-      needs: { transactions: ['transaction_type', 'order_status', 'commission'] },
+      tables: ['transactions'],
       sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(dt AS varchar) AS dt,
-  CAST(transaction_type AS varchar) AS transaction_type,
-  CAST(order_status AS varchar) AS order_status,
+  CAST({transactions.transaction_type} AS varchar) AS transaction_type,
+  CAST(${textSql('{transactions.state}')} AS varchar) AS order_status,
   CAST(count(*) AS bigint) AS transactions,
-  CAST(sum(${amountSql('commission')}) AS decimal(38,9)) AS commission
+  CAST(sum(${amountSql('{transactions.commission}')}) AS decimal(38,9)) AS commission,
+  CAST(${textSql('{transactions.currency}')} AS varchar) AS currency
 FROM transactions
-GROUP BY brand, dt, transaction_type, order_status`,
+GROUP BY brand, dt, {transactions.transaction_type}, ${textSql('{transactions.state}')}, ${textSql('{transactions.currency}')}`,
     },
     commissionDue,
   ],

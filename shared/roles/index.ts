@@ -1,2 +1,19 @@
-export { type FieldEvidence, evidenceOf } from './evidence.ts';
-export { ROLES, type Role, type RoleChoice, type RoleFields, chooseRoles } from './choose.ts';
+export {
+  type FieldEvidence,
+  IS_KIND,
+  type Kind,
+  evidenceOf,
+  isPlainCurrency,
+  noEvidence,
+} from './evidence.ts';
+export {
+  ROLES,
+  type Role,
+  type RoleChoice,
+  type RoleFields,
+  chooseRoles,
+  isCurrencyUnclear,
+  kindOfRole,
+  roleOfName,
+} from './choose.ts';
+export { type RoleColumn, columnOfField, columnsNamed, fieldsIn, textAt } from './resolve.ts';

@@ -4,6 +4,7 @@ import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { vacuumLedgerTables, forgetOldVersions, vacuum } from './vacuum.ts';
+import { storeRoles } from './choose-roles.ts';
 import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { readOrDamage, refreshUndamaged } from '../lake/documents/cas-document.ts';
@@ -66,8 +67,12 @@ export async function finishReport(
   // I3: a machine clock that is ahead, and that no response has corrected, would remove what queries still read.
   const mayVacuum = ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt);
   if (mayVacuum && hasTimeFor(ctx, before.vacuumedAt)) await vacuumOrLog(ctx, at);
-  // A view may have waited for a new column. Once a day, damage by a crash or a manual edit of the catalog is repaired.
-  if (isDaily || (await hasGrown(ctx, columnsBefore))) await ensureTableAndViews(ctx);
+  const isGrown = await hasGrown(ctx, columnsBefore);
+  const all = [...new Set([...Object.keys(before.months), ...months])];
+  const hasOtherRoles =
+    (isDaily || committedDays.length > 0) && (await storeRoles(ctx, all, isDaily || isGrown));
+  // Once a day, damage by a crash or a manual edit of the catalog is repaired.
+  if (isDaily || isGrown || hasOtherRoles) await ensureTableAndViews(ctx);
   // The report's very first record makes every empty day before it complete instead of unverified.
   const verified =
     hasReturnedRecords && !before.hasReturnedRecords

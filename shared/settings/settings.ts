@@ -17,9 +17,11 @@ import { NOT_A_SETTING, integer, number, object, oneOf, parseInput, text } from 
 import { ALLOWED_TYPES, type ColumnType, parseColumnType } from '../column-types.ts';
 import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
+import { ROLES, type RoleFields } from '../roles/index.ts';
 import { closestMatch } from '../validation/closest-match.ts';
 import {
   FINAL_STATES,
+  STATE_WORDS,
   type Filter,
   type PageSize,
   type RefreshTier,
@@ -45,6 +47,8 @@ export interface ReportSettings {
   refresh: RefreshTier[];
   /** By how many percent rows or their sum may fall from one reading of a day to the next, before people are told. */
   reportFallPercent: number;
+  /** By role: its field, or null if the service has none; what is missing is found in the data. */
+  fields: RoleFields;
   /** Which records can change no more; missing where the report's records have no state. */
   states?: States;
   /** Up to which age a day is read again while a record of it can change, where that is longer than `refresh`. */
@@ -189,10 +193,11 @@ function reportSchema(report: ReportDefinition) {
     schedule: z._default(scheduleSchema(), report.schedule),
     filters: z.prefault(filtersSchema(report), {}),
     columns: z.prefault(columnsSchema(), {}),
+    fields: z.prefault(fieldsSchema(), {}),
     refresh: z._default(refreshSchema(), [...report.refresh]),
     reportFallPercent: z._default(integer(1, 100), 20),
     states: report.states
-      ? z._default(statesSchema(report), { ...report.states, final: [...report.states.final] })
+      ? z._default(statesSchema(), { final: [...report.states.final], words: {} })
       : NOT_A_SETTING,
     watchUnsettledDays: report.states ? z._default(integer(0, 36_500), WATCH_UNSETTLED_DAYS) : NOT_A_SETTING,
     page_size: pageSizeIn('page_size'),
@@ -264,27 +269,42 @@ function columnsSchema() {
 /** Disputes and payments of an order end within a year; what lasts longer is no reason to ask for its day for ever. */
 const WATCH_UNSETTLED_DAYS = 365;
 
-function statesSchema({ filters }: ReportDefinition) {
-  const column = text('a column in snake_case', matches(/^[a-z0-9_]+$/), () =>
-    Object.keys(filters).filter((name) => filters[name]?.kind === 'enum'),
+function fieldsSchema() {
+  const field = z.nullable(
+    text('a field of the records, a path such as commission.value, or null if there is none', matches(FIELD)),
   );
-  const state = text('a text that is not empty', (value) => value !== '');
-  return object({ column, final: z.array(state, { error: 'a list of states' }) });
+  return z.partialRecord(oneOf(...ROLES), field, { error: ROLES.join(', ') });
+}
+
+/** Quotes and backslashes would end the text of SQL that views have it in. */
+const FIELD = /^[^'"\\\p{C}.]{1,255}(\.\w{1,255}){0,5}$/u;
+
+function statesSchema() {
+  const state = text(
+    'a text that is not empty',
+    (value) => value.trim() !== '' && !/['\\\p{C}]/u.test(value),
+  );
+  return object({
+    final: z._default(z.array(state, { error: 'a list of states' }), [...FINAL_STATES]),
+    words: z.prefault(
+      z.record(state, oneOf(...STATE_WORDS), { error: 'an object that holds states by word' }),
+      {},
+    ),
+  });
 }
 
 /**
- * The final states that the interface does not document for their column. They are accepted, because it documents the
- * words of states only as values of filters; a misspelt one has days read for longer than they can change.
+ * The final states that the interface does not document, and no word stands for. They are accepted, because it documents
+ * the words of states only as values of filters; a misspelt one has days read for longer than they can change.
  */
-export function undocumentedStates({ filters }: ReportDefinition, states: States | undefined): string[] {
-  const filter = filters[states?.column ?? ''];
-  if (!states || filter?.kind !== 'enum') return [];
-  const documented = [...new Set([...filter.values, ...FINAL_STATES])];
-  return states.final
-    .filter((state) => !documented.includes(comparedState(state)))
+export function undocumentedStates(states: States | undefined): string[] {
+  const { final = [], words = {} } = states ?? {};
+  const mapped = Object.keys(words).map(comparedState);
+  return final
+    .filter((state) => ![...STATE_WORDS, ...mapped].includes(comparedState(state)))
     .map((state) => {
-      const meant = closestMatch(state, documented);
-      return `"${state}" (documented: ${documented.join(', ')}${meant ? `; did you mean ${meant}?` : ''})`;
+      const meant = closestMatch(state, STATE_WORDS);
+      return `"${state}" (documented: ${STATE_WORDS.join(', ')}${meant ? `; did you mean ${meant}?` : ''})`;
     });
 }
 

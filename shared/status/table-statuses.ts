@@ -1,4 +1,5 @@
 import { type MonthSpan, addMonths, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
+import { type RoleGap, roleGaps } from '../lake/documents/role-evidence.ts';
 import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
 import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../day-facts.ts';
@@ -23,6 +24,8 @@ export interface TableStatus {
   days: DayFacts[];
   /** The fields that came, went or changed on the days of the last two weeks; missing for none. */
   schemaChanges?: readonly SchemaChange[];
+  /** The roles without a field, so that columns of views are NULL; missing for none. */
+  roleGaps?: readonly RoleGap[];
   /** Of a span: the months before it with days that are overdue or missing, as far as the report state knows. */
   overdueBefore?: string[];
   /** Ledgers and the report state, if they cannot be used: the days of such a month are `failed`. */
@@ -46,7 +49,9 @@ export function tableStatuses(
       const policy = enabledPolicy(settings, brand, report);
       const own = lake.find((each) => each.brand === brand && each.report.name === report.name);
       if (!policy && !own) return [];
-      return tableStatus({ brand, report, policy }, own, lake, nowMs, span);
+      const gaps = own ? roleGaps(own, reports, policy?.fields) : [];
+      const status = tableStatus({ brand, report, policy }, own, lake, nowMs, span);
+      return gaps.length > 0 ? { ...status, roleGaps: gaps } : status;
     }),
   );
 }

@@ -27,7 +27,7 @@ const DAYS: Record<string, DayEntry> = {
 function rowsOfMonth() {
   const ledgers = ledgersOf(DAYS);
   const facts = {
-    report: { checks: [check], day: { by: 'timestamps' as const } },
+    report: { name: 'order_list', checks: [check], day: { by: 'timestamps' as const } },
     policy,
     hasReturnedRecords: true,
   };

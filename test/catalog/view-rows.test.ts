@@ -1,8 +1,9 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { viewOver } from '../../shared/catalog/ensure-tables.ts';
+import { type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
+import { JSON_MACRO } from '../../shared/reports/views/view-sql.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 type Cell = string | number | null;
@@ -14,25 +15,26 @@ const DEFAULTS = { brand: 'acme', dt: '2026-01-31' };
 let connection: DuckDBConnection;
 beforeEach(async () => {
   connection = await (await DuckDBInstance.create(':memory:')).connect();
+  await connection.run(JSON_MACRO);
 });
 afterEach(() => connection.closeSync());
 
 /** The rows of the view, as text, over tables of these records; discovered columns are those that the records have. */
-async function rowsOf(name: string, records: Records, columns: string): Promise<Cell[][]> {
+async function rowsOf(
+  name: string,
+  records: Records,
+  columns: string,
+  roles: TableRoles = new Map(),
+): Promise<Cell[][]> {
   const view = Object.values(reports)
     .flatMap(({ views }) => views)
     .find((each) => each.name === name);
   if (!view) throw new Error(`there is no view ${name}`);
   const tables = new Map<string, Column[]>();
-  for (const table of Object.keys(view.needs)) {
+  for (const table of view.tables) {
     const report = Object.values(reports).find((each) => each.table === table);
     const documented = baseSchema(report?.columns ?? []).columns;
-    const met = [
-      ...(view.needs[table] ?? []),
-      ...(records[table] ?? []).flatMap((record) => Object.keys(record)),
-      'brand',
-      'dt',
-    ];
+    const met = [...(records[table] ?? []).flatMap((record) => Object.keys(record)), 'brand', 'dt'];
     const known = new Set(documented.map((column) => column.name));
     const discovered = [...new Set(met)].filter((column) => !known.has(column));
     const all = [...documented, ...discovered.map((column): Column => ({ name: column, type: 'string' }))];
@@ -42,7 +44,7 @@ async function rowsOf(name: string, records: Records, columns: string): Promise<
     );
     for (const record of records[table] ?? []) await insert(table, { ...DEFAULTS, ...record });
   }
-  await connection.run(`CREATE VIEW ${name} AS ${viewOver(view, tables).sql}`);
+  await connection.run(`CREATE VIEW ${name} AS ${viewOver(view, tables, roles).sql}`);
   const read = await connection.runAndReadAll(`SELECT ${columns} FROM ${name} ORDER BY ALL`);
   return read.getRowsJson() as Cell[][];
 }

@@ -1,11 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { freshness } from '../../shared/catalog/freshness.ts';
-import type { View } from '../../shared/reports/definition.ts';
+import { type View, namesUsedBy } from '../../shared/reports/definition.ts';
+import { ROLES } from '../../shared/roles/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 const page = readFileSync(new URL('../../docs/views.md', import.meta.url), 'utf8');
 const views: View[] = [...Object.values(reports).flatMap((report) => report.views), freshness];
+
+/** The role that a column is made from, if the view's SQL uses it. */
+function roleOf(view: View, column: string): string | undefined {
+  const used = new Set(namesUsedBy(view).map(({ name }) => name));
+  const isState = /^(order_)?status$|^orders_(new|effective|void)$/.test(column);
+  const role = isState ? 'state' : column.includes('commission') || column === 'bonus' ? 'commission' : column;
+  return ROLES.find((each) => each === role && used.has(each));
+}
 
 /** The section of a view: its description first, its columns last. */
 function sectionOf(name: string): string {
@@ -15,7 +24,10 @@ function sectionOf(name: string): string {
 
 describe('the page of the views', () => {
   it.each(views.map((view) => [view.name, view] as const))('describes %s as the code does', (name, view) => {
-    const columns = view.columns.map(([column, type, text]) => `| \`${column}\` | \`${type}\` | ${text} |`);
+    const columns = view.columns.map(([column, type, text]) => {
+      const role = roleOf(view, column);
+      return `| \`${column}\` | \`${type}\` | ${role === undefined ? '' : `\`${role}\``} | ${text} |`;
+    });
     const section = sectionOf(name);
     expect(section.split('\n')[0]).toBe(`${view.description}.`);
     expect(section.split('\n').filter((line) => line.startsWith('| `'))).toEqual(columns);

@@ -30,7 +30,7 @@ function facts(change: Partial<Committed>, weeks: readonly (number | undefined)[
     if (rows !== undefined) known.set(addDays(DAY, -7 * (week + 1)), readAt(READ, { rows }));
   return {
     day: DAY,
-    report: { checks: [CHECK], measure: 'commission', day: { by: 'timestamps' } },
+    report: { name: 'order_list', checks: [CHECK], measure: 'commission', day: { by: 'timestamps' } },
     entryOn: (day) => known.get(day),
     policy,
   };
@@ -42,7 +42,9 @@ const earlier = (rows: number, sum?: string) => ({
   ...{ rows, state: 'closed' as const, at: READ },
   ...(sum !== undefined && { sum }),
 });
-const sums = (commission: string) => ({ commission });
+const sums = (commission: string) => ({
+  totals: { fields: { commission: 'commission' }, byCurrency: { USD: { commission } } },
+});
 
 describe('a day compared with what it was before', () => {
   it.each<[string, Partial<Committed>, string | null]>([
@@ -62,32 +64,32 @@ describe('a day compared with what it was before', () => {
     ['no earlier version', { rows: 0 }, null],
     [
       'a lower sum of as many rows',
-      { rows: 50, values: { sums: sums('79.900000000') }, checks: { before: earlier(50, '100.000000000') } },
+      { rows: 50, values: sums('79.900000000'), checks: { before: earlier(50, '100.000000000') } },
       'sum_fell (100 before, 79.9 now)',
     ],
     [
       'a sum that fell by less',
-      { rows: 50, values: { sums: sums('80') }, checks: { before: earlier(50, '100') } },
+      { rows: 50, values: sums('80'), checks: { before: earlier(50, '100') } },
       null,
     ],
-    [
-      'a sum of few rows',
-      { rows: 19, values: { sums: sums('1') }, checks: { before: earlier(19, '100') } },
-      null,
-    ],
+    ['a sum of few rows', { rows: 19, values: sums('1'), checks: { before: earlier(19, '100') } }, null],
     [
       'a sum that was negative',
-      { rows: 50, values: { sums: sums('-90') }, checks: { before: earlier(50, '-10') } },
+      { rows: 50, values: sums('-90'), checks: { before: earlier(50, '-10') } },
       null,
     ],
     [
       'no value to sum any more',
-      { rows: 50, checks: { before: earlier(50, '100') } },
+      {
+        rows: 50,
+        values: { totals: { fields: {}, byCurrency: {} } },
+        checks: { before: earlier(50, '100') },
+      },
       'sum_fell (100 before, 0 now)',
     ],
     [
       'fewer rows and a lower sum',
-      { rows: 20, values: { sums: sums('1E+2') }, checks: { before: earlier(50, '10000') } },
+      { rows: 20, values: sums('1E+2'), checks: { before: earlier(50, '10000') } },
       'rows_fell (50 rows before, 20 now); sum_fell (10000 before, 1E+2 now)',
     ],
     ['fewer rows while the day is open', { rows: 1, state: 'open', checks: { before: earlier(100) } }, null],
@@ -153,9 +155,9 @@ describe('a day compared with its weekday', () => {
     expect(found({ rows: 10, checks: { before: earlier(100) } }, EIGHT)).toBe(
       'rows_fell (100 rows before, 10 now)',
     );
-    expect(
-      found({ rows: 10, values: { sums: sums('1') }, checks: { before: earlier(20, '90') } }, EIGHT),
-    ).toMatch(/rows_fell.*sum_fell/);
+    expect(found({ rows: 10, values: sums('1'), checks: { before: earlier(20, '90') } }, EIGHT)).toMatch(
+      /rows_fell.*sum_fell/,
+    );
     expect(found({ rows: 10, checks: { before: earlier(11) } }, EIGHT)).toMatch(/^unusual_rows/);
   });
 
@@ -178,7 +180,7 @@ describe('a brand whose days never change', () => {
         (rows, sum, isKnown, fallPercent) => {
           const same = {
             rows,
-            values: { sums: sums(String(sum)) },
+            values: sums(String(sum)),
             checks: { before: earlier(rows, String(sum)) },
           };
           const weeks = isKnown.map((known) => (known ? rows : undefined));
@@ -212,7 +214,7 @@ describe('the next reading', () => {
     carriedChecks(readAt(READ, now).committed, next, 'commission', policy.fallPercent);
 
   it('is compared with the content that it replaces', () => {
-    const now = { rows: 120, values: { sums: sums('12.5') }, checks: { before: earlier(100) } };
+    const now = { rows: 120, values: sums('12.5'), checks: { before: earlier(100) } };
     expect(carried(now, reading(121))?.before).toEqual({
       rows: 120,
       state: 'closed',

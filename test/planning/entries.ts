@@ -20,6 +20,8 @@ export const policy: Policy = {
   queryFingerprint: 'as-now',
   pagesAreSnapshot: true,
   maxGapMs: HOUR_MS,
+  fields: {},
+  words: {},
   fallPercent: 20,
 };
 

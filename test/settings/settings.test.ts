@@ -51,7 +51,8 @@ describe('settings', () => {
       refresh: [{ untilAgeDays: 1, every: '90 minutes' }],
       reportFallPercent: 35,
       key: 'order_ref',
-      states: { column: 'payment_state', final: ['Done', 'rejected'] },
+      fields: { state: 'payment_state', commission: 'commission.value', currency: null },
+      states: { final: ['Done', 'rejected'], words: { Annulled: 'void' } },
       watchUnsettledDays: 90,
     };
     const { reports: byReport, ...acme } = {
@@ -64,23 +65,22 @@ describe('settings', () => {
     expect(byReport?.order_list).toEqual({ ...order_list, pageSize: 20 });
   });
 
-  it.each<[string, string, string, string[], string[]]>([
-    ['documented ones in any letters', 'order_list', 'status', ['EFFECTIVE', 'Void'], []],
-    ['a number', 'order_list', 'status', ['4'], ['"4" (documented: new, void, effective, paid)']],
+  it.each<[string, string, string[], Record<string, string>, string[]]>([
+    ['documented ones in any letters', 'order_list', ['EFFECTIVE', 'Void '], {}, []],
+    ['a number', 'order_list', ['4'], {}, ['"4" (documented: new, mixed, locked, void, effective, paid)']],
     [
       'a misspelt one',
       'transaction_list',
-      'sku_status',
       ['void', 'payd'],
-      ['"payd" (documented: new, void, locked, paid, effective; did you mean paid?)'],
+      {},
+      ['"payd" (documented: new, mixed, locked, void, effective, paid; did you mean paid?)'],
     ],
-    ['any one of a column that is no filter', 'order_list', 'payment_state', ['Done'], []],
-  ])('accept final states, and name those that nobody documents: %s', (_name, name, column, final, found) => {
-    const states = { column, final };
-    const report = reports[name];
+    ['a word that stands for one', 'order_list', ['Done'], { done: 'paid' }, []],
+  ])('accept final states, and name those that nobody documents: %s', (_name, name, final, words, found) => {
+    const states = { final, words };
     const settings = parseSettings(withReport(name, { states }), reports).brands.acme?.reports[name];
     expect(settings?.states).toEqual(states);
-    expect(report && undocumentedStates(report, settings?.states)).toEqual(found);
+    expect(undocumentedStates(settings?.states)).toEqual(found);
   });
 
   it('in the committed cdk.json are those of the README', () => {
@@ -274,13 +274,23 @@ describe('settings', () => {
     ],
     [
       'a final state that is no text',
-      withReport('transaction_list', { states: { column: 'sku_status', final: ['void', 4] } }),
+      withReport('transaction_list', { states: { final: ['void', 4] } }),
       'states.final.1 is 4; allowed: a text that is not empty',
     ],
     [
-      'the name of a field instead of a column',
-      withReport('transaction_list', { states: { column: 'skuStatus', final: ['void'] } }),
-      'states.column is "skuStatus"; allowed: a column in snake_case; did you mean sku_status?',
+      'a word that stands for no state',
+      withReport('transaction_list', { states: { words: { Annulled: 'voided' } } }),
+      'states.words.Annulled is "voided"; allowed: new, mixed, locked, void, effective, paid; did you mean void?',
+    ],
+    [
+      'an unknown role',
+      withReport('transaction_list', { fields: { comission: 'commission' } }),
+      'allowed: amount, commission, currency, state, line_state, publisher_id,',
+    ],
+    [
+      'a field that would end a text of SQL',
+      withReport('transaction_list', { fields: { amount: "a' OR 1" } }),
+      'allowed: a field of the records, a path such as commission.value, or null if there is none',
     ],
     [
       'final states that are no list',
@@ -347,6 +357,7 @@ describe('settings', () => {
       schedule: 'rate(6 hours)',
       filters: { reason: 'late', store: 3 },
       columns: {},
+      fields: {},
       refresh: [{ untilAgeDays: 9, every: '12 hours' }],
       reportFallPercent: 20,
       pageSize: 50,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
-import { reportStateKey, ledgerKey } from '../../shared/lake/paths.ts';
+import { reportStateKey, rolesKey, ledgerKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
@@ -54,6 +54,7 @@ describe('the statuses of some months', () => {
     expect(keysRead.sort()).toEqual([
       ledgerKey('order_list', 'acme', '2026-10'),
       reportStateKey('order_list', 'acme'),
+      rolesKey('orders'),
     ]);
     expect([orders.days[0]?.dt, orders.days.length, orders.days.at(-1)?.state]).toEqual([
       '2026-10-01',
@@ -110,8 +111,10 @@ describe('the statuses of some months', () => {
 
   it('have the sum of the column that says most, and what changed, as far as the ledger knows', async () => {
     const last = { at: '2026-11-12T06:02:00.000Z', rowsBefore: 5, added: 1 };
+    const fields = { commission: 'sale_commission', currency: 'currency' };
+    const totals = { fields, byCurrency: { USD: { commission: '12.500000000' } } };
     const changes = { snapshot: 'c1', bytes: 9, rows: 4, at: last.at, times: 2, last };
-    const known = { values: { sums: { commission: '12.500000000', amount: '100.000000000' } }, changes };
+    const known = { values: { totals }, changes };
     const store = memoryStore();
     const entries = { '2026-11-17': read, '2026-11-18': readDay(settings, ORDERS.report, known) };
     await storeDays(store, ORDERS, entries);
@@ -120,7 +123,7 @@ describe('the statuses of some months', () => {
     );
     const days = new Map(orders?.days.map((day) => [day.dt, day]));
     expect(orders?.measure).toBe('commission');
-    expect(days.get('2026-11-18')).toMatchObject({ sum: '12.500000000', changes: { times: 2, last } });
+    expect(days.get('2026-11-18')).toMatchObject({ sum: '12.500000000', totals: totals.byCurrency, changes: { times: 2, last } });
     expect(days.get('2026-11-17')).not.toHaveProperty('sum');
     expect(days.get('2026-11-17')).not.toHaveProperty('changes');
   });

@@ -2,12 +2,21 @@ import { fullJitterMs } from '../../backoff.ts';
 import type { Json } from '../../json.ts';
 import type { Clock, ObjectStore } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
-import { WATCH_KEY, reportStateKey, ledgerKey, progressKey, rateBudgetKey, schemaKey } from '../paths.ts';
+import {
+  WATCH_KEY,
+  reportStateKey,
+  ledgerKey,
+  progressKey,
+  rateBudgetKey,
+  rolesKey,
+  schemaKey,
+} from '../paths.ts';
 import { CasDocument, DOCUMENT_RETRY, type HasRecentWrites } from './cas-document.ts';
 import { type Ledger, parseLedger } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
 import { type RateBudget, parseRateBudget } from './rate-budget.ts';
+import { type StoredRoles, parseStoredRoles } from './roles.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
 import { type WatchRecord, parseWatchRecord } from './watch-record.ts';
 
@@ -38,6 +47,7 @@ export interface LakeDocuments {
     first?: Progress,
   ): CasDocument<Progress>;
   schema(report: ReportDefinition): CasDocument<StoredSchema>;
+  roles(report: ReportDefinition): CasDocument<StoredRoles>;
   rateBudget(brand: string): CasDocument<RateBudget>;
   watchRecord(): CasDocument<WatchRecord>;
 }
@@ -77,6 +87,12 @@ export function createLakeDocuments({
     },
     schema(report) {
       return create(schemaKey(report.table), parseStoredSchema(report));
+    },
+    roles(report) {
+      const parse = parseStoredRoles(report);
+      // They are chosen again, by all days of the ledgers.
+      const recover = () => parse(undefined);
+      return new CasDocument({ store, key: rolesKey(report.table), parse, recover, newId, pause });
     },
     rateBudget(brand) {
       const key = rateBudgetKey(brand);

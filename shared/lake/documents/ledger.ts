@@ -83,6 +83,16 @@ const values = storedObject(() => ({
   rescued: z.optional(z.record(z.string(), storedCount)),
   /** Records with one primary key differed in two passes: the field is no key of them. */
   keyIsNone: z.optional(z.boolean()),
+  /** What the values show of roles (`role-facts.ts`); `fitting` is missing of versions that an older program wrote. */
+  fitting: z.optional(z.record(z.string(), storedCount)),
+  empty: z.optional(z.record(z.string(), storedCount)),
+  totals: z.optional(
+    storedObject(() => ({
+      fields: z.record(z.string(), z.string()),
+      byCurrency: z.record(z.string(), z.record(z.string(), z.string())),
+    })),
+  ),
+  unknownStates: z.optional(z.record(z.string(), storedCount)),
 }));
 
 /** What the data checks compare a version with, and what they found. */

@@ -4,6 +4,7 @@ import type { TableSchema } from '../table/columns.ts';
 import { parseJsonDocument, readOrDamage } from './cas-document.ts';
 import { type Committed, type DayEntry, type Ledger, parseLedger } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
+import { type BrandRoles, type StoredRoles, parseStoredRoles } from './roles.ts';
 import { parseStoredSchema } from './schema.ts';
 import {
   LEDGERS_PREFIX,
@@ -12,6 +13,7 @@ import {
   ledgerKey,
   parseReportStateKey,
   parseLedgerKey,
+  rolesKey,
   schemaKey,
   versionKey,
 } from '../paths.ts';
@@ -20,6 +22,8 @@ import type { ReportDefinition, ReportRegistry } from '../../reports/definition.
 
 /** What a lake has about one report of one brand. */
 export interface ReportLedgers extends ReportStates {
+  /** Which of its fields have which roles; missing before the first run that stored them. */
+  roles?: BrandRoles | undefined;
   /** By month; only those that were read. */
   ledgers: ReadonlyMap<string, Ledger>;
   /** What could not be read, so that one damaged document hides nothing of the others. */
@@ -148,6 +152,10 @@ export async function readWantedLedgers(
     listedReports.some(
       (other) => other.of.brand === of.brand && looksUp(other.of.report, of.report) && wants(month, other.of),
     );
+  const tables = [...new Set(listed.map(({ report }) => report))];
+  const stored = new Map(
+    await Promise.all(tables.map(async (report) => [report, await readRoles(store, report)] as const)),
+  );
   return Promise.all(
     listedReports.map(async ({ of, months, read }) => {
       const { brand, report, state } = of;
@@ -165,6 +173,7 @@ export async function readWantedLedgers(
       const damaged = [read, ...ledgers].flatMap((each) => ('damaged' in each ? each.damaged : []));
       return {
         ...of,
+        roles: stored.get(report)?.brands[brand],
         state: 'value' in read ? state : stateWithout(state, readable),
         ledgers: readable,
         damaged: damaged.sort((a, b) => (a.key < b.key ? -1 : 1)),
@@ -208,6 +217,13 @@ export function readLedger(
 /** The table's columns: the documented ones and every column found so far. */
 export function readSchema(store: ObjectStore, report: ReportDefinition): Promise<TableSchema> {
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
+}
+
+/** Which fields of the table have which roles; a damaged document counts as missing. */
+async function readRoles(store: ObjectStore, report: ReportDefinition): Promise<StoredRoles> {
+  const parse = parseStoredRoles(report);
+  const read = await readOrDamage(readDocument(store, rolesKey(report.table), parse));
+  return 'value' in read ? read.value : parse(undefined);
 }
 
 /** All days of the ledgers, in order. */

@@ -1,7 +1,7 @@
 /**
- * What the columns of a snapshot hold, counted while it is written: the sum of each numeric column, how many rows are in
- * a state that can change, and how many have a value that its column cannot hold. A value counts once for each
- * different one, by how many rows have it.
+ * What the columns of a snapshot hold, counted while it is written: the sum of each numeric column, and how many rows have
+ * a value that its column cannot hold. A value counts once for each different one, by how many rows have it. What columns
+ * show of roles is counted beside it (`role-facts.ts`).
  */
 import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
 import {
@@ -12,7 +12,6 @@ import {
   type Piece,
   takeKernel,
 } from '../../kernel/kernel.ts';
-import { type States, comparedState } from '../../reports/definition.ts';
 import {
   type CodedColumn,
   type CodedUnits,
@@ -32,33 +31,20 @@ const STABLE_DIGITS = 12;
 
 export class ColumnFacts {
   readonly #types: ReadonlyMap<string, ColumnType>;
-  readonly #states: { column: string; type: ColumnType; final: ReadonlySet<string> } | undefined;
   readonly #sums = new Map<string, Sum>();
   readonly #rescued = new Map<string, number>();
-  #rows = 0;
-  #final = 0;
 
-  /**
-   * @param states where the report has them: which rows can change no more
-   * @param measure the column whose sum says most about the report: it is summed even if its amounts are texts
-   */
-  constructor(columns: readonly Column[], states: States | undefined, measure?: string) {
-    const types = columns.map(
-      ({ name, type }) => [name, name === measure && type === 'string' ? AMOUNT : type] as const,
-    );
+  constructor(columns: readonly Column[]) {
+    const types = columns.map(({ name, type }) => [name, type] as const);
     this.#types = new Map(types.filter(([, type]) => isNumeric(type)).slice(0, MAX_SUMS));
-    const type = columns.find(({ name }) => name === states?.column)?.type ?? 'string';
-    this.#states = states && { column: states.column, type, final: new Set(states.final.map(comparedState)) };
   }
 
   /** Passes the columns of rows on. */
   *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
-    this.#rows += rows;
     for (const named of columns) {
       const [name, column] = named;
       const type = this.#types.get(name);
       if (type !== undefined) this.#add(name, type, rows, column);
-      if (name === this.#states?.column) this.#final += finalRows(rows, column, this.#states);
       yield named;
     }
   }
@@ -80,31 +66,17 @@ export class ColumnFacts {
     return Object.fromEntries(columns.slice(0, MAX_RESCUED));
   }
 
-  /** The rows whose state can change; `undefined` where the report has no states. */
-  get unsettled(): number | undefined {
-    return this.#states && this.#rows - this.#final;
-  }
-
   #add(name: string, type: ColumnType, rows: number, column: CodedColumn): void {
     const sum = this.#sums.get(name) ?? createSum(type);
-    const hasValue = 'texts' in column ? addTexts(sum, rows, column) : addRows(sum, rows, column);
-    if (hasValue) this.#sums.set(name, sum);
+    if (!('texts' in column) && addRows(sum, rows, column)) this.#sums.set(name, sum);
   }
 }
 
-/** The type of amounts that are texts. */
-const AMOUNT = 'decimal(38,9)';
-
-/** Adds the texts that are numbers. @returns whether some row has one */
-function addTexts(sum: Sum, rows: number, column: CodedColumn): boolean {
-  const values = textsByCode(column, 'string').map(([text]) =>
-    text === undefined ? undefined : typeSpec(AMOUNT).toValue(text.trim()),
-  );
-  return addRows(sum, rows, { codes: column.codes, values });
-}
+/** The type of amounts in views. */
+export const AMOUNT = 'decimal(38,9)';
 
 /** @returns whether some row has a value */
-function addRows(sum: Sum, rows: number, column: CodedValues | CodedUnits): boolean {
+export function addRows(sum: Sum, rows: number, column: CodedValues | CodedUnits): boolean {
   if ('units' in column) {
     const ofRows = sumOfRows(rows, column.codes, column.units);
     if (ofRows !== undefined) sum.add(ofRows, 1);
@@ -130,12 +102,14 @@ export function fullest(filled: Record<string, number>): Record<string, number> 
   return Object.fromEntries(columns.sort(([, a], [, b]) => b - a).slice(0, MAX_FILLED));
 }
 
-interface Sum {
+/** A sum that is being counted. */
+export interface Sum {
   add(value: Value, times: number): void;
   text(): string;
 }
 
-function createSum(type: ColumnType): Sum {
+/** A sum of values of this type. */
+export function createSum(type: ColumnType): Sum {
   return type === 'double' ? sumOfDoubles() : sumOfUnits(type);
 }
 
@@ -168,31 +142,25 @@ function isNumeric(type: ColumnType): boolean {
   return type === 'bigint' || type === 'double' || type.startsWith('decimal(');
 }
 
-/** A number is compared by any of its texts: a column of decimals shows 4 as 4.000000000. */
-function finalRows(
-  rows: number,
-  column: CodedColumn,
-  { type, final }: { type: ColumnType; final: ReadonlySet<string> },
-): number {
-  const texts = textsByCode(column, type);
-  const counts = rowsByCode(rows, column, texts.length);
-  let found = 0;
-  for (const [code, alike] of texts.entries())
-    if (alike.some((text) => final.has(comparedState(text)))) found += counts[code] ?? 0;
-  return found;
-}
-
-function textsByCode(column: CodedColumn, type: ColumnType): (readonly string[])[] {
-  const { length } =
-    'texts' in column ? column.texts.starts : 'units' in column ? column.units : column.values;
-  return Array.from({ length }, (_, code) => {
+/** By code, all texts that mean its value; none for NULL. */
+export function textsByCode(column: CodedColumn, type: ColumnType): (readonly string[])[] {
+  return Array.from({ length: countOf(column) }, (_, code) => {
     const value = valueOfCode(column, code);
     return value === undefined ? [] : typeSpec(type).texts(value);
   });
 }
 
+/** How many codes a column has. */
+export function countOf(column: CodedColumn): number {
+  return ('texts' in column ? column.texts.starts : 'units' in column ? column.units : column.values).length;
+}
+
 /** By code, how many rows have it. */
-function rowsByCode(rows: number, { codes }: CodedColumn, different: number): Uint32Array {
+export function rowsByCode(
+  rows: number,
+  { codes }: Pick<CodedColumn, 'codes'>,
+  different: number,
+): Uint32Array {
   return withKernel((kernel) => {
     const counts = countedRows(kernel, rows, codes, different);
     return new Uint32Array(kernel.memory.buffer, counts.at, different).slice();

@@ -179,7 +179,7 @@ function discoveredType(name: string, kinds: number): ColumnType {
 }
 
 /** `adGroupId` → `ad_group_id`, `HTTPStatus` → `http_status`; what is neither ASCII letter nor digit separates. */
-function snakeCase(field: string): string {
+export function snakeCase(field: string): string {
   const name = field
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

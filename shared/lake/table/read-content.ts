@@ -2,6 +2,8 @@ import { type Column, RESCUED } from '../../column-types.ts';
 import { isJsonObject, parseJson } from '../../json.ts';
 import { type CodedColumn, valueOfCode } from './coded-rows.ts';
 import { ColumnFacts, fullest } from './column-facts.ts';
+import { RoleFacts } from './role-facts.ts';
+import type { RoleFields } from '../../roles/index.ts';
 import { Digest } from './digest.ts';
 import { loadCodedFile } from './load-parquet.ts';
 import type { ReadableFile } from './readable-file.ts';
@@ -16,21 +18,23 @@ export interface SnapshotContent {
     sums: Record<string, string>;
     /** Where some values are in `_rescued`. */
     rescued?: Record<string, number>;
-  };
+  } & RoleFacts['values'];
 }
 
 /**
  * Reads a snapshot whole, and counts again what was counted when it was written. I12: memory holds a row group.
+ * @param fields by role its field, as far as that is known
  * @throws where it is no Parquet file of ours, or cannot be read
  */
-export async function readContent(file: ReadableFile, measure?: string): Promise<SnapshotContent> {
+export async function readContent(file: ReadableFile, fields?: RoleFields): Promise<SnapshotContent> {
   const { openCodedFile } = await loadCodedFile();
   const opened = await openCodedFile(file);
   const digest = new Digest();
-  const facts = new ColumnFacts(opened.columns, undefined, measure);
+  const facts = new ColumnFacts(opened.columns);
+  const roles = new RoleFacts(opened.columns, fields && { fields });
   const filled = new Map<string, number>();
   for await (const { rows, columns } of opened.groups()) {
-    for (const [name, column] of digest.addColumns(rows, facts.count(rows, columns))) {
+    for (const [name, column] of digest.addColumns(rows, roles.count(rows, facts.count(rows, columns)))) {
       const filledRows = column.codes.reduce((sum, code) => sum + (code > 0 ? 1 : 0), 0);
       filled.set(name, (filled.get(name) ?? 0) + filledRows);
       if (name === RESCUED) addRescued(facts, opened.columns, column);
@@ -44,6 +48,7 @@ export async function readContent(file: ReadableFile, measure?: string): Promise
       filled: fullest(Object.fromEntries(filled)),
       sums: facts.sums,
       ...(facts.rescued && { rescued: facts.rescued }),
+      ...roles.values,
     },
   };
 }

@@ -8,6 +8,7 @@ import type { NamedColumn } from './coded-rows.ts';
 import type { ColumnFacts } from './column-facts.ts';
 import type { Digest } from './digest.ts';
 import type { ParquetFile } from './parquet.ts';
+import type { RoleFacts } from './role-facts.ts';
 import { RecordColumns } from './record-columns.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 import { typedColumns } from './typed-columns.ts';
@@ -18,6 +19,7 @@ export interface RowGroupTarget {
   /** Of these columns. */
   file: ParquetFile;
   facts: ColumnFacts;
+  roles: RoleFacts;
 }
 
 /** Most days have few rows, and memory outside the heap starts collections of all garbage. */
@@ -72,10 +74,10 @@ export class RowGroups {
   /** Writes what was appended since the last full row group. @returns what all are written to */
   async flush(): Promise<RowGroupTarget> {
     this.#target ??= await this.#open();
-    const { columns, file, facts } = this.#target;
+    const { columns, file, facts, roles } = this.#target;
     const { rows } = this.#records;
     if (rows === 0) return this.#target;
-    const counted = facts.count(rows, this.#columns(rows, columns, facts));
+    const counted = roles.count(rows, facts.count(rows, this.#columns(rows, columns, facts)));
     await file.writeGroup(rows, this.#digest.addColumns(rows, counted));
     this.#largest = this.largest;
     this.#records.clear();

@@ -14,8 +14,7 @@ export const channelConversion: ReportView = {
     ['orders_void', 'bigint', 'Orders that were cancelled'],
     ['conversion_rate', 'double', 'Orders that are not void for each click; NULL: no clicks'],
   ],
-  needs: { clicks: ['channel_id'], orders: ['channel_id', 'status'] },
-  uses: { orders: ['type'] },
+  tables: ['clicks', 'orders'],
   sql: `SELECT brand, month, channel_id, clicks, orders, orders_void,
   CASE WHEN clicks > 0 THEN CAST(orders - orders_void AS double) / CAST(clicks AS double) END AS conversion_rate
 FROM (
@@ -27,7 +26,7 @@ FROM (
     SELECT
       CAST(brand AS varchar) AS brand,
       substr(CAST(dt AS varchar), 1, 7) AS month,
-      ${textSql('channel_id')} AS channel_id,
+      ${textSql('{clicks.channel_id}')} AS channel_id,
       'click' AS kind,
       CAST(NULL AS varchar) AS state
     FROM clicks
@@ -35,9 +34,9 @@ FROM (
     SELECT
       CAST(brand AS varchar) AS brand,
       substr(CAST(dt AS varchar), 1, 7) AS month,
-      ${textSql('channel_id')} AS channel_id,
+      ${textSql('{orders.channel_id}')} AS channel_id,
       ${ORDER_KIND_SQL} AS kind,
-      ${textSql('status')} AS state
+      ${textSql('{orders.state}')} AS state
     FROM orders
   ) AS records
   WHERE kind <> 'bonus'

@@ -20,8 +20,7 @@ export const commissionDue: ReportView = {
     ['commission', 'decimal(38,9)', 'Their commission, bonuses and campaign payments included'],
     ['bonus', 'decimal(38,9)', 'The part of commission that is for bonuses and campaign payments'],
   ],
-  needs: { transactions: ['order_status', 'commission'] },
-  uses: { transactions: ['sku_status', 'transaction_type', 'publisher_id', 'currency'] },
+  tables: ['transactions'],
   sql: `SELECT brand, month, publisher_id, state, currency,
   CAST(count(*) AS bigint) AS transactions,
   CAST(sum(commission) AS decimal(38,9)) AS commission,
@@ -34,7 +33,7 @@ FROM (
     ${TRANSACTION_STATE_SQL} AS state,
     ${textSql('{transactions.currency}')} AS currency,
     ${TRANSACTION_KIND_SQL} AS kind,
-    ${amountSql('commission')} AS commission
+    ${amountSql('{transactions.commission}')} AS commission
   FROM transactions
 ) AS records
 GROUP BY brand, month, publisher_id, state, currency`,

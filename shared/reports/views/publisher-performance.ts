@@ -32,11 +32,7 @@ export const publisherPerformance: ReportView = {
     ['commission_void', 'decimal(38,9)', 'Commission that was cancelled; not part of commission'],
     ['bonus', 'decimal(38,9)', 'The part of commission that is for bonuses and campaign payments'],
   ],
-  needs: {
-    clicks: ['publisher_id'],
-    orders: ['publisher_id', 'status', 'amount', 'commission'],
-  },
-  uses: { orders: ['type', 'currency', 'publisher_name'] },
+  tables: ['clicks', 'orders'],
   sql: `SELECT brand, dt, publisher_id, publisher_name, currency,
   CAST(CASE WHEN row_of_publisher = 1 THEN clicks ELSE 0 END AS bigint) AS clicks,
   orders, orders_new, orders_effective, orders_void,
@@ -68,7 +64,7 @@ FROM (
       SELECT
         CAST(brand AS varchar) AS brand,
         CAST(dt AS varchar) AS dt,
-        ${textSql('publisher_id')} AS publisher_id,
+        ${textSql('{clicks.publisher_id}')} AS publisher_id,
         CAST(NULL AS varchar) AS publisher_name,
         CAST(NULL AS varchar) AS currency,
         'click' AS kind,
@@ -80,13 +76,13 @@ FROM (
       SELECT
         CAST(brand AS varchar) AS brand,
         CAST(dt AS varchar) AS dt,
-        ${textSql('publisher_id')} AS publisher_id,
+        ${textSql('{orders.publisher_id}')} AS publisher_id,
         ${textSql('{orders.publisher_name}')} AS publisher_name,
         ${textSql('{orders.currency}')} AS currency,
         ${ORDER_KIND_SQL} AS kind,
-        COALESCE(${textSql('status')}, 'none') AS state,
-        ${amountSql('amount')} AS amount,
-        ${amountSql('commission')} AS commission
+        COALESCE(${textSql('{orders.state}')}, 'none') AS state,
+        ${amountSql('{orders.amount}')} AS amount,
+        ${amountSql('{orders.commission}')} AS commission
       FROM orders
     ) AS records
     GROUP BY brand, dt, publisher_id, currency

@@ -24,8 +24,7 @@ export const unsettled: ReportView = {
     ['transactions', 'bigint', 'Transactions in this state, bonuses included'],
     ['transactions_commission', 'decimal(38,9)', 'Their commission'],
   ],
-  needs: { orders: ['status', 'commission'], transactions: ['order_status', 'commission'] },
-  uses: { orders: ['currency'], transactions: ['sku_status', 'currency'] },
+  tables: ['orders', 'transactions'],
   sql: `SELECT brand, dt, age_days,
   CAST(CASE
     WHEN age_days <= 30 THEN '0 to 30 days'
@@ -46,10 +45,10 @@ FROM (
     SELECT
       CAST(brand AS varchar) AS brand,
       CAST(dt AS varchar) AS dt,
-      ${textSql('status')} AS state,
+      ${textSql('{orders.state}')} AS state,
       ${textSql('{orders.currency}')} AS currency,
       'orders' AS origin,
-      ${amountSql('commission')} AS commission
+      ${amountSql('{orders.commission}')} AS commission
     FROM orders
     UNION ALL
     SELECT
@@ -58,10 +57,10 @@ FROM (
       ${TRANSACTION_STATE_SQL} AS state,
       ${textSql('{transactions.currency}')} AS currency,
       'transactions' AS origin,
-      ${amountSql('commission')} AS commission
+      ${amountSql('{transactions.commission}')} AS commission
     FROM transactions
   ) AS records
-  WHERE state IS NULL OR lower(state) NOT IN (${listSql(FINAL_STATES)})
+  WHERE state IS NULL OR state NOT IN (${listSql(FINAL_STATES)})
   GROUP BY brand, dt, state, currency
 ) AS sums`,
 };

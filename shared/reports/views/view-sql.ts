@@ -1,5 +1,9 @@
 // What the views of several reports have in common, in SQL that DuckDB and Trino share.
 
+/** A function of Trino that views use and DuckDB lacks: there it is a macro. Text that is not JSON has no value. */
+export const JSON_MACRO =
+  'CREATE OR REPLACE TEMP MACRO json_extract_scalar(json, path) AS CASE WHEN json_valid(json) THEN json_extract_string(json, path) END';
+
 /** The current time in UTC. */
 export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
 
@@ -25,7 +29,7 @@ export const ORDER_KIND_SQL = kindSql('{orders.type}', ORDER_BONUSES);
 export const TRANSACTION_KIND_SQL = kindSql('{transactions.transaction_type}', TRANSACTION_BONUSES);
 
 /** The state of the line, because that of its order may be `mixed`. */
-export const TRANSACTION_STATE_SQL = `COALESCE(${textSql('{transactions.sku_status}')}, ${textSql('order_status')})`;
+export const TRANSACTION_STATE_SQL = `COALESCE(${textSql('{transactions.line_state}')}, ${textSql('{transactions.state}')})`;
 
 export function listSql(texts: readonly string[]): string {
   return texts.map((text) => `'${text}'`).join(', ');

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type ColumnType, typeSpec } from '../../../shared/column-types.ts';
 import { type CodedColumn, valueOfCode } from '../../../shared/lake/table/coded-rows.ts';
+import { RoleFacts } from '../../../shared/lake/table/role-facts.ts';
 import { ColumnFacts } from '../../../shared/lake/table/column-facts.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
 import { plainValues } from '../../../shared/lake/table/plain-values.ts';
@@ -41,10 +42,15 @@ function bothWays(numbers: readonly (number | undefined)[], rowCodes: readonly n
 }
 
 function digestAndSums(type: ColumnType, rows: number, column: CodedColumn) {
-  const facts = new ColumnFacts([{ name: 'a', type }], { column: 'a', final: ['0', '7'] });
+  const columns = [{ name: 'a', type }];
+  const facts = new ColumnFacts(columns);
+  const roles = new RoleFacts(columns, {
+    fields: { state: 'a', amount: 'a' },
+    states: { final: ['0', '7'] },
+  });
   const digest = new Digest();
-  for (const _column of facts.count(rows, digest.addColumns(rows, [['a', column]])));
-  return { digest: digest.value(), sums: facts.sums, unsettled: facts.unsettled };
+  for (const _column of roles.count(rows, facts.count(rows, digest.addColumns(rows, [['a', column]]))));
+  return { digest: digest.value(), sums: facts.sums, unsettled: roles.unsettled, values: roles.values };
 }
 
 describe('a column of short numbers as doubles', () => {

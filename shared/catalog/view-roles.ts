@@ -1,0 +1,111 @@
+/*
+ * Puts the fields that have roles into the SQL of a view. Each brand may have other fields, or other words for states: then
+ * the view chooses by the brand of the row.
+ */
+import { type Column, RESCUED } from '../column-types.ts';
+import { type BrandRoles, saidRoles } from '../lake/documents/roles.ts';
+import type { Settings } from '../settings/settings.ts';
+import { NAME_IN_SQL, type ReportDefinition, type ReportView, type View } from '../reports/definition.ts';
+import { ROLES, type Role, columnOfField, columnsNamed, fieldsIn } from '../roles/index.ts';
+
+/** By table, the columns that it has. */
+export type TableColumns = ReadonlyMap<string, readonly Column[]>;
+/** By table and brand. */
+export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
+
+/** The roles of brands, by the settings in place of those of their last run. */
+export function withSettings(
+  brands: Readonly<Record<string, BrandRoles>>,
+  report: Pick<ReportDefinition, 'name'>,
+  settings: Settings | undefined,
+): Record<string, BrandRoles> {
+  const known = Object.entries(brands).map(([brand, own]) => {
+    const { fields, states } = settings?.brands[brand]?.reports[report.name] ?? {};
+    return [brand, fields ? { ...own, fields, words: states?.words ?? {} } : own] as const;
+  });
+  return Object.fromEntries(known);
+}
+
+/** The view over tables with these columns, whose fields have these roles. */
+export function viewOver(
+  { tables: _tables, sql, ...view }: ReportView,
+  columns: TableColumns,
+  roles: TableRoles,
+): View {
+  return {
+    ...view,
+    sql: sql.replaceAll(NAME_IN_SQL, (_match, table: string, name: string) => {
+      const own = columns.get(table) ?? [];
+      const role = ROLES.find((each) => each === name);
+      if (role) return roleSql(role, own, Object.entries(roles.get(table) ?? {}));
+      return own.some((column) => column.name === name) ? quoted(name) : 'NULL';
+    }),
+  };
+}
+
+/** Without any brand the names of the columns decide: such a table is of a lake that an older program wrote. */
+function roleSql(
+  role: Role,
+  columns: readonly Column[],
+  brands: readonly (readonly [string, BrandRoles])[],
+): string {
+  const ofBrand = brands.map(([brand, own]) => [brand, brandSql(role, columns, own)] as const);
+  const [first = brandSql(role, columns, undefined), ...others] = new Set(ofBrand.map(([, sql]) => sql));
+  if (others.length === 0) return first;
+  return `CASE brand ${ofBrand.map(([brand, sql]) => `WHEN '${brand}' THEN ${sql}`).join(' ')} END`;
+}
+
+const NONE = 'CAST(NULL AS varchar)';
+
+/** The values of a role as text, in the records of one brand. */
+function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | undefined): string {
+  const said = saidRoles(own);
+  const { [role]: field } = own ? said : fieldsIn(columns, {});
+  const place = typeof field === 'string' ? columnOfField(columns, field) : undefined;
+  const isAmount = role === 'amount' || role === 'commission';
+  if (!place || (isAmount && isUnclear(columns, own, said.currency !== undefined))) return NONE;
+  const column = `CAST(${quoted(place.column.name)} AS varchar)`;
+  const value = place.path.length === 0 ? column : jsonSql(column, place.path.join('.'));
+  switch (role) {
+    case 'amount':
+    case 'commission':
+      return place.path.length === 0 ? withRescued(value, place.column) : value;
+    case 'currency':
+      return `upper(trim(${value}))`;
+    case 'state':
+    case 'line_state':
+      return stateSql(`lower(trim(${value}))`, own?.words ?? {});
+    default:
+      return value;
+  }
+}
+
+function isUnclear(columns: readonly Column[], own: BrandRoles | undefined, isSaid: boolean): boolean {
+  return own ? own.isCurrencyUnclear && !isSaid : columnsNamed(columns, 'currency').length > 1;
+}
+
+/** A number that the column cannot hold exactly, such as 1.0320000000000003, is in `_rescued`: the cast of an amount rounds it. */
+function withRescued(value: string, { type, field = '' }: Column): string {
+  if (type === 'string' || !/^\w+$/.test(field)) return value;
+  return `COALESCE(${value}, ${jsonSql(quoted(RESCUED), field)})`;
+}
+
+function jsonSql(text: string, path: string): string {
+  return `json_extract_scalar(${text}, '$.${path}')`;
+}
+
+/** @param state as states are compared */
+function stateSql(state: string, words: Readonly<Record<string, string>>): string {
+  const cases = Object.entries(words).flatMap(([word, to]) => {
+    const compared = word.trim().toLowerCase();
+    // A column of decimals shows 4 as 4.000000000.
+    const spelt = /^\d+$/.test(compared) ? [compared, `${compared}.000000000`] : [compared];
+    return spelt.map((each) => `WHEN '${each}' THEN '${to}'`);
+  });
+  return cases.length === 0 ? state : `CASE ${state} ${cases.join(' ')} ELSE ${state} END`;
+}
+
+/** A column may have the name of a keyword, such as `order`. */
+function quoted(column: string): string {
+  return `"${column}"`;
+}

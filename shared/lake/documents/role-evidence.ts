@@ -1,0 +1,161 @@
+/* What the ledgers and the stored roles of a lake show of the roles of a report's fields. */
+import {
+  type FieldEvidence,
+  ROLES,
+  type Role,
+  type RoleChoice,
+  type RoleFields,
+  chooseRoles,
+  kindOfRole,
+  noEvidence,
+  roleOfName,
+} from '../../roles/index.ts';
+import {
+  type ReportDefinition,
+  type ReportRegistry,
+  namesUsedBy,
+  viewsOf,
+} from '../../reports/definition.ts';
+import type { Committed, Ledger } from './ledger.ts';
+import type { BrandRoles } from './roles.ts';
+
+/** What is known of a report of a brand. */
+export interface RoleSource {
+  brand: string;
+  report: ReportDefinition;
+  ledgers: ReadonlyMap<string, Ledger>;
+  /** Missing before the first run that stored them. */
+  roles?: BrandRoles | undefined;
+}
+
+/** The choice for each role, from the setting `fields`, what was stored, and all committed days. */
+export function roleChoices(
+  { brand, report, ledgers, roles }: RoleSource,
+  fields: RoleFields | undefined = roles?.fields,
+): RoleChoice[] {
+  return chooseRoles(report, {
+    fields,
+    stored: roles?.chosen,
+    evidence: evidenceIn(ledgers.values()),
+    brand,
+  });
+}
+
+/** What the values of each column showed on all committed days, by its name in the table. */
+export function evidenceIn(ledgers: Iterable<Ledger>): FieldEvidence[] {
+  const days = [...ledgers].flatMap(({ days }) =>
+    Object.values(days).flatMap(({ committed }) => committed ?? []),
+  );
+  const records = days.reduce((sum, { rows }) => sum + rows, 0);
+  const found = new Map<string, FieldEvidence>();
+  const of = (path: string) => {
+    const evidence = found.get(path) ?? noEvidence(path, records);
+    found.set(path, evidence);
+    return evidence;
+  };
+  for (const { values } of days) if (values) addDay(of, values);
+  return [...found.values()];
+}
+
+function addDay(
+  of: (path: string) => FieldEvidence,
+  { filled = {}, fitting, empty = {}, sums = {} }: NonNullable<Committed['values']>,
+): void {
+  for (const [name, count] of Object.entries({ ...fitting, ...filled })) {
+    const evidence = of(name);
+    const full = count - (empty[name] ?? 0);
+    evidence.filled += full;
+    const role = roleOfName(name);
+    const kind = role ? kindOfRole(role) : 'currencies';
+    if (Object.hasOwn(sums, name)) {
+      evidence.numeric += full;
+      evidence.times += full;
+    } else if (kind && fitting) evidence[kind] += fitting[name] ?? 0;
+    // An older program counted nothing of texts: its days contradict no name.
+    else if (kind && role) evidence[kind] += full;
+  }
+}
+
+/** A role that views use and that has no field, so that their columns are NULL. */
+export interface RoleGap extends Pick<RoleChoice, 'role' | 'candidates' | 'evidence' | 'setting'> {
+  brand: string;
+  report: string;
+  table: string;
+  /** The names of the views. */
+  views: readonly string[];
+}
+
+/** What a service may lack without a loss: a line without a state has that of its order. */
+const OPTIONAL: readonly Role[] = ['line_state'];
+
+/** The roles without a field of a report that has records. @param fields the setting; missing: that of the last run */
+export function roleGaps(source: RoleSource, reports: ReportRegistry, fields?: RoleFields): RoleGap[] {
+  const { brand, report } = source;
+  return roleChoices(source, fields).flatMap(({ role, by, candidates, evidence, setting }) => {
+    if (by !== 'none' || OPTIONAL.includes(role) || !hasRows(source)) return [];
+    const uses = (table: string, name: string) => table === report.table && name === role;
+    const views = viewsOf(reports, report.table)
+      .filter((view) => namesUsedBy(view).some(({ table, name }) => uses(table, name)))
+      .map(({ name }) => name);
+    if (views.length === 0) return [];
+    return [{ brand, report: report.name, table: report.table, role, views, candidates, evidence, setting }];
+  });
+}
+
+/** e.g. `acme order_list: no field has the role channel_id (no field has a known name), so it is NULL in … . To set it: "fields": …` */
+export function gapText({ brand, report, role, views, candidates, evidence, setting }: RoleGap): string {
+  const isUnclear = role === 'currency' && candidates.length > 0;
+  const how = candidates.length > 0 ? 'To set it' : 'If the service has none';
+  const effect = isUnclear ? 'amounts are NULL' : 'it is NULL';
+  return `${brand} ${report}: no field has the role ${role} (${evidence}), so ${effect} in ${views.join(', ')}. ${how}: ${setting}`;
+}
+
+function hasRows({ ledgers }: RoleSource): boolean {
+  return [...ledgers.values()].some(({ days }) =>
+    Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0),
+  );
+}
+
+/** By currency, empty for none: the sum of each role, as text. */
+export type CurrencyTotals = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/**
+ * The amounts of a day by currency, if they were summed from the fields that have the roles now.
+ * @param said by role its field, as far as that is decided
+ */
+export function totalsOf(
+  { values }: Pick<Committed, 'values'>,
+  said: RoleFields,
+): CurrencyTotals | undefined {
+  const { fields, byCurrency } = values?.totals ?? {};
+  if (!fields || !byCurrency) return undefined;
+  const isSame = ROLES.every((role) => {
+    const { [role]: now } = said;
+    const { [role]: then } = fields;
+    return (
+      now === undefined || !['amount', 'commission', 'currency'].includes(role) || (now ?? undefined) === then
+    );
+  });
+  return isSame ? byCurrency : undefined;
+}
+
+/**
+ * The sum that says most about a day: of a column, or of a role whose amounts have one currency.
+ * @returns `undefined` where there is none, or several currencies have one each
+ */
+export function measured(values: Committed['values'], measure: string | undefined): string | undefined {
+  if (measure === undefined) return undefined;
+  if (!isRole(measure)) return values?.sums?.[measure];
+  const [only, other] = Object.values(values?.totals?.byCurrency ?? {});
+  return other ? undefined : only?.[measure];
+}
+
+/** Whether a day has one sum of the measure, which is 0 without a value. */
+export function isMeasured(values: Committed['values'], measure: string | undefined): boolean {
+  if (measure === undefined || !isRole(measure)) return measure !== undefined;
+  return values?.totals !== undefined && Object.keys(values.totals.byCurrency).length <= 1;
+}
+
+function isRole(name: string): boolean {
+  return ROLES.some((role) => role === name);
+}

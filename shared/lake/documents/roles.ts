@@ -1,0 +1,56 @@
+import * as z from 'zod/mini';
+import type { Json } from '../../json.ts';
+import type { ReportDefinition } from '../../reports/definition.ts';
+import { ROLES, type Role, type RoleFields } from '../../roles/index.ts';
+import { rolesKey } from '../paths.ts';
+import { type HasRecentWrites, damagedDocument, parseDocument, storedObject } from './cas-document.ts';
+
+const field = z.string().check(z.minLength(1), z.maxLength(500), z.regex(/^[^'"\\]*$/));
+const byRole = z.partialRecord(z.enum(ROLES), field);
+const brandRoles = storedObject(() => ({
+  chosen: byRole,
+  fields: z.partialRecord(z.enum(ROLES), z.nullable(field)),
+  words: z.record(field, z.string().check(z.regex(/^[a-z]{1,20}$/))),
+  isCurrencyUnclear: z.boolean(),
+}));
+
+const roles = storedObject(() => ({
+  version: z.literal(1),
+  table: z.string(),
+  brands: z.record(z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,40}$/)), brandRoles),
+  recentWrites: z.array(z.string()),
+}));
+
+/** Which fields of a brand's records have which roles. */
+export interface BrandRoles {
+  /** What the data decided. A role that was chosen once never changes by itself. */
+  chosen: Partial<Record<Role, string>>;
+  /** The settings of the last run, so that views are right for every brand, and for queries without settings. */
+  fields: RoleFields;
+  words: Readonly<Record<string, string>>;
+  /** Some field looks like the currency, but nothing has decided for one: amounts are NULL. */
+  isCurrencyUnclear: boolean;
+}
+
+/** `schema/<table>.roles.json` */
+export interface StoredRoles extends HasRecentWrites {
+  version: 1;
+  table: string;
+  brands: Readonly<Record<string, BrandRoles>>;
+}
+
+/** Reads the stored roles of a report's table. @throws BrandReportsError `config` `damaged_document` */
+export function parseStoredRoles({ table }: Pick<ReportDefinition, 'table'>) {
+  const key = rolesKey(table);
+  return (stored: Json | undefined): StoredRoles => {
+    if (stored === undefined) return { version: 1, table, brands: {}, recentWrites: [] };
+    const parsed = parseDocument(roles, key, stored);
+    if (parsed.table !== table) throw damagedDocument(key, `it has the roles of ${parsed.table}`);
+    return parsed;
+  };
+}
+
+/** By role its field, as the settings or the data have decided. */
+export function saidRoles(stored: BrandRoles | undefined, fields = stored?.fields): RoleFields {
+  return { ...stored?.chosen, ...fields };
+}

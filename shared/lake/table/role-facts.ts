@@ -1,0 +1,357 @@
+/**
+ * Counts what the columns of a snapshot show of roles while it is written: which values fit the role of their column's
+ * name, the amounts by currency, the rows whose state can change, and states that nobody knows. Each different value is
+ * judged once.
+ */
+import { type Column, RESCUED } from '../../column-types.ts';
+import { type JsonObject, isJsonObject, parseJson } from '../../json.ts';
+import { STATE_WORDS, type States, comparedState } from '../../reports/definition.ts';
+import {
+  IS_KIND,
+  type RoleColumn,
+  type RoleFields,
+  columnOfField,
+  columnsNamed,
+  evidenceOf,
+  fieldsIn,
+  isPlainCurrency,
+  kindOfRole,
+  roleOfName,
+  textAt,
+} from '../../roles/index.ts';
+import {
+  type CodedColumn,
+  type CodedUnits,
+  type CodedValues,
+  type NamedColumn,
+  valueOfCode,
+} from './coded-rows.ts';
+import { AMOUNT, type Sum, addRows, countOf, createSum, rowsByCode, textsByCode } from './column-facts.ts';
+
+/** The sums of a day by currency, as texts with all their places, and the fields that they are of. */
+export interface Totals {
+  fields: Record<string, string>;
+  /** The key is empty for rows without a currency. */
+  byCurrency: Record<string, Record<string, string>>;
+}
+
+/** What decides which columns are counted. */
+export interface RoleBasis {
+  /** By the settings, or stored before. */
+  fields?: RoleFields;
+  /** Where the report has them. */
+  states?: States | undefined;
+}
+
+/** More of them are no currencies. */
+const MAX_CURRENCIES = 20;
+/** A column with more different values in a row group is no currency. */
+const MAX_PLAIN = 64;
+/** So many values of a column are parsed or compared with dates: they prove nothing, they only propose. */
+const MAX_SAMPLED = 100;
+const MAX_UNKNOWN = 10;
+const MAX_STATE_LENGTH = 60;
+const MAX_FITTING = 100;
+/** No value has it. */
+const NO_CODE = 0xffff_ffff;
+
+/** The columns of a row group that its totals need: copies, since a column may be read until the next one is asked for. */
+interface Held {
+  currency?: { codes: Uint32Array; keys: readonly (string | undefined)[] };
+  amounts: { role: string; coded: CodedUnits | CodedValues }[];
+}
+
+interface StateRules {
+  /** As compared. */
+  final: ReadonlySet<string>;
+  /** By a word of the service, as compared: the interface's. */
+  words: ReadonlyMap<string, string>;
+}
+
+export class RoleFacts {
+  readonly #types: ReadonlyMap<string, Column>;
+  /** By role: its field, and the column that has it. */
+  readonly #fields: Partial<Record<string, string>>;
+  readonly #places: readonly (readonly [role: string, place: RoleColumn])[];
+  readonly #states: StateRules | undefined;
+  readonly #isCurrencyOpen: boolean;
+  readonly #currencyNames: number;
+  readonly #fitting = new Map<string, number>();
+  readonly #empty = new Map<string, number>();
+  readonly #noCurrency = new Set<string>();
+  /** By currency and role. */
+  readonly #sums = new Map<string, Map<string, Sum>>();
+  readonly #unknown = new Map<string, number>();
+  #rows = 0;
+  #final = 0;
+  #hasTotals = true;
+
+  constructor(columns: readonly Column[], { fields = {}, states }: RoleBasis = {}) {
+    this.#types = new Map(columns.map((column) => [column.name, column]));
+    this.#fields = fieldsIn(columns, fields);
+    this.#places = Object.entries(this.#fields).flatMap(([role, field = '']) => {
+      const place = columnOfField(columns, field);
+      return place ? [[role, place] as const] : [];
+    });
+    this.#states = states && {
+      final: new Set(states.final.map(comparedState)),
+      words: new Map(Object.entries(states.words ?? {}).map(([word, to]) => [comparedState(word), to])),
+    };
+    this.#isCurrencyOpen = fields.currency === undefined;
+    this.#currencyNames = columnsNamed(columns, 'currency').length;
+  }
+
+  /** Passes the columns of rows on. */
+  *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
+    const held: Held = { amounts: [] };
+    for (const named of columns) {
+      const [name, coded] = named;
+      const column = this.#types.get(name);
+      if (column) {
+        if (column.type === 'string') this.#judge(name, rows, coded);
+        this.#hold(held, column, rows, coded);
+      }
+      yield named;
+    }
+    this.#rows += rows;
+    this.#addTotals(rows, held);
+  }
+
+  /** What the values show of roles; each part is missing where it would be empty, but for `fitting`. */
+  get values() {
+    const fitting = [...this.#fitting].filter(([name]) => !this.#noCurrency.has(name)).slice(0, MAX_FITTING);
+    return {
+      /**
+       * By column of texts whose name allows a role: how many values fit it. By path of a nested object, and by column of
+       * another name that has currencies alone, the same.
+       */
+      fitting: Object.fromEntries(fitting),
+      /** By such a column: the rows with an empty text. */
+      ...(this.#empty.size > 0 && { empty: Object.fromEntries(this.#empty) }),
+      ...totalsOf(this.#fields, this.#hasTotals && !this.#isCurrencyUnclear() ? this.#sums : undefined),
+      /** By state that is neither the interface's nor mapped to one: its rows. */
+      ...(this.#unknown.size > 0 && { unknownStates: Object.fromEntries(this.#unknown) }),
+    };
+  }
+
+  /** The rows whose state can change; `undefined` where the report has no states. */
+  get unsettled(): number | undefined {
+    return this.#states && this.#rows - this.#final;
+  }
+
+  /** Some field looks like the currency, but nothing decides for one. */
+  #isCurrencyUnclear(): boolean {
+    if (!this.#isCurrencyOpen || this.#fields.currency !== undefined) return false;
+    const isCurrency = (name: string) => (roleOfName(name) ?? 'currency') === 'currency';
+    const suspects = [...this.#fitting.keys()].filter(
+      (name) => isCurrency(name) && !this.#noCurrency.has(name),
+    );
+    return this.#currencyNames > 1 || suspects.length > 0;
+  }
+
+  #judge(name: string, rows: number, coded: CodedColumn): void {
+    const role = roleOfName(name);
+    const isPath = this.#places.some(([, { column, path }]) => column.name === name && path.length > 0);
+    if (isPath || role === 'amount' || role === 'commission') this.#judgeNested(name, coded);
+    if (role === undefined) return this.#judgeOther(name, rows, coded);
+    const kind = kindOfRole(role);
+    if (kind === undefined) return;
+    if (kind === 'times') return this.#judgeTimes(name, rows, coded);
+    const texts = textsOf(coded);
+    const counts = rowsByCode(rows, coded, texts.length);
+    const words = kind === 'states' ? this.#states?.words : undefined;
+    const isMapped = (text: string) => words?.has(comparedState(text)) ?? false;
+    const fits = (text: string) => IS_KIND[kind](text) || isMapped(text);
+    add(this.#fitting, name, sumWhere(texts, counts, fits));
+    const empty = sumWhere(texts, counts, (text) => text.trim() === '');
+    if (empty > 0) add(this.#empty, name, empty);
+  }
+
+  /** By a sample: times of a day differ from row to row, and no view depends on them. */
+  #judgeTimes(name: string, rows: number, coded: CodedColumn): void {
+    const texts = textsOf(coded, MAX_SAMPLED);
+    const fits = texts.every((text) => text === undefined || IS_KIND.times(text));
+    const nulls = rowsByCode(rows, coded, texts.length).filter((_, code) => texts[code] === undefined);
+    add(this.#fitting, name, fits ? rows - nulls.reduce((sum, count) => sum + count, 0) : 0);
+  }
+
+  /** A column without a known name, which may still be the currency. */
+  #judgeOther(name: string, rows: number, coded: CodedColumn): void {
+    if (this.#noCurrency.has(name)) return;
+    const different = countOf(coded);
+    const texts =
+      different > MAX_PLAIN ? [] : textsOf(coded).filter((text) => text !== undefined && text !== '');
+    if (different > MAX_PLAIN || !texts.every((text) => text !== undefined && isPlainCurrency(text)))
+      this.#noCurrency.add(name);
+    else if (texts.length > 0)
+      add(this.#fitting, name, sumWhere(textsOf(coded), rowsByCode(rows, coded, different), isPlainCurrency));
+  }
+
+  #judgeNested(name: string, coded: CodedColumn): void {
+    const objects = textsOf(coded, MAX_SAMPLED).flatMap((text) => {
+      const object = text?.startsWith('{') ? parsed(text) : undefined;
+      return object ? [{ [name]: object }] : [];
+    });
+    for (const { path, filled, ...kinds } of evidenceOf(objects)) {
+      const role = path.includes('.') ? roleOfName(path) : undefined;
+      const kind = role && kindOfRole(role);
+      if (kind && kinds[kind] === filled) add(this.#fitting, path, filled);
+    }
+  }
+
+  #hold(held: Held, column: Column, rows: number, coded: CodedColumn): void {
+    const codes = () => coded.codes.slice(0, rows);
+    for (const [role, { column: own, path }] of this.#places) {
+      const isAmount = role === 'amount' || role === 'commission';
+      if (isAmount && column.name === RESCUED && path.length === 0 && own.field !== undefined) {
+        const values = textsOf(coded).map((text) => amountAt(text, [own.field ?? '']));
+        if (values.some((value) => value !== undefined))
+          held.amounts.push({ role, coded: { codes: codes(), values } });
+      }
+      if (own.name !== column.name) continue;
+      if (isAmount) held.amounts.push({ role, coded: { codes: codes(), ...amountsIn(coded, column, path) } });
+      if (role === 'currency')
+        held.currency = { codes: codes(), keys: textsIn(coded, column, path).map(currencyKey) };
+      if (role === 'state' && this.#states) this.#countStates(this.#states, rows, coded, column, path);
+    }
+  }
+
+  #countStates(
+    { final, words }: StateRules,
+    rows: number,
+    coded: CodedColumn,
+    column: Column,
+    path: readonly string[],
+  ): void {
+    const counts = rowsByCode(rows, coded, countOf(coded));
+    for (const [code, alike] of textsByCode(coded, column.type).entries()) {
+      const count = counts[code] ?? 0;
+      // A number is compared by any of its texts: a column of decimals shows 4 as 4.000000000.
+      const states = (path.length > 0 ? alike.map((text) => textAt(text, path) ?? '') : alike).map(
+        comparedState,
+      );
+      if (states.some((state) => final.has(state) || final.has(words.get(state) ?? ''))) this.#final += count;
+      else if (
+        count > 0 &&
+        !states.some((state) => state === '' || words.has(state) || STATE_WORDS.includes(state))
+      ) {
+        const [shown] = path.length > 0 ? states : alike;
+        const state = (shown ?? '').trim().slice(0, MAX_STATE_LENGTH);
+        if (state !== '' && (this.#unknown.has(state) || this.#unknown.size < MAX_UNKNOWN))
+          add(this.#unknown, state, count);
+      }
+    }
+  }
+
+  #addTotals(rows: number, { currency, amounts }: Held): void {
+    const keyOf = (row: number) => currency?.keys[currency.codes[row] ?? 0] ?? '';
+    const counts = currency ? rowsByCode(rows, currency, currency.keys.length) : [];
+    const met = currency ? currency.keys.map((key = '') => key).filter((_, code) => counts[code] ?? 0) : [''];
+    const keys = new Set(met);
+    if (keys.has(NOT_A_CURRENCY) || keys.size > MAX_CURRENCIES) this.#hasTotals = false;
+    if (!this.#hasTotals) return;
+    for (const key of keys)
+      for (const { role, coded } of amounts) {
+        const codes =
+          keys.size > 1 ? coded.codes.map((code, row) => (keyOf(row) === key ? code : NO_CODE)) : coded.codes;
+        const sums = this.#sums.get(key) ?? new Map<string, Sum>();
+        const sum = sums.get(role) ?? createSum(AMOUNT);
+        if (addRows(sum, rows, { ...coded, codes })) this.#sums.set(key, sums.set(role, sum));
+      }
+  }
+}
+
+function totalsOf(
+  { amount, commission, currency }: Partial<Record<string, string>>,
+  sums: ReadonlyMap<string, ReadonlyMap<string, Sum>> | undefined,
+): { totals?: Totals } {
+  if (!sums || (amount === undefined && commission === undefined)) return {};
+  const textsOfKey = (ofKey: ReadonlyMap<string, Sum>) =>
+    Object.fromEntries([...ofKey].map(([role, sum]) => [role, sum.text()]));
+  const fields = Object.entries({ amount, commission, currency }).flatMap(([role, field]) =>
+    field === undefined ? [] : [[role, field]],
+  );
+  return {
+    totals: {
+      fields: Object.fromEntries(fields),
+      byCurrency: Object.fromEntries([...sums].map(([key, ofKey]) => [key, textsOfKey(ofKey)])),
+    },
+  };
+}
+
+const NOT_A_CURRENCY = '?';
+
+/** The key of a currency in totals. Sums without a currency would be added to those of an unreadable one. */
+function currencyKey(text: string | undefined): string | undefined {
+  const key = text?.trim().toUpperCase();
+  return key === undefined || key === '' || /^[A-Z0-9$€£¥]{1,8}$/.test(key) ? key : NOT_A_CURRENCY;
+}
+
+/** A column's amounts in units of nine places, as views have them. */
+function amountsIn(
+  coded: CodedColumn,
+  { type }: Column,
+  path: readonly string[],
+): Omit<CodedUnits, 'codes'> | Omit<CodedValues, 'codes'> {
+  if (type === AMOUNT && 'units' in coded) return { units: coded.units.slice() };
+  if (type === AMOUNT && 'values' in coded) return { values: coded.values.slice() };
+  return {
+    values: textsByCode(coded, type).map(([text]) =>
+      path.length > 0 ? amountAt(text, path) : amountOf(text),
+    ),
+  };
+}
+
+function amountAt(text: string | undefined, path: readonly string[]): bigint | undefined {
+  return amountOf(text === undefined ? undefined : textAt(text, path));
+}
+
+const PLACES = 9;
+
+/** Units of nine places. More places, which floats such as 1.0320000000000003 have, are rounded. */
+function amountOf(text: string | undefined): bigint | undefined {
+  const [, sign, whole = '', places = '', exponent] =
+    /^\s*([+-]?)(\d{1,29})(?:\.(\d*))?(e[+-]?\d{1,2})?\s*$/i.exec(text ?? '') ?? [];
+  if (whole === '') return undefined;
+  if (exponent !== undefined) return amountOf(Number(text).toFixed(PLACES));
+  const padded = places.padEnd(PLACES + 1, '0');
+  const units = BigInt(whole + padded.slice(0, PLACES)) + (padded.charAt(PLACES) >= '5' ? 1n : 0n);
+  return sign === '-' ? -units : units;
+}
+
+function textsIn(coded: CodedColumn, { type }: Column, path: readonly string[]): (string | undefined)[] {
+  return textsByCode(coded, type).map(([text]) =>
+    path.length > 0 && text !== undefined ? textAt(text, path) : text,
+  );
+}
+
+function textsOf(coded: CodedColumn, most = countOf(coded)): (string | undefined)[] {
+  return Array.from({ length: Math.min(most, countOf(coded)) }, (_, code) => {
+    const value = valueOfCode(coded, code);
+    return typeof value === 'string' ? value : undefined;
+  });
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const value = parseJson(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function sumWhere(
+  texts: readonly (string | undefined)[],
+  counts: Uint32Array,
+  is: (text: string) => boolean,
+): number {
+  return texts.reduce(
+    (sum, text, code) => (text !== undefined && is(text) ? sum + (counts[code] ?? 0) : sum),
+    0,
+  );
+}
+
+function add(counts: Map<string, number>, name: string, rows: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + rows);
+}

@@ -1,0 +1,56 @@
+/*
+ * Stores which fields of a brand's records have which roles. The data decides only while all of its days are known: a
+ * sample may lack the second field that makes a choice unclear. What was chosen once stays.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { readOrDamage } from '../lake/documents/cas-document.ts';
+import { roleChoices } from '../lake/documents/role-evidence.ts';
+import type { BrandRoles } from '../lake/documents/roles.ts';
+import { isCurrencyUnclear } from '../roles/index.ts';
+import type { RunContext } from '../context/context.ts';
+
+/**
+ * @param months all that have a ledger
+ * @param isNew whether new fields, or days that this run has not read, may decide
+ * @returns whether a view may differ from now on
+ */
+export async function storeRoles(
+  ctx: RunContext,
+  months: readonly string[],
+  isNew: boolean,
+): Promise<boolean> {
+  const { brand, settings } = ctx;
+  const { [brand]: before } = (await ctx.roles.cached()).brands;
+  const said = { fields: settings.fields, words: settings.states?.words ?? {} };
+  const decided = before && !isNew ? before : await decide(ctx, months, before);
+  const next = decided && { ...decided, ...said };
+  if (!next || isDeepStrictEqual(next, before)) return false;
+  await ctx.roles.update((current) => {
+    const { [brand]: other } = current.brands;
+    const own = { ...next, chosen: { ...next.chosen, ...other?.chosen } };
+    return { ...current, brands: { ...current.brands, [brand]: own } };
+  });
+  return true;
+}
+
+/** What all ledgers decide; `undefined` where there is nothing to decide from, or one of them cannot be read. */
+async function decide(
+  { brand, report, ledger }: RunContext,
+  months: readonly string[],
+  before: BrandRoles | undefined,
+): Promise<Pick<BrandRoles, 'chosen' | 'isCurrencyUnclear'> | undefined> {
+  const read = await Promise.all(
+    months.map(async (month) => [month, await readOrDamage(ledger(month).cached())] as const),
+  );
+  const ledgers = new Map(read.flatMap(([month, found]) => ('value' in found ? [[month, found.value]] : [])));
+  const isEmpty = [...ledgers.values()].every(({ days }) =>
+    Object.values(days).every(({ committed }) => (committed?.rows ?? 0) === 0),
+  );
+  if (ledgers.size < months.length || isEmpty) return before;
+  const choices = roleChoices({ brand, report, ledgers, roles: before }, {});
+  const chosen = choices.flatMap(({ role, field, by }) => (by === 'data' ? [[role, field]] : []));
+  return {
+    chosen: { ...Object.fromEntries(chosen), ...before?.chosen },
+    isCurrencyUnclear: isCurrencyUnclear(choices),
+  };
+}

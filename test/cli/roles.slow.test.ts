@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type JsonObject, numberText } from '../../shared/json.ts';
+import { runCli } from './run-cli.ts';
+import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
+
+/** How a service calls the fields of an order, and what settings it needs. */
+interface Reading {
+  record: (order: JsonObject) => JsonObject;
+  fields?: Record<string, string | null>;
+  words?: Record<string, string>;
+  /** What `query` says of roles without a field. */
+  notes: string[];
+}
+
+const STATES: Readonly<Record<string, string>> = { new: 'Pending', effective: '4', void: 'Annulled' };
+
+const READINGS: Readonly<Record<string, Reading>> = {
+  'the names of the interface': { record: (order) => order, notes: [] },
+  'other names, and no channel': {
+    record: ({ amount, commission, status, channel_id: _channel, currency, ...rest }) => ({
+      ...rest,
+      ...{ total: amount ?? null, sale_commission: commission ?? null, currency_code: currency ?? null },
+      order_status: ` ${String(status).toUpperCase()}`,
+    }),
+    notes: ['"fields": { "channel_id": null } in brands.acme.reports.order_list'],
+  },
+  'nested amounts, and words of its own': {
+    record: ({ amount, commission, status, publisher_id, currency, ...rest }) => ({
+      ...rest,
+      money: { sum: amount ?? null, due: commission ?? null, in: currency ?? null },
+      stage: STATES[String(status)] ?? null,
+      aff: publisher_id ?? null,
+    }),
+    fields: {
+      amount: 'money.sum',
+      commission: 'money.due',
+      currency: 'money.in',
+      state: 'stage',
+      publisher_id: 'aff',
+    },
+    words: { pending: 'new', '4': 'effective', ANNULLED: 'void' },
+    notes: [],
+  },
+};
+
+const SQL = `SELECT currency, sum(orders) AS orders, sum(orders_void) AS void, CAST(sum(commission) AS varchar) AS commission,
+  CAST(sum(amount) AS varchar) AS amount FROM publisher_performance WHERE currency IS NOT NULL GROUP BY currency ORDER BY currency`;
+
+let sample: SampleBrandForCli;
+let orders: SampleBrandForCli['service']['brands'][string]['records']['order_list'];
+beforeAll(async () => {
+  sample = await serveSampleBrand({ daysBefore: 1 });
+  const { acme } = sample.service.brands;
+  orders = (acme?.records.order_list ?? []).map(({ at, record }, index) => ({
+    at,
+    record: { ...record, currency: index % 3 === 0 ? 'EUR' : 'USD' },
+  }));
+});
+afterAll(() => sample.close());
+
+async function synced(name: string, { record, fields = {}, words = {} }: Reading): Promise<string[]> {
+  const { acme } = sample.service.brands;
+  if (acme) acme.records.order_list = orders.map((held) => ({ at: held.at, record: record(held.record) }));
+  const [, settingsFile = ''] = sample.flags;
+  const { brands } = JSON.parse(await readFile(settingsFile, 'utf8'));
+  const own = { ...brands.acme, reports: { order_list: { fields, states: { words } } } };
+  const file = await sample.writeSettings(`${name}.json`, { brands: { acme: own } });
+  const flags = ['--settings', file, '--lake', join(sample.folder, name)];
+  const { code, stderr } = await runCli(['sync', 'order_list', ...flags, ...sample.flags.slice(2, 4)]);
+  expect([code, stderr]).toEqual([0, stderr]);
+  return flags;
+}
+
+/** By currency: orders, void ones, and the commission and amount of the others, from the records themselves. */
+function expected(): object[] {
+  const { firstDay, today } = sample;
+  const rows = new Map<string, { orders: number; void: number; commission: number; amount: number }>();
+  for (const { at, record } of orders) {
+    const day = new Intl.DateTimeFormat('sv', { timeZone: 'America/New_York' }).format(at);
+    if (day < firstDay || day > today || at > Date.now()) continue;
+    const row = rows.get(String(record.currency)) ?? { orders: 0, void: 0, commission: 0, amount: 0 };
+    rows.set(String(record.currency), row);
+    const isVoid = record.status === 'void';
+    const isSale = record.type !== 'bonus';
+    row.orders += isSale ? 1 : 0;
+    row.void += isSale && isVoid ? 1 : 0;
+    row.commission += isVoid
+      ? 0
+      : Math.round(100 * Number(numberText(record.commission) ?? record.commission));
+    row.amount +=
+      isVoid || !isSale ? 0 : Math.round(100 * Number(numberText(record.amount) ?? record.amount));
+  }
+  return [...rows].sort().map(([currency, { commission, amount, ...counts }]) => ({
+    currency,
+    ...counts,
+    ...{ commission: (commission / 100).toFixed(9), amount: (amount / 100).toFixed(9) },
+  }));
+}
+
+describe('views of a service that calls its fields by', () => {
+  it.each(Object.entries(READINGS))('%s have the same numbers, by currency', async (name, reading) => {
+    const flags = await synced(name.replaceAll(/\W/g, '-'), reading);
+    const { stdout, stderr } = await runCli(['query', '--json', ...flags, SQL.replaceAll('\n', ' ')]);
+    const rows = JSON.parse(stdout).map(({ orders: count, void: cancelled, ...row }: JsonObject) => ({
+      ...row,
+      ...{ orders: Number(count), void: Number(cancelled) },
+    }));
+    expect(rows).toEqual(expected());
+    const other = await runCli(['query', '--json', ...flags, 'SELECT count(*) FROM channel_conversion']);
+    const notes = `${stderr}${other.stderr}`.split('\n').filter((line) => line.startsWith('note:'));
+    expect(notes).toHaveLength(reading.notes.length);
+    for (const [index, note] of reading.notes.entries()) expect(notes[index]).toContain(note);
+    const status = await runCli(['status', ...flags]);
+    for (const note of reading.notes) expect(status.stdout).toContain(note);
+  });
+});
+
+describe('a field that looks like the currency', () => {
+  const unit = {
+    record: ({ currency, ...rest }: JsonObject) => ({ ...rest, payout_unit: currency ?? null }),
+    notes: [],
+  };
+
+  it('makes amounts NULL until somebody says what it is', async () => {
+    const flags = await synced('unit', unit);
+    const sums =
+      'SELECT currency, CAST(sum(commission) AS varchar) AS commission FROM orders_daily GROUP BY currency ORDER BY 1';
+    const before = await runCli(['query', '--json', ...flags, sums]);
+    expect(JSON.parse(before.stdout)).toEqual([{ currency: null, commission: null }]);
+    expect(before.stderr).toMatch(
+      /amounts are NULL in orders_daily.*"fields": \{ "currency": "payout_unit" \}/,
+    );
+    const days = JSON.parse((await runCli(['status', '--json', ...flags])).stdout).tables.find(
+      ({ table }: { table: string }) => table === 'orders',
+    );
+    expect(days.days.every((day: object) => !('sum' in day) && !('totals' in day))).toBe(true);
+    await synced('unit', { ...unit, fields: { currency: 'payout_unit' } });
+    const after = JSON.parse((await runCli(['query', '--json', ...flags, sums])).stdout);
+    expect(after.map(({ currency }: JsonObject) => currency)).toEqual(['EUR', 'USD']);
+  });
+});
+
+describe('a choice that was stored', () => {
+  const [first, renamed] = Object.values(READINGS);
+
+  it('never changes by itself, and a finding names the field that fits now', async () => {
+    if (!first || !renamed) throw new Error('there are fewer readings');
+    const [, , , lake = ''] = await synced('stored', first);
+    const stored = async () =>
+      JSON.parse(await readFile(join(lake, 'schema/orders.roles.json'), 'utf8')).brands.acme.chosen;
+    const before = await stored();
+    expect(before).toMatchObject({ commission: 'commission', state: 'status', channel_id: 'channel_id' });
+    const flags = await synced('stored', renamed);
+    expect(await stored()).toEqual(before);
+    const { stdout } = await runCli(['status', ...flags]);
+    expect(stdout).toContain('another field fits the role commission better on 1 day');
+    expect(stdout).toContain('`sale_commission` has values in');
+  });
+});

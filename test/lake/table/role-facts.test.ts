@@ -1,0 +1,170 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Column } from '../../../shared/column-types.ts';
+import { CodedRows } from '../../../shared/lake/table/coded-rows.ts';
+import { type RoleBasis, RoleFacts } from '../../../shared/lake/table/role-facts.ts';
+import type { Row } from '../../../shared/lake/table/columns.ts';
+
+const text = (name: string): Column => ({ name, type: 'string', field: name });
+const money = (name: string): Column => ({ name, type: 'decimal(38,9)', field: name });
+const columns = [
+  text('_rescued'),
+  text('status'),
+  money('amount'),
+  text('commission'),
+  text('currency'),
+  text('unit'),
+];
+const NANO = 1_000_000_000n;
+
+/** Counts rows as several row groups. */
+function factsOf(
+  groups: readonly (readonly Row[])[],
+  basis: RoleBasis = {},
+  of: readonly Column[] = columns,
+): RoleFacts {
+  const facts = new RoleFacts(of, basis);
+  for (const rows of groups) {
+    const coded = new CodedRows();
+    for (const row of rows) coded.append(row);
+    const passed = [...facts.count(rows.length, coded.columns())];
+    expect(passed.map(([name]) => name)).toEqual([...coded.columns().keys()]);
+  }
+  return facts;
+}
+
+describe('totals', () => {
+  const usd = (amount: bigint, more: Row = {}): Row => ({ amount: amount * NANO, currency: 'USD', ...more });
+  it.each<[string, Row[][], object | undefined, RoleBasis?]>([
+    ['no row', [], {}],
+    [
+      'rows without a currency',
+      [[{ amount: NANO }, { amount: 2n * NANO }]],
+      { '': { amount: '3.000000000' } },
+    ],
+    [
+      'two currencies, over row groups',
+      [[usd(1n), usd(2n), usd(4n, { currency: 'eur ' })], [usd(8n)]],
+      { USD: { amount: '11.000000000' }, EUR: { amount: '4.000000000' } },
+    ],
+    [
+      'texts and floats, rounded to nine places',
+      [
+        [
+          { commission: ' 1.50 ' },
+          { commission: '1.0320000000000003' },
+          { commission: '1e2' },
+          { commission: 'n/a' },
+        ],
+      ],
+      { '': { commission: '102.532000000' } },
+    ],
+    [
+      'a float that its column cannot hold',
+      [[usd(1n), { currency: 'USD', _rescued: '{"amount":0.30000000000000004}' }]],
+      { USD: { amount: '1.300000000' } },
+    ],
+    ['a currency that is none', [[usd(1n, { currency: 'dollars of the USA' })]], undefined],
+    [
+      'more currencies than there can be',
+      [Array.from({ length: 21 }, (_, index) => usd(1n, { currency: `C${index}` }))],
+      undefined,
+    ],
+    [
+      'a field of another name that looks like the currency',
+      [[{ amount: NANO, unit: 'EUR' }]],
+      undefined,
+      {},
+    ],
+    [
+      'the same field, if the service has no currency',
+      [[{ amount: NANO, unit: 'EUR' }]],
+      { '': { amount: '1.000000000' } },
+      { fields: { currency: null } },
+    ],
+  ])('are those of %s', (_name, groups, byCurrency, basis) => {
+    const of = basis ? columns.filter(({ name }) => name !== 'currency') : columns;
+    expect(factsOf(groups, basis, of).values.totals?.byCurrency).toEqual(byCurrency);
+  });
+
+  it('are of the fields that are said, also in nested objects', () => {
+    const of = [text('pay'), text('commission')];
+    const fields = { commission: 'pay.net', currency: 'pay.unit', amount: null };
+    const rows = [
+      { pay: '{"net": "1.20", "unit": "EUR"}' },
+      { pay: '{"net": 2, "unit": "EUR"}' },
+      { pay: '{' },
+    ];
+    expect(factsOf([rows], { fields }, of).values.totals).toEqual({
+      fields: { commission: 'pay.net', currency: 'pay.unit' },
+      byCurrency: { EUR: { commission: '3.200000000' } },
+    });
+  });
+
+  it('are unknown where an object has a currency of its own, until that is said', () => {
+    const rows = [{ commission: '{"value": 1, "currency": "EUR"}' }];
+    const facts = factsOf([rows], { fields: { commission: 'commission.value' } }, [text('commission')]);
+    expect(facts.values).toEqual({
+      fitting: { commission: 0, 'commission.value': 1, 'commission.currency': 1 },
+    });
+  });
+});
+
+describe('rows whose state can change', () => {
+  const states = { final: ['paid', 'VOID'], words: { Annulled: 'void', '4': 'paid' } };
+  it.each<[string, Row[][], number]>([
+    ['final states only', [[{ status: 'paid' }, { status: 'void' }]], 0],
+    ['another state', [[{ status: 'paid' }, { status: 'new' }]], 1],
+    ['a final state in other letters, with spaces', [[{ status: ' PAID ' }]], 0],
+    ['a word of the service', [[{ status: 'annulled' }, { status: '4' }]], 0],
+    ['rows without a state', [[{ status: null }, { commission: '1' }]], 2],
+    ['a row group without the column', [[{ commission: '1' }], [{ status: 'paid' }]], 1],
+    ['no row', [], 0],
+  ])('are counted for %s', (_name, groups, unsettled) => {
+    expect(factsOf(groups, { states }).unsettled).toBe(unsettled);
+  });
+
+  it.each<[string, Column['type'], Row['state'], number]>([
+    ['a whole number', 'bigint', 4n, 0],
+    ['a decimal number', 'decimal(38,9)', 4n * NANO, 0],
+    ['another number', 'decimal(38,9)', 4n, 1],
+    ['a text', 'string', '4', 0],
+  ])('are counted by the text of a state that is %s', (_name, type, state, unsettled) => {
+    expect(factsOf([[{ state }]], { states }, [{ name: 'state', type }]).unsettled).toBe(unsettled);
+  });
+
+  it('are not counted where the report has no states', () => {
+    expect(factsOf([[{ status: 'paid' }]]).unsettled).toBeUndefined();
+  });
+
+  it('name the states that nobody knows', () => {
+    const rows = ['Annulled', 'new', 'İptal', 'İptal', '', null].map((status) => ({ status }));
+    expect(factsOf([rows], { states }).values.unknownStates).toEqual({ İptal: 2 });
+  });
+});
+
+describe('fitting values', () => {
+  it('are counted by column of texts, apart from empty ones', () => {
+    const rows = [
+      { status: 'VOID', commission: '1', currency: 'USD', unit: 'USD' },
+      { status: 'pending', commission: 'x', currency: '', unit: 'EUR' },
+    ];
+    expect(factsOf([rows]).values).toMatchObject({
+      fitting: { status: 1, commission: 1, currency: 1, unit: 2 },
+      empty: { currency: 1 },
+    });
+  });
+
+  it('leave out a column of another name as soon as it has something else than currencies', () => {
+    expect(factsOf([[{ unit: 'USD' }], [{ unit: 'piece' }], [{ unit: 'USD' }]]).values.fitting).toEqual({});
+    expect(factsOf([[{ unit: 'ALL' }]]).values.fitting).toEqual({});
+  });
+
+  it('of times are judged by a sample', () => {
+    const times = Array.from({ length: 150 }, (_, index) => ({
+      created_at: `2026-01-01T00:00:00.${100 + index}Z`,
+    }));
+    const of = [text('created_at')];
+    expect(factsOf([[...times, { created_at: null }]], {}, of).values.fitting).toEqual({ created_at: 150 });
+    expect(factsOf([[{ created_at: 'soon' }, ...times]], {}, of).values.fitting).toEqual({ created_at: 0 });
+  });
+});
