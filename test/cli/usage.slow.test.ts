@@ -42,7 +42,18 @@ beforeAll(async () => {
 
 afterAll(() => folder.remove());
 
-const COMMANDS = ['demo', 'sync', 'check', 'status', 'query', 'verify', 'rollback', 'repair', 'serve-sample'];
+const COMMANDS = [
+  'demo',
+  'init',
+  'sync',
+  'check',
+  'status',
+  'query',
+  'verify',
+  'rollback',
+  'repair',
+  'serve-sample',
+];
 
 describe('help', () => {
   it.each([[[]], ...COMMANDS.map((command) => [[command]])])(

@@ -59,7 +59,11 @@ describe('docs/settings.md lists exactly the settings of the schema, with allowe
   it('for every report', () => {
     const byKey = Map.groupBy(
       reference.filter(({ path }) => OF_A_REPORT.test(path) && !path.includes('.filters.')),
-      ({ path }) => OF_A_REPORT.exec(path)?.[2]?.replace('fields.*', 'fields.<role>').replace('words.*', 'words.<word>').replace('*', '<column>') ?? '',
+      ({ path }) =>
+        OF_A_REPORT.exec(path)?.[2]
+          ?.replace('fields.*', 'fields.<role>')
+          .replace('words.*', 'words.<word>')
+          .replace('*', '<column>') ?? '',
     );
     const expected = [...byKey].map(([key, settings]) => {
       const [row = []] = settings.map((setting) => rowOf(setting, key));

@@ -12,7 +12,11 @@ const views: View[] = [...Object.values(reports).flatMap((report) => report.view
 function roleOf(view: View, column: string): string | undefined {
   const used = new Set(namesUsedBy(view).map(({ name }) => name));
   const isState = /^(order_)?status$|^orders_(new|effective|void)$/.test(column);
-  const role = isState ? 'state' : column.includes('commission') || column === 'bonus' ? 'commission' : column;
+  const role = isState
+    ? 'state'
+    : column.includes('commission') || column === 'bonus'
+      ? 'commission'
+      : column;
   return ROLES.find((each) => each === role && used.has(each));
 }
 

@@ -123,7 +123,11 @@ describe('the statuses of some months', () => {
     );
     const days = new Map(orders?.days.map((day) => [day.dt, day]));
     expect(orders?.measure).toBe('commission');
-    expect(days.get('2026-11-18')).toMatchObject({ sum: '12.500000000', totals: totals.byCurrency, changes: { times: 2, last } });
+    expect(days.get('2026-11-18')).toMatchObject({
+      sum: '12.500000000',
+      totals: totals.byCurrency,
+      changes: { times: 2, last },
+    });
     expect(days.get('2026-11-17')).not.toHaveProperty('sum');
     expect(days.get('2026-11-17')).not.toHaveProperty('changes');
   });
