@@ -22,6 +22,7 @@ import type { CredentialSource } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { RunOptions } from '../shared/run/run.ts';
 import { note } from './output.ts';
+import { printedCommand } from './printed-command.ts';
 import { readCredentials } from '../shared/service/credentials.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
@@ -116,7 +117,7 @@ export async function readSettings({
     throw new BrandReportsError(
       'config',
       'settings_unreadable',
-      `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE, or write one: brand-reports init`,
+      `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE, or write one: ${printedCommand('init')}`,
     );
   });
   return loadSettings(text, file, reports, environment);

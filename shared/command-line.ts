@@ -9,6 +9,7 @@ const SETTINGS = ['settings', 'environment'] as const;
 
 /** The flags that a printed command repeats, in their order. */
 const REPEATED = {
+  init: ['settings', 'credentials'],
   sync: ['brand', ...LAKE, ...SETTINGS, 'credentials'],
   check: ['brand', 'lake', ...SETTINGS, 'credentials'],
   status: ['brand', 'lake', ...SETTINGS],

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { fixedCredentials, hasCredentialVariables } from '../../shared/adapters/credentials.ts';
@@ -91,7 +91,7 @@ async function init(flags: InitFlags, questions: Questions | undefined): Promise
   await writeNew(file, text);
   print(brandText(judged));
   print(`\nWritten: ${[file, newFile].filter((name) => name !== undefined).join(', ')}`);
-  if (newFile !== undefined && isInGit(newFile))
+  if (newFile !== undefined && mayBeCommitted(newFile))
     print(`Keep the credentials out of git: echo ${shellWord(newFile)} >> .gitignore`);
   const given = {
     ...(newFile !== undefined && { credentials: newFile }),
@@ -245,7 +245,8 @@ async function chooseZone(
   }
 }
 
-function isInGit(file: string): boolean {
+function mayBeCommitted(file: string): boolean {
+  if (existsSync('.gitignore') && readFileSync('.gitignore', 'utf8').split('\n').includes(file)) return false;
   for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
     if (existsSync(join(folder, '.git'))) return true;
     if (folder === dirname(folder)) return false;

@@ -105,8 +105,8 @@ export async function measureBrand(options: RunOptions, brand: string): Promise<
   const contact = await makeContact(options, brand, first);
   const { service, method, error, hasDate } = contact;
   const heard = () => (hasDate() ? { clockSkewMs: service.clockSkewMs } : {});
-  // Without a connection every report would fail alike. After a second refusal the client itself sends no more.
-  if (error && error.kind !== 'contract') return { ...heard(), error, reports: [] };
+  // Every report would fail alike. Only a refusal may be about this report; after a second one the client sends no more.
+  if (error && error.code !== 'service_code') return { ...heard(), error, reports: [] };
   const measured: ReportMeasurement[] = [];
   const contexts = reports.map((report) =>
     withBrandSettings(createFetchContext(options, { brand, report, service }), { method }),
@@ -250,14 +250,15 @@ async function measureClickTimes(
   const [atMs] = ctx?.report.day.by === 'created' ? timesOf(found?.sample ?? [], ctx.report.day.field) : [];
   if (!ctx || !found || atMs === undefined) return undefined;
   const known = withBrandSettings(ctx, { timestampUnit: found.timestampUnit });
-  const isIn = async (fromMs: number) => {
-    const range = timestampFields(known.brandSettings, fromMs, fromMs + 1000);
-    const page = await fetchFirstPage(known, { ...known.settings.filters, ...range });
-    return timesOf(recordsOfList(page.records), 'created_time').includes(atMs);
+  const isIn = async (fromMs: number, toMs: number) => {
+    const range = timestampFields(known.brandSettings, fromMs, toMs);
+    const { records, next } = await fetchFirstPage(known, { ...known.settings.filters, ...range });
+    return next !== null || timesOf(recordsOfList(records), 'created_time').includes(atMs);
   };
   try {
-    const areKept = await isIn(atMs);
-    return { areKept, ...((await isIn(atMs - 1000)) && { endTime: 'inclusive' }) };
+    // A stated time has whole seconds, the range may not.
+    const areKept = await isIn(atMs - 1000, atMs + 2000);
+    return { areKept, ...((await isIn(atMs - 1000, atMs)) && { endTime: 'inclusive' }) };
   } catch (thrown) {
     contractOnly(thrown);
   }

@@ -93,7 +93,7 @@ describe('a zone is proven only if all that fit have the same days all year', ()
       false,
     ],
     ['nothing was seen', [], ZONES, false],
-  ])('%s', (_name, seen, fits, isProven) => {
+  ])('so %s', (_name, seen, fits, isProven) => {
     const proof = proveTimeZone(seen, NOW, ZONES);
     expect({ ...proof, fits: proof.fits.toSorted() }).toEqual({ fits: fits.toSorted(), isProven });
   });

@@ -14,7 +14,7 @@ describe('settings with comments', () => {
     ['escaped quotes', String.raw`{"a": "\"// no comment"}`, { a: '"// no comment' }],
     ['a byte order mark', '\ufeff{}', {}],
     ['a comment without its end', '{} /* open', {}],
-  ])('%s', (_name, text, value) => {
+  ])('reads %s', (_name, text, value) => {
     expect(parseJsonc(text)).toEqual({ value });
   });
 
