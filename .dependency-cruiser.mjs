@@ -22,7 +22,7 @@ const layers = [
   ['ports'],
   ['log-events'],
   ['roles'],
-  ['reports', 'validation', 'outcome'],
+  ['reports', 'validation', 'outcome', 'proofs'],
   ['column-types'],
   ['exact-values', 'records'],
   ['kernel'],

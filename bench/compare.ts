@@ -3,7 +3,7 @@
  * requests. All run on this machine, one after the other, against one service of prepared bytes, and the results are
  * printed as Markdown: docs/performance.md shows them. Nothing fails because it is slow.
  *
- * `--only SECTION[,SECTION]`: speed, waiting, start, growth, brands, restated, right. `--small`: a run of less than a minute that shows that all
+ * `--only SECTION[,SECTION]`: speed, waiting, start, check, growth, brands, restated, right. `--small`: a run of less than a minute that shows that all
  * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out. `--rounds N`: so
  * many of each instead of three to seven.
  */
@@ -12,6 +12,7 @@ import { cpus, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { floor, ours } from './compare/competitors.ts';
 import { printManyBrands } from './compare/brands.ts';
+import { printCheck } from './compare/check.ts';
 import { printWhoEndsRight } from './compare/ends-right.ts';
 import { printGrowth } from './compare/growth.ts';
 import { type Peers, findPeers } from './compare/peers.ts';
@@ -36,6 +37,7 @@ const full = {
     rounds: 3,
   },
   start: { rounds: 7 },
+  check: { rounds: 3 },
   growth: { days: 400, recordsPerDay: 5, rounds: 3 },
   brands: [
     { brands: 50, days: 4, pagesPerDay: 100, latencyMs: 20 },
@@ -48,6 +50,7 @@ const small: typeof full = {
   speed: [{ records: 10_000, rounds: 2 }],
   waiting: { cases: [{ days: 4, pagesPerDay: 8, inFlight: 4, latencyMs: 20 }], rounds: 1 },
   start: { rounds: 2 },
+  check: { rounds: 1 },
   growth: { days: 20, recordsPerDay: 5, rounds: 1 },
   brands: [{ brands: 5, days: 4, pagesPerDay: 2, latencyMs: 20 }],
   restated: { records: 10_000, rounds: 1 },
@@ -81,6 +84,7 @@ const sections: Record<string, () => Promise<void>> = {
   },
   waiting: () => printWaiting({ ...plan.waiting, rounds: rounds ?? plan.waiting.rounds }),
   start: () => printStart(rounds ?? plan.start.rounds),
+  check: () => printCheck(rounds ?? plan.check.rounds),
   growth: () => printGrowth({ ...plan.growth, rounds: rounds ?? plan.growth.rounds }),
   brands: () => printManyBrands(plan.brands),
   restated: () => printRestated({ ...plan.restated, rounds: rounds ?? plan.restated.rounds }),

@@ -40,6 +40,7 @@ Example:
 
 const commands: Record<string, () => Promise<(program: Command) => void>> = {
   demo: async () => (await import('./commands/demo.ts')).addDemo,
+  init: async () => (await import('./commands/init.ts')).addInit,
   sync: async () => (await import('./commands/sync.ts')).addSync,
   check: async () => (await import('./commands/check.ts')).addCheck,
   status: async () => (await import('./commands/status.ts')).addStatus,

@@ -1,14 +1,15 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { OWN_SETTINGS, defaultSettings } from '../shared/adapters/default-settings.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, isInstant } from '../shared/days.ts';
 
 // The options that several commands share. Each value is checked while the command line is parsed: exit code 2.
 
 export const DEFAULT_LAKE = './lake';
-export const DEFAULT_SETTINGS = 'cdk.json';
 
 export const settingsOption = () =>
   new Option('--settings <file>', 'the settings: a cdk.json, or a JSON file of just the settings').default(
-    DEFAULT_SETTINGS,
+    defaultSettings(),
+    `${OWN_SETTINGS} if it exists, else cdk.json`,
   );
 
 export const environmentOption = () =>

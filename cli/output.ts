@@ -52,6 +52,11 @@ export function redraw(line: string): void {
   process.stderr.write(ERASE_LINE + printable(line));
 }
 
+/** Shows on standard error what the person at the terminal is typing, with what steers the terminal while they edit it. */
+export function echo(typed: string): void {
+  process.stderr.write(typed);
+}
+
 /** Prints the one JSON document of `--json`; a RawNumber keeps its digits. */
 export function printJson(document: unknown): void {
   print(JSON.stringify(document));

@@ -139,7 +139,7 @@ export async function readSettings({
     throw new BrandReportsError(
       'config',
       'settings_unreadable',
-      `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE.`,
+      `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE, or write one: ${printedCommand('init')}`,
     );
   });
   return loadSettings(text, file, reports, environment);
@@ -207,8 +207,8 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
 }
 
 /** @returns whether reading them costs no request, so that errors are found before the run; and the credentials */
-async function credentialSource(
-  { credentials: given, lake }: RunFlags,
+export async function credentialSource(
+  { credentials: given, lake }: Pick<RunFlags, 'credentials' | 'lake'>,
   brands: Settings['brands'],
 ): Promise<{ isLocal: boolean; credentials: CredentialSource }> {
   const local = (credentials: CredentialSource) => ({ isLocal: true, credentials });

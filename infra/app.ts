@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import packageJson from '../package.json' with { type: 'json' };
+import { defaultSettings } from '../shared/adapters/default-settings.ts';
 import { reports } from '../shared/reports/index.ts';
 import { parseSettings, settingsInput } from '../shared/settings/settings.ts';
 import { featureFlags } from './feature-flags.ts';
@@ -9,7 +10,7 @@ import { PipelineStack } from './pipeline-stack.ts';
 const app = new App({ analyticsReporting: false, context: featureFlags() });
 
 /** `cdk deploy -c settings=FILE -c environment=NAME` uses another file, and an environment in it. */
-const origin = String(app.node.tryGetContext('settings') ?? 'cdk.json');
+const origin = String(app.node.tryGetContext('settings') ?? defaultSettings());
 const chosen: unknown = app.node.tryGetContext('environment');
 const name = chosen === undefined || typeof chosen === 'string' ? chosen : JSON.stringify(chosen);
 const input = settingsInput(readFileSync(origin, 'utf8'), origin, name);

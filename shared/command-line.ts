@@ -16,6 +16,7 @@ export type GivenFlags = { [Flag in (typeof REPEATED_FLAGS)[number]]?: string | 
 
 /** The flags that a command does not take. */
 const NOT_TAKEN = new Map<string, readonly string[]>([
+  ['init', ['brand', 'lake', 'database', 'environment']],
   ['check', ['database']],
   ['status', ['database', 'credentials']],
   ['query', ['brand', 'database', 'credentials']],

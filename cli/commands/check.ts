@@ -17,14 +17,16 @@ import {
   settingsOption,
 } from '../options.ts';
 import { print, printJson } from '../output.ts';
-import { withRunnableCommands } from '../printed-command.ts';
+import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
 export function addCheck(program: Command): void {
   program
     .command('check')
-    .description('test the credentials, the clock and the first page of each report; writes nothing')
+    .description(
+      'compare the settings with what the service shows: clock, time zone, pages, fields; writes nothing',
+    )
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
     .addOption(brandOption())
     .addOption(lakeOption())
@@ -48,12 +50,13 @@ export function addCheck(program: Command): void {
 function checkText({ status, brands }: CheckOutcome): string {
   const verdict =
     status === 'ok'
-      ? styleText('green', 'ok')
-      : `${styleText('red', 'failed')}: fix what is marked ✗, then run the check again`;
+      ? `${styleText('green', 'ok')}. Next: ${printedCommand('sync')}`
+      : `${styleText('red', 'failed')}: correct what is marked ✗`;
   return [...brands.map(brandText), verdict].join('\n\n');
 }
 
-function brandText({ brand, findings, reports }: BrandCheck): string {
+/** The findings about a brand, for people. */
+export function brandText({ brand, findings, reports }: BrandCheck): string {
   return [
     styleText('bold', brand),
     ...findings.map(line),

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import type { GivenFlags } from '../../shared/command-line.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
+import { writeNew } from '../new-file.ts';
 import { port } from '../options.ts';
 import { print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
@@ -52,7 +53,7 @@ async function writeFiles(service: SampleService, folder: string): Promise<Given
   const settings = join(folder, 'settings.json');
   const credentials = join(folder, 'credentials.json');
   await mkdir(folder, { recursive: true });
+  await writeNew(credentials, `${JSON.stringify(sampleCredentials(service), null, 2)}\n`);
   await writeFile(settings, `${JSON.stringify(sampleSettings(service), null, 2)}\n`);
-  await writeFile(credentials, `${JSON.stringify(sampleCredentials(service), null, 2)}\n`, { mode: 0o600 });
   return { settings, credentials };
 }

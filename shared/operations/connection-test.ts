@@ -1,21 +1,25 @@
-import { DAY_MS, addDays } from '../days.ts';
+/**
+ * The connection test compares what a service shows (`measure-brand.ts`) with the settings. Every finding that is `ok`
+ * rests on a response. It needs no lake: it reads nothing from one and writes nothing.
+ */
+import { addDays, dayOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
-import { timestampFields, windowToRead, dayQueries } from '../planning/day-queries.ts';
-import { observeEndDate } from '../pipeline/probe-end-date.ts';
-import { fetchFirstPageOf, fetchFirstPage } from '../attempt/fetch.ts';
-import { type FetchContext, todayIn } from '../context/context.ts';
-import type { ReportService } from '../ports.ts';
-import {
-  type RunOptions,
-  brandSettingsOf,
-  createService,
-  createFetchContext,
-  selectBrands,
-  selectReports,
-} from '../run/run.ts';
+import { contradiction, shownZones, usualName } from '../proofs/time-zone.ts';
+import { STATE_WORDS, comparedState } from '../reports/definition.ts';
+import { type RunOptions, brandSettingsOf, selectBrands, selectReports } from '../run/run.ts';
 import { readCredentials } from '../service/credentials.ts';
-import { fixedRate } from '../service/rate-limit.ts';
-import { type BrandSettings, undocumentedStates } from '../settings/settings.ts';
+import { BY_CHECK } from '../service/envelope.ts';
+import { type BrandSettings, type ReportSettings, undocumentedStates } from '../settings/settings.ts';
+import {
+  type BrandMeasurement,
+  type ReportMeasurement,
+  SAMPLE_DAYS,
+  type ZoneMeasurement,
+  endDateOf,
+  measureBrand,
+  zoneEvidence,
+} from './measure-brand.ts';
+import { openRoles, unknownWords } from './propose-settings.ts';
 
 /** What was found, and what to do where it is not `ok`. */
 export interface Finding {
@@ -47,192 +51,316 @@ export interface CheckOutcome {
 
 const MAX_QUIET_SKEW_MS = 30_000;
 
-/**
- * Fetches each report's first page, and probes what the interface leaves open (docs/interface.md). It needs no lake:
- * nothing is read from one and nothing is written.
- */
+/** Measures each brand in scope and compares it with its settings. */
 export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
   const brands = await Promise.all(selectBrands(options).map((brand) => checkBrand(options, brand)));
-  const failed = brands.some(({ findings, reports }) =>
-    [findings, ...reports.map((report) => report.findings)].flat().some(({ level }) => level === 'error'),
+  return { status: brands.some(hasErrors) ? 'failed' : 'ok', brands };
+}
+
+/** Whether anything has to be corrected. */
+export function hasErrors({ findings, reports }: BrandCheck): boolean {
+  return [...findings, ...reports.flatMap((report) => report.findings)].some(
+    ({ level }) => level === 'error',
   );
-  return { status: failed ? 'failed' : 'ok', brands };
 }
 
 async function checkBrand(options: RunOptions, brand: string): Promise<BrandCheck> {
-  const credentials = await findingsOf(async () => {
-    const { baseUrl } = await readCredentials(
-      options.credentials,
-      brand,
-      brandSettingsOf(options, brand).baseUrl,
-    );
+  const settings = brandSettingsOf(options, brand);
+  const credentials = await credentialsFinding(options, brand, settings);
+  if (credentials.level === 'error') return { brand, clockSkewMs: 0, findings: [credentials], reports: [] };
+  const { findings, ...rest } = judgeBrand(options, brand, await measureBrand(options, brand));
+  return { ...rest, findings: [credentials, ...findings] };
+}
+
+/** Compares what a brand's service showed with its settings; sends nothing. */
+export function judgeBrand(options: RunOptions, brand: string, measured: BrandMeasurement): BrandCheck {
+  const settings = brandSettingsOf(options, brand);
+  const nowMs = options.clock.wallMs();
+  return {
+    brand,
+    clockSkewMs: measured.clockSkewMs ?? 0,
+    findings: [
+      ...connectionFindings(settings, measured),
+      ...startFindings(settings, nowMs),
+      ...(measured.error ? [] : zoneFindings(settings.timeZone, measured)),
+    ],
+    reports: measured.error ? [] : reportChecks(options, brand, measured, nowMs),
+  };
+}
+
+async function credentialsFinding(
+  { credentials }: RunOptions,
+  brand: string,
+  settings: BrandSettings,
+): Promise<Finding> {
+  try {
+    const { baseUrl } = await readCredentials(credentials, brand, settings.baseUrl);
     const where =
       baseUrl === undefined
         ? 'name no baseUrl, so any address in the settings receives them'
         : 'are for the baseUrl of the settings';
-    return [ok('credentials', `the credentials can be read; they ${where}`)];
-  });
-  if (credentials.some(({ level }) => level === 'error'))
-    return { brand, clockSkewMs: 0, findings: credentials, reports: [] };
-  const { scope, settings } = options;
-  // Without the budget that runs share, which is in the lake: about ten requests, one after another.
-  const highestRate = fixedRate(scope.requestsPerSecond ?? settings.requestsPerSecond);
-  const service = createService(options, brand, { highestRate });
-  const reports: ReportCheck[] = [];
-  for (const report of selectReports(options, brand)) {
-    const context = createFetchContext(options, { brand, report, service });
-    const findings = [...(await checkReport(context)), ...statesFindings(context)];
-    reports.push({ report: report.name, findings });
+    return ok('credentials', `the credentials can be read; they ${where}`);
+  } catch (thrown) {
+    return errorFinding(thrown);
   }
-  return {
-    brand,
-    clockSkewMs: service.clockSkewMs,
-    findings: [...credentials, clockFinding(service)],
-    reports,
-  };
 }
 
-function clockFinding({ clockSkewMs }: ReportService): Finding {
-  const seconds = Math.round(clockSkewMs / 1000);
-  if (Math.abs(clockSkewMs) < MAX_QUIET_SKEW_MS) return ok('clock', `the clocks differ by ${seconds} s`);
-  const message = `this machine's clock and the service's differ by ${seconds} s; requests are signed with the service's time, but correct this machine's clock (NTP)`;
-  return { level: 'warning', code: 'clock', message };
+/** @throws a bug that nobody has expected */
+function errorFinding(thrown: unknown): Finding {
+  const { kind, code, message } = asBrandReportsError(thrown);
+  if (kind === 'bug' && !(thrown instanceof BrandReportsError)) throw thrown;
+  return error(code, `${kind}: ${message.replaceAll(BY_CHECK, '')}`);
 }
 
-function statesFindings({ settings }: FetchContext): Finding[] {
-  return undocumentedStates(settings.states).map((state) =>
-    warning('states', `states.final has ${state}: days with records in another state are read for longer`),
-  );
-}
-
-async function checkReport(context: FetchContext): Promise<Finding[]> {
-  const { day, paging } = context.report;
-  if (day.by === 'upstream')
+/** What holds for all requests. A refusal names no cause, so its finding contains what was sent. */
+function connectionFindings(settings: BrandSettings, measured: BrandMeasurement): Finding[] {
+  const findings = clockFindings(measured);
+  if (measured.error) {
+    const found = errorFinding(measured.error);
+    const isRefused = measured.error.kind === 'auth' || measured.error.code === 'service_code';
     return [
-      ok('lookup', `one call for each record of ${day.report}; the check of that report covers this one`),
+      ...findings,
+      isRefused ? { ...found, message: `${found.message}; ${sentHeaders(settings, found)}` } : found,
     ];
-  const first = await findingsOf(() => checkFirstPage(context));
-  if (first.some(({ level }) => level === 'error')) return first;
-  const openPoint = await findingsOf(() =>
-    day.by === 'dates' ? checkEndDate(context) : checkTimestampUnit(context),
-  );
-  const numbering = paging.style === 'numbered' ? await findingsOf(() => checkFirstPageNumber(context)) : [];
-  return [...first, ...openPoint, ...numbering];
-}
-
-async function checkFirstPage(context: FetchContext): Promise<Finding[]> {
-  const { report, brandSettings, settings, clock } = context;
-  const yesterday = addDays(todayIn(context), -1);
-  const window = windowToRead(brandSettings, yesterday, clock.now().getTime(), undefined);
-  const findings: Finding[] = [];
-  for (const query of dayQueries(report, brandSettings, settings, yesterday, window)) {
-    const { records } = await fetchFirstPageOf(context, query);
-    if (query.role === 'include')
-      findings.push(ok('first_page', `the first page of ${yesterday} has ${records.count} records`));
   }
+  const { method } = measured;
+  if (method !== undefined && method !== settings.method)
+    findings.push(error('method', `the service refuses ${settings.method}: set "method": "${method}"`));
   return findings;
 }
 
-/** Whether `end_date` is a day or its midnight (docs/interface.md, section 4.4). */
-async function checkEndDate(context: FetchContext): Promise<Finding[]> {
-  const { endDate } = context.brandSettings;
-  const observed = await observeEndDate(context);
-  if (observed === undefined)
-    return [
-      warning(
-        'end_date',
-        `two days ago has no records, so the setting endDate (${endDate}) could not be verified`,
-      ),
-    ];
-  if (observed === endDate)
-    return [ok('end_date', `the setting endDate, ${endDate}, is what the service does`)];
-  if (observed === 'whole_day')
-    return [
-      warning(
-        'end_date',
-        'the service takes end_date as a whole day: "endDate": "whole_day" halves the requests',
-      ),
-    ];
-  return [error('end_date', 'the service takes end_date as that day\'s midnight: set "endDate": "midnight"')];
+/** The service may name its own header in the refusal. */
+function sentHeaders({ service }: BrandSettings, { message }: Finding): string {
+  const sent = `the request had the headers X-${service}-DATE and X-${service}-AUTHENTICATION, from the setting service`;
+  const [, named] = /\bX-([\w-]{1,60}?)-(?:DATE|AUTHENTICATION)\b/i.exec(message) ?? [];
+  const isOther = named !== undefined && named.toLowerCase() !== service.toLowerCase();
+  return isOther
+    ? `${sent}: set "service": "${named.toUpperCase()}", which the service names`
+    : `${sent}: compare them with the names in the documentation of the service`;
 }
 
-/** The unit of `start_time` and `end_time` (docs/interface.md, sections 4.1 and 4.3): queries the last week in both units. */
-async function checkTimestampUnit(context: FetchContext): Promise<Finding[]> {
-  const { timestampUnit } = context.brandSettings;
-  const other = timestampUnit === 'seconds' ? 'milliseconds' : 'seconds';
-  if (await lastWeekHasRecords(context, timestampUnit))
-    return [ok('timestamp_unit', `${timestampUnit} return records of the last week`)];
-  if (await lastWeekHasRecords(context, other))
-    return [
+function clockFindings({ clockSkewMs }: BrandMeasurement): Finding[] {
+  if (clockSkewMs === undefined) return [];
+  const seconds = Math.round(clockSkewMs / 1000);
+  if (Math.abs(clockSkewMs) < MAX_QUIET_SKEW_MS) return [ok('clock', `the clocks differ by ${seconds} s`)];
+  const message = `this machine's clock and the service's differ by ${seconds} s; requests are signed with the service's time, but correct this machine's clock (NTP)`;
+  return [warning('clock', message)];
+}
+
+function startFindings({ startDate, timeZone }: BrandSettings, nowMs: number): Finding[] {
+  const today = dayOf(nowMs, timeZone);
+  return startDate > today
+    ? [
+        error(
+          'start_date',
+          `startDate is ${startDate}, which is in the future: nothing is read before; allowed: up to ${today}`,
+        ),
+      ]
+    : [];
+}
+
+/** Whether the records show that the brand's days are those of the setting. */
+function zoneFindings(set: string, { zone, clickTimes }: BrandMeasurement): Finding[] {
+  const findings: Finding[] = [];
+  if (clickTimes?.areKept === false)
+    findings.push(
       error(
-        'timestamp_unit',
-        `only ${other} return records of the last week: set "timestampUnit": "${other}"`,
+        'click_times',
+        'clicks_list does not return a click for the second of its created_time, so start_time and end_time do not mean UTC instants, and days would be cut at wrong times; ask the operator of the service',
       ),
-    ];
+    );
+  return [...findings, zoneFinding(set, zone)];
+}
+
+function zoneFinding(set: string, zone: ZoneMeasurement | undefined): Finding {
+  const unproven = `the setting timeZone (${set}) could not be verified`;
+  if (!zone)
+    return warning(
+      'time_zone',
+      `${unproven}: no report that is requested by date returned records with the time of the order as an instant; compare the number of orders of a day with the dashboard`,
+    );
+  const evidence = zoneEvidence(zone);
+  const usual = usualName(zone.fits);
+  if (usual === undefined)
+    return warning(
+      'time_zone',
+      `${unproven}: no zone fits ${evidence}, so another time decides on which day a record is returned`,
+    );
+  const wrong = zone.fits.includes(set) ? undefined : contradiction(set, zone.seen);
+  if (wrong) {
+    const at = new Date(wrong.atMs).toISOString();
+    return error(
+      'time_zone',
+      `timeZone is ${set}, but ${zone.report} returned a record of ${at} (${zone.field}) for ${wrong.day}, and in ${set} this is ${dayOf(wrong.atMs, set)}: set "timeZone": "${usual}", ${zone.isProven ? 'which the records prove' : `which fits ${evidence}, as does ${shownZones(zone.fits, usual)}`}`,
+    );
+  }
+  return zone.isProven
+    ? ok('time_zone', `the time zone ${set} is proven by ${evidence}`)
+    : warning('time_zone', `${unproven}: ${set} fits ${evidence}, but so does ${shownZones(zone.fits, set)}`);
+}
+
+function reportChecks(
+  options: RunOptions,
+  brand: string,
+  measured: BrandMeasurement,
+  nowMs: number,
+): ReportCheck[] {
+  const settings = brandSettingsOf(options, brand);
+  return selectReports(options, brand).map(({ name, day }) => {
+    const found = measured.reports.find(({ report }) => report.name === name);
+    const own = settings.reports[name];
+    if (found && own)
+      return {
+        report: name,
+        findings: [
+          ...reportFindings(brand, settings, own, found, measured),
+          ...oldestFindings(settings, own, found, nowMs),
+        ],
+      };
+    const upstream = day.by === 'upstream' ? day.report : name;
+    const message = `one call for each record of ${upstream}; the check of that report covers this one`;
+    return { report: name, findings: [ok('lookup', message)] };
+  });
+}
+
+function reportFindings(
+  brand: string,
+  settings: BrandSettings,
+  own: ReportSettings,
+  found: ReportMeasurement,
+  measured: BrandMeasurement,
+): Finding[] {
+  const findings = found.error ? [errorFinding(found.error)] : [];
+  const { sample, pageCap } = found;
+  if (!found.error || sample.length > 0)
+    findings.push(
+      ok('first_page', `the first page of the last ${SAMPLE_DAYS} days has ${sample.length} records`),
+    );
+  if (pageCap !== undefined)
+    findings.push(
+      ok(
+        'page_cap',
+        `a page has ${pageCap} records at most, although ${own.pageSize} were requested; all pages are read`,
+      ),
+    );
+  if (!found.error) findings.push(...openPoints(settings, found, measured));
+  findings.push(...fieldFindings(brand, own, found));
+  for (const state of undocumentedStates(own.states))
+    findings.push(
+      warning('states', `states.final has ${state}: days with records in another state are read for longer`),
+    );
+  return findings;
+}
+
+/** What fields and states of the records need a setting. */
+function fieldFindings(brand: string, own: ReportSettings, { report, sample }: ReportMeasurement): Finding[] {
+  const roles = openRoles(report, sample, { brand, fields: own.fields }).map(({ role, evidence, setting }) =>
+    warning(
+      'roles',
+      `no field is certain to be ${role}, so its columns are NULL: ${evidence}; set ${setting}`,
+    ),
+  );
+  const words = unknownWords(report, sample, own).map((word) =>
+    warning(
+      'states',
+      `the records have the state ${JSON.stringify(word)}, which the interface does not have; allowed: ${STATE_WORDS.join(', ')}; set "states": { "words": { ${JSON.stringify(word)}: "…" } }`,
+    ),
+  );
+  const byState = Object.entries(own.filters).filter(([, value]) =>
+    STATE_WORDS.includes(comparedState(String(value))),
+  );
+  const hidden = byState.map(([name, value]) =>
+    warning(
+      'filters',
+      `the filter ${name} (${value}) is a state: a record that gets another one vanishes from its day; read all, and filter in SQL`,
+    ),
+  );
+  return [...roles, ...words, ...hidden];
+}
+
+/** The settings that say how the service reads the interface. */
+function openPoints(
+  settings: BrandSettings,
+  found: ReportMeasurement,
+  measured: BrandMeasurement,
+): Finding[] {
+  const { report, timestampUnit, firstPage } = found;
+  if (report.day.by === 'dates')
+    return [compared('endDate', 'end_date', settings.endDate, found.endDate && endDateOf(measured))];
+  const findings = [compared('timestampUnit', 'timestamp_unit', settings.timestampUnit, timestampUnit)];
+  if (report.paging.style === 'numbered')
+    findings.push(compared('firstPage', 'first_page_number', settings.firstPage, firstPage));
+  if (found.answersInstant === false && settings.endTime === 'auto')
+    findings.push(
+      error(
+        'end_time',
+        'the service refuses a range of one instant: set "endTime": "inclusive", which is right whether or not a range includes its end',
+      ),
+    );
+  if (settings.endTime === 'exclusive' && measured.clickTimes?.endTime === 'inclusive')
+    findings.push(
+      error(
+        'end_time',
+        'endTime is "exclusive", but the service returned a click of the very end of a range: set "endTime": "auto"',
+      ),
+    );
+  return findings;
+}
+
+/** @param set the setting @param shown what the service does; missing: without records it cannot show it */
+function compared(
+  name: string,
+  code: string,
+  set: string | number,
+  shown: string | number | undefined,
+): Finding {
+  if (shown === undefined)
+    return warning(
+      code,
+      `the setting ${name} (${set}) could not be verified, because there are too few records of the last ${SAMPLE_DAYS} days`,
+    );
+  if (shown === set) return ok(code, `the setting ${name}, ${set}, is what the service does`);
+  if (shown === 'whole_day')
+    return warning(
+      code,
+      'the service takes end_date as a whole day: "endDate": "whole_day" halves the requests',
+    );
+  return error(
+    code,
+    `the setting ${name} is ${JSON.stringify(set)}, but the service needs another one: set "${name}": ${JSON.stringify(shown)}`,
+  );
+}
+
+/** A service that deletes old days would answer later readings of them without records. */
+function oldestFindings(
+  { startDate, timeZone }: BrandSettings,
+  own: ReportSettings,
+  found: ReportMeasurement,
+  nowMs: number,
+): Finding[] {
+  const { oldest } = found;
+  if (!oldest) return [];
+  if (oldest.isFirst)
+    return [ok('oldest_day', `the service returns records of ${startDate} (startDate) or before`)];
+  const reaches = (days: number) =>
+    days > 0 && later(startDate, addDays(dayOf(nowMs, timeZone), -days)) < oldest.day;
+  const policy = [
+    { setting: 'refresh', days: own.refresh.at(-1)?.untilAgeDays ?? 0 },
+    { setting: 'watchUnsettledDays', days: own.watchUnsettledDays },
+  ].filter(({ days }) => reaches(days));
+  const has = `the oldest day with records is ${oldest.day}`;
+  if (policy.length === 0) return [ok('oldest_day', has)];
+  const settings = policy.map(({ setting, days }) => `${setting} (${days} days)`).join(' and ');
   return [
     warning(
-      'timestamp_unit',
-      `the last week has no records, so the setting timestampUnit (${timestampUnit}) could not be verified`,
+      'oldest_day',
+      `${has}, but ${settings} of ${found.report.name} would read earlier days again; if the service deletes old days, lower them, and set "startDate": "${oldest.day}"`,
     ),
   ];
 }
 
-async function lastWeekHasRecords(
-  context: FetchContext,
-  timestampUnit: BrandSettings['timestampUnit'],
-): Promise<boolean> {
-  const { brandSettings, settings } = context;
-  const week = lastWeek(context, { ...brandSettings, timestampUnit });
-  try {
-    return (await fetchFirstPage(context, { ...settings.filters, ...week })).records.count > 0;
-  } catch (thrown) {
-    const refused = asBrandReportsError(thrown);
-    if (refused.kind === 'contract' && timestampUnit !== brandSettings.timestampUnit) return false;
-    throw refused;
-  }
-}
-
-/** The first `page_number` (docs/interface.md, section 4.3): a page 0 with other records than page 1 would be missed. */
-async function checkFirstPageNumber(context: FetchContext): Promise<Finding[]> {
-  const { report, brandSettings, settings } = context;
-  const week = lastWeek(context, brandSettings);
-  const page = (firstPage: number) =>
-    fetchFirstPage(
-      { ...context, brandSettings: { ...brandSettings, firstPage } },
-      { ...settings.filters, ...week },
-    );
-  const zero = await page(0).catch(contractOnly);
-  const one = await page(1);
-  const set = brandSettings.firstPage;
-  const begins = zero && zero.records.count > 0 && zero.hash !== one.hash ? 0 : 1;
-  if (one.records.count === 0 && begins === 1)
-    return [
-      warning(
-        'first_page_number',
-        `the last week has no ${report.table}, so the setting firstPage (${set}) could not be verified`,
-      ),
-    ];
-  if (begins === set) return [ok('first_page_number', `pages are numbered from ${set}`)];
-  return [error('first_page_number', `pages are numbered from ${begins}: set "firstPage": ${begins}`)];
-}
-
-function lastWeek({ clock }: FetchContext, brandSettings: BrandSettings) {
-  const nowMs = clock.now().getTime();
-  return timestampFields(brandSettings, nowMs - 7 * DAY_MS, nowMs);
-}
-
-function contractOnly(thrown: unknown): undefined {
-  if (asBrandReportsError(thrown).kind !== 'contract') throw thrown;
-}
-
-async function findingsOf(check: () => Promise<Finding[]>): Promise<Finding[]> {
-  try {
-    return await check();
-  } catch (thrown) {
-    const { kind, code, message } = asBrandReportsError(thrown);
-    if (kind === 'bug' && !(thrown instanceof BrandReportsError)) throw thrown;
-    return [error(code, `${kind}: ${message}`)];
-  }
+function later(one: string, other: string): string {
+  return one > other ? one : other;
 }
 
 const ok = (code: string, message: string): Finding => ({ level: 'ok', code, message });

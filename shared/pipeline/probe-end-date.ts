@@ -52,17 +52,22 @@ async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
   }
 }
 
-/** Compares two consecutive days, queried separately, with both in one query: only whole days add up. */
+/**
+ * Compares three consecutive days, queried separately, with all of them in one query: only whole days add up. Two days are
+ * not enough: if one is empty and the other begins with a record at midnight, midnights add up too.
+ */
 export async function observeEndDate(ctx: FetchContext): Promise<EndDateMeaning> {
-  const day = addDays(todayIn(ctx), -2);
-  const next = addDays(day, 1);
-  const first = await countOnFirstPage(ctx, day, day);
-  const second = await countOnFirstPage(ctx, next, next);
-  const both = await countOnFirstPage(ctx, day, next);
-  if (both.records === 0 && !both.more) return undefined;
-  if (first.more || second.more) return 'whole_day';
-  const sum = first.records + second.records;
-  const addsUp = both.more ? sum > both.records : sum >= both.records;
+  const days = [-3, -2, -1].map((ago) => addDays(todayIn(ctx), ago));
+  const [first = '', , last = ''] = days;
+  let sum = 0;
+  for (const day of days) {
+    const { records, more } = await countOnFirstPage(ctx, day, day);
+    if (more) return 'whole_day';
+    sum += records;
+  }
+  const all = await countOnFirstPage(ctx, first, last);
+  if (all.records === 0 && !all.more) return undefined;
+  const addsUp = all.more ? sum > all.records : sum >= all.records;
   return addsUp ? 'whole_day' : 'midnight';
 }
 

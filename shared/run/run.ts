@@ -196,7 +196,12 @@ function createTrafficCount() {
 export function createService(
   options: RunOptions,
   brand: string,
-  { highestRate, onRequest }: Pick<ServiceClientOptions, 'onRequest'> & { highestRate: RateSource },
+  {
+    highestRate,
+    ...others
+  }: Partial<Pick<ServiceClientOptions, 'onRequest' | 'method' | 'retry'>> & {
+    highestRate: RateSource;
+  },
 ): ReportService {
   const { clock, log, random, credentials, send, signal } = options;
   const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
@@ -221,7 +226,7 @@ export function createService(
     random,
     sleep: clock.sleep,
     log: bindBrand(log, brand),
-    ...(onRequest && { onRequest }),
+    ...others,
     ...(signal && { signal }),
   });
 }

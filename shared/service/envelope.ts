@@ -22,6 +22,9 @@ import type { HttpResponse, HttpResult, ReportService, ServiceResponse } from '.
 import { type RecordList, recordListOf, recordsOfList } from '../records/record-list.ts';
 import { MAX_BESIDE_BYTES, splitEnvelope } from '../records/split-envelope.ts';
 
+/** The advice that `check` leaves out of its own messages. */
+export const BY_CHECK = ': "brand-reports check" tests them';
+
 /** What an attempt resulted in. `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither. */
 export type ResponseClass =
   | { is: 'success'; response: ServiceResponse }
@@ -80,12 +83,7 @@ function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail
   if (status === 408 || status === 425 || status === 429 || status >= 500)
     return fail('transient', 'transient', `http_${status}`, found);
   if (status === 401 || status === 403)
-    return fail(
-      'refused',
-      'auth',
-      `http_${status}`,
-      `${found}; check bid, token and secret: "brand-reports check" tests them`,
-    );
+    return fail('refused', 'auth', `http_${status}`, `${found}; check bid, token and secret${BY_CHECK}`);
   if (status === 404 && text.trim() === '') {
     const message = `${found}: the service responds so where bid, token, action or version are missing in the query string; they were sent, so check that baseUrl is the service's address and that no proxy drops the query string`;
     return fail('final', 'config', 'http_404', message);
@@ -170,7 +168,7 @@ function classifyEnvelope(
     );
   if (code !== '0') {
     const reason = typeof envelope.msg === 'string' ? `"${quote(envelope.msg)}"` : shown(envelope.msg);
-    const message = `the service refused with code ${quote(code)}, msg ${reason}; check the credentials, the clock and the filters: "brand-reports check" tests them`;
+    const message = `the service refused with code ${quote(code)}, msg ${reason}; check the credentials, the clock and the filters${BY_CHECK}`;
     return fail('refused', 'contract', 'service_code', message);
   }
   const { data } = envelope;

@@ -12,6 +12,7 @@ import { chosenEnvironment } from './environments.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
+import { parseJsonc } from '../validation/jsonc.ts';
 import { NOT_A_SETTING, integer, number, object, oneOf, parseInput, text } from '../validation/input.ts';
 import { ALLOWED_TYPES, type ColumnType, parseColumnType } from '../column-types.ts';
 import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
@@ -365,11 +366,11 @@ function isInterval(every: string): boolean {
 }
 
 function parseText(text: string, origin: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    // I9: the parser's own message quotes the text, which may hold a credential.
-    const [place = ''] = /\(line \d+ column \d+\)/.exec(String(error)) ?? [];
-    throw new BrandReportsError('config', 'settings_json', `${origin} is not JSON ${place}`.trimEnd());
-  }
+  const parsed = parseJsonc(text);
+  if ('value' in parsed) return parsed.value;
+  throw new BrandReportsError(
+    'config',
+    'settings_json',
+    `${origin} is not JSON (line ${parsed.line} column ${parsed.column}); comments and trailing commas are allowed`,
+  );
 }

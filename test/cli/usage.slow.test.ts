@@ -45,6 +45,7 @@ afterAll(() => folder.remove());
 
 const COMMANDS = [
   'demo',
+  'init',
   'sync',
   'check',
   'status',

@@ -1,0 +1,75 @@
+/**
+ * Asks a person at a terminal. From its creation to `close` nothing that is typed or pasted shows by itself: it shows only
+ * while a question is open whose answer may be seen. So a secret that is pasted too early does not show either.
+ */
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { BrandReportsError } from '../shared/errors.ts';
+import { echo, note } from './output.ts';
+
+export interface Questions {
+  /** @returns the line without spaces around it; lines that came early answer the next questions */
+  ask(question: string, shows: 'visible' | 'hidden'): Promise<string>;
+  close(): void;
+}
+
+/** As a shell reports a process that Ctrl-C has ended. */
+const EXIT_INTERRUPTED = 130;
+
+export function openQuestions(): Questions {
+  let isVisible = false;
+  let waiting: { take(line: string): void; fail(error: Error): void } | undefined;
+  let isClosed = false;
+  const early: string[] = [];
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      if (isVisible) echo(String(chunk));
+      done();
+    },
+  });
+  const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
+  terminal.on('line', (line) => {
+    if (!isVisible && waiting) echo('\n');
+    isVisible = false;
+    if (waiting) waiting.take(line);
+    else early.push(line);
+    waiting = undefined;
+  });
+  terminal.on('SIGINT', () => {
+    terminal.close();
+    note('\nStopped. Nothing was written.');
+    process.exit(EXIT_INTERRUPTED);
+  });
+  terminal.on('close', () => {
+    isClosed = true;
+    waiting?.fail(noAnswer());
+  });
+
+  return {
+    async ask(question, shows) {
+      // What was typed before the question is not shown with it.
+      terminal.write(null, { ctrl: true, name: 'e' });
+      terminal.write(null, { ctrl: true, name: 'u' });
+      isVisible = true;
+      terminal.setPrompt(`${question}: `);
+      terminal.prompt();
+      isVisible = shows === 'visible' && early.length === 0;
+      const first = early.shift();
+      if (first !== undefined) echo('\n');
+      if (first !== undefined) return first.trim();
+      if (isClosed) throw noAnswer();
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      waiting = { take: resolve, fail: reject };
+      return (await promise).trim();
+    },
+    close: () => terminal.close(),
+  };
+}
+
+function noAnswer(): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'no_answer',
+    'The input ended before all questions were answered. Nothing was written.',
+  );
+}

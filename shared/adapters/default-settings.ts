@@ -1,0 +1,9 @@
+import { existsSync } from 'node:fs';
+
+/** The file that `init` writes. */
+export const OWN_SETTINGS = 'settings.jsonc';
+
+/** The settings of this folder, for commands and the CDK app that nobody has given another file. */
+export function defaultSettings(): string {
+  return existsSync(OWN_SETTINGS) ? OWN_SETTINGS : 'cdk.json';
+}

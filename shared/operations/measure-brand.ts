@@ -1,0 +1,378 @@
+/**
+ * Measures what the interface leaves open (docs/interface.md) and what settings can get wrong, from the service's own
+ * answers: about ten requests a report. `check` compares the result with the settings, `init` writes settings from it.
+ * Each step works with what the steps before it have shown. A value that is missing was not shown.
+ */
+import { fetchFirstPage, fetchFirstPageOf, pageRequest } from '../attempt/fetch.ts';
+import { type FetchContext, todayIn } from '../context/context.ts';
+import { DAY_MS, addDays, daysBetween, endOfDay, startOfDay } from '../days.ts';
+import { type BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
+import { type JsonObject, stringifyJson } from '../json.ts';
+import { observeEndDate } from '../pipeline/probe-end-date.ts';
+import { dateFields, timestampFields } from '../planning/day-queries.ts';
+import {
+  type SeenDay,
+  type ZoneProof,
+  daysToAsk,
+  proveTimeZone,
+  tellingDay,
+  timeField,
+  timesOf,
+  zonesWith,
+} from '../proofs/time-zone.ts';
+import { recordsOfList } from '../records/record-list.ts';
+import type { ReportDefinition } from '../reports/definition.ts';
+import {
+  type RunOptions,
+  brandSettingsOf,
+  createFetchContext,
+  createService,
+  selectReports,
+} from '../run/run.ts';
+import type { Page } from '../service/paging/page.ts';
+import { pages } from '../service/paging/pages.ts';
+import { fixedRate } from '../service/rate-limit.ts';
+import type { BrandSettings } from '../settings/settings.ts';
+
+/** What the service showed of one brand. */
+export interface BrandMeasurement {
+  /** Service time minus local time, in milliseconds; missing if no response had a date. */
+  clockSkewMs?: number;
+  /** The method that the service accepts. */
+  method?: BrandSettings['method'];
+  /** Why no report could be measured. */
+  error?: BrandReportsError;
+  reports: ReportMeasurement[];
+  zone?: ZoneMeasurement;
+  /** Whether clicks are returned for the second of their `created_time`; `inclusive`: also if a range ends with it. */
+  clickTimes?: { areKept: boolean; endTime?: 'inclusive' };
+}
+
+/** What the service showed of one report. */
+export interface ReportMeasurement {
+  report: ReportDefinition;
+  /** Records of the last days: one page. */
+  sample: JsonObject[];
+  timestampUnit?: BrandSettings['timestampUnit'];
+  firstPage?: number;
+  /** Whether a request for a single instant is answered, which `"endTime": "auto"` needs. */
+  answersInstant?: boolean;
+  endDate?: BrandSettings['endDate'];
+  /** Records on a page that is not the last one, if they are fewer than requested. */
+  pageCap?: number;
+  /** The oldest day with records, from the start date on; `isFirst`: there are records on the start date or before it. */
+  oldest?: { day: string; isFirst: boolean };
+  /** Why the rest could not be measured. */
+  error?: BrandReportsError;
+}
+
+/** What records that were requested by date say about the time zone. */
+export interface ZoneMeasurement extends ZoneProof {
+  report: string;
+  field: string;
+  seen: SeenDay[];
+  records: number;
+}
+
+/** What a proof rests on. */
+export function zoneEvidence({ records, report, field }: ZoneMeasurement): string {
+  return `${records} records of ${report}, by their ${field}`;
+}
+
+/** From so many days the sample is taken. */
+export const SAMPLE_DAYS = 30;
+/** Days that are read to prove the zone, and pages of each. */
+const ZONE_DAYS = 10;
+const ZONE_PAGES = 5;
+/** Before any start date that settings allow. */
+const BEFORE_ALL = '2000-01-01';
+/** A refusal that a wrong method may have caused: a guess, because each refusal counts against the credentials. */
+const MAY_BE_METHOD = /^(http_40[045]|not_json) |\b(method|GET|POST)\b/i;
+/** People wait for the result: a host that does not exist fails within two seconds. */
+const IMPATIENT = { maxAttempts: 3, baseMs: 400, capMs: 800, maxWaitMs: 20_000 };
+
+/** What `end_date` means: a report whose records are of midnight shows the same either way. */
+export function endDateOf(measured: Pick<BrandMeasurement, 'reports'>): BrandSettings['endDate'] | undefined {
+  const shown = measured.reports.map(({ endDate }) => endDate);
+  return shown.find((endDate) => endDate === 'midnight') ?? shown.find((endDate) => endDate !== undefined);
+}
+
+/** Sends the requests of one brand, one after another, without the budget that runs share, which is in the lake. */
+export async function measureBrand(options: RunOptions, brand: string): Promise<BrandMeasurement> {
+  const reports = selectReports(options, brand).filter(({ day }) => day.by !== 'upstream');
+  const [first] = reports;
+  if (!first) return { reports: [] };
+  const contact = await makeContact(options, brand, first);
+  const { service, method, error, hasDate } = contact;
+  const heard = () => (hasDate() ? { clockSkewMs: service.clockSkewMs } : {});
+  // Every report would fail alike. Only a refusal may be about this report; after a second one the client sends no more.
+  if (error && error.code !== 'service_code') return { ...heard(), error, reports: [] };
+  const measured: ReportMeasurement[] = [];
+  const contexts = reports.map((report) =>
+    withBrandSettings(createFetchContext(options, { brand, report, service }), { method }),
+  );
+  for (const ctx of contexts) measured.push(await measureReport(ctx));
+  if (!service.hasAnswered) return { ...heard(), ...(error && { error }), reports: [] };
+  const find = (by: ReportDefinition['day']['by']) =>
+    contexts.findIndex(({ report }) => report.day.by === by);
+  const clickTimes = await measureClickTimes(contexts[find('created')], measured[find('created')]);
+  const zone = await measureZone(contexts, measured);
+  return { ...heard(), method, reports: measured, ...(clickTimes && { clickTimes }), ...(zone && { zone }) };
+}
+
+/** The first request, by the method of the settings, else by the other one. */
+async function makeContact(options: RunOptions, brand: string, report: ReportDefinition) {
+  const { scope, settings } = options;
+  const { method: set } = brandSettingsOf(options, brand);
+  let date = false;
+  const send: RunOptions['send'] = (request, how) =>
+    options.send(request, {
+      ...how,
+      onHeaders: (headers) => {
+        date ||= headers.date !== undefined;
+        how.onHeaders(headers);
+      },
+    });
+  const contactBy = async (method: BrandSettings['method']) => {
+    const highestRate = fixedRate(scope.requestsPerSecond ?? settings.requestsPerSecond);
+    const service = createService({ ...options, send }, brand, { highestRate, method, retry: IMPATIENT });
+    // Page 1 exists whether pages are numbered from 0 or from 1.
+    const ctx = withBrandSettings(createFetchContext(options, { brand, report, service }), { firstPage: 1 });
+    const error = await fetchFirstPageOf(ctx, { role: 'include', fields: sampleFields(ctx) }).then(
+      () => undefined,
+      rethrowBugs,
+    );
+    return { service, method, error, hasDate: () => date };
+  };
+  const first = await contactBy(set);
+  if (!first.error || !MAY_BE_METHOD.test(`${first.error.code} ${first.error.message}`)) return first;
+  const second = await contactBy(set === 'POST' ? 'GET' : 'POST');
+  return second.error ? first : second;
+}
+
+async function measureReport(ctx: FetchContext): Promise<ReportMeasurement> {
+  const found: ReportMeasurement = { report: ctx.report, sample: [] };
+  try {
+    const known = await (ctx.report.day.by === 'dates'
+      ? measureDates(ctx, found)
+      : measureTimestamps(ctx, found));
+    const oldest = found.sample.length > 0 ? await oldestDay(known) : undefined;
+    if (oldest) found.oldest = oldest;
+  } catch (thrown) {
+    found.error = rethrowBugs(thrown);
+  }
+  return found;
+}
+
+async function measureDates(ctx: FetchContext, found: ReportMeasurement): Promise<FetchContext> {
+  const endDate = await observeEndDate(ctx);
+  if (endDate) found.endDate = endDate;
+  const known = withBrandSettings(ctx, { endDate });
+  takeSample(known, found, await fetchFirstPage(known, sampleFields(known)));
+  return known;
+}
+
+async function measureTimestamps(ctx: FetchContext, found: ReportMeasurement): Promise<FetchContext> {
+  const { report, settings, brandSettings } = ctx;
+  const isNumbered = report.paging.style === 'numbered';
+  let refusal: unknown;
+  for (const [index, candidate] of readings(brandSettings, isNumbered).entries()) {
+    const tried = withBrandSettings(ctx, candidate);
+    const page = await fetchFirstPage(tried, sampleFields(tried)).catch((thrown: unknown) => {
+      if (index === 0) refusal = thrown;
+      return contractOnly(thrown);
+    });
+    if (!page || page.records.count === 0) continue;
+    found.timestampUnit = candidate.timestampUnit;
+    // Small pages, so that there are several; orders without an id may be so alike that these pages are equal.
+    const firstPage = isNumbered
+      ? ((await measureFirstPage(withLeastPages(tried))) ?? (await measureFirstPage(tried)))
+      : undefined;
+    if (firstPage !== undefined) found.firstPage = firstPage;
+    const known = withBrandSettings(tried, { firstPage });
+    const mayBeCapped = isNumbered && page.records.count < settings.pageSize && firstPage !== undefined;
+    const next = mayBeCapped ? await numberedPage(known, firstPage + 1) : undefined;
+    takeSample(known, found, isNumbered && !next?.records.count ? { ...page, next: null } : page);
+    if (report.day.by === 'timestamps') found.answersInstant = await answersInstant(known);
+    return known;
+  }
+  if (refusal !== undefined) throw refusal;
+  return ctx;
+}
+
+/** The units and first pages to try: those of the settings first. */
+function readings({ timestampUnit, firstPage }: BrandSettings, isNumbered: boolean) {
+  const other = timestampUnit === 'seconds' ? ('milliseconds' as const) : ('seconds' as const);
+  const numbers = isNumbered ? [firstPage, 1 - firstPage] : [firstPage];
+  return [timestampUnit, other].flatMap((unit) =>
+    numbers.map((number) => ({ timestampUnit: unit, firstPage: number })),
+  );
+}
+
+function takeSample({ settings }: FetchContext, found: ReportMeasurement, page: Page): void {
+  found.sample = recordsOfList(page.records);
+  const { count } = page.records;
+  if (page.next !== null && count > 0 && count < settings.pageSize) found.pageCap = count;
+}
+
+/** A page 0 with other records than page 1 would be missed if pages were read from 1 on. */
+async function measureFirstPage(ctx: FetchContext): Promise<0 | 1 | undefined> {
+  const [zero, one] = [await pageIfAny(ctx, 0), await pageIfAny(ctx, 1)];
+  if (!zero?.records.count) return one?.records.count ? 1 : undefined;
+  if (one?.hash !== zero.hash) return 0;
+  // Page 1 is page 0 by another name, or it is after the last page and repeats it, or all of their records are alike.
+  const two = await pageIfAny(ctx, 2);
+  const texts = recordsOfList(one.records).map(stringifyJson);
+  const areAlike = new Set(texts).size < texts.length;
+  return two?.records.count && two.hash !== one.hash && !areAlike ? 1 : undefined;
+}
+
+function pageIfAny(ctx: FetchContext, number: number): Promise<Page | undefined> {
+  return numberedPage(ctx, number).catch(contractOnly);
+}
+
+function numberedPage(ctx: FetchContext, number: number): Promise<Page> {
+  return fetchFirstPage(withBrandSettings(ctx, { firstPage: number }), sampleFields(ctx));
+}
+
+async function answersInstant(ctx: FetchContext): Promise<boolean> {
+  const { brandSettings, settings } = ctx;
+  const atMs = startOfDay(todayIn(ctx), brandSettings.timeZone);
+  const fields = { ...settings.filters, ...timestampFields(brandSettings, atMs, atMs) };
+  return (await fetchFirstPage(ctx, fields).catch(contractOnly)) !== undefined;
+}
+
+/** Asks for the seconds around a click: its time is documented, so it shows what a range of timestamps contains. */
+async function measureClickTimes(
+  ctx: FetchContext | undefined,
+  found: ReportMeasurement | undefined,
+): Promise<BrandMeasurement['clickTimes']> {
+  const [atMs] = ctx?.report.day.by === 'created' ? timesOf(found?.sample ?? [], ctx.report.day.field) : [];
+  if (!ctx || !found || atMs === undefined) return undefined;
+  const known = withBrandSettings(ctx, { timestampUnit: found.timestampUnit });
+  const isIn = async (fromMs: number, toMs: number) => {
+    const range = timestampFields(known.brandSettings, fromMs, toMs);
+    const { records, next } = await fetchFirstPage(known, { ...known.settings.filters, ...range });
+    return next !== null || timesOf(recordsOfList(records), 'created_time').includes(atMs);
+  };
+  try {
+    // A stated time has whole seconds, the range may not.
+    const areKept = await isIn(atMs - 1000, atMs + 2000);
+    return { areKept, ...((await isIn(atMs - 1000, atMs)) && { endTime: 'inclusive' }) };
+  } catch (thrown) {
+    contractOnly(thrown);
+  }
+}
+
+/** Reads days whose records tell the zones apart that still fit, until one has no rival. */
+async function measureZone(
+  contexts: readonly FetchContext[],
+  measured: readonly ReportMeasurement[],
+): Promise<ZoneMeasurement | undefined> {
+  for (const [index, ctx] of contexts.entries()) {
+    const found = measured[index];
+    const field = found && ctx.report.day.by === 'dates' ? timeField(found.sample) : undefined;
+    if (!found || field === undefined) continue;
+    try {
+      const zone = await zoneOf(withBrandSettings(ctx, { endDate: found.endDate }), found, field);
+      if (zone.seen.length > 0) return zone;
+    } catch (thrown) {
+      found.error ??= rethrowBugs(thrown);
+    }
+  }
+}
+
+async function zoneOf(ctx: FetchContext, found: ReportMeasurement, field: string): Promise<ZoneMeasurement> {
+  const nowMs = ctx.clock.now().getTime();
+  const limit = found.oldest?.isFirst === false ? found.oldest.day : BEFORE_ALL;
+  const zone: ZoneMeasurement = {
+    report: ctx.report.name,
+    field,
+    seen: [],
+    records: 0,
+    fits: zonesWith(ctx.brandSettings.timeZone),
+    isProven: false,
+  };
+  let days = daysToAsk(addDays(todayIn(ctx), -1), limit);
+  let [day] = days;
+  for (let asked = 0; asked < ZONE_DAYS && day !== undefined; asked += 1) {
+    const times = timesOf(await recordsOfDay(ctx, day), field);
+    const [firstMs, lastMs] = [times[0], times.at(-1)];
+    const withNextMidnight = ctx.brandSettings.endDate === 'midnight';
+    zone.records += times.length;
+    if (firstMs !== undefined && lastMs !== undefined) {
+      zone.seen.push({ day, firstMs, lastMs, withNextMidnight });
+      Object.assign(zone, proveTimeZone(zone.seen, nowMs, zone.fits));
+      if (zone.isProven || zone.fits.length === 0) break;
+    }
+    days = days.filter((other) => other !== day);
+    day = zone.seen.length === 0 ? days[0] : tellingDay(zone.fits, days);
+  }
+  return zone;
+}
+
+async function recordsOfDay(ctx: FetchContext, day: string): Promise<JsonObject[]> {
+  const { brandSettings, settings } = ctx;
+  const range = dateFields(day, brandSettings.endDate === 'midnight' ? addDays(day, 1) : day);
+  const records: JsonObject[] = [];
+  let read = 0;
+  for await (const page of pages(pageRequest(ctx, { ...settings.filters, ...range }))) {
+    records.push(...recordsOfList(page.records));
+    read += 1;
+    if (read === ZONE_PAGES) break;
+  }
+  return records;
+}
+
+/** Halves the days since the start date: about nine requests for a year, one if the start date itself has records. */
+async function oldestDay(ctx: FetchContext): Promise<ReportMeasurement['oldest']> {
+  const { startDate } = ctx.brandSettings;
+  const today = todayIn(ctx);
+  if (await hasRecordsUntil(ctx, startDate)) return { day: startDate, isFirst: true };
+  let [without, withRecords] = [startDate, today];
+  while (daysBetween(without, withRecords) > 1) {
+    const middle = addDays(without, Math.floor(daysBetween(without, withRecords) / 2));
+    if (await hasRecordsUntil(ctx, middle)) withRecords = middle;
+    else without = middle;
+  }
+  return { day: withRecords, isFirst: false };
+}
+
+async function hasRecordsUntil(ctx: FetchContext, day: string): Promise<boolean> {
+  const page = await fetchFirstPage(withLeastPages(ctx), rangeFields(ctx, BEFORE_ALL, day));
+  return page.records.count > 0;
+}
+
+function sampleFields(ctx: FetchContext) {
+  const today = todayIn(ctx);
+  return rangeFields(ctx, addDays(today, -SAMPLE_DAYS), today);
+}
+
+/** The fields of all days from one to another, both included. */
+function rangeFields({ report, brandSettings, settings, clock }: FetchContext, from: string, to: string) {
+  const { timeZone, endDate } = brandSettings;
+  if (report.day.by === 'dates')
+    return { ...settings.filters, ...dateFields(from, endDate === 'midnight' ? addDays(to, 1) : to) };
+  const toMs = Math.min(endOfDay(to, timeZone), clock.now().getTime() + DAY_MS);
+  return { ...settings.filters, ...timestampFields(brandSettings, startOfDay(from, timeZone), toMs) };
+}
+
+/** The context with what was measured in place of what is set. */
+function withBrandSettings(
+  ctx: FetchContext,
+  measured: { [Key in keyof BrandSettings]?: BrandSettings[Key] | undefined },
+): FetchContext {
+  const shown = Object.fromEntries(Object.entries(measured).filter(([, value]) => value !== undefined));
+  return { ...ctx, brandSettings: { ...ctx.brandSettings, ...shown } };
+}
+
+function withLeastPages(ctx: FetchContext): FetchContext {
+  const { paging } = ctx.report;
+  const pageSize = paging.style === 'lookup' ? 1 : paging.pageSize.min;
+  return { ...ctx, settings: { ...ctx.settings, pageSize } };
+}
+
+/** The service refuses what a reading of the interface allows: that is an answer. @throws every other error */
+function contractOnly(thrown: unknown): undefined {
+  if (asBrandReportsError(thrown).kind !== 'contract') throw thrown;
+}

@@ -1,0 +1,45 @@
+/**
+ * Reads JSON with comments and trailing commas, which people write into settings. Blanks replace both, so that places in the
+ * text stay what they are. An error contains the place alone, because the text may hold a credential (I9).
+ */
+
+const COMMENTS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
+const TRAILING_COMMAS = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
+
+/** @returns the value, or where the text stops being JSON: line and column, both from 1 */
+export function parseJsonc(text: string): { value: unknown } | { line: number; column: number } {
+  const json = blanked(blanked(text.replace(/^\ufeff/, ' '), COMMENTS), TRAILING_COMMAS);
+  try {
+    return { value: JSON.parse(json) };
+  } catch {
+    const before = json.slice(0, badStart(json) - 1).split('\n');
+    return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+  }
+}
+
+function blanked(text: string, noise: RegExp): string {
+  return text.replace(noise, (found) => (found.startsWith('"') ? found : found.replaceAll(/[^\n]/g, ' ')));
+}
+
+/** The length of the shortest start of the text that no continuation makes JSON. */
+function badStart(json: string): number {
+  let [good, bad] = [0, json.length + 1];
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (isBad(json.slice(0, middle))) bad = middle;
+    else good = middle;
+  }
+  return bad;
+}
+
+/** Whether the error of V8 is about a character of the text, and not about its end. */
+function isBad(start: string): boolean {
+  try {
+    JSON.parse(start);
+    return false;
+  } catch (error) {
+    const message = String(error);
+    const [, position] = /at position (\d+)/.exec(message) ?? [];
+    return position === undefined ? !message.includes('end of JSON') : Number(position) < start.length;
+  }
+}

@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { reports } from '../../shared/reports/index.ts';
+import { loadSettings } from '../../shared/settings/settings.ts';
+import { runCli } from './run-cli.ts';
+import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
+
+const LAUNCHER = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
+/** Answers each prompt of a program on a terminal of its own, as a person would; the first arguments are its answers. */
+const PERSON = `
+import os, pty, re, select, sys
+answers, command = sys.argv[1].split('\\x1f'), sys.argv[2:]
+pid, terminal = pty.fork()
+if pid == 0: os.execv(command[0], command)
+if answers[0] == 'EARLY': os.write(terminal, b'\\r'.join(a.encode() for a in answers[1:]) + b'\\r'); answers = []
+shown = b''
+while select.select([terminal], [], [], 30)[0]:
+    try: part = os.read(terminal, 4096)
+    except OSError: break
+    if not part: break
+    shown += part
+    if answers and re.search(rb': (\\x1b\\[\\d+G)?$', shown): os.write(terminal, answers.pop(0).encode() + b'\\r')
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`;
+
+let sample: SampleBrandForCli;
+let secrets: { bid: string; token: string; secret: string };
+let answers: string[];
+let number = 0;
+
+beforeAll(async () => {
+  sample = await serveSampleBrand();
+  const { acme } = JSON.parse(readFileSync(join(sample.folder, 'credentials.json'), 'utf8'));
+  secrets = acme;
+  const { bid, token, secret } = secrets;
+  answers = [acme.baseUrl, sample.service.serviceName, 'acme', sample.firstDay, bid, token, secret];
+});
+afterAll(() => sample.close());
+
+function newFolder(): string {
+  number += 1;
+  const folder = join(sample.folder, `new ${number}`);
+  mkdirSync(folder);
+  return folder;
+}
+
+async function atTerminal(cwd: string, lines: readonly string[], args: readonly string[] = []) {
+  const command = [process.execPath, LAUNCHER, 'init', ...args];
+  const person = spawn('python3', ['-c', PERSON, lines.join('\x1f'), ...command], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(person, 'close');
+  const shown = await text(person.stdout);
+  const [code] = await ended;
+  return { code, shown };
+}
+
+const flagsFor = (changes: Record<string, string> = {}) => {
+  const [baseUrl = '', service = '', brand = '', startDate = ''] = answers;
+  const flags = { '--base-url': baseUrl, '--service': service, '--brand': brand, '--start-date': startDate };
+  return Object.entries({
+    ...flags,
+    '--credentials': join(sample.folder, 'credentials.json'),
+    ...changes,
+  }).flat();
+};
+
+describe('init at a terminal', () => {
+  it('asks, shows no secret, and writes settings and credentials with which the printed command runs', async () => {
+    const cwd = newFolder();
+    const wrong = ['not an address', ...answers.slice(0, 3), '2999-01-01', ...answers.slice(3)];
+    const { code, shown } = await atTerminal(cwd, wrong);
+    expect({ code, shown }).toMatchObject({
+      code: 0,
+      shown: expect.stringMatching(/time zone America\/New_York is proven/),
+    });
+    for (const hidden of Object.values(secrets).filter(
+      (value) => value.length > 6 && !value.startsWith('http'),
+    ))
+      expect(shown).not.toContain(hidden);
+    expect(shown.match(/Not allowed\. Allowed: /g)).toHaveLength(2);
+    expect(statSync(join(cwd, 'credentials.json')).mode & 0o777).toBe(0o600);
+    const settings = readFileSync(join(cwd, 'settings.jsonc'), 'utf8');
+    expect(settings).toContain('// Proven by');
+    expect(Object.keys(loadSettings(settings, 'it', reports).brands)).toEqual(['acme']);
+    const [, next = ''] = /Next: npx brand-reports ([^\r\n]+)/.exec(shown) ?? [];
+    expect(next).toBe('check --credentials credentials.json');
+    const checked = await runCli(next.split(' '), { cwd });
+    expect({ code: checked.code, stdout: checked.stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('ok. Next: npx brand-reports sync --credentials credentials.json'),
+    });
+    const again = await atTerminal(cwd, []);
+    expect(again).toMatchObject({
+      code: 2,
+      shown: expect.stringContaining('settings.jsonc exists and is not overwritten'),
+    });
+  });
+
+  it('shows nothing that is pasted before its question, and repeats no answer', async () => {
+    const { shown } = await atTerminal(newFolder(), ['EARLY', ...Object.values(secrets), ...answers]);
+    const afterStart = shown.slice(shown.indexOf('The service'));
+    expect(afterStart).toContain('Not allowed');
+    expect(afterStart).not.toContain(secrets.secret);
+  });
+});
+
+describe('init with flags', () => {
+  it.each<[string, () => Record<string, string>, number, RegExp]>([
+    [
+      'a zone that the records contradict',
+      () => ({ '--time-zone': 'Europe/Berlin' }),
+      2,
+      /Europe\/Berlin contradicts the records.*America/,
+    ],
+    [
+      'a start date in the future',
+      () => ({ '--start-date': '2999-01-01' }),
+      2,
+      /2999-01-01 is not a day up to/,
+    ],
+    [
+      'a wrong service',
+      () => ({ '--service': 'OTHER' }),
+      1,
+      /X-OTHER-DATE.*from the setting service[\s\S]*Nothing was written/,
+    ],
+    [
+      'a folder that does not exist',
+      () => ({ '--settings': 'none/settings.jsonc' }),
+      2,
+      /none\/settings\.jsonc cannot be written \(ENOENT\)/,
+    ],
+    ['a brand that is no name', () => ({ '--brand': 'No Name' }), 2, /lower-case letters/],
+  ])('refuses %s, and writes nothing', async (_name, changes, code, message) => {
+    const cwd = newFolder();
+    const { stdout, stderr, code: ended } = await runCli(['init', ...flagsFor(changes())], { cwd });
+    expect({ ended, text: stdout + stderr }).toEqual({ ended: code, text: expect.stringMatching(message) });
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  it('names the flags that are missing where there is no terminal', async () => {
+    const { code, stderr } = await runCli(['init', '--brand', 'acme'], { cwd: newFolder() });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('Add: --base-url <url> --service <name> --start-date <day>'),
+    });
+  });
+
+  it('overwrites neither credentials nor settings, nor does serve-sample overwrite credentials', async () => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, 'credentials.json'), 'mine');
+    const { '--credentials': _file, ...flags } = Object.fromEntries(
+      flagsFor().flatMap((flag, index, all) => (index % 2 ? [] : [[flag, all[index + 1]]])),
+    );
+    const own = Object.entries(flags).flat().map(String);
+    for (const args of [
+      ['init', ...own],
+      ['serve-sample', '--write-settings', '.'],
+    ]) {
+      const { code, stderr } = await runCli(args, { cwd });
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringContaining('credentials.json exists and is not overwritten'),
+      });
+    }
+    expect(readdirSync(cwd)).toEqual(['credentials.json']);
+    expect(readFileSync(join(cwd, 'credentials.json'), 'utf8')).toBe('mine');
+    rmSync(join(cwd, 'credentials.json'));
+  });
+});

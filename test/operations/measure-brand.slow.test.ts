@@ -1,0 +1,215 @@
+import { describe, expect, it } from '@jest/globals';
+import { defaultInterpretations, type Interpretations } from '../../sample/interpretations.ts';
+import { startSampleService } from '../../sample/server.ts';
+import { fixedCredentials } from '../../shared/adapters/credentials.ts';
+import { sendRequest } from '../../shared/adapters/send-request.ts';
+import { systemClock } from '../../shared/adapters/system-clock.ts';
+import { runCheck } from '../../shared/operations/connection-test.ts';
+import { endDateOf, measureBrand } from '../../shared/operations/measure-brand.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { memoryStore } from '../fakes/memory-store.ts';
+import { type Holdings, holdingsOf } from '../strict-service/data.ts';
+import {
+  type Interpretation,
+  interpretations,
+  plainInterpretation,
+  settingsFor,
+} from '../strict-service/interpretations.ts';
+import { startStrictService } from '../strict-service/service.ts';
+import { blindRegistry } from '../sync/sample-lake.ts';
+
+const ZONE = 'America/New_York';
+const NOW = '2026-11-04T15:20:00Z';
+const account = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
+
+/** What a run needs to measure the one brand of a service, with settings that nobody has corrected. */
+function optionsFor(target: { baseUrl: string; service: string }, changes = {}, now = NOW) {
+  const acme = { ...target, timeZone: ZONE, startDate: '2026-10-30', secretName: 'acme', ...changes };
+  return {
+    lake: { store: memoryStore(), runs: blindRegistry },
+    clock: systemClock(new Date(now)),
+    log: () => undefined,
+    random: () => 0.5,
+    newId: () => 'a-run',
+    settings: parseSettings({ brands: { acme }, requestsPerSecond: 1000 }, reports),
+    reports,
+    credentials: fixedCredentials(JSON.stringify({ acme: account }), 'the test'),
+    send: sendRequest,
+    scope: {},
+  };
+}
+
+/** The holdings with the time of the order in transactions, as a reading of the interface may have it. */
+function withOrderTime(holdings: Holdings): Holdings {
+  const transactions = holdings.transactions.map((held) => ({
+    ...held,
+    record: { ...held.record, Order_Time: held.at / 1000 },
+  }));
+  return { ...holdings, transactions };
+}
+
+async function strictService(interpretation: Interpretation, timeZone = ZONE, change = withOrderTime) {
+  const until = Date.parse(NOW);
+  const plan = { seed: 7, timeZone, startDate: '2026-10-30', until, pageSize: 20, limit: 20 };
+  const brand = { ...account, timeZone, holdings: change(holdingsOf(plan)) };
+  const service = await startStrictService({ brands: [brand], interpretation, present: until });
+  return { service, target: { baseUrl: service.baseUrl, service: service.name } };
+}
+
+async function levels(options: Parameters<typeof runCheck>[0]) {
+  const { brands } = await runCheck(options);
+  const findings = brands.flatMap((brand) => [
+    ...brand.findings,
+    ...brand.reports.flatMap((one) => one.findings),
+  ]);
+  const codes = (level: string) => [
+    ...new Set(findings.filter((one) => one.level === level).map(({ code }) => code)),
+  ];
+  const messages = findings.map(({ message }) => message).join('\n');
+  return { errors: codes('error'), oks: codes('ok'), warnings: codes('warning'), messages };
+}
+
+describe('a service is measured as it reads the interface, and then nothing is wrong', () => {
+  it.each(interpretations.map(({ name, interpretation }) => [name, interpretation] as const))(
+    'strict service: %s',
+    async (_name, interpretation) => {
+      const { service, target } = await strictService(interpretation);
+      try {
+        const measured = await measureBrand(optionsFor(target, { timeZone: 'Asia/Tokyo' }), 'acme');
+        expect(measured.reports.flatMap(({ error }) => error?.message ?? [])).toEqual([]);
+        const { endTime, ...expected } = settingsFor(interpretation);
+        const numbered = measured.reports.find(({ firstPage }) => firstPage !== undefined);
+        expect({
+          method: measured.method,
+          timestampUnit: numbered?.timestampUnit,
+          firstPage: numbered?.firstPage,
+          endDate: endDateOf(measured),
+        }).toEqual(expected);
+        expect(numbered?.answersInstant).toBe(endTime === undefined);
+        expect(measured.reports.map(({ pageCap }) => pageCap !== undefined)).toContain(
+          interpretation.pages === 'capped',
+        );
+        expect(measured.zone).toMatchObject({ isProven: true, field: 'Order_Time' });
+        expect(measured.zone?.fits).toContain(ZONE);
+        const { errors } = await levels(optionsFor(target, settingsFor(interpretation)));
+        expect(errors).toEqual([]);
+      } finally {
+        await service.close();
+      }
+    },
+  );
+
+  const sampleReadings: Partial<Interpretations>[] = [
+    {},
+    { timestampUnit: 'milliseconds', firstPage: 0, endDate: 'midnight_inclusive', equalTimes: 'refused' },
+    { endTime: 'exclusive', endDate: 'midnight_exclusive', pageCap: 30, pastLastPage: 'repeat' },
+    { endCursor: 'opaque', finalCursor: 'absent', cursorIn: 'envelope', listKey: 'orders', cursorLife: 3 },
+  ];
+  it.each(sampleReadings.map((reading) => [JSON.stringify(reading), reading] as const))(
+    'sample service: %s',
+    async (_name, reading) => {
+      const service = await startSampleService({ interpretations: reading });
+      const { acme } = service.brands;
+      Object.assign(acme ?? {}, account);
+      try {
+        const now = new Date().toISOString();
+        const target = { baseUrl: acme?.baseUrl ?? '', service: service.serviceName };
+        const options = optionsFor(target, { timeZone: 'Europe/Berlin', startDate: '2024-01-01' }, now);
+        const measured = await measureBrand(options, 'acme');
+        const { timestampUnit, firstPage, endDate } = { ...defaultInterpretations, ...reading };
+        expect(measured.reports.find(({ report }) => report.name === 'order_list')).toMatchObject({
+          timestampUnit,
+          firstPage,
+        });
+        expect(endDateOf(measured)).toBe(endDate === 'whole_day' ? 'whole_day' : 'midnight');
+        expect(measured.zone?.fits).toContain(ZONE);
+        expect(measured.zone?.fits).not.toContain('Europe/Berlin');
+        const oldest = measured.reports.map(({ oldest: found }) => found?.day);
+        const sixtyDaysAgo = new Date(Date.parse(now) - 60 * 86_400_000).toISOString().slice(0, 10);
+        for (const day of oldest) expect([sixtyDaysAgo, ...oldest]).toContain(day);
+      } finally {
+        await service.close();
+      }
+    },
+  );
+});
+
+describe('check', () => {
+  it.each([
+    [
+      'a wrong zone',
+      { timeZone: 'Europe/Berlin' },
+      ['time_zone'],
+      /"timeZone": "America\/New_York", which the records prove/,
+    ],
+    ['a wrong unit', { timestampUnit: 'milliseconds' }, ['timestamp_unit'], /set "timestampUnit": "seconds"/],
+    ['a wrong first page', { firstPage: 0 }, ['first_page_number'], /set "firstPage": 1/],
+    ['a wrong method', { method: 'GET' }, ['method'], /refuses GET: set "method": "POST"/],
+    [
+      'a start date in the future',
+      { startDate: '2999-01-01' },
+      ['start_date'],
+      /2999-01-01, which is in the future/,
+    ],
+    [
+      'a wrong service',
+      { service: 'ACMEE' },
+      ['service_code'],
+      /had the headers X-ACMEE-DATE and X-ACMEE-AUTHENTICATION, from the setting service/,
+    ],
+  ])('fails with %s, and names the setting', async (_name, changes, errors, message) => {
+    const { service, target } = await strictService(plainInterpretation);
+    try {
+      const found = await levels(optionsFor(target, changes));
+      expect(found).toMatchObject({ errors, messages: expect.stringMatching(message) });
+      expect(found.messages).not.toContain('brand-reports check');
+    } finally {
+      await service.close();
+    }
+  });
+
+  it.each([
+    [
+      'times without a zone prove nothing',
+      (at: number) => ({ Order_Time: new Date(at).toISOString().slice(0, 19) }),
+    ],
+    ['times of unknown names prove nothing', (at: number) => ({ seen: at / 1000 })],
+  ])('%s, and it says so', async (_name, fields) => {
+    const { service, target } = await strictService(plainInterpretation, ZONE, (holdings) => ({
+      ...holdings,
+      transactions: holdings.transactions.map((held) => ({
+        ...held,
+        record: { ...held.record, ...fields(held.at) },
+      })),
+    }));
+    try {
+      const found = await levels(optionsFor(target, { timeZone: 'Europe/Berlin' }));
+      expect(found).toMatchObject({ errors: [], warnings: expect.arrayContaining(['time_zone']) });
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('warns if refresh reaches days for which the service has no records', async () => {
+    const { service, target } = await strictService(plainInterpretation);
+    try {
+      const { errors, messages } = await levels(optionsFor(target, { startDate: '2026-01-01' }));
+      expect(errors).toEqual([]);
+      expect(messages).toMatch(
+        /oldest day with records is 2026-10-2\d, but refresh \(120 days\) and watchUnsettledDays/,
+      );
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('of a host that does not answer fails within two seconds, and no ✓ claims a response', async () => {
+    const { service, target } = await strictService(plainInterpretation);
+    await service.close();
+    const startMs = performance.now();
+    const { errors, oks } = await levels(optionsFor(target));
+    expect(performance.now() - startMs).toBeLessThan(2500);
+    expect({ errors, oks }).toEqual({ errors: ['network'], oks: ['credentials'] });
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, it } from '@jest/globals';
+import { DAY_MS, endOfDay, startOfDay } from '../../shared/days.ts';
+import {
+  type SeenDay,
+  contradiction,
+  daysToAsk,
+  proveTimeZone,
+  tellingDay,
+  timeField,
+  timesOf,
+  usualName,
+} from '../../shared/proofs/time-zone.ts';
+
+const NOW = Date.parse('2026-11-25T12:00:00Z');
+const ZONES = [
+  'UTC',
+  'Europe/London',
+  'Europe/Berlin',
+  'Europe/Paris',
+  'America/New_York',
+  'America/Toronto',
+].concat([
+  'America/Bogota',
+  'America/Denver',
+  'America/Phoenix',
+  'Asia/Kolkata',
+  'Asia/Kathmandu',
+  'Africa/Algiers',
+]);
+
+/** A day of the zone with a record in its first and last minute. */
+function dayIn(zone: string, day: string, gapMs = 60_000): SeenDay {
+  return {
+    day,
+    firstMs: startOfDay(day, zone) + gapMs,
+    lastMs: endOfDay(day, zone) - gapMs,
+    withNextMidnight: false,
+  };
+}
+
+describe('a zone is proven only if all that fit have the same days all year', () => {
+  it.each<[string, SeenDay[], string[], boolean]>([
+    ['London in winter may be UTC', [dayIn('Europe/London', '2026-11-24')], ['UTC', 'Europe/London'], false],
+    [
+      'London in summer may be Algiers',
+      [dayIn('Europe/London', '2026-07-01')],
+      ['Africa/Algiers', 'Europe/London'],
+      false,
+    ],
+    [
+      'London in both seasons is proven',
+      [dayIn('Europe/London', '2026-11-24'), dayIn('Europe/London', '2026-07-01')],
+      ['Europe/London'],
+      true,
+    ],
+    ['UTC is proven in summer', [dayIn('UTC', '2026-07-01')], ['UTC'], true],
+    [
+      'New York in winter may be Bogota',
+      [dayIn('America/New_York', '2026-11-24')],
+      ['America/New_York', 'America/Toronto', 'America/Bogota'],
+      false,
+    ],
+    [
+      'New York in both seasons is proven, with Toronto',
+      [dayIn('America/New_York', '2026-11-24'), dayIn('America/New_York', '2026-10-20')],
+      ['America/New_York', 'America/Toronto'],
+      true,
+    ],
+    [
+      'Denver in winter may be Phoenix',
+      [dayIn('America/Denver', '2026-11-24')],
+      ['America/Denver', 'America/Phoenix'],
+      false,
+    ],
+    ['Phoenix in summer is proven', [dayIn('America/Phoenix', '2026-07-01')], ['America/Phoenix'], true],
+    [
+      'the day of 25 hours proves Berlin, with Paris',
+      [dayIn('Europe/Berlin', '2026-10-25')],
+      ['Europe/Berlin', 'Europe/Paris'],
+      true,
+    ],
+    [
+      'a quarter of an hour tells Kathmandu from Kolkata',
+      [dayIn('Asia/Kathmandu', '2026-11-24')],
+      ['Asia/Kathmandu'],
+      true,
+    ],
+    ['records at noon prove little', [dayIn('UTC', '2026-11-24', DAY_MS / 2)], ZONES, false],
+    [
+      'days of two zones fit none',
+      [dayIn('UTC', '2026-11-24'), dayIn('Asia/Kolkata', '2026-11-23')],
+      [],
+      false,
+    ],
+    ['nothing was seen', [], ZONES, false],
+  ])('so %s', (_name, seen, fits, isProven) => {
+    const proof = proveTimeZone(seen, NOW, ZONES);
+    expect({ ...proof, fits: proof.fits.toSorted() }).toEqual({ fits: fits.toSorted(), isProven });
+  });
+
+  it('lets the midnight that ends a day belong to it only if it was requested too', () => {
+    const midnight = startOfDay('2026-07-02', 'Europe/London');
+    const seen = { ...dayIn('Europe/London', '2026-07-01'), lastMs: midnight };
+    expect(proveTimeZone([seen], NOW, ZONES).fits).not.toContain('Europe/London');
+    expect(proveTimeZone([{ ...seen, withNextMidnight: true }], NOW, ZONES).fits).toContain('Europe/London');
+  });
+
+  it('names the record that is not of its day', () => {
+    const seen = dayIn('America/New_York', '2026-11-24');
+    expect(contradiction('Europe/Berlin', [seen])).toEqual({ day: '2026-11-24', atMs: seen.lastMs });
+    expect(contradiction('America/Toronto', [seen])).toBeUndefined();
+  });
+
+  it('asks next for a day that tells the zones apart', () => {
+    const days = daysToAsk('2026-11-24', '2026-06-01');
+    expect(days.slice(0, 5)).toEqual(['2026-11-24', '2026-11-23', '2026-11-22', '2026-11-21', '2026-11-09']);
+    expect(days.at(-1)).toBe('2026-06-12');
+    expect(tellingDay(['UTC', 'Europe/London'], days)).toBe('2026-10-25');
+    expect(tellingDay(['America/New_York', 'America/Toronto'], days)).toBeUndefined();
+  });
+
+  it('calls zones with the same days by the name that people know', () => {
+    expect(usualName(['America/Detroit', 'America/New_York'])).toBe('America/New_York');
+    expect(usualName(['America/Nassau'])).toBe('America/Nassau');
+  });
+});
+
+describe('the time of a record', () => {
+  it.each<[string, Record<string, string | number | null>[], string | undefined]>([
+    ['ISO 8601 with a zone', [{ created_at: '2026-11-24T10:00:00+01:00' }], 'created_at'],
+    ['an HTTP-date', [{ Created_Time: 'Tue, 24 Nov 2026 10:00:00 GMT' }], 'Created_Time'],
+    ['seconds and milliseconds', [{ orderTime: 1_795_000_000 }, { orderTime: '1795000000000' }], 'orderTime'],
+    [
+      'the time of the order before that of the record',
+      [{ created_at: 1_795_000_000, order_time: 1_795_000_000 }],
+      'order_time',
+    ],
+    [
+      'records without a value aside',
+      [{ created_at: 1_795_000_000 }, { created_at: null }, {}],
+      'created_at',
+    ],
+    ['no time without a zone', [{ created_at: '2026-11-24 10:00:00' }], undefined],
+    ['no date', [{ created_at: '20261124' }], undefined],
+    [
+      'no field with one value of another kind',
+      [{ created_at: 1_795_000_000 }, { created_at: 'soon' }],
+      undefined,
+    ],
+    ['no field of an unknown name', [{ seen: 1_795_000_000 }], undefined],
+    ['no record', [], undefined],
+  ])('is in a field of a known name, if it is an instant: %s', (_name, records, field) => {
+    expect(timeField(records)).toBe(field);
+    if (field !== undefined)
+      for (const ms of timesOf(records, field)) expect(new Date(ms).getUTCFullYear()).toBe(2026);
+  });
+});
