@@ -375,7 +375,7 @@ describe('check', () => {
 
   it('warns of a final state that nobody documents, and exits 0', async () => {
     const settings = JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8'));
-    const order_list = { states: { column: 'status', final: ['EFFECTIVE', 'voidd'] } };
+    const order_list = { states: { final: ['EFFECTIVE', 'voidd'] } };
     settings.brands.acme.reports = { ...settings.brands.acme.reports, order_list };
     const path = await sample.writeSettings('states.json', settings);
     const { code, stdout } = await runCli(['check', '--json', ...sample.flags, '--settings', path]);
