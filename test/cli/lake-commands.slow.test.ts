@@ -388,7 +388,7 @@ describe('check', () => {
       {
         level: 'warning',
         message: expect.stringContaining(
-          '"voidd" (documented: new, void, effective, paid; did you mean void?)',
+          '"voidd" (documented: new, mixed, locked, void, effective, paid; did you mean void?)',
         ),
       },
     ]);
