@@ -97,10 +97,11 @@ function jsonSql(text: string, path: string): string {
 /** @param state as states are compared */
 function stateSql(state: string, words: Readonly<Record<string, string>>): string {
   const cases = Object.entries(words).flatMap(([word, to]) => {
-    const compared = word.trim().toLowerCase();
+    const trimmed = word.trim();
     // A column of decimals shows 4 as 4.000000000.
-    const spelt = /^\d+$/.test(compared) ? [compared, `${compared}.000000000`] : [compared];
-    return spelt.map((each) => `WHEN '${each}' THEN '${to}'`);
+    const spelt = /^\d+$/.test(trimmed) ? [trimmed, `${trimmed}.000000000`] : [trimmed];
+    // By the engine's own rules: they differ for letters such as İ.
+    return spelt.map((each) => `WHEN lower('${each}') THEN '${to}'`);
   });
   return cases.length === 0 ? state : `CASE ${state} ${cases.join(' ')} ELSE ${state} END`;
 }

@@ -4,6 +4,7 @@ import { type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { JSON_MACRO } from '../../shared/reports/views/view-sql.ts';
+import type { BrandRoles } from '../../shared/lake/documents/roles.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 type Cell = string | number | null;
@@ -356,6 +357,47 @@ describe('orders_daily', () => {
     expect(await rowsOf('orders_daily', { orders }, 'status, orders, amount, commission')).toEqual([
       ['new', '2', '10.100000000', '1.000000001'],
       ['void', '1', null, null],
+    ]);
+  });
+});
+
+describe('views over brands whose fields differ', () => {
+  const brand = (fields: BrandRoles['fields'], change: Partial<BrandRoles> = {}): BrandRoles => ({
+    ...{ chosen: {}, fields, words: {}, isCurrencyUnclear: false },
+    ...change,
+  });
+  const roles: TableRoles = new Map([
+    [
+      'orders',
+      {
+        acme: brand({ commission: 'sale_commission', state: 'status', currency: 'unit' }),
+        globex: brand(
+          { commission: 'money.due', state: 'stage', currency: null },
+          { words: { Annulled: 'void', '4': 'effective', İptal: 'void' } },
+        ),
+        initech: brand({ commission: 'commission', state: 'status' }, { isCurrencyUnclear: true }),
+      },
+    ],
+  ]);
+
+  it('take the field, the path, the words and the currency of the brand of each row', async () => {
+    const orders: Records[string] = [
+      { status: ' VOID', sale_commission: '1', commission: '99', unit: 'usd' },
+      { status: 'new', sale_commission: '2', unit: 'USD' },
+      { brand: 'globex', stage: 'annulled ', money: '{"due": 1.50}', commission: '99' },
+      { brand: 'globex', stage: '4', money: '{"due": "0.30000000000000004"}' },
+      { brand: 'globex', stage: 'İPTAL', money: '{"due": 2}' },
+      { brand: 'globex', stage: 'Frozen', money: 'no object' },
+      { brand: 'initech', status: 'new', commission: '5', unit: 'EUR' },
+    ];
+    const columns = 'brand, status, currency, orders, CAST(commission AS varchar)';
+    expect(await rowsOf('orders_daily', { orders }, columns, roles)).toEqual([
+      ['acme', 'new', 'USD', '1', '2.000000000'],
+      ['acme', 'void', 'USD', '1', '1.000000000'],
+      ['globex', 'effective', null, '1', '0.300000000'],
+      ['globex', 'frozen', null, '1', null],
+      ['globex', 'void', null, '2', '3.500000000'],
+      ['initech', 'new', null, '1', null],
     ]);
   });
 });

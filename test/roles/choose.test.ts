@@ -111,7 +111,7 @@ describe('a role takes a field of the data', () => {
       field: undefined,
     },
   ];
-  it.each(rows)('$name', ({ role, records, field }) => {
+  it.each(rows)('decides for a field: $name', ({ role, records, field }) => {
     expect(chosen(role, records).field).toBe(field);
   });
 });
