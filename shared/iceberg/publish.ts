@@ -3,7 +3,7 @@
  * name now, of all brands. The ledgers are the truth, and nothing here opens a Parquet file. A manifest stands for the
  * month of a brand, as a ledger does, and is taken over from snapshot to snapshot while the month has the same files.
  *
- * A commit reads the table first and the ledgers after it, so that its snapshot is never older than the one that it
+ * I3: a reader sees all days of a commit at once, or none. A commit reads the table first and the ledgers after it, so that its snapshot is never older than the one that it
  * replaces; if another run is faster, it begins again (I5). A run that dies leaves its months marked dirty in the report
  * state, and the next run projects them.
  */
