@@ -12,6 +12,7 @@ import { mapConcurrent } from '../concurrency.ts';
 import type { BrandReport, ReportIceberg } from '../context/context.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
+import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { listLedgers, readLedger } from '../lake/documents/read.ts';
 import { DAY_PARTITION_KEYS, icebergLocation, icebergMetadataPrefix, versionKey } from '../lake/paths.ts';
 import type { IcebergHead } from '../ports.ts';
@@ -53,6 +54,14 @@ interface BrandMonth {
   files: readonly DataFile[];
 }
 
+/** What a commit builds on. */
+interface FoundTable {
+  table?: IcebergTable;
+  manifests: readonly ManifestFile[];
+  /** What stands there instead of a table of ours. */
+  foreign?: string;
+}
+
 /** How a commit begins and what it adds. */
 interface Commit {
   snapshotId: number;
@@ -78,14 +87,19 @@ export async function publishIceberg(
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const head = await iceberg.catalog.load(report.table);
     const found = await tableIn(ctx, head);
-    if ('foreign' in found)
-      log({ event: 'iceberg_projected_again', table: report.table, ...foreignMessage(found.foreign) });
-    const table = 'foreign' in found ? undefined : found.table;
-    const before = 'foreign' in found ? [] : found.manifests;
+    if (found.foreign !== undefined)
+      log({
+        event: 'iceberg_projected_again',
+        table: report.table,
+        found: found.foreign,
+        message:
+          'The table did not point at metadata of this lake: somebody else has written it, or the lake was moved. It begins anew with the current rows; earlier snapshots are gone. Nobody but brand-reports may write it.',
+      });
+    const { table, manifests: before } = found;
     const changed = await changedMonths(ctx, before, table ? months : 'all');
-    const keptMs = clock.earlierMs() - iceberg.keptMs;
+    const fromMs = clock.earlierMs() - iceberg.keptMs;
     const grown = changed.length > 0 ? await withCommit(ctx, table, before, changed) : expires && table;
-    const next = grown && withoutSnapshots(grown, keptMs);
+    const next = grown && withoutSnapshots(grown, fromMs);
     if (!next || next === table) return;
     const { name, description, columns } = { ...report, name: report.table, ...(await ctx.schema.cached()) };
     const shape = { name, description, columns, partitionKeys: DAY_PARTITION_KEYS };
@@ -100,25 +114,14 @@ export async function publishIceberg(
 }
 
 /** The table and the manifests of its last snapshot, if this program has written it at this very place. */
-async function tableIn(
-  ctx: IcebergReport,
-  { metadata, foreign }: IcebergHead,
-): Promise<{ table?: IcebergTable; manifests: readonly ManifestFile[] } | { foreign: string }> {
-  if (foreign !== undefined) return { foreign };
-  if (!metadata) return { manifests: [] };
+async function tableIn(ctx: IcebergReport, { metadata, foreign }: IcebergHead): Promise<FoundTable> {
+  const nothing = (found = foreign) => ({ manifests: [], ...(found !== undefined && { foreign: found }) });
+  if (!metadata) return nothing();
   const table = ifReadable(parseMetadata, metadata);
-  if (table?.location !== locationOf(ctx)) return { foreign: table?.location ?? 'damaged metadata' };
+  if (table?.location !== locationOf(ctx)) return nothing(table?.location ?? 'damaged metadata');
   const list = table.snapshots.at(-1)?.['manifest-list'] ?? '';
   const manifests = await readAt(ctx, list, readManifestList);
-  return manifests ? { table, manifests } : { foreign: list };
-}
-
-function foreignMessage(found: string): { found: string; message: string } {
-  return {
-    found,
-    message:
-      'The table did not point at metadata of this lake: somebody else has written it, or the lake was moved. It begins anew with the current rows; earlier snapshots are gone. Nobody but brand-reports may write it.',
-  };
+  return manifests ? { table, manifests } : nothing(list);
 }
 
 /** The table with a snapshot in which these months have the files of now. Readers do not see it yet. */
@@ -174,27 +177,31 @@ async function changedMonths(
     const isSame = manifest && nameIn(manifest.manifest_path).startsWith(`${nameOf(month)}-`);
     return !isSame && (month.files.length > 0 || (manifest && filesIn(manifest) > 0));
   };
-  if (months === 'all') return (await allMonths(ctx)).filter(isChanged);
-  const monthOf = async (month: string, ledger: Promise<Ledger>) => ({
+  if (months === 'all') return (await allMonths(ctx, before)).filter(isChanged);
+  const read = async (month: string, ledger: Promise<Ledger>) => ({
     brand,
     month,
     files: await filesOf(ctx, brand, await ledger),
   });
-  const cached = await Promise.all(months.map((month) => monthOf(month, ctx.ledger(month).cached())));
-  const fresh = cached.filter(isChanged).map(({ month }) => monthOf(month, ctx.ledger(month).refresh()));
+  const cached = await Promise.all(months.map((month) => read(month, ctx.ledger(month).cached())));
+  const fresh = cached.filter(isChanged).map(({ month }) => read(month, ctx.ledger(month).refresh()));
   return (await Promise.all(fresh)).filter(isChanged);
 }
 
-/** The months of all brands that have a ledger, whatever the settings are now. */
-async function allMonths(ctx: IcebergReport): Promise<BrandMonth[]> {
+/**
+ * The months of all brands that have a ledger, whatever the settings are now, and those that have lost it. One with a
+ * damaged ledger is left out: its manifest stays, and after a repair the brand's own run commits it.
+ */
+async function allMonths(ctx: IcebergReport, before: readonly ManifestFile[]): Promise<BrandMonth[]> {
   const { lake, report } = ctx;
   const listed = await listLedgers(lake.store, { [report.name]: report });
   const all = listed.flatMap(({ brand, months }) => months.map((month) => ({ brand, month })));
-  return mapConcurrent(all, CONCURRENCY, async ({ brand, month }) => ({
-    brand,
-    month,
-    files: await filesOf(ctx, brand, await readLedger(lake.store, report, brand, month)),
-  }));
+  const lost = before.filter((manifest) => !all.some((month) => isOf(month)(manifest))).flatMap(monthOf);
+  const read = await mapConcurrent(all, CONCURRENCY, async ({ brand, month }) => {
+    const ledger = await readOrDamage(readLedger(lake.store, report, brand, month));
+    return 'value' in ledger ? [{ brand, month, files: await filesOf(ctx, brand, ledger.value) }] : [];
+  });
+  return [...read.flat(), ...lost.map((month) => ({ ...month, files: [] }))];
 }
 
 /** A version without rows is no file: some readers refuse such a file. */
@@ -234,14 +241,17 @@ export function nameIn(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
+/** The month of a manifest, by its name. */
+function monthOf({ manifest_path }: ManifestFile): Pick<BrandMonth, 'brand' | 'month'>[] {
+  const name = /^(.+)-(\d{4}-\d\d)-[0-9a-f]{16}-\d+\.avro$/.exec(nameIn(manifest_path));
+  const [, brand, month] = name ?? [];
+  return brand === undefined || month === undefined ? [] : [{ brand, month }];
+}
+
 /** Whether a manifest is that of a month. */
 function isOf({ brand, month }: Pick<BrandMonth, 'brand' | 'month'>) {
-  return ({ manifest_path }: ManifestFile) => {
-    const name = nameIn(manifest_path);
-    return (
-      name.startsWith(`${brand}-${month}-`) && /^[0-9a-f]{16}-\d+\.avro$/.test(name.slice(brand.length + 9))
-    );
-  };
+  return (manifest: ManifestFile) =>
+    monthOf(manifest).some((found) => found.brand === brand && found.month === month);
 }
 
 function filesIn({ added_files_count, existing_files_count }: ManifestFile): number {
