@@ -24,7 +24,10 @@ export async function printIceberg({ brands, days }: { brands: number; days: num
   const dates = Array.from({ length: days }, (_one, index) => addDays('2023-12-01', index));
   for (let brand = 0; brand < brands; brand += 1) writeLedgers(`brand-${brand}`, () => 'a');
   let ids = 0;
-  const newId = () => String((ids += 1));
+  const newId = () => {
+    ids += 1;
+    return String(ids);
+  };
   const clock = { wallMs: () => NOW, monotonicMs: () => NOW, sleep: async () => {}, every: () => () => {} };
   const lake = {
     store: counting,

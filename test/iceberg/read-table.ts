@@ -40,16 +40,36 @@ export function readTable(store: MemoryStore, table = 'orders'): ReadTable | und
   const metadata = JSON.parse(
     Buffer.from(objectAt(store, `${URL}/iceberg/${table}/metadata/v${version}.metadata.json`)).toString(),
   );
-  return { metadata, snapshots: metadata.snapshots.map((one: object) => readSnapshot(store, one)) };
+  return { metadata, snapshots: metadata.snapshots.map((one: SnapshotJson) => readSnapshot(store, one)) };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the file has
-function readSnapshot(store: MemoryStore, snapshot: any): ReadSnapshot {
-  const manifests = decode(objectAt(store, snapshot['manifest-list'])).map((manifest) => {
-    const content = objectAt(store, manifest.manifest_path);
-    if (content.length !== manifest.manifest_length)
-      throw new Error(`${manifest.manifest_path} has another length`);
-    const entries = decode(content).map(
+interface SnapshotJson {
+  'snapshot-id': number;
+  'timestamp-ms': number;
+  'schema-id': number;
+  'manifest-list': string;
+}
+
+interface EntryRecord {
+  status: number;
+  snapshot_id: unknown;
+  sequence_number: unknown;
+  data_file: {
+    file_path: string;
+    record_count: number;
+    file_size_in_bytes: number;
+    partition: { brand: string; dt: string };
+  };
+}
+
+function readSnapshot(store: MemoryStore, snapshot: SnapshotJson): ReadSnapshot {
+  const list = decode<{ manifest_path: string; manifest_length: number }>(
+    objectAt(store, snapshot['manifest-list']),
+  );
+  const manifests = list.map(({ manifest_path, manifest_length }) => {
+    const content = objectAt(store, manifest_path);
+    if (content.length !== manifest_length) throw new Error(`${manifest_path} has another length`);
+    const entries = decode<EntryRecord>(content).map(
       ({ status, snapshot_id, sequence_number, data_file }): Entry => ({
         status,
         path: data_file.file_path,
@@ -60,7 +80,7 @@ function readSnapshot(store: MemoryStore, snapshot: any): ReadSnapshot {
         sequence: sequence_number,
       }),
     );
-    return [manifest.manifest_path, entries] as const;
+    return [manifest_path, entries] as const;
   });
   return {
     id: snapshot['snapshot-id'],
@@ -86,10 +106,12 @@ function objectAt({ objects }: MemoryStore, address: string): Uint8Array {
 }
 
 /** The records of an Avro file. */
-// biome-ignore lint/suspicious/noExplicitAny: whatever the file has
-export function decode(file: Uint8Array): any[] {
+export function decode<T>(file: Uint8Array): T[] {
   let at = 0;
-  const take = (length: number) => Buffer.from(file.subarray(at, (at += length)));
+  const take = (length: number) => {
+    at += length;
+    return Buffer.from(file.subarray(at - length, at));
+  };
   const long = () => {
     let value = 0n;
     for (let shift = 0n; ; shift += 7n) {
@@ -98,36 +120,35 @@ export function decode(file: Uint8Array): any[] {
       if (byte < 128) return Number((value >> 1n) ^ -(value & 1n));
     }
   };
-  // biome-ignore lint/suspicious/noExplicitAny: a schema of any kind
-  const read = (type: any): unknown => {
-    if (Array.isArray(type)) return read(type[long()]);
-    if (type.type === 'record')
+  const read = (schema: unknown): unknown => {
+    if (schema === 'null') return null;
+    if (schema === 'boolean') return take(1)[0] === 1;
+    if (schema === 'int' || schema === 'long') return long();
+    if (schema === 'string') return take(long()).toString();
+    if (schema === 'bytes') return take(long());
+    if (Array.isArray(schema)) return read(schema[long()]);
+    const { fields, items } = Object(schema);
+    if (fields)
       return Object.fromEntries(
-        type.fields.map((field: { name: string; type: unknown }) => [field.name, read(field.type)]),
+        fields.map(({ name, type }: { name: string; type: unknown }) => [name, read(type)]),
       );
-    if (type.type === 'array') {
-      const items: unknown[] = [];
-      for (let count = long(); count !== 0; count = long())
-        for (let left = count; left > 0; left -= 1) items.push(read(type.items));
-      return items;
-    }
-    if (type === 'null') return null;
-    if (type === 'boolean') return take(1)[0] === 1;
-    if (type === 'int' || type === 'long') return long();
-    const bytes = take(long());
-    return type === 'string' ? bytes.toString() : bytes;
+    const values: unknown[] = [];
+    for (let count = long(); count !== 0; count = long())
+      for (let left = count; left > 0; left -= 1) values.push(read(items));
+    return values;
   };
   if (take(4).toString('latin1') !== 'Obj\x01') throw new Error('no Avro file');
   const header = new Map<string, string>();
   for (let count = long(); count !== 0; count = long())
     for (let left = count; left > 0; left -= 1) header.set(take(long()).toString(), take(long()).toString());
+  const schema: unknown = JSON.parse(header.get('avro.schema') ?? '');
   const sync = take(16);
-  const records: unknown[] = [];
+  const records: T[] = [];
   while (at < file.length) {
     const count = long();
-    const end = long() + at;
-    for (let left = count; left > 0; left -= 1)
-      records.push(read(JSON.parse(header.get('avro.schema') ?? '')));
+    const size = long();
+    const end = at + size;
+    for (let left = count; left > 0; left -= 1) records.push(Object(read(schema)));
     if (at !== end || !take(16).equals(sync)) throw new Error('a block ends elsewhere');
   }
   return records;

@@ -21,7 +21,8 @@ export function openS3Lake(url: string, owner: string | undefined, database?: st
 function glueIcebergWhenUsed(database: string, store: ObjectStore): IcebergCatalog {
   let opened: Promise<IcebergCatalog> | undefined;
   const open = async () => (await import('./glue-iceberg.ts')).openGlueIceberg(database, store);
-  return { url: store.url, load: async (table) => (await (opened ??= open())).load(table) };
+  const iceberg = () => (opened ??= open());
+  return { url: store.url, load: async (table) => (await iceberg()).load(table) };
 }
 
 /** A run sends its first request without the catalog, so Glue's SDK is loaded when it is used. */

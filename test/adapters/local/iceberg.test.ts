@@ -27,11 +27,11 @@ describe('a folder of an Iceberg table', () => {
     for (let version = newest > 1 ? 2 : 1; version <= newest; version += 1)
       await put(store, `v${version}.metadata.json`, `metadata ${version}`);
     if (hint !== undefined) await put(store, 'version-hint.text', hint);
-    const { metadata, replace } = await createFolderIceberg(store, 'file:///lake').load('orders');
-    expect(`${Buffer.from(metadata ?? [])}`).toBe(`metadata ${newest}`);
+    const head = await createFolderIceberg(store, 'file:///lake').load('orders');
+    expect(`${Buffer.from(head.metadata ?? [])}`).toBe(`metadata ${newest}`);
     const hinted = async () => `${Buffer.from((await store.get(`${PREFIX}version-hint.text`))?.body ?? [])}`;
     expect(await hinted()).toBe(String(newest));
-    expect(await replace(Buffer.from('next'), ORDERS)).toBe(true);
+    expect(await head.replace(Buffer.from('next'), ORDERS)).toBe(true);
     expect(await hinted()).toBe(String(newest + 1));
   });
 });
