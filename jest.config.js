@@ -13,6 +13,7 @@ export default {
     '<rootDir>/lake',
     '<rootDir>/coverage',
     '<rootDir>/.venv-aws',
+    '<rootDir>/.venv-iceberg',
     '<rootDir>/bench/peers/.venv',
   ],
   // A test that reaches it hangs: it leaves room for a machine that is busy with other work.

@@ -3,7 +3,7 @@
  * requests. All run on this machine, one after the other, against one service of prepared bytes, and the results are
  * printed as Markdown: docs/performance.md shows them. Nothing fails because it is slow.
  *
- * `--only SECTION[,SECTION]`: speed, waiting, start, check, growth, brands, restated, right. `--small`: a run of less than a minute that shows that all
+ * `--only SECTION[,SECTION]`: speed, waiting, start, check, growth, brands, restated, right, iceberg. `--small`: a run of less than a minute that shows that all
  * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out. `--rounds N`: so
  * many of each instead of three to seven.
  */
@@ -15,6 +15,7 @@ import { printManyBrands } from './compare/brands.ts';
 import { printCheck } from './compare/check.ts';
 import { printWhoEndsRight } from './compare/ends-right.ts';
 import { printGrowth } from './compare/growth.ts';
+import { printIceberg } from './compare/iceberg.ts';
 import { type Peers, findPeers } from './compare/peers.ts';
 import { printRestated } from './compare/restated.ts';
 import { printSpeed } from './compare/speed.ts';
@@ -45,6 +46,7 @@ const full = {
   ],
   restated: { records: 100_000, rounds: 5 },
   right: { pages: 210 },
+  iceberg: { brands: 5, days: 1_096 },
 };
 const small: typeof full = {
   speed: [{ records: 10_000, rounds: 2 }],
@@ -55,6 +57,7 @@ const small: typeof full = {
   brands: [{ brands: 5, days: 4, pagesPerDay: 2, latencyMs: 20 }],
   restated: { records: 10_000, rounds: 1 },
   right: { pages: 10 },
+  iceberg: { brands: 2, days: 62 },
 };
 
 const { values } = parseArgs({
@@ -90,6 +93,7 @@ const sections: Record<string, () => Promise<void>> = {
   restated: () => printRestated({ ...plan.restated, rounds: rounds ?? plan.restated.rounds }),
   // Each of the peers waits for a time that a small run does not have.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
+  iceberg: () => printIceberg(plan.iceberg),
 };
 
 const wanted = values.only?.split(',') ?? Object.keys(sections);

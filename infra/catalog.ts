@@ -3,10 +3,10 @@ import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
-import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { BrandReportsError } from '../shared/errors.ts';
-import { LEDGER_TABLES } from '../shared/lake/paths.ts';
+import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
 import { type ReportDefinition, type ReportRegistry, viewsOf } from '../shared/reports/definition.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import type { Grantee } from './key-grants.ts';
 import { output } from './output.ts';
 
@@ -26,32 +26,40 @@ const QUERY = [
 
 export interface CatalogProps {
   reports: ReportRegistry;
-  deployment: DeploymentSettings;
+  settings: Settings;
 }
 
-/** The Glue database. The functions create its tables, views and partitions, because records decide the columns. */
+/** The Glue database, and beside it the one of the Iceberg tables, whose columns have other types. The functions create its tables, views and partitions, because records decide the columns. */
 export class Catalog extends Construct {
   readonly databaseName: string;
 
+  private readonly icebergName: string | undefined;
   private readonly reports: ReportRegistry;
+  private readonly settings: Settings;
 
-  constructor(scope: Construct, id: string, { reports, deployment }: CatalogProps) {
+  constructor(scope: Construct, id: string, { reports, settings }: CatalogProps) {
     super(scope, id);
     this.reports = reports;
-    const { adoptDatabase } = deployment;
+    this.settings = settings;
+    const { adoptDatabase } = settings.deployment;
     if (adoptDatabase === ownName(this)) throw adoptsOwn(adoptDatabase);
-    this.databaseName = adoptDatabase ?? this.newDatabase(deployment);
+    const description = 'Affiliate reports of brands, a partition per brand and day';
+    this.databaseName = adoptDatabase ?? this.newDatabase('Database', ownName(this), description);
     output(this, 'DatabaseName', { value: this.databaseName, description: 'The database in Athena' });
+    if (!settings.catalogs.includes('iceberg')) return;
+    const name = icebergDatabase(adoptDatabase ?? ownName(this));
+    this.icebergName = this.newDatabase('Iceberg', name, 'The same reports as Iceberg tables');
   }
 
-  private newDatabase({ tablePermissions }: DeploymentSettings): string {
+  private newDatabase(id: string, name: string, description: string): string {
     const { stackId, account } = Stack.of(this);
+    const { tablePermissions } = this.settings.deployment;
     // This path keeps the logical id of earlier stacks: another one would create a second database of the same name.
-    const database = new CfnDatabase(new Construct(this, 'Database'), 'Resource', {
+    const database = new CfnDatabase(new Construct(this, id), 'Resource', {
       catalogId: account,
       databaseInput: {
-        name: ownName(this),
-        description: 'Affiliate reports of brands, a partition per brand and day',
+        name,
+        description,
         // By it a deployment knows a database that a stack owns, where a setting says to adopt it.
         parameters: { [OWNER_KEY]: stackId },
         // Without it no one could see the tables in an account under Lake Formation.
@@ -75,12 +83,15 @@ export class Catalog extends Construct {
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const own = [...reports.map(({ table }) => table), ...LEDGER_TABLES];
     const views = reports.flatMap(({ table }) => viewsOf(this.reports, table).map(({ name }) => name));
-    this.grant(grantee, DEFINE, [...new Set([...own, ...views])]);
-    this.grant(grantee, PUBLISH, own);
+    this.grant(grantee, this.databaseName, DEFINE, [...new Set([...own, ...views])]);
+    this.grant(grantee, this.databaseName, PUBLISH, own);
+    const tables = reports.map(({ table }) => table);
+    this.grant(grantee, this.icebergName, DEFINE, tables);
   }
 
   grantRebuild(grantee: Grantee): void {
-    this.grant(grantee, [...DEFINE, ...PUBLISH], ['*']);
+    this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH], ['*']);
+    this.grant(grantee, this.icebergName, DEFINE, ['*']);
   }
 
   /** For refusing to adopt the database of a stack. */
@@ -93,7 +104,8 @@ export class Catalog extends Construct {
   }
 
   grantQuery(grantee: Grantee): void {
-    this.grant(grantee, QUERY, ['*']);
+    this.grant(grantee, this.databaseName, QUERY, ['*']);
+    this.grant(grantee, this.icebergName, QUERY, ['*']);
     // Athena needs the database `default`, and lists databases only for who may read all names; their tables stay closed.
     const [byDefault, all] = [[this.arn('database', 'default')], [this.arn('database', '*')]];
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabase'], resourceArns: byDefault });
@@ -104,12 +116,18 @@ export class Catalog extends Construct {
     return Stack.of(this).formatArn({ service: 'glue', resource, resourceName });
   }
 
-  private grant(grantee: Grantee, actions: string[], tables: readonly string[]): void {
+  private grant(
+    grantee: Grantee,
+    database: string | undefined,
+    actions: string[],
+    tables: readonly string[],
+  ): void {
+    if (database === undefined) return;
     // Glue checks the catalog and the database above a table as well.
     const resourceArns = [
       this.arn('catalog'),
-      this.arn('database', this.databaseName),
-      ...tables.map((table) => this.arn('table', `${this.databaseName}/${table}`)),
+      this.arn('database', database),
+      ...tables.map((table) => this.arn('table', `${database}/${table}`)),
     ];
     Grant.addToPrincipal({ grantee, actions, resourceArns });
   }

@@ -15,6 +15,7 @@ import {
   COVERAGE_PAGE_KEY,
   DEPLOYMENTS_PREFIX,
   FORMAT_KEY,
+  ICEBERG_PREFIX,
   LEDGERS_PREFIX,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
@@ -23,6 +24,7 @@ import {
   SNAPSHOTS_PREFIX,
   WATCH_KEY,
   changesPrefix,
+  icebergMetadataPrefix,
   monthPartition,
   partitionPrefix,
   reportLedgersPrefix,
@@ -115,7 +117,8 @@ export class Lake extends Construct {
     this.grant(grantee, UPLOAD, changesMade);
     // They follow from the ledgers: nobody who writes the others reads them.
     this.grant(grantee, ['s3:PutObject', ...DELETE], made);
-    this.grant(grantee, [...CHANGE, ...DELETE], raw);
+    const iceberg = reports.map(({ table }) => `${icebergMetadataPrefix(table)}*`);
+    this.grant(grantee, [...CHANGE, ...DELETE], [...raw, ...iceberg]);
     this.grant(grantee, CHANGE, [...documents, FORMAT_KEY, `${RATES_PREFIX}*`]);
     const own = reports.map(({ table }) => table);
     const beside = own
@@ -134,6 +137,7 @@ export class Lake extends Construct {
     this.grant(grantee, CHANGE, [`${CHANGES_PREFIX}*`]);
     this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
+    this.grant(grantee, CHANGE, [`${ICEBERG_PREFIX}*`]);
     this.grant(grantee, [...CHANGE, ...DELETE], [`${DEPLOYMENTS_PREFIX}*`]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
@@ -157,9 +161,9 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** For Athena on behalf of a person: current and superseded snapshots (I3), and query results. */
+  /** For Athena on behalf of a person: current and superseded snapshots (I3), what names them in Iceberg, and query results. */
   grantQuery(grantee: Grantee): void {
-    this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`]);
+    this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
     this.grant(grantee, [...UPLOAD, 's3:ListMultipartUploadParts'], [`${QUERY_RESULTS_PREFIX}*`]);
     Grant.addToPrincipal({
       grantee,

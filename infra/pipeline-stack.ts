@@ -39,7 +39,7 @@ export class PipelineStack extends Stack {
     const { reports, settings, version } = props;
     const { deployment } = settings;
     const lake = new Lake(this, 'Lake', { reports, deployment });
-    const catalog = new Catalog(this, 'Catalog', { reports, deployment });
+    const catalog = new Catalog(this, 'Catalog', { reports, settings });
     const undelivered = new FailureQueue(this, 'Undelivered', deployment);
     const failed = new FailureQueue(this, 'Failed', deployment);
 

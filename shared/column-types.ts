@@ -94,6 +94,8 @@ export interface TypeSpec<V extends Value = Value> {
   trino: string;
   /** The type's name in the Glue table. */
   hive: string;
+  /** The type's name in the metadata of an Iceberg table. */
+  iceberg: string;
   duckdb: string;
 }
 
@@ -111,6 +113,7 @@ const SCALAR_TYPES = {
     },
     trino: 'varchar',
     hive: 'string',
+    iceberg: 'string',
     duckdb: 'VARCHAR',
   },
   bigint: {
@@ -124,6 +127,7 @@ const SCALAR_TYPES = {
     },
     trino: 'bigint',
     hive: 'bigint',
+    iceberg: 'long',
     duckdb: 'BIGINT',
   },
   double: {
@@ -136,6 +140,7 @@ const SCALAR_TYPES = {
     },
     trino: 'double',
     hive: 'double',
+    iceberg: 'double',
     duckdb: 'DOUBLE',
   },
   boolean: {
@@ -148,6 +153,7 @@ const SCALAR_TYPES = {
     },
     trino: 'boolean',
     hive: 'boolean',
+    iceberg: 'boolean',
     duckdb: 'BOOLEAN',
   },
   date: {
@@ -163,6 +169,7 @@ const SCALAR_TYPES = {
     },
     trino: 'date',
     hive: 'date',
+    iceberg: 'date',
     duckdb: 'DATE',
   },
   timestamp: {
@@ -181,6 +188,7 @@ const SCALAR_TYPES = {
     },
     trino: 'timestamp(3)',
     hive: 'timestamp',
+    iceberg: 'timestamptz',
     duckdb: 'TIMESTAMP',
   },
 } satisfies { [Type in ScalarType]: TypeSpec<ScalarValues[Type]> };
@@ -205,6 +213,7 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
     },
     trino: type,
     hive: type,
+    iceberg: type.replace(',', ', '),
     duckdb: type.toUpperCase(),
   };
 }

@@ -73,6 +73,8 @@ interface ReportDetails {
   other_dates_excluded: { day: string; message: string };
   publication_failed: { day: string } & ErrorSummary;
   vacuum_failed: ErrorSummary;
+  /** The Iceberg table pointed at metadata of somebody else, or of another lake: it begins anew, without earlier snapshots. */
+  iceberg_projected_again: { table: string; found: string; message: string };
   /** Its ledger is damaged: no day of the month is read. */
   month_skipped: { month: string } & ErrorSummary;
   view_failed: { view: string } & ErrorSummary;
@@ -158,6 +160,7 @@ const LEVELS = {
   other_dates_excluded: 'warn',
   publication_failed: 'error',
   vacuum_failed: 'error',
+  iceberg_projected_again: 'warn',
   month_skipped: 'error',
   view_failed: 'error',
   request_retried: 'warn',

@@ -125,12 +125,31 @@ export interface Catalog {
   ): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
+/** The metadata that readers of an Iceberg table find, and the way to replace it. */
+export interface IcebergHead {
+  /** Missing: there is no table yet, or it points elsewhere. */
+  metadata?: Uint8Array;
+  /** Where the table points, if that is at no metadata that this program has written there. */
+  foreign?: string;
+  /** Compare-and-swap. @returns `false` if another writer was faster: then nothing has changed for readers */
+  replace(metadata: Uint8Array, shape: TableShape): Promise<boolean>;
+}
+
+/** Where readers find the metadata of Iceberg tables; the objects that it names are in the lake's store. */
+export interface IcebergCatalog {
+  /** The address of the lake as metadata names it, without `/` at its end: `s3://bucket/prefix`, `file:///home/me/lake`. */
+  readonly url: string;
+  load(table: string): Promise<IcebergHead>;
+}
+
 /** An open lake: its objects, the runs that work in it, and its catalog. */
 export interface Lake {
   store: ObjectStore;
   runs: RunRegistry;
   /** Missing for a lake in S3 without a database: the ledgers alone say which snapshots are current. */
   catalog?: Catalog;
+  /** Missing where `catalog` is. */
+  iceberg?: IcebergCatalog;
 }
 
 /** What is told to the people who look after a pipeline: plain text. */

@@ -14,6 +14,7 @@ import { startSampleService } from '../../sample/server.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { secretsOf } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
 import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
+import { createGlueIceberg } from '../../shared/adapters/aws/glue-iceberg.ts';
 import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
 import { parseJson } from '../../shared/json.ts';
@@ -208,7 +209,9 @@ async function openWorld(clicksPerDay: number) {
   glue.client.middlewareStack.add(counted, { step: 'initialize' });
   secrets.client.middlewareStack.add(counted, { step: 'initialize' });
   const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: '' });
-  const catalog = createGlueCatalog({ client: glue.client, database: 'brand_reports', lakeUrl: store.url });
+  const database = 'brand_reports';
+  const catalog = createGlueCatalog({ client: glue.client, database, lakeUrl: store.url });
+  const iceberg = createGlueIceberg({ client: glue.client, database, store });
   const credentials = secretsOf(settings.brands, { needsBaseUrl: true, client: secrets.client });
 
   return {
@@ -228,7 +231,7 @@ async function openWorld(clicksPerDay: number) {
         settings,
         reports,
         // Each run is a process of its own, which reads the lake's format number.
-        lake: { store: inOurFormat(store), catalog, runs: leaseOnlyRuns },
+        lake: { store: inOurFormat(store), catalog, iceberg, runs: leaseOnlyRuns },
         credentials,
         send: sendRequest,
         clock,

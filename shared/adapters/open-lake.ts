@@ -4,6 +4,7 @@ import { inOurFormat } from '../lake/documents/lake-format.ts';
 import type { Lake } from '../ports.ts';
 import { badLake } from './bad-lake.ts';
 import { createLocalCatalog } from './local/catalog.ts';
+import { createFolderIceberg } from './local/iceberg.ts';
 import { createLocalRunRegistry } from './local/runs.ts';
 import { openLocalStore } from './local/store.ts';
 
@@ -36,9 +37,12 @@ function openFolder(folder: string, database: string | undefined): Lake {
       `The database ${database} cannot hold the folder ${resolve(folder)}: Glue reads lakes in S3 only`,
     );
   }
+  const store = inOurFormat(openLocalStore(folder));
   return {
-    store: inOurFormat(openLocalStore(folder)),
+    store,
     runs: createLocalRunRegistry(folder),
     catalog: createLocalCatalog(folder),
+    // Not encoded: no reader decodes it.
+    iceberg: createFolderIceberg(store, `file://${store.url}`),
   };
 }

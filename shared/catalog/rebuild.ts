@@ -19,6 +19,7 @@ import type { Catalog, TableShape } from '../ports.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { changesTable, changeViews } from '../history/index.ts';
+import { publishIceberg } from '../iceberg/index.ts';
 import { writeChanges } from './changes.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { schemaChangesTable, writeSchemaChanges } from './schema-changes.ts';
@@ -46,7 +47,7 @@ export interface RebuildOutcome {
   views: string[];
   /** Days whose partition did not point at the committed snapshot and does now. */
   published: number;
-  /** Days, and months of the tables made from ledgers, that failed or for which no time was left. */
+  /** Days, months of the tables made from ledgers, and Iceberg tables, that failed or for which no time was left. */
   remaining: number;
 }
 
@@ -149,13 +150,22 @@ async function publishAll(
     };
   });
 
+  const tables = Map.groupBy(reports, ([context]) => context.report);
+  const projected = await mapConcurrent([...tables.values()], CONCURRENCY, async ([first]) =>
+    skip(async () => {
+      if (first) await publishIceberg(first[0], 'all');
+      return true;
+    }),
+  );
+
   const unread = months.length - readable.length;
   const notCompared = sum(pending.map((report) => (report.days ? 0 : report.months)));
   const notPublished = published.filter((day) => day === undefined).length;
   const notCovered = sum(covered.map((report) => (report.months ? 0 : report.length)));
+  const notProjected = projected.filter((isProjected) => !isProjected).length;
   return {
     published: published.length - notPublished,
-    remaining: unread + notCompared + notPublished + notCovered,
+    remaining: unread + notCompared + notPublished + notCovered + notProjected,
   };
 }
 

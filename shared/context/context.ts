@@ -12,9 +12,9 @@ import type { StoredRoles } from '../lake/documents/roles.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
 import { type Log, type ReportLog, bindReport } from '../log-events.ts';
 import type { Policy } from '../planning/due.ts';
-import type { Clock, Lake, ReportService } from '../ports.ts';
+import type { Clock, IcebergCatalog, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
+import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
 import type { DaysInFlight } from './days-in-flight.ts';
 import type { TimeBudget } from './time-budget.ts';
 
@@ -48,6 +48,8 @@ export interface BrandReport {
   /** Missing where the settings do not know the brand, or do not enable the report. */
   policy: Policy | undefined;
   lake: Lake;
+  /** Missing where the settings leave it out, or the lake has none. */
+  iceberg?: ReportIceberg;
   clock: RunClock;
   log: ReportLog;
   newId: () => string;
@@ -65,6 +67,13 @@ export interface BrandReport {
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
   /** Another report of the brand by its name; a run may read those of `reportsReadBy`. */
   other: (name: string) => OtherReport | undefined;
+}
+
+/** The Iceberg table of a report, which the days of all brands share. */
+export interface ReportIceberg {
+  catalog: IcebergCatalog;
+  /** How long its snapshots are kept; no longer than any brand keeps the versions that they name. */
+  keptMs: number;
 }
 
 /** What is committed of another report. */
@@ -127,7 +136,17 @@ export interface LakeAccess {
 
 /** The context of one report of one brand, without settings where the report is not enabled. */
 export function createBrandReport(
-  { lake, clock, log, newId, reports }: LakeAccess & { reports: ReportRegistry },
+  {
+    lake,
+    clock,
+    log,
+    newId,
+    reports,
+    settings,
+  }: LakeAccess & {
+    reports: ReportRegistry;
+    settings?: Settings | undefined;
+  },
   documents: LakeDocuments,
   { brand, report, policy }: Pick<BrandReport, 'brand' | 'report' | 'policy'>,
 ): BrandReport {
@@ -141,12 +160,14 @@ export function createBrandReport(
     );
   };
   const upstream = report.day.by === 'upstream' ? other(report.day.report) : undefined;
+  const iceberg = icebergOf(lake, settings);
   return {
     brand,
     report,
     reports,
     policy,
     lake,
+    ...(iceberg && { iceberg }),
     // Without a service the machine's clock is all there is.
     clock: runClock(clock, { clockSkewMs: 0 }),
     log: bindReport(log, brand, report.name),
@@ -162,6 +183,15 @@ export function createBrandReport(
       upstream: { ...upstream, reportState: documents.reportState(upstream.report.name, brand) },
     }),
   };
+}
+
+/** Without settings nothing is known of how long to keep snapshots, so that all are kept. */
+function icebergOf({ iceberg: catalog }: Lake, settings: Settings | undefined): ReportIceberg | undefined {
+  if (!catalog || (settings && !settings.catalogs.includes('iceberg'))) return undefined;
+  const days = Object.values(settings?.brands ?? {}).map(
+    ({ snapshotRetentionDays }) => snapshotRetentionDays,
+  );
+  return { catalog, keptMs: Math.min(...days) * DAY_MS };
 }
 
 /** Today in the brand's time zone, `YYYY-MM-DD`. */

@@ -16,6 +16,7 @@
  *   damaged/<key>.<time>                       copies of documents that were damaged
  *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
  *   query-results/…                            Athena's, in S3 only
+ *   iceberg/<table>/metadata/…                 of Iceberg, over the same snapshots; made from ledgers and schemas
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  */
 import { isDay } from '../days.ts';
@@ -49,6 +50,8 @@ export const FORMAT_KEY = `${LEDGERS_PREFIX}format.json`;
 export const SCHEMAS_PREFIX = 'schema/';
 /** Which runs share the rate of each brand. */
 export const RATES_PREFIX = 'rates/';
+/** The metadata of all Iceberg tables, whose files are the snapshots. */
+export const ICEBERG_PREFIX = 'iceberg/';
 /** What the watcher writes. */
 export const STATUS_PREFIX = 'status/';
 /** The calendar as a page. */
@@ -69,6 +72,7 @@ export const OTHER_PREFIXES: readonly string[] = [
   CHANGES_PREFIX,
   RAW_PREFIX,
   RATES_PREFIX,
+  ICEBERG_PREFIX,
   DAMAGED_PREFIX,
   DEPLOYMENTS_PREFIX,
   QUERY_RESULTS_PREFIX,
@@ -103,6 +107,21 @@ export function monthPartition(brand: string, report: string, month?: string): P
 /** `snapshots/orders/`: the location of the table in Glue. */
 export function tablePrefix(table: string): string {
   return `${SNAPSHOTS_PREFIX}${table}/`;
+}
+
+/** `iceberg/orders`: the location of the table in Iceberg. */
+export function icebergLocation(table: string): string {
+  return `${ICEBERG_PREFIX}${table}`;
+}
+
+/** The Glue database of the Iceberg tables: the same names as in the other one, and other types. */
+export function icebergDatabase(database: string): string {
+  return `${database}_iceberg`;
+}
+
+/** `iceberg/orders/metadata/`: all that makes the table one of Iceberg. */
+export function icebergMetadataPrefix(table: string): string {
+  return `${icebergLocation(table)}/metadata/`;
 }
 
 /** `snapshots/orders/brand=acme/`; fewer partition keys than the table has give a longer list of objects. */

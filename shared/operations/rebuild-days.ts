@@ -9,6 +9,7 @@ import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { monthOf, monthsFrom } from '../days.ts';
 import { type BrandReportsError, asBrandReportsError, stackOf } from '../errors.ts';
+import { publishIceberg } from '../iceberg/index.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { markMonthsDirty, recordMonths } from '../lake/documents/report-state.ts';
@@ -157,6 +158,7 @@ async function finish(
   await writeCoverage(ctx, months, hasReturnedRecords);
   await writeSchemaChanges(ctx, monthsComparedWith(published, todayIn(ctx)));
   await writeChanges(ctx, months);
+  await publishIceberg(ctx, months);
   const [wallMs, nowMs] = [ctx.clock.wallMs(), ctx.clock.now().getTime()];
   const examined = new Map(months.map((month) => [month, { dueMs: nowMs }]));
   const run = { id: ctx.runId, wallMs, nowMs, seen: new Map() };

@@ -14,6 +14,7 @@ import { type OpenDay, changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
 import { asBrandReportsError, BrandReportsError } from '../errors.ts';
 import { versionsOf } from '../history/index.ts';
+import { publishIceberg } from '../iceberg/index.ts';
 import { createLakeDocuments, type LakeDocuments } from '../lake/documents/lake-documents.ts';
 import { attemptOfRollback, type Committed, type DayEntry, releaseDay } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
@@ -122,6 +123,7 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.reportState.cached()).hasReturnedRecords);
   await writeSchemaChanges(ctx, [month]);
   await writeChanges(ctx, [month]);
+  await publishIceberg(ctx, [month]);
   const { snapshot, rows } = committed;
   return { status: 'complete', ...outcome, snapshot: to, rows: content.rows, replaced: { snapshot, rows } };
 }

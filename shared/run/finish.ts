@@ -3,6 +3,7 @@ import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
+import { publishIceberg, vacuumIceberg } from '../iceberg/index.ts';
 import { vacuumLedgerTables, forgetOldVersions, vacuum } from './vacuum.ts';
 import { storeRoles } from './choose-roles.ts';
 import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
@@ -64,9 +65,6 @@ export async function finishReport(
   const before = await ctx.reportState.cached();
   const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
   const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
-  // I3: a machine clock that is ahead, and that no response has corrected, would remove what queries still read.
-  const mayVacuum = ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt);
-  if (mayVacuum && hasTimeFor(ctx, before.vacuumedAt)) await vacuumOrLog(ctx, at);
   const isGrown = await hasGrown(ctx, columnsBefore);
   const all = [...new Set([...Object.keys(before.months), ...months])];
   const hasOtherRoles =
@@ -90,6 +88,12 @@ export async function finishReport(
   const otherFields = isDaily ? covered : monthsWithOtherFields(ctx, seen, days);
   await writeSchemaChanges(ctx, otherFields, isDaily);
   await writeChanges(ctx, isDaily ? covered : monthsWithChanges(seen, days), isDaily);
+  // I3: a machine clock that is ahead, and that no response has corrected, would remove what queries still read.
+  const mayVacuum =
+    ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
+  // Before the vacuum, so that no snapshot of Iceberg names what that deletes; a failure leaves the months dirty.
+  await publishIceberg(ctx, covered, mayVacuum);
+  if (mayVacuum) await vacuumOrLog(ctx, at);
 
   const examined = new Map<string, ExaminedMonth>();
   for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs));
@@ -146,6 +150,7 @@ async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
   try {
     const months = await vacuum(ctx);
     await vacuumLedgerTables(ctx);
+    await vacuumIceberg(ctx);
     await ctx.reportState.update((state) => ({ ...state, vacuumedAt: at }));
     await forgetOldVersions(ctx, months);
   } catch (thrown) {

@@ -110,8 +110,10 @@ export async function vacuum(ctx: RunContext): Promise<string[]> {
 export async function forgetOldVersions(ctx: RunContext, months: readonly string[]): Promise<void> {
   const keptMs = ctx.brandSettings.snapshotRetentionDays * DAY_MS;
   const nowMs = ctx.clock.earlierMs();
+  // A snapshot of Iceberg names a version for as long as it is kept.
+  const most = ctx.iceberg && Number.POSITIVE_INFINITY;
   for (const month of months)
-    await ctx.ledger(month).update((ledger) => forgetVersions(ledger, nowMs, keptMs));
+    await ctx.ledger(month).update((ledger) => forgetVersions(ledger, nowMs, keptMs, most));
 }
 
 /** The ids that the catalog points at. */

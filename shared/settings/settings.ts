@@ -114,6 +114,8 @@ export function settingsSchema(reports: ReportRegistry) {
     /** Of each brand, shared by all its reports. */
     requestsPerSecond: z._default(number(Number.MIN_VALUE, 1000, 'a number above 0, up to 1000'), 5),
     pagesInFlight: z._default(integer(1, 32), 4),
+    /** What shows the lake to engines. Views and `coverage` are in `hive` only. */
+    catalogs: z._default(catalogsSchema(), [...CATALOGS]),
     deployment: z.prefault(deploymentSchema(), {}),
   });
 }
@@ -126,6 +128,15 @@ export function secretNameOf(brand: string, { secretName }: Pick<BrandSettings, 
     'no_secret_name',
     `The settings have no brands.${brand}.secretName. A deployment reads credentials from AWS Secrets Manager, so it needs the name of a secret. Add to brands.${brand}: "secretName": "brand-reports/${brand}".`,
   );
+}
+
+const CATALOGS = ['hive', 'iceberg'] as const;
+
+function catalogsSchema() {
+  const error = '["hive"] or ["hive", "iceberg"]';
+  return z
+    .array(z.enum(CATALOGS, { error }), { error })
+    .check(z.refine((names) => names.includes('hive') && new Set(names).size === names.length, { error }));
 }
 
 function brandSchema(reports: ReportRegistry) {

@@ -6,6 +6,7 @@ import { GlueClient } from '@aws-sdk/client-glue';
 import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
 import { type Access, PLACE } from './access.ts';
 import { AwsFault, type Needed, startAwsJsonServer, stringOf } from './aws-json-server.ts';
+import { icebergDatabase } from '../../shared/lake/paths.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 
 interface StoredTable {
@@ -21,6 +22,8 @@ const PAGE = 2;
 
 export async function startGlueServer(database: string, { access }: { access?: Access } = {}) {
   const tables = new Map<string, StoredTable>();
+  /** Of the database beside it. */
+  const icebergTables = new Map<string, StoredTable>();
   /** Of the database. */
   const parameters = new Map<string, string>();
   const faults: {
@@ -31,15 +34,16 @@ export async function startGlueServer(database: string, { access }: { access?: A
   } = {};
 
   function tableOf(input: JsonObject, name: Json | undefined): StoredTable {
-    checkDatabase(input);
-    const found = tables.get(stringOf(name));
+    const found = tablesIn(input).get(stringOf(name));
     if (found === undefined) throw missing('Table');
     return found;
   }
 
-  function checkDatabase({ DatabaseName }: JsonObject): void {
+  function tablesIn({ DatabaseName }: JsonObject): typeof tables {
     if (faults.deny !== undefined) throw new AwsFault('AccessDeniedException', faults.deny);
+    if (DatabaseName === icebergDatabase(database)) return icebergTables;
     if (DatabaseName !== database) throw missing(`Database ${stringOf(DatabaseName)}`);
+    return tables;
   }
 
   function interfere(): void {
@@ -50,22 +54,22 @@ export async function startGlueServer(database: string, { access }: { access?: A
 
   const operations: Parameters<typeof startAwsJsonServer>[0] = {
     GetDatabase: ({ Name }) => {
-      checkDatabase({ DatabaseName: Name ?? null });
+      tablesIn({ DatabaseName: Name ?? null });
       return { Database: { Name: database, Parameters: Object.fromEntries(parameters) } };
     },
     GetTable: (input) => {
       const { table, version } = tableOf(input, input.Name);
-      return { Table: { ...table, DatabaseName: database, VersionId: String(version) } };
+      return { Table: { ...table, DatabaseName: input.DatabaseName ?? null, VersionId: String(version) } };
     },
     CreateTable: (input) => {
-      checkDatabase(input);
+      const found = tablesIn(input);
       interfere();
       const table = objectIn(input, 'TableInput');
       const name = stringOf(table.Name);
-      if (tables.has(name)) throw new AwsFault('AlreadyExistsException', 'Table already exists.');
+      if (found.has(name)) throw new AwsFault('AlreadyExistsException', 'Table already exists.');
       const { PartitionIndexes } = input;
       const indexes = PartitionIndexes === undefined ? {} : { indexes: PartitionIndexes };
-      tables.set(name, { table, version: 0, partitions: new Map(), ...indexes });
+      found.set(name, { table, version: 0, partitions: new Map(), ...indexes });
       return {};
     },
     UpdateTable: (input) => {
@@ -116,7 +120,14 @@ export async function startGlueServer(database: string, { access }: { access?: A
     },
   };
   const server = await startAwsJsonServer(operations, neededBy, access);
-  return { ...server, tables, parameters, faults, client: new GlueClient(awsTestOptions(server.url)) };
+  return {
+    ...server,
+    tables,
+    icebergTables,
+    parameters,
+    faults,
+    client: new GlueClient(awsTestOptions(server.url)),
+  };
 }
 
 /** Glue wants every action on a table to be allowed on the catalog and on the database too. */

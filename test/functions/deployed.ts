@@ -189,7 +189,7 @@ export async function deployToDoubles(now: () => Date) {
 /** What a deployment to the doubles of AWS would know of the resources. */
 function valuesOf(template: Template): Values {
   const ids = (type: string) => resourcesOf(template, type).map(([id]) => id);
-  const [bucket = '', database = '', topic = ''] = [
+  const [bucket = '', database = '', icebergDatabase = '', topic = ''] = [
     ...ids('AWS::S3::Bucket'),
     ...ids('AWS::Glue::Database'),
     ...ids('AWS::SNS::Topic'),
@@ -202,6 +202,7 @@ function valuesOf(template: Template): Values {
     [bucket]: 'lake',
     [`${bucket}.Arn`]: 'arn:aws:s3:::lake',
     [database]: 'brand_reports',
+    [icebergDatabase]: 'brand_reports_iceberg',
     [topic]: `arn:aws:sns:${PLACE}:alarms`,
     ...Object.fromEntries(ids('AWS::IAM::Role').map((id) => [`${id}.Arn`, id])),
   };

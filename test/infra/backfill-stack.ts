@@ -14,7 +14,7 @@ export function backfillTemplate(input: object): Template {
     settings,
     reports: Object.values(reports),
     lake: new Lake(stack, 'Lake', { reports, deployment: settings.deployment }),
-    catalog: new Catalog(stack, 'Catalog', { reports, deployment: settings.deployment }),
+    catalog: new Catalog(stack, 'Catalog', { reports, settings }),
   });
   return Template.fromStack(stack);
 }

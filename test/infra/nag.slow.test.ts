@@ -41,10 +41,10 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   ],
   [
     wildcard(
-      String.raw`arn:.*:table/(<CatalogDatabase\w+>|lake)/\*`,
+      String.raw`arn:.*:table/(<CatalogDatabase\w+>|<CatalogIceberg\w+>|lake)/\*`,
       '(Analysts/Policy|RebuildCatalog/Role/DefaultPolicy)',
     ),
-    'All tables of this one database: reports may be added later.',
+    'All tables of these two databases: reports may be added later.',
   ],
   [
     wildcard(String.raw`arn:.*:glue:.*:database/\*`, 'Analysts/Policy'),

@@ -364,7 +364,10 @@ describe('the catalog of the stack', () => {
   });
 
   it('keeps its logical id, so that no deployment creates a second one of the same name', () => {
-    expect(Object.keys(both.findResources('AWS::Glue::Database'))).toEqual(['CatalogDatabase44483CA3']);
+    expect(Object.keys(both.findResources('AWS::Glue::Database'))).toEqual([
+      'CatalogDatabase44483CA3',
+      'CatalogIceberg2F1D1AF8',
+    ]);
   });
 
   it('is left to Lake Formation where a setting says so', () => {
@@ -373,9 +376,21 @@ describe('the catalog of the stack', () => {
     });
   });
 
+  it('is one more for Iceberg tables, unless the settings leave them out', () => {
+    const named = (template: Template) =>
+      Object.values(template.findResources('AWS::Glue::Database')).map(
+        ({ Properties }) => Properties.DatabaseInput.Name,
+      );
+    expect(named(both)).toEqual(['brand_reports', 'brand_reports_iceberg']);
+    const hiveOnly = stackOf({ brands: { acme: ACME }, catalogs: ['hive'] });
+    expect(named(Template.fromStack(hiveOnly))).toEqual(['brand_reports']);
+    expect(JSON.stringify(Template.fromStack(hiveOnly))).not.toContain('brand_reports_iceberg');
+  });
+
   it('is an existing one where a setting names it', () => {
     const adopted = deployed({ adoptDatabase: 'lake' });
-    adopted.resourceCountIs('AWS::Glue::Database', 0);
+    adopted.resourceCountIs('AWS::Glue::Database', 1);
+    adopted.hasResourceProperties('AWS::Glue::Database', { DatabaseInput: { Name: 'lake_iceberg' } });
     adopted.hasResourceProperties('AWS::Lambda::Function', {
       Environment: { Variables: Match.objectLike({ DATABASE: 'lake' }) },
     });

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../fakes/temporary-folder.ts';
 /** A lake in memory takes half of the time and, like S3, cannot detect dead runs. */
 export type LakeKind = 'memory' | 'folder';
 
-export interface SimulatedLake extends Required<Lake> {
+export interface SimulatedLake extends Required<Omit<Lake, 'iceberg'>> {
   close(): Promise<void>;
 }
 

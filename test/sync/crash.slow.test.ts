@@ -92,8 +92,9 @@ async function everyDeath(
   const leftBefore: string[] = [];
   for (const when of ['before', 'after'] as const) {
     for (let n = 1, died = true; died; n += 1) {
-      // An operation that changes nothing leaves the same lake behind it as before it.
-      if (when === 'after' && leftBefore[n] === leftBefore[n + 1]) continue;
+      // An operation that changes nothing leaves the same lake behind it as before it. A later run may have more operations.
+      const isKnown = n + 1 < leftBefore.length;
+      if (when === 'after' && isKnown && leftBefore[n] === leftBefore[n + 1]) continue;
       const lake = begin();
       died = await dyingRun(lake, n, when, options);
       const fingerprint = fingerprintOf(lake);

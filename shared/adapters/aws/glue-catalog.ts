@@ -21,11 +21,14 @@ import {
 import { partitionPath, snapshotPrefix, tablePrefix } from '../../lake/paths.ts';
 import type { Catalog, Partition, TableShape, ValueRange } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
-import { awsClientOptions, awsError, awsFailure } from './errors.ts';
+import { awsClientOptions } from './errors.ts';
 import {
+  EXISTS,
+  MISSING,
+  RACED,
   contended,
-  databaseMissing,
-  grantFor,
+  inGlue,
+  orRefused,
   refuseOtherLake,
   refuseRetyped,
   refuseTable,
@@ -44,10 +47,6 @@ import { checkedKey } from '../keys.ts';
 
 /** Retries of a change that lost the race against another writer. */
 const GLUE_RETRY = { maxAttempts: 10, baseMs: 20, capMs: 1000 };
-
-const MISSING = 'EntityNotFoundException';
-const EXISTS = 'AlreadyExistsException';
-const RACED = 'ConcurrentModificationException';
 
 /** The catalog of a lake. @param lakeUrl `s3://bucket/prefix`, without `/` at its end */
 export function openGlueCatalog(database: string, lakeUrl: string): Catalog {
@@ -191,24 +190,6 @@ export function createGlueCatalog({
     snapshotsByPartition: (table, leading, within) =>
       inGlue(database, `Reading the partitions of ${table}`, snapshotsByPartition(table, leading, within)),
   };
-}
-
-async function orRefused<T>(response: Promise<T>, refusals: readonly string[]): Promise<T | 'refused'> {
-  try {
-    return await response;
-  } catch (error) {
-    if (refusals.includes(awsFailure(error).name)) return 'refused';
-    throw error;
-  }
-}
-
-async function inGlue<T>(database: string, doing: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (awsFailure(error).name === MISSING) throw databaseMissing(database, doing);
-    throw awsError(error, `${doing} in the Glue database ${database}`, grantFor(error, database));
-  }
 }
 
 /** @throws BrandReportsError `bug` for an id that no object key can have */

@@ -1,7 +1,11 @@
 import type { Table } from '@aws-sdk/client-glue';
 import { BrandReportsError } from '../../errors.ts';
-import { awsFailure } from './errors.ts';
+import { awsError, awsFailure } from './errors.ts';
 import { type RetypedColumn, VIRTUAL_VIEW } from './glue-tables.ts';
+
+export const MISSING = 'EntityNotFoundException';
+export const EXISTS = 'AlreadyExistsException';
+export const RACED = 'ConcurrentModificationException';
 
 /** Other writers keep changing it, so this run does not wait for longer. */
 export function contended(what: string, database: string): BrandReportsError {
@@ -13,7 +17,7 @@ export function contended(what: string, database: string): BrandReportsError {
 }
 
 /** The `config` error for a Glue database that does not exist. @param doing what was attempted */
-export function databaseMissing(database: string, doing: string): BrandReportsError {
+function databaseMissing(database: string, doing: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'database_missing',
@@ -22,8 +26,31 @@ export function databaseMissing(database: string, doing: string): BrandReportsEr
   );
 }
 
+/** What is answered, or that it was refused by one of these errors. */
+export async function orRefused<T>(
+  response: Promise<T>,
+  refusals: readonly string[],
+): Promise<T | 'refused'> {
+  try {
+    return await response;
+  } catch (error) {
+    if (refusals.includes(awsFailure(error).name)) return 'refused';
+    throw error;
+  }
+}
+
+/** Work in Glue, whose failures say what was attempted, and what is missing. */
+export async function inGlue<T>(database: string, doing: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (awsFailure(error).name === MISSING) throw databaseMissing(database, doing);
+    throw awsError(error, `${doing} in the Glue database ${database}`, grantFor(error, database));
+  }
+}
+
 /** What an operator can do where Glue or Lake Formation refused. */
-export function grantFor(error: unknown, database: string): string {
+function grantFor(error: unknown, database: string): string {
   if (/lake ?formation/i.test(awsFailure(error).message)) return lakeFormationGrant(database);
   return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition and UpdatePartition on the catalog, the database ${database} and its tables.`;
 }

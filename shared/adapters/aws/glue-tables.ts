@@ -174,6 +174,7 @@ function parquetAt(location: string, columns: TableShape['columns']): StorageDes
   };
 }
 
-function glueColumns(columns: TableShape['columns']): GlueColumn[] {
+/** Columns with their types as Hive names them. */
+export function glueColumns(columns: TableShape['columns']): GlueColumn[] {
   return columns.map(({ name, type }) => ({ Name: name, Type: typeSpec(type).hive }));
 }

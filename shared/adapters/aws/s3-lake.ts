@@ -1,4 +1,4 @@
-import type { Catalog, Lake } from '../../ports.ts';
+import type { Catalog, IcebergCatalog, Lake, ObjectStore } from '../../ports.ts';
 import { openLakeStore } from './lake-store.ts';
 import { leaseOnlyRuns } from './s3-store.ts';
 
@@ -10,7 +10,19 @@ import { leaseOnlyRuns } from './s3-store.ts';
 export function openS3Lake(url: string, owner: string | undefined, database?: string): Lake {
   const store = openLakeStore(url, owner);
   if (database === undefined) return { store, runs: leaseOnlyRuns };
-  return { store, runs: leaseOnlyRuns, catalog: glueCatalogWhenUsed(database, store.url) };
+  return {
+    store,
+    runs: leaseOnlyRuns,
+    catalog: glueCatalogWhenUsed(database, store.url),
+    iceberg: glueIcebergWhenUsed(database, store),
+  };
+}
+
+function glueIcebergWhenUsed(database: string, store: ObjectStore): IcebergCatalog {
+  let opened: Promise<IcebergCatalog> | undefined;
+  const open = async () => (await import('./glue-iceberg.ts')).openGlueIceberg(database, store);
+  const iceberg = () => (opened ??= open());
+  return { url: store.url, load: async (table) => (await iceberg()).load(table) };
 }
 
 /** A run sends its first request without the catalog, so Glue's SDK is loaded when it is used. */

@@ -496,17 +496,18 @@ export function loseVersion(ledger: Ledger, day: string, lost: string): Ledger {
  * Forgets versions whose time is over, the oldest first: those that were replaced so long ago, and of a day with very many
  * those that were replaced more than a day ago. What is forgotten may be deleted. A time that lies as far in the future is
  * that of a machine whose clock was ahead.
+ * @param most versions of a day that are kept longer than a day
  * @returns the same ledger where there are none
  */
-export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number): Ledger {
+export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number, most = MAX_SUPERSEDED): Ledger {
   const days = Object.entries(ledger.days).map(
-    ([day, entry]) => [day, withoutOldVersions(entry, nowMs, keptMs)] as const,
+    ([day, entry]) => [day, withoutOldVersions(entry, nowMs, keptMs, most)] as const,
   );
   if (days.every(([day, entry]) => entry === ledger.days[day])) return ledger;
   return { ...ledger, days: Object.fromEntries(days) };
 }
 
-function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number): DayEntry {
+function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number, most: number): DayEntry {
   const { superseded = [], claim, ...rest } = entry;
   if (claim) {
     // A rollback may be about to publish one of them again. One that has slept for a day finds that it lost its claim.
@@ -515,7 +516,7 @@ function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number): Day
   }
   const isOver = ({ at }: Superseded, index: number) => {
     const ageMs = at === null ? 0 : Math.abs(nowMs - Date.parse(at));
-    return ageMs >= keptMs || (superseded.length - index > MAX_SUPERSEDED && ageMs >= DAY_MS);
+    return ageMs >= keptMs || (superseded.length - index > most && ageMs >= DAY_MS);
   };
   const firstKept = superseded.findIndex((version, index) => !isOver(version, index));
   const forgotten = firstKept < 0 ? superseded : superseded.slice(0, firstKept);

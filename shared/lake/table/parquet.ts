@@ -58,10 +58,10 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
   let pending = new CodedRows();
   bytes.appendUint32(MAGIC);
 
-  const writeOut = async () => {
-    const grown = bytes.getBytes().slice();
+  const writeOut = async (chunks: ColumnChunk[] = []) => {
+    const parts = firstColumnFirst(bytes.getBytes().slice(), chunks, bytes.offset);
     bytes.index = 0;
-    await output.write(grown);
+    for (const part of parts) if (part.length > 0) await output.write(part);
   };
   const writeGroup = async (rows: number, cells: Iterable<NamedColumn>) => {
     const start = bytes.offset;
@@ -87,13 +87,13 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
       total_compressed_size: BigInt(bytes.offset - start),
     });
     rowsWritten += rows;
-    await writeOut();
+    await writeOut(chunks);
   };
   const copyGroup = async (file: ReadableFile, { columns: chunks, ...group }: RowGroup, size: number) => {
     const start = Math.min(...chunks.map((chunk) => Number(startOf(chunk))));
     const moved = BigInt(bytes.offset - start);
     bytes.appendBytes(await file.range(start, start + size));
-    groups.push({ ...group, columns: chunks.map((chunk) => movedChunk(chunk, moved)) });
+    groups.push({ ...group, columns: chunks.map((chunk) => withoutBounds(movedChunk(chunk, moved))) });
     rowsWritten += Number(group.num_rows);
     await writeOut();
   };
@@ -149,18 +149,54 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
 /** A row group of so many rows is copied without being decoded. */
 const COPIED_ROWS = 1_000;
 
-/** The same chunk so many bytes further on. Its bounds stay behind: what the reader made of them need not be what was written. */
+/**
+ * Lays out a row group so that the first column of the schema comes first in the file. parquet-mr (Spark, Iceberg's Java)
+ * takes that column's place for the place of the whole row group, and skips a row group whose middle then lies behind the
+ * end of the file: the rows would be missing without an error.
+ * @param grown what the file has grown by; the row group is its end, and `end` is where that lies in the file
+ * @param chunks the columns of the row group in the order of the schema, which are moved in place
+ */
+function firstColumnFirst(grown: Uint8Array, chunks: ColumnChunk[], end: number): Uint8Array[] {
+  const [first] = chunks;
+  if (!first?.meta_data) return [grown];
+  const place = (offset: bigint) => Number(offset) - (end - grown.length);
+  const start = Math.min(...chunks.map(({ file_offset }) => place(file_offset)));
+  const from = place(first.file_offset);
+  const to = from + Number(first.meta_data.total_compressed_size);
+  for (const [index, chunk] of chunks.entries()) {
+    const by = index === 0 ? start - from : chunk.file_offset < first.file_offset ? to - from : 0;
+    chunks[index] = movedChunk(chunk, BigInt(by));
+  }
+  return [
+    grown.subarray(0, start),
+    grown.subarray(from, to),
+    grown.subarray(start, from),
+    grown.subarray(to),
+  ];
+}
+
+/** The same chunk so many bytes further on. */
 function movedChunk({ file_offset, meta_data }: ColumnChunk, by: bigint): ColumnChunk {
   if (!meta_data) throw new Error('a column of a row group has no metadata');
-  const { dictionary_page_offset: dictionary, statistics } = meta_data;
+  const { dictionary_page_offset: dictionary } = meta_data;
   return {
     file_offset: file_offset + by,
     meta_data: {
       ...meta_data,
       data_page_offset: meta_data.data_page_offset + by,
       dictionary_page_offset: dictionary && dictionary + by,
-      statistics: statistics && { null_count: statistics.null_count },
     },
+  };
+}
+
+/** What a reader made of a chunk's bounds need not be what was written. */
+function withoutBounds({ meta_data, ...chunk }: ColumnChunk): ColumnChunk {
+  const { statistics } = meta_data ?? {};
+  return {
+    ...chunk,
+    ...(meta_data && {
+      meta_data: { ...meta_data, statistics: statistics && { null_count: statistics.null_count } },
+    }),
   };
 }
 

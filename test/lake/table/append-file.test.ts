@@ -51,6 +51,23 @@ describe('appending a file', () => {
     expect(row_groups.map(({ num_rows }) => Number(num_rows))).toEqual(groups);
   });
 
+  it('has the first column at the front of each row group, whichever column has the first value', async () => {
+    const output = new CollectingWriter();
+    const file = writeParquet(output, columns);
+    // Whatever has a value in the first row arrives first: `c0` has none, and arrives last.
+    await file.append({ c1: 1n, c3: true });
+    for (const row of rows(1_200, 1)) await file.append(row);
+    await file.appendFile(readable(await parquetOf(columns, rows(1_200))));
+    await file.finish();
+    const { row_groups } = parquetMetadata(output.bytes());
+    const starts = row_groups.map((group) =>
+      group.columns.map(({ meta_data }) => meta_data?.dictionary_page_offset ?? meta_data?.data_page_offset),
+    );
+    expect(starts).toHaveLength(2);
+    for (const [first, ...others] of starts)
+      expect(others.every((other = 0n) => other > (first ?? 0n))).toBe(true);
+  });
+
   it('fails where the file is none', async () => {
     const file = writeParquet(new CollectingWriter(), columns);
     await expect(file.appendFile(readable(Buffer.from('no Parquet file')))).rejects.toThrow();

@@ -1,0 +1,93 @@
+/*
+ * Iceberg tables in a Glue database of their own: the table's parameter `metadata_location` names the current metadata, and
+ * replacing it on condition of the table's version is the commit (I5). The names of metadata that this program writes
+ * differ from those that engines write, so that a commit of somebody else is noticed.
+ */
+import { hash } from 'node:crypto';
+import {
+  CreateTableCommand,
+  GetTableCommand,
+  GlueClient,
+  type Table,
+  type TableInput,
+  UpdateTableCommand,
+} from '@aws-sdk/client-glue';
+import { icebergDatabase, icebergLocation, icebergMetadataPrefix } from '../../lake/paths.ts';
+import type { IcebergCatalog, IcebergHead, ObjectStore, TableShape } from '../../ports.ts';
+import { awsClientOptions } from './errors.ts';
+import { EXISTS, MISSING, RACED, inGlue, orRefused } from './glue-errors.ts';
+import { glueColumns } from './glue-tables.ts';
+
+/** @param database that of the Hive tables */
+export function openGlueIceberg(database: string, store: ObjectStore): IcebergCatalog {
+  return createGlueIceberg({ client: new GlueClient(awsClientOptions), database, store });
+}
+
+/** @param database that of the Hive tables */
+export function createGlueIceberg({
+  client,
+  database,
+  store,
+}: {
+  client: GlueClient;
+  database: string;
+  store: ObjectStore;
+}): IcebergCatalog {
+  const DatabaseName = icebergDatabase(database);
+
+  async function load(name: string): Promise<IcebergHead> {
+    const read = orRefused(client.send(new GetTableCommand({ DatabaseName, Name: name })), [MISSING]);
+    const found = await inGlue(DatabaseName, `Reading the Iceberg table ${name}`, read);
+    const table = found === 'refused' ? undefined : found.Table;
+    const address = table?.Parameters?.metadata_location;
+    const prefix = icebergMetadataPrefix(name);
+    const [, version = 0] = ourName(address, `${store.url}/${prefix}`) ?? [];
+    const metadata = version && address ? await store.get(address.slice(store.url.length + 1)) : undefined;
+    return {
+      ...(metadata ? { metadata: metadata.body } : table && { foreign: address ?? 'no metadata' }),
+      async replace(body, shape) {
+        const file = `v${Number(version) + 1}-${hash('sha256', body, 'hex').slice(0, 16)}.metadata.json`;
+        await store.put(`${prefix}${file}`, body, { ifAbsent: true });
+        const next = icebergTable(shape, `${store.url}/${icebergLocation(name)}`, {
+          metadata_location: `${store.url}/${prefix}${file}`,
+          ...(address !== undefined && { previous_metadata_location: address }),
+        });
+        const swapping = swap(table, next);
+        return inGlue(DatabaseName, `Committing to the Iceberg table ${name}`, swapping);
+      },
+    };
+  }
+
+  /** Whoever was faster has created the table, or changed its version. */
+  async function swap(table: Table | undefined, TableInput: TableInput): Promise<boolean> {
+    const swapped = table
+      ? client.send(
+          new UpdateTableCommand({ DatabaseName, TableInput, VersionId: table.VersionId, SkipArchive: true }),
+        )
+      : client.send(new CreateTableCommand({ DatabaseName, TableInput }));
+    return (await orRefused<unknown>(swapped, [RACED, EXISTS])) !== 'refused';
+  }
+
+  return { url: store.url, load };
+}
+
+function ourName(address: string | undefined, prefix: string): RegExpExecArray | null {
+  if (!address?.startsWith(prefix)) return null;
+  return /^v(\d{1,15})-[0-9a-f]{16}\.metadata\.json$/.exec(address.slice(prefix.length));
+}
+
+/** Engines take the columns from the metadata; those here are for people who look into Glue. */
+function icebergTable(
+  { name, description, columns, partitionKeys }: TableShape,
+  location: string,
+  pointers: Record<string, string>,
+): TableInput {
+  const keys = partitionKeys.map((key) => ({ name: key, type: 'string' as const }));
+  return {
+    Name: name,
+    Description: description,
+    TableType: 'EXTERNAL_TABLE',
+    Parameters: { EXTERNAL: 'TRUE', table_type: 'ICEBERG', ...pointers },
+    StorageDescriptor: { Columns: glueColumns([...keys, ...columns]), Location: location },
+  };
+}

@@ -1,0 +1,205 @@
+/*
+ * Writes and reads Avro's object container files, as much of them as manifests of Iceberg need: records, lists, optional
+ * values, counts that are not negative, no compression. A library would bring 320 kB for it.
+ */
+import { hash } from 'node:crypto';
+
+/** A type of Avro: its schema as JSON, and how values are written and read. */
+export interface Avro<T> {
+  schema: unknown;
+  write(to: AvroWriter, value: T): void;
+  read(from: AvroReader): T;
+}
+
+/** A field of a record, which Iceberg finds by its id. */
+type Field<T> = readonly [id: number, type: Avro<T>];
+
+export const long: Avro<number> = {
+  schema: 'long',
+  write: (to, value) => to.count(value),
+  read: (from) => from.count(),
+};
+export const int: Avro<number> = { ...long, schema: 'int' };
+export const boolean: Avro<boolean> = {
+  schema: 'boolean',
+  write: (to, value) => to.raw(Uint8Array.of(value ? 1 : 0)),
+  read: (from) => from.raw(1)[0] === 1,
+};
+export const bytes: Avro<Uint8Array> = {
+  schema: 'bytes',
+  write: (to, value) => to.sized(value),
+  read: (from) => from.raw(from.count()),
+};
+export const string: Avro<string> = {
+  schema: 'string',
+  write: (to, value) => to.sized(Buffer.from(value)),
+  read: (from) => Buffer.from(bytes.read(from)).toString('utf8'),
+};
+
+export function optional<T>(type: Avro<T>): Avro<T | null> {
+  return {
+    schema: ['null', type.schema],
+    write(to, value) {
+      to.count(value === null ? 0 : 1);
+      if (value !== null) type.write(to, value);
+    },
+    read: (from) => (from.count() === 0 ? null : type.read(from)),
+  };
+}
+
+/** @param said what the schema says beside the items */
+export function list<T>(items: Avro<T>, said: Readonly<Record<string, unknown>>): Avro<readonly T[]> {
+  return {
+    schema: { type: 'array', ...said, items: items.schema },
+    write(to, values) {
+      if (values.length > 0) to.count(values.length);
+      for (const value of values) items.write(to, value);
+      to.count(0);
+    },
+    read(from) {
+      const values: T[] = [];
+      for (let count = from.count(); count > 0; count = from.count())
+        for (let left = count; left > 0; left -= 1) values.push(items.read(from));
+      return values;
+    },
+  };
+}
+
+/** @param fields in the order of the file; an optional field is null by default */
+export function record<T extends object>(
+  name: string,
+  fields: { readonly [Name in keyof T]: Field<T[Name]> },
+): Avro<T> {
+  const schemas = Object.entries<Field<unknown>>(fields).map(([field, [id, { schema }]]) => ({
+    name: field,
+    type: schema,
+    'field-id': id,
+    ...(Array.isArray(schema) && { default: null }),
+  }));
+  return {
+    schema: { type: 'record', name, fields: schemas },
+    write(to, value) {
+      for (const field in fields) fields[field][1].write(to, value[field]);
+    },
+    read(from) {
+      const value: Partial<T> = {};
+      for (const field in fields) value[field] = fields[field][1].read(from);
+      return value as T;
+    },
+  };
+}
+
+const MAGIC = Buffer.from('Obj\x01', 'latin1');
+const SYNC_BYTES = 16;
+
+/** @param metadata what the file says of itself, by key */
+export function avroFile<T>(
+  type: Avro<T>,
+  records: readonly T[],
+  metadata: Readonly<Record<string, string>>,
+): Buffer {
+  const block = new AvroWriter();
+  for (const each of records) type.write(block, each);
+  const sync = hash('sha256', block.written(), 'buffer').subarray(0, SYNC_BYTES);
+  const file = new AvroWriter();
+  const said = { 'avro.schema': JSON.stringify(type.schema), 'avro.codec': 'null', ...metadata };
+  file.raw(MAGIC);
+  file.count(Object.keys(said).length);
+  for (const text of Object.entries(said).flat()) string.write(file, text);
+  file.count(0);
+  file.raw(sync);
+  file.count(records.length);
+  file.sized(block.written());
+  file.raw(sync);
+  return file.written();
+}
+
+/** The records of a file that `avroFile` has written with this very schema. @throws Error for any other bytes */
+export function readAvroFile<T>(type: Avro<T>, content: Uint8Array): T[] {
+  const file = new AvroReader(content);
+  if (!MAGIC.equals(file.raw(MAGIC.length))) throw new Error('it is no Avro file');
+  const said = new Map<string, string>();
+  for (let left = file.count(); left > 0; left -= 1) said.set(string.read(file), string.read(file));
+  if (file.count() !== 0 || said.get('avro.schema') !== JSON.stringify(type.schema))
+    throw new Error('it has another schema');
+  file.raw(SYNC_BYTES);
+  const records: T[] = [];
+  const count = file.count();
+  file.count();
+  while (records.length < count) records.push(type.read(file));
+  return records;
+}
+
+/** Bytes that grow. */
+class AvroWriter {
+  #bytes = Buffer.allocUnsafe(1024);
+  #length = 0;
+
+  written(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  raw(added: Uint8Array): void {
+    this.#reserve(added.length);
+    this.#bytes.set(added, this.#length);
+    this.#length += added.length;
+  }
+
+  sized(added: Uint8Array): void {
+    this.count(added.length);
+    this.raw(added);
+  }
+
+  /** Zigzag, seven bits a byte: the lowest bit of the first byte is the sign. */
+  count(value: number): void {
+    this.#reserve(9);
+    let rest = Math.floor(value / 64);
+    this.#byte((value % 64) * 2, rest);
+    while (rest > 0) {
+      const low = rest % 128;
+      rest = Math.floor(rest / 128);
+      this.#byte(low, rest);
+    }
+  }
+
+  #byte(low: number, rest: number): void {
+    this.#bytes[this.#length++] = rest > 0 ? low + 128 : low;
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafe(2 * (this.#length + more));
+    this.#bytes.copy(grown, 0, 0, this.#length);
+    this.#bytes = grown;
+  }
+}
+
+/** Bytes from the first one on. */
+class AvroReader {
+  readonly #bytes: Uint8Array;
+  #place = 0;
+
+  constructor(content: Uint8Array) {
+    this.#bytes = content;
+  }
+
+  raw(length: number): Uint8Array {
+    const end = this.#place + length;
+    if (end > this.#bytes.length) throw new Error('it is cut off');
+    const found = this.#bytes.subarray(this.#place, end);
+    this.#place = end;
+    return found;
+  }
+
+  count(): number {
+    let [byte = 0] = this.raw(1);
+    if (byte % 2 === 1) throw new Error('it has a negative number');
+    let value = (byte % 128) / 2;
+    for (let unit = 64; byte >= 128; unit *= 128) {
+      [byte = 0] = this.raw(1);
+      value += (byte % 128) * unit;
+    }
+    if (!Number.isSafeInteger(value)) throw new Error('it has a number of more than 53 bits');
+    return value;
+  }
+}

@@ -1,0 +1,2 @@
+export { publishIceberg } from './publish.ts';
+export { vacuumIceberg } from './vacuum.ts';

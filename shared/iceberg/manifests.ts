@@ -1,0 +1,132 @@
+/*
+ * Manifests name the files of a brand's month, and a manifest list names the manifests of a snapshot: the two schemas of
+ * Iceberg's specification (version 2), as much of them as files without deletes and column bounds need.
+ */
+import {
+  type Avro,
+  avroFile,
+  boolean,
+  bytes,
+  int,
+  list,
+  long,
+  optional,
+  readAvroFile,
+  record,
+  string,
+} from './avro.ts';
+
+type Read<T> = T extends Avro<infer Value> ? Value : never;
+
+/** A map whose keys are numbers is a list of pairs. */
+const countsBy = (key: number, value: number) =>
+  optional(
+    list(record(`k${key}_v${value}`, { key: [key, int], value: [value, long] }), { logicalType: 'map' }),
+  );
+const dataFile = record('r2', {
+  content: [134, int],
+  file_path: [100, string],
+  file_format: [101, string],
+  partition: [102, record('r102', { brand: [1000, optional(string)], dt: [1001, optional(string)] })],
+  record_count: [103, long],
+  file_size_in_bytes: [104, long],
+  value_counts: [109, countsBy(119, 120)],
+  null_value_counts: [110, countsBy(121, 122)],
+});
+const manifestEntry = record('manifest_entry', {
+  status: [0, int],
+  snapshot_id: [1, optional(long)],
+  sequence_number: [3, optional(long)],
+  file_sequence_number: [4, optional(long)],
+  data_file: [2, dataFile],
+});
+const bounds = record('r508', {
+  contains_null: [509, boolean],
+  contains_nan: [518, optional(boolean)],
+  lower_bound: [510, optional(bytes)],
+  upper_bound: [511, optional(bytes)],
+});
+const manifestFile = record('manifest_file', {
+  manifest_path: [500, string],
+  manifest_length: [501, long],
+  partition_spec_id: [502, int],
+  content: [517, int],
+  sequence_number: [515, long],
+  min_sequence_number: [516, long],
+  added_snapshot_id: [503, long],
+  added_files_count: [504, int],
+  existing_files_count: [505, int],
+  deleted_files_count: [506, int],
+  added_rows_count: [512, long],
+  existing_rows_count: [513, long],
+  deleted_rows_count: [514, long],
+  partitions: [507, optional(list(bounds, { 'element-id': 508 }))],
+});
+
+/** A file of a table: the version of a day. */
+export type DataFile = Read<typeof dataFile>;
+/** What a manifest says of a file. */
+export type ManifestEntry = Read<typeof manifestEntry>;
+/** What a manifest list says of a manifest. */
+export type ManifestFile = Read<typeof manifestFile>;
+
+/** What a snapshot does with a file. */
+export const STATUS = { existing: 0, added: 1, deleted: 2 } as const;
+
+/** A manifest. @param metadata what Iceberg wants to be said in it: schema and partition fields of the table */
+export function manifestBytes(
+  entries: readonly ManifestEntry[],
+  metadata: Readonly<Record<string, string>>,
+): Buffer {
+  return avroFile(manifestEntry, entries, { ...metadata, 'format-version': '2', content: 'data' });
+}
+
+/** @throws Error if `manifestBytes` has not written it */
+export function readManifest(content: Uint8Array): ManifestEntry[] {
+  return readAvroFile(manifestEntry, content);
+}
+
+/** The manifest list of a snapshot. */
+export function manifestListBytes(manifests: readonly ManifestFile[], snapshotId: number): Buffer {
+  return avroFile(manifestFile, manifests, { 'snapshot-id': String(snapshotId), 'format-version': '2' });
+}
+
+/** @throws Error if `manifestListBytes` has not written it */
+export function readManifestList(content: Uint8Array): ManifestFile[] {
+  return readAvroFile(manifestFile, content);
+}
+
+/** What a manifest list says of a manifest with these entries, which is written for this snapshot. */
+export function manifestFileOf(
+  entries: readonly ManifestEntry[],
+  written: { path: string; bytes: number; snapshotId: number; sequence: number },
+): ManifestFile {
+  const of = (status: number) => entries.filter((entry) => entry.status === status);
+  const rows = (status: number) => of(status).reduce((sum, { data_file }) => sum + data_file.record_count, 0);
+  const boundsOf = (key: keyof DataFile['partition']) => {
+    const values = entries.map(({ data_file }) => data_file.partition[key] ?? '').sort();
+    const [lower_bound, upper_bound] = [values[0], values.at(-1)].map((value = '') => Buffer.from(value));
+    return {
+      contains_null: false,
+      contains_nan: null,
+      lower_bound: lower_bound ?? null,
+      upper_bound: upper_bound ?? null,
+    };
+  };
+  return {
+    manifest_path: written.path,
+    manifest_length: written.bytes,
+    partition_spec_id: 0,
+    content: 0,
+    sequence_number: written.sequence,
+    min_sequence_number: Math.min(...entries.map((entry) => entry.sequence_number ?? written.sequence)),
+    added_snapshot_id: written.snapshotId,
+    added_files_count: of(STATUS.added).length,
+    existing_files_count: of(STATUS.existing).length,
+    deleted_files_count: of(STATUS.deleted).length,
+    added_rows_count: rows(STATUS.added),
+    existing_rows_count: rows(STATUS.existing),
+    deleted_rows_count: rows(STATUS.deleted),
+    partitions: [boundsOf('brand'), boundsOf('dt')],
+  };
+}

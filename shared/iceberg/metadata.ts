@@ -1,0 +1,152 @@
+/*
+ * The metadata of an Iceberg table (version 2): its columns, and a snapshot for each commit that is kept. Everything that
+ * readers do not need and that would grow with each commit is left out.
+ */
+import { hash } from 'node:crypto';
+import * as z from 'zod/mini';
+import { type Column, typeSpec } from '../column-types.ts';
+import {
+  parseDocument,
+  parseJsonDocument,
+  storedCount,
+  storedObject,
+} from '../lake/documents/cas-document.ts';
+import { DAY_PARTITION_KEYS, ICEBERG_PREFIX } from '../lake/paths.ts';
+
+const schema = storedObject(() => ({
+  'schema-id': storedCount,
+  fields: z.array(
+    storedObject(() => ({ id: storedCount, name: z.string(), required: z.boolean(), type: z.string() })),
+  ),
+}));
+const snapshot = storedObject(() => ({
+  'snapshot-id': storedCount,
+  'parent-snapshot-id': z.optional(storedCount),
+  'sequence-number': storedCount,
+  'timestamp-ms': storedCount,
+  'manifest-list': z.string(),
+  'schema-id': storedCount,
+  summary: z.record(z.string(), z.string()),
+}));
+const metadata = storedObject(() => ({
+  location: z.string(),
+  schemas: z.array(schema).check(z.minLength(1)),
+  snapshots: z.array(snapshot).check(z.minLength(1)),
+}));
+
+/** The columns of a table, as a snapshot was written with them. */
+export type TableSchema = z.infer<typeof schema>;
+/** What a table was after a commit. */
+export type Snapshot = z.infer<typeof snapshot>;
+/** A table: the last schema and the last snapshot, of one or more, are the current ones. */
+export interface IcebergTable {
+  /** Its address; all that its snapshots name lies below the lake's. */
+  location: string;
+  schemas: readonly TableSchema[];
+  snapshots: readonly Snapshot[];
+}
+
+/**
+ * Columns are only appended (I7), so that the place of a column is an id for good; Parquet files have the same ids. Those of
+ * the partition columns, which no file has, are never reached.
+ */
+const PARTITION_IDS = { brand: 100_001, dt: 100_002 };
+const PARTITION_FIELDS = [
+  { name: 'brand', transform: 'identity', 'source-id': PARTITION_IDS.brand, 'field-id': 1000 },
+  { name: 'dt', transform: 'identity', 'source-id': PARTITION_IDS.dt, 'field-id': 1001 },
+];
+
+/** The id of a column by its place in the stored schema. */
+export const columnId = (place: number): number => place + 1;
+
+/** The schema of these columns: one of `schemas` if it has them all, or the next one. */
+export function schemaFor(schemas: readonly TableSchema[], columns: readonly Column[]): TableSchema {
+  const fields = [
+    ...DAY_PARTITION_KEYS.map((name) => ({ id: PARTITION_IDS[name], name, required: false, type: 'string' })),
+    ...columns.map(({ name, type }, place) => ({
+      id: columnId(place),
+      name,
+      required: false,
+      type: typeSpec(type).iceberg,
+    })),
+  ];
+  const last = schemas.at(-1);
+  if (last && JSON.stringify(last.fields) === JSON.stringify(fields)) return last;
+  return { 'schema-id': last ? last['schema-id'] + 1 : 0, fields };
+}
+
+/** What a manifest says of its table. */
+export function manifestMetadata(current: TableSchema): Record<string, string> {
+  return {
+    schema: JSON.stringify({ type: 'struct', ...current }),
+    'schema-id': String(current['schema-id']),
+    'partition-spec': JSON.stringify(PARTITION_FIELDS),
+    'partition-spec-id': '0',
+  };
+}
+
+/** The table with a further snapshot. */
+export function withSnapshot(table: IcebergTable, current: TableSchema, next: Snapshot): IcebergTable {
+  const schemas = table.schemas.includes(current) ? table.schemas : [...table.schemas, current];
+  return { ...table, schemas, snapshots: [...table.snapshots, next] };
+}
+
+/**
+ * The table without the snapshots that no reader as of `fromMs` or later finds, and without the schemas of those alone.
+ * @returns the same object if there are none
+ */
+export function withoutSnapshots(table: IcebergTable, fromMs: number): IcebergTable {
+  const { snapshots } = table;
+  const first = snapshots.findIndex((_one, index) => {
+    const next = snapshots[index + 1];
+    return !next || next['timestamp-ms'] > fromMs;
+  });
+  if (first <= 0) return table;
+  const kept = snapshots.slice(first);
+  const used = new Set(kept.map((one) => one['schema-id']));
+  const isKept = (one: TableSchema) => one === table.schemas.at(-1) || used.has(one['schema-id']);
+  return { ...table, schemas: table.schemas.filter(isKept), snapshots: kept };
+}
+
+/** @param updatedMs when it is written */
+export function metadataBytes({ location, schemas, snapshots }: IcebergTable, updatedMs: number): Buffer {
+  const [current, last] = [schemas.at(-1), snapshots.at(-1)];
+  if (!current || !last) throw new Error(`${location} has no snapshot`);
+  const { 'snapshot-id': currentId } = last;
+  return Buffer.from(
+    JSON.stringify({
+      'format-version': 2,
+      // The same for the same table, and another one after the lake was moved.
+      'table-uuid': hash('sha256', location, 'hex').replace(
+        /^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*/,
+        '$1-$2-4$3-8$4-$5',
+      ),
+      location,
+      'last-sequence-number': last['sequence-number'],
+      'last-updated-ms': Math.max(updatedMs, last['timestamp-ms']),
+      'last-column-id': PARTITION_IDS.dt,
+      schemas: schemas.map((one) => ({ type: 'struct', ...one })),
+      'current-schema-id': current['schema-id'],
+      'partition-specs': [{ 'spec-id': 0, fields: PARTITION_FIELDS }],
+      'default-spec-id': 0,
+      'last-partition-id': 1001,
+      'sort-orders': [{ 'order-id': 0, fields: [] }],
+      'default-sort-order-id': 0,
+      // Whoever may write would otherwise delete the lake's files with the table's.
+      properties: { 'write.format.default': 'parquet', 'gc.enabled': 'false' },
+      'current-snapshot-id': currentId,
+      refs: { main: { type: 'branch', 'snapshot-id': currentId } },
+      snapshots,
+      'snapshot-log': snapshots.map((one) => ({
+        'timestamp-ms': one['timestamp-ms'],
+        'snapshot-id': one['snapshot-id'],
+      })),
+      'metadata-log': [],
+    }),
+  );
+}
+
+/** The table at this address. @throws BrandReportsError `config` `damaged_document` for any other document */
+export function parseMetadata(content: Uint8Array): IcebergTable {
+  return parseDocument(metadata, ICEBERG_PREFIX, parseJsonDocument(ICEBERG_PREFIX, content));
+}

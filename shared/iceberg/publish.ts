@@ -1,0 +1,347 @@
+/*
+ * Projects the ledgers of a report onto its Iceberg table: the snapshot that a commit adds names the files that the ledgers
+ * name now, of all brands. The ledgers are the truth, and nothing here opens a Parquet file. A manifest stands for the
+ * month of a brand, as a ledger does, and is taken over from snapshot to snapshot while the month has the same files.
+ *
+ * I3: a reader sees all days of a commit at once, or none. A commit reads the table first and the ledgers after it, so that its snapshot is never older than the one that it
+ * replaces; if another run is faster, it begins again (I5). A run that dies leaves its months marked dirty in the report
+ * state, and the next run projects them.
+ */
+import { hash } from 'node:crypto';
+import { mapConcurrent } from '../concurrency.ts';
+import type { BrandReport, ReportIceberg } from '../context/context.ts';
+import { BrandReportsError } from '../errors.ts';
+import type { Ledger } from '../lake/documents/ledger.ts';
+import { readOrDamage } from '../lake/documents/cas-document.ts';
+import { listLedgers, readLedger } from '../lake/documents/read.ts';
+import { DAY_PARTITION_KEYS, icebergLocation, icebergMetadataPrefix, versionKey } from '../lake/paths.ts';
+import type { IcebergHead } from '../ports.ts';
+import {
+  type DataFile,
+  type ManifestEntry,
+  type ManifestFile,
+  STATUS,
+  manifestBytes,
+  manifestFileOf,
+  manifestListBytes,
+  readManifest,
+  readManifestList,
+} from './manifests.ts';
+import {
+  type IcebergTable,
+  type TableSchema,
+  columnId,
+  manifestMetadata,
+  metadataBytes,
+  parseMetadata,
+  schemaFor,
+  withSnapshot,
+  withoutSnapshots,
+} from './metadata.ts';
+
+const CONCURRENCY = 8;
+/** Each lost race means that another run has committed. */
+const MAX_ROUNDS = 20;
+const PAUSE_MS = 25;
+
+/** A report of a brand whose Iceberg table is written. */
+export type IcebergReport = BrandReport & { iceberg: ReportIceberg };
+
+/** The month of a brand, with the files that its ledger names now. */
+interface BrandMonth {
+  brand: string;
+  month: string;
+  files: readonly DataFile[];
+}
+
+/** What a commit builds on. */
+interface FoundTable {
+  table?: IcebergTable;
+  manifests: readonly ManifestFile[];
+  /** What stands there instead of a table of ours. */
+  foreign?: string;
+}
+
+/** How a commit begins and what it adds. */
+interface Commit {
+  snapshotId: number;
+  sequence: number;
+  schema: TableSchema;
+}
+
+/**
+ * Commits these months of the brand, in one snapshot; of a table that has none, or none of ours, all months of all brands.
+ * Without a difference it writes nothing.
+ * @param months `all`: those of all brands
+ * @param expires also drop snapshots whose time is over if there is nothing else to commit
+ * @throws BrandReportsError if the table cannot be written; what is committed in the ledgers is safe
+ */
+export async function publishIceberg(
+  context: BrandReport,
+  months: readonly string[] | 'all',
+  expires = false,
+): Promise<void> {
+  const { iceberg, report, log, clock } = context;
+  if (!iceberg || (months.length === 0 && !expires)) return;
+  const ctx = { ...context, iceberg };
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const head = await iceberg.catalog.load(report.table);
+    const found = await tableIn(ctx, head);
+    if (found.foreign !== undefined)
+      log({
+        event: 'iceberg_projected_again',
+        table: report.table,
+        found: found.foreign,
+        message:
+          'The table did not point at metadata of this lake: somebody else has written it, or the lake was moved. It begins anew with the current rows; earlier snapshots are gone. Nobody but brand-reports may write it.',
+      });
+    const { table, manifests: before } = found;
+    const changed = await changedMonths(ctx, before, table ? months : 'all');
+    const fromMs = clock.earlierMs() - iceberg.keptMs;
+    const grown = changed.length > 0 ? await withCommit(ctx, table, before, changed) : expires && table;
+    const next = grown && withoutSnapshots(grown, fromMs);
+    if (!next || next === table) return;
+    const { name, description, columns } = { ...report, name: report.table, ...(await ctx.schema.cached()) };
+    const shape = { name, description, columns, partitionKeys: DAY_PARTITION_KEYS };
+    if (await head.replace(metadataBytes(next, clock.wallMs()), shape)) return;
+    await clock.sleep(PAUSE_MS * (round + 1));
+  }
+  throw new BrandReportsError(
+    'transient',
+    'iceberg_contended',
+    `Other runs committed to the Iceberg table ${report.table} ${MAX_ROUNDS} times in a row while this run tried to. What was read is safe. Run again.`,
+  );
+}
+
+/** The table and the manifests of its last snapshot, if this program has written it at this very place. */
+async function tableIn(ctx: IcebergReport, { metadata, foreign }: IcebergHead): Promise<FoundTable> {
+  const nothing = (found = foreign) => ({ manifests: [], ...(found !== undefined && { foreign: found }) });
+  if (!metadata) return nothing();
+  const table = ifReadable(parseMetadata, metadata);
+  if (table?.location !== locationOf(ctx)) return nothing(table?.location ?? 'damaged metadata');
+  const list = table.snapshots.at(-1)?.['manifest-list'] ?? '';
+  const manifests = await readAt(ctx, list, readManifestList);
+  return manifests ? { table, manifests } : nothing(list);
+}
+
+/** The table with a snapshot in which these months have the files of now. Readers do not see it yet. */
+async function withCommit(
+  ctx: IcebergReport,
+  table: IcebergTable | undefined,
+  before: readonly ManifestFile[],
+  changed: readonly BrandMonth[],
+): Promise<IcebergTable> {
+  const schemas = table?.schemas ?? [];
+  const last = table?.snapshots.at(-1);
+  const commit = {
+    snapshotId: 1 + Number.parseInt(hash('sha256', ctx.newId(), 'hex').slice(0, 12), 16),
+    sequence: (last?.['sequence-number'] ?? 0) + 1,
+    schema: schemaFor(schemas, (await ctx.schema.refresh()).columns),
+  };
+  const written = await mapConcurrent(changed, CONCURRENCY, (month) =>
+    writeManifest(ctx, commit, month, before.find(isOf(month))),
+  );
+  const others = before.filter(
+    (manifest) => !changed.some((month) => isOf(month)(manifest)) && filesIn(manifest) > 0,
+  );
+  const manifests = [...others, ...written];
+  const list = await put(
+    ctx,
+    `snap-${commit.snapshotId}.avro`,
+    manifestListBytes(manifests, commit.snapshotId),
+  );
+  return withSnapshot(table ?? { location: locationOf(ctx), schemas: [], snapshots: [] }, commit.schema, {
+    'snapshot-id': commit.snapshotId,
+    ...(last && { 'parent-snapshot-id': last['snapshot-id'] }),
+    'sequence-number': commit.sequence,
+    'timestamp-ms': Math.max(ctx.clock.wallMs(), (last?.['timestamp-ms'] ?? 0) + 1),
+    'manifest-list': list,
+    'schema-id': commit.schema['schema-id'],
+    summary: summaryOf(written, manifests),
+  });
+}
+
+function locationOf({ iceberg, report }: IcebergReport): string {
+  return `${iceberg.catalog.url}/${icebergLocation(report.table)}`;
+}
+
+/** The months whose files are not those of their manifest. Only if there are such months are their ledgers read again. */
+async function changedMonths(
+  ctx: IcebergReport,
+  before: readonly ManifestFile[],
+  months: readonly string[] | 'all',
+): Promise<BrandMonth[]> {
+  const { brand } = ctx;
+  const isChanged = (month: BrandMonth) => {
+    const manifest = before.find(isOf(month));
+    const isSame = manifest && nameIn(manifest.manifest_path).startsWith(`${nameOf(month)}-`);
+    return !isSame && (month.files.length > 0 || (manifest && filesIn(manifest) > 0));
+  };
+  if (months === 'all') return (await allMonths(ctx, before)).filter(isChanged);
+  const read = async (month: string, ledger: Promise<Ledger>) => ({
+    brand,
+    month,
+    files: await filesOf(ctx, brand, await ledger),
+  });
+  const cached = await Promise.all(months.map((month) => read(month, ctx.ledger(month).cached())));
+  const fresh = cached.filter(isChanged).map(({ month }) => read(month, ctx.ledger(month).refresh()));
+  return (await Promise.all(fresh)).filter(isChanged);
+}
+
+/**
+ * The months of all brands that have a ledger, whatever the settings are now, and those that have lost it. One with a
+ * damaged ledger is left out: its manifest stays, and after a repair the brand's own run commits it.
+ */
+async function allMonths(ctx: IcebergReport, before: readonly ManifestFile[]): Promise<BrandMonth[]> {
+  const { lake, report } = ctx;
+  const listed = await listLedgers(lake.store, { [report.name]: report });
+  const all = listed.flatMap(({ brand, months }) => months.map((month) => ({ brand, month })));
+  const lost = before.filter((manifest) => !all.some((month) => isOf(month)(manifest))).flatMap(monthOf);
+  const read = await mapConcurrent(all, CONCURRENCY, async ({ brand, month }) => {
+    const ledger = await readOrDamage(readLedger(lake.store, report, brand, month));
+    return 'value' in ledger ? [{ brand, month, files: await filesOf(ctx, brand, ledger.value) }] : [];
+  });
+  return [...read.flat(), ...lost.map((month) => ({ ...month, files: [] }))];
+}
+
+/** A version without rows is no file: some readers refuse such a file. */
+async function filesOf(ctx: IcebergReport, brand: string, { days }: Ledger): Promise<DataFile[]> {
+  const { columns } = await ctx.schema.cached();
+  const ids = new Map(columns.map(({ name }, place) => [name, columnId(place)]));
+  return Object.entries(days)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([dt, { committed }]) => {
+      if (!committed || committed.rows === 0) return [];
+      const { snapshot, rows, bytes, values } = committed;
+      const filled = Object.entries(values?.filled ?? {}).flatMap(([name, value]) => {
+        const key = ids.get(name);
+        return key === undefined ? [] : [{ key, value }];
+      });
+      const file: DataFile = {
+        content: 0,
+        file_path: `${ctx.iceberg.catalog.url}/${versionKey(ctx.report.table, brand, dt, snapshot)}`,
+        file_format: 'PARQUET',
+        partition: { brand, dt },
+        record_count: rows,
+        file_size_in_bytes: bytes,
+        value_counts: filled.map(({ key }) => ({ key, value: rows })),
+        null_value_counts: filled.map(({ key, value }) => ({ key, value: rows - value })),
+      };
+      return [file];
+    });
+}
+
+/** How the names of a month's manifests begin while it has these files. */
+function nameOf({ brand, month, files }: BrandMonth): string {
+  const paths = files.map(({ file_path }) => file_path).join('\n');
+  return `${brand}-${month}-${hash('sha256', paths, 'hex').slice(0, 16)}`;
+}
+
+export function nameIn(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The month of a manifest, by its name. */
+function monthOf({ manifest_path }: ManifestFile): Pick<BrandMonth, 'brand' | 'month'>[] {
+  const name = /^(.+)-(\d{4}-\d\d)-[0-9a-f]{16}-\d+\.avro$/.exec(nameIn(manifest_path));
+  const [, brand, month] = name ?? [];
+  return brand === undefined || month === undefined ? [] : [{ brand, month }];
+}
+
+/** Whether a manifest is that of a month. */
+function isOf({ brand, month }: Pick<BrandMonth, 'brand' | 'month'>) {
+  return (manifest: ManifestFile) =>
+    monthOf(manifest).some((found) => found.brand === brand && found.month === month);
+}
+
+function filesIn({ added_files_count, existing_files_count }: ManifestFile): number {
+  return added_files_count + existing_files_count;
+}
+
+/** The manifest of a month: what it has now, as new or as before, and what it has no more. */
+async function writeManifest(
+  ctx: IcebergReport,
+  { snapshotId, sequence, schema }: Commit,
+  month: BrandMonth,
+  before: ManifestFile | undefined,
+): Promise<ManifestFile> {
+  const entries = (before && (await readAt(ctx, before.manifest_path, readManifest))) ?? [];
+  const known = entries
+    .filter(({ status }) => status !== STATUS.deleted)
+    .map((entry) => [entry.data_file.file_path, withNumbers(entry, before)] as const);
+  const left = new Map(known);
+  const now = month.files.map((data_file): ManifestEntry => {
+    const existing = left.get(data_file.file_path);
+    left.delete(data_file.file_path);
+    if (existing) return { ...existing, data_file, status: STATUS.existing };
+    return {
+      status: STATUS.added,
+      snapshot_id: snapshotId,
+      sequence_number: null,
+      file_sequence_number: null,
+      data_file,
+    };
+  });
+  const gone = [...left.values()].map((entry) => ({
+    ...entry,
+    status: STATUS.deleted,
+    snapshot_id: snapshotId,
+  }));
+  const content = manifestBytes([...now, ...gone], manifestMetadata(schema));
+  const path = await put(ctx, `${nameOf(month)}-${snapshotId}.avro`, content);
+  return manifestFileOf([...now, ...gone], { path, bytes: content.length, snapshotId, sequence });
+}
+
+/** An entry that was added has the numbers of its manifest. */
+function withNumbers(entry: ManifestEntry, manifest: ManifestFile | undefined): ManifestEntry {
+  const sequence = entry.sequence_number ?? manifest?.sequence_number ?? 0;
+  return {
+    ...entry,
+    sequence_number: sequence,
+    file_sequence_number: entry.file_sequence_number ?? sequence,
+  };
+}
+
+function summaryOf(written: readonly ManifestFile[], all: readonly ManifestFile[]): Record<string, string> {
+  const sum = (manifests: readonly ManifestFile[], count: (manifest: ManifestFile) => number) =>
+    String(manifests.reduce((total, manifest) => total + count(manifest), 0));
+  const deleted = sum(written, (manifest) => manifest.deleted_files_count);
+  return {
+    operation: deleted === '0' ? 'append' : 'overwrite',
+    'added-data-files': sum(written, (manifest) => manifest.added_files_count),
+    'added-records': sum(written, (manifest) => manifest.added_rows_count),
+    'deleted-data-files': deleted,
+    'deleted-records': sum(written, (manifest) => manifest.deleted_rows_count),
+    'total-data-files': sum(all, filesIn),
+    'total-records': sum(all, (manifest) => manifest.added_rows_count + manifest.existing_rows_count),
+  };
+}
+
+/**
+ * What an object of the table's metadata contains.
+ * @returns `undefined` if it is missing or damaged, or the address is not one that `put` has returned
+ */
+export async function readAt<T>(
+  { iceberg, lake, report }: IcebergReport,
+  address: string,
+  read: (content: Uint8Array) => T,
+): Promise<T | undefined> {
+  const key = `${icebergMetadataPrefix(report.table)}${nameIn(address)}`;
+  const stored = address === `${iceberg.catalog.url}/${key}` ? await lake.store.get(key) : undefined;
+  return stored && ifReadable(read, stored.body);
+}
+
+function ifReadable<T>(read: (content: Uint8Array) => T, content: Uint8Array): T | undefined {
+  try {
+    return read(content);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns its address */
+async function put(ctx: IcebergReport, name: string, content: Uint8Array): Promise<string> {
+  const key = `${icebergMetadataPrefix(ctx.report.table)}${name}`;
+  await ctx.lake.store.put(key, content, { ifAbsent: true });
+  return `${ctx.iceberg.catalog.url}/${key}`;
+}

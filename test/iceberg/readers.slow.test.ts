@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openLake } from '../../shared/adapters/open-lake.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { versionAt } from '../../shared/history/index.ts';
+import { daysOfLedgers, readLedgers, snapshotKeyOf } from '../../shared/lake/documents/read.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { Random } from '../simulation/random.ts';
+import { alter } from '../sync/lake-contents.ts';
+import { sharedLakes } from '../sync/shared-lakes.ts';
+
+const execute = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const VENV = `${root}.venv-iceberg`;
+const PACKAGES = [
+  'pyiceberg[pyarrow]==0.12.0',
+  'duckdb==1.5.5',
+  'duckdb-extension-iceberg==1.5.5',
+  'duckdb-extension-avro==1.5.5',
+];
+const INSTANTS = 1_000;
+const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01'] as const;
+const sample = sharedLakes({
+  now: '2026-03-01T17:00:00Z',
+  recordsTo: '2026-03-10T00:00:00Z',
+  startDate: DAYS[0],
+  clicksPerDay: 40,
+});
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  const installed = await readFile(`${VENV}/installed`, 'utf8').catch(() => '');
+  if (installed === PACKAGES.join('\n')) return;
+  await execute('python3', ['-m', 'venv', '--clear', VENV]);
+  await execute(`${VENV}/bin/pip`, ['install', '--quiet', '--disable-pip-version-check', ...PACKAGES]);
+  await writeFile(`${VENV}/installed`, PACKAGES.join('\n'));
+}, 600_000);
+afterAll(() => folder.remove());
+
+it('I3: pyiceberg and DuckDB read what the links and --as-of have, after restated days and new columns', async () => {
+  const lake = sample.emptyLake();
+  const disk = await openLake(folder.path);
+  const random = new Random('readers');
+  const outside: [fromMs: number, toMs: number][] = [];
+  for (let run = 0; run < 6; run += 1) {
+    if (run > 0)
+      alter(lake, 'order_list', random.pick(DAYS), { status: `state ${run}`, [`field_${run}`]: run });
+    expect(await lake.sync({ lake: disk })).toMatchObject({ status: 'complete' });
+    lake.advance(MINUTE_MS);
+    const fromMs = lake.nowMs;
+    lake.advance(random.whole(7, 12) * HOUR_MS);
+    outside.push([fromMs, lake.nowMs]);
+  }
+  const ledgers = await readLedgers(disk.store, reports);
+  const filesAt = (atMs: number) =>
+    daysOfLedgers(ledgers.filter(({ report }) => report.table === 'orders'))
+      .flatMap((day) => {
+        const version = versionAt(day.entry, atMs, lake.nowMs);
+        const rows = day.entry.committed?.rows ?? 0;
+        return typeof version === 'object' && rows > 0
+          ? [`${disk.iceberg?.url}/${snapshotKeyOf(day, version.snapshot)}`]
+          : [];
+      })
+      .sort();
+  const instants = Array.from({ length: INSTANTS }, () => {
+    const atMs = random.whole(...random.pick(outside));
+    return { atMs, files: filesAt(atMs) };
+  });
+  const expected = `${folder.path}/expected.json`;
+  const firstMs = outside[0]?.[0] ?? 0;
+  await writeFile(expected, JSON.stringify({ table: 'orders', firstMs: firstMs - HOUR_MS, instants }));
+  const script = fileURLToPath(new URL('readers.py', import.meta.url));
+  const { stdout } = await execute(`${VENV}/bin/python`, [script, folder.path, expected]);
+  const { problems, compared, snapshots } = JSON.parse(stdout);
+  expect(problems).toEqual([]);
+  expect(compared).toBeGreaterThan(1_000);
+  expect(snapshots).toBe(6);
+}, 600_000);
