@@ -253,7 +253,7 @@ describe('the command', () => {
     ['no SQL', ' ', 'sql_refused'],
     ['wrong SQL', 'SELECT nothing', 'sql'],
   ])('ends with exit code 1 and a document for %s', async (_name, sql, code) => {
-    const result = await runCli(['query', '--json', '--lake', join(lake, 'new'), placed(sql)]);
+    const result = await runCli(['query', '--json', '--lake', lake, placed(sql)]);
     expect(result.code).toBe(1);
     expect(JSON.parse(result.stdout)).toEqual({
       status: 'failed',
