@@ -253,7 +253,9 @@ describe('the command', () => {
     ['no SQL', ' ', 'sql_refused'],
     ['wrong SQL', 'SELECT nothing', 'sql'],
   ])('ends with exit code 1 and a document for %s', async (_name, sql, code) => {
-    const result = await runCli(['query', '--json', '--lake', lake, placed(sql)]);
+    const empty = join(lake, 'new');
+    await mkdir(empty);
+    const result = await runCli(['query', '--json', '--lake', empty, placed(sql)]);
     expect(result.code).toBe(1);
     expect(JSON.parse(result.stdout)).toEqual({
       status: 'failed',

@@ -59,9 +59,9 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
   bytes.appendUint32(MAGIC);
 
   const writeOut = async (chunks: ColumnChunk[] = []) => {
-    const parts = firstColumnFirst(bytes.getBytes().slice(), chunks, bytes.offset);
+    const grown = Buffer.concat(firstColumnFirst(bytes.getBytes(), chunks, bytes.offset));
     bytes.index = 0;
-    for (const part of parts) if (part.length > 0) await output.write(part);
+    await output.write(grown);
   };
   const writeGroup = async (rows: number, cells: Iterable<NamedColumn>) => {
     const start = bytes.offset;
