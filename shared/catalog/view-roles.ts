@@ -63,7 +63,7 @@ function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | unde
   const { [role]: field } = own ? said : fieldsIn(columns, {});
   const place = typeof field === 'string' ? columnOfField(columns, field) : undefined;
   const isAmount = role === 'amount' || role === 'commission';
-  if (!place || (isAmount && isUnclear(columns, own, said.currency !== undefined))) return NONE;
+  if (!place || (isAmount && isUnclear(columns, own, said.currency))) return NONE;
   const column = `CAST(${quoted(place.column.name)} AS varchar)`;
   const value = place.path.length === 0 ? column : jsonSql(column, place.path.join('.'));
   switch (role) {
@@ -80,8 +80,16 @@ function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | unde
   }
 }
 
-function isUnclear(columns: readonly Column[], own: BrandRoles | undefined, isSaid: boolean): boolean {
-  return own ? own.isCurrencyUnclear && !isSaid : columnsNamed(columns, 'currency').length > 1;
+/** @param said the currency's field; one that the table lacks is misspelt, and would add up all currencies */
+function isUnclear(
+  columns: readonly Column[],
+  own: BrandRoles | undefined,
+  said: string | null | undefined,
+): boolean {
+  if (!own) return columnsNamed(columns, 'currency').length > 1;
+  return typeof said === 'string'
+    ? !columnOfField(columns, said)
+    : said === undefined && own.isCurrencyUnclear;
 }
 
 /** A number that the column cannot hold exactly, such as 1.0320000000000003, is in `_rescued`: the cast of an amount rounds it. */

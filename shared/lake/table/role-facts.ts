@@ -143,7 +143,8 @@ export class RoleFacts {
 
   /** Some field looks like the currency, but nothing decides for one. */
   #isCurrencyUnclear(): boolean {
-    if (!this.#isCurrencyOpen || this.#fields.currency !== undefined) return false;
+    if (this.#fields.currency !== undefined) return !this.#places.some(([role]) => role === 'currency');
+    if (!this.#isCurrencyOpen) return false;
     const isCurrency = (name: string) => (roleOfName(name) ?? 'currency') === 'currency';
     const suspects = [...this.#fitting.keys()].filter(
       (name) => isCurrency(name) && !this.#noCurrency.has(name),

@@ -93,7 +93,13 @@ describe('totals', () => {
       {},
     ],
     [
-      'the same field, if the service has no currency',
+      'a currency that settings have misspelt',
+      [[{ amount: NANO, currency: 'EUR' }]],
+      undefined,
+      { fields: { currency: 'curency' } },
+    ],
+    [
+      'a field that looks like the currency, if the service has none',
       [[{ amount: NANO, unit: 'EUR' }]],
       { '': { amount: '1.000000000' } },
       { fields: { currency: null } },
