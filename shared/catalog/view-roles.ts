@@ -5,7 +5,13 @@
 import { type Column, RESCUED } from '../column-types.ts';
 import { type BrandRoles, saidRoles } from '../lake/documents/roles.ts';
 import type { Settings } from '../settings/settings.ts';
-import { NAME_IN_SQL, type ReportDefinition, type ReportView, type View } from '../reports/definition.ts';
+import {
+  NAME_IN_SQL,
+  type ReportDefinition,
+  type ReportView,
+  type View,
+  withoutSpaces,
+} from '../reports/definition.ts';
 import { ROLES, type Role, columnOfField, columnsNamed, fieldsIn } from '../roles/index.ts';
 
 /** By table, the columns that it has. */
@@ -105,7 +111,7 @@ function jsonSql(text: string, path: string): string {
 /** @param state as states are compared */
 function stateSql(state: string, words: Readonly<Record<string, string>>): string {
   const cases = Object.entries(words).flatMap(([word, to]) => {
-    const trimmed = word.trim();
+    const trimmed = withoutSpaces(word);
     // A column of decimals shows 4 as 4.000000000.
     const spelt = /^\d+$/.test(trimmed) ? [trimmed, `${trimmed}.000000000`] : [trimmed];
     // By the engine's own rules: they differ for letters such as İ.

@@ -5,7 +5,7 @@
  */
 import { type Column, RESCUED } from '../../column-types.ts';
 import { type JsonObject, isJsonObject, parseJson } from '../../json.ts';
-import { STATE_WORDS, type States, comparedState } from '../../reports/definition.ts';
+import { STATE_WORDS, type States, comparedState, withoutSpaces } from '../../reports/definition.ts';
 import {
   IS_KIND,
   type Kind,
@@ -261,7 +261,7 @@ export class RoleFacts {
         !states.some((state) => state === '' || words.has(state) || STATE_WORDS.includes(state))
       ) {
         const [shown] = path.length > 0 ? states : alike;
-        const state = (shown ?? '').trim().slice(0, MAX_STATE_LENGTH);
+        const state = withoutSpaces(shown ?? '').slice(0, MAX_STATE_LENGTH);
         if (state !== '' && (this.#unknown.has(state) || this.#unknown.size < MAX_UNKNOWN))
           add(this.#unknown, state, count);
       }

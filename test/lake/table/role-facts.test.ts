@@ -164,8 +164,8 @@ describe('rows whose state can change', () => {
   });
 
   it('name the states that nobody knows', () => {
-    const rows = ['Annulled', 'new', 'İptal', 'İptal', '', null].map((status) => ({ status }));
-    expect(factsOf([rows], { states }).values.unknownStates).toEqual({ İptal: 2 });
+    const rows = ['Annulled', 'new', 'İptal', 'İptal', 'void\t', '', null].map((status) => ({ status }));
+    expect(factsOf([rows], { states }).values.unknownStates).toEqual({ İptal: 2, 'void\t': 1 });
   });
 });
 
