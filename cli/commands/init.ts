@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { credentialsInVariables, fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
+import { openLake } from '../../shared/adapters/open-lake.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { dayOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
@@ -202,7 +203,7 @@ async function measureOptions(
     reports,
     'What you gave',
   );
-  const access = await lakeAccess({ lake: DEFAULT_LAKE }, () => undefined);
+  const access = await lakeAccess({ lake: DEFAULT_LAKE }, () => undefined, openLake);
   const { credentials } =
     typed === undefined
       ? await credentialSource({ ...flags, lake: DEFAULT_LAKE }, settings.brands)

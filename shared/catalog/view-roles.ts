@@ -5,7 +5,13 @@
 import { type Column, RESCUED } from '../column-types.ts';
 import { type BrandRoles, saidRoles } from '../lake/documents/roles.ts';
 import type { Settings } from '../settings/settings.ts';
-import { NAME_IN_SQL, type ReportDefinition, type ReportView, type View } from '../reports/definition.ts';
+import {
+  NAME_IN_SQL,
+  type ReportDefinition,
+  type ReportView,
+  type View,
+  withoutSpaces,
+} from '../reports/definition.ts';
 import { ROLES, type Role, columnOfField, columnsNamed, fieldsIn } from '../roles/index.ts';
 
 /** By table, the columns that it has. */
@@ -63,7 +69,7 @@ function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | unde
   const { [role]: field } = own ? said : fieldsIn(columns, {});
   const place = typeof field === 'string' ? columnOfField(columns, field) : undefined;
   const isAmount = role === 'amount' || role === 'commission';
-  if (!place || (isAmount && isUnclear(columns, own, said.currency !== undefined))) return NONE;
+  if (!place || (isAmount && isUnclear(columns, own, said.currency))) return NONE;
   const column = `CAST(${quoted(place.column.name)} AS varchar)`;
   const value = place.path.length === 0 ? column : jsonSql(column, place.path.join('.'));
   switch (role) {
@@ -80,8 +86,16 @@ function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | unde
   }
 }
 
-function isUnclear(columns: readonly Column[], own: BrandRoles | undefined, isSaid: boolean): boolean {
-  return own ? own.isCurrencyUnclear && !isSaid : columnsNamed(columns, 'currency').length > 1;
+/** @param said the currency's field; one that the table lacks is misspelt, and would add up all currencies */
+function isUnclear(
+  columns: readonly Column[],
+  own: BrandRoles | undefined,
+  said: string | null | undefined,
+): boolean {
+  if (!own) return columnsNamed(columns, 'currency').length > 1;
+  return typeof said === 'string'
+    ? !columnOfField(columns, said)
+    : said === undefined && own.isCurrencyUnclear;
 }
 
 /** A number that the column cannot hold exactly, such as 1.0320000000000003, is in `_rescued`: the cast of an amount rounds it. */
@@ -97,7 +111,7 @@ function jsonSql(text: string, path: string): string {
 /** @param state as states are compared */
 function stateSql(state: string, words: Readonly<Record<string, string>>): string {
   const cases = Object.entries(words).flatMap(([word, to]) => {
-    const trimmed = word.trim();
+    const trimmed = withoutSpaces(word);
     // A column of decimals shows 4 as 4.000000000.
     const spelt = /^\d+$/.test(trimmed) ? [trimmed, `${trimmed}.000000000`] : [trimmed];
     // By the engine's own rules: they differ for letters such as İ.

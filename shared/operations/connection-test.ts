@@ -4,7 +4,10 @@
  */
 import { addDays, dayOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+import { keyProblem } from '../planning/primary-key.ts';
 import { contradiction, shownZones, usualName } from '../proofs/time-zone.ts';
+import { type RecordKey, fieldsOfKey, keyOf } from '../records/record-list.ts';
 import { STATE_WORDS, comparedState } from '../reports/definition.ts';
 import { type RunOptions, brandSettingsOf, selectBrands, selectReports } from '../run/run.ts';
 import { readCredentials } from '../service/credentials.ts';
@@ -254,11 +257,12 @@ function reportFindings(
 
 /** What fields and states of the records need a setting. */
 function fieldFindings(brand: string, own: ReportSettings, { report, sample }: ReportMeasurement): Finding[] {
-  const roles = openRoles(report, sample, { brand, fields: own.fields }).map(({ role, evidence, setting }) =>
-    warning(
-      'roles',
-      `no field is certain to be ${role}, so its columns are NULL: ${evidence}; set ${setting}`,
-    ),
+  const roles = openRoles(report, sample, { brand, fields: own.fields }).map(
+    ({ role, evidence, candidates, setting }) =>
+      warning(
+        'roles',
+        `no field is certain to be ${role}, so its columns are NULL: ${evidence}; ${candidates.length > 0 ? 'set' : 'if the service has none, set'} ${setting}`,
+      ),
   );
   const words = unknownWords(report, sample, own).map((word) =>
     warning(
@@ -275,7 +279,21 @@ function fieldFindings(brand: string, own: ReportSettings, { report, sample }: R
       `the filter ${name} (${value}) is a state: a record that gets another one vanishes from its day; read all, and filter in SQL`,
     ),
   );
-  return [...roles, ...words, ...hidden];
+  return [...roles, ...words, ...hidden, ...keyFindings(own.key, sample)];
+}
+
+/** Whether the records have the key of the settings; whether it is unique, only all records of a day show. */
+function keyFindings(key: RecordKey | undefined, sample: readonly JsonObject[]): Finding[] {
+  if (key === undefined) return [];
+  const without = sample.filter((record) =>
+    fieldsOfKey(key).some((field) => keyOf(record[field]) === undefined),
+  );
+  const fields = [...new Set(sample.flatMap(Object.keys))];
+  const of = { records: sample.length, withoutKey: without.length, fields, isNone: false };
+  const problem = keyProblem(key, of);
+  return problem === undefined
+    ? []
+    : [warning('key', `the setting key does not identify every record: ${problem}`)];
 }
 
 /** The settings that say how the service reads the interface. */

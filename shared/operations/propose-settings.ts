@@ -107,7 +107,9 @@ export function openRoles(
   // Documented fields need no proposal.
   if (report.columns.length > 0) return [];
   const choices = chooseRoles(report, { evidence: evidenceOf(sample), brand, fields });
-  return choices.filter(({ by, candidates }) => by === 'none' && candidates.length > 0);
+  return choices.filter(
+    ({ by, role, candidates }) => by === 'none' && (candidates.length > 0 || fields?.[role]),
+  );
 }
 
 function rolesLine(report: ReportDefinition, sample: readonly JsonObject[], brand: string): Line | undefined {

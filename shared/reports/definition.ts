@@ -156,7 +156,14 @@ export const STATE_WORDS: readonly string[] = ['new', 'mixed', 'locked', ...FINA
 
 /** A state as it is compared: the interface has the words of states only as values of filters, so records may have `EFFECTIVE `. */
 export function comparedState(state: string): string {
-  return state.trim().toLowerCase();
+  return withoutSpaces(state).toLowerCase();
+}
+
+/** As views trim: other white space stays, so that it makes a state that nobody knows, instead of one that views miss. */
+export function withoutSpaces(text: string): string {
+  const trimmed = text.trim();
+  const at = text.indexOf(trimmed);
+  return /^ *$/.test(text.slice(0, at) + text.slice(at + trimmed.length)) ? trimmed : text;
 }
 
 /** Everything that the project knows about one report. */

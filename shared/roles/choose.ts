@@ -152,6 +152,10 @@ export function chooseRoles(
     const { [role]: before } = stored;
     const proposed = before ?? only?.path ?? candidates[0]?.path;
     const choice = { role, candidates, setting: settingOf(report.name, role, proposed, brand) };
+    if (typeof set === 'string' && !isMet(set, evidence)) {
+      const why = `the setting \`fields\` has \`${set}\`, which none of ${evidence[0]?.records ?? 0} records has`;
+      return { ...choice, field: undefined, by: 'none', evidence: why };
+    }
     if (set !== undefined) {
       const why = set === null ? 'the setting `fields` has null' : shownFor(role, set, evidence);
       return { ...choice, field: set ?? undefined, by: 'setting', evidence: why, setting: undefined };
@@ -208,6 +212,12 @@ function fits(role: Role, each: FieldEvidence): boolean {
   if (kind === undefined) return true;
   // A service may have states of its own beside those of the interface; a finding names them.
   return kind === 'states' ? 2 * each.states >= each.filled : each[kind] === each.filled;
+}
+
+/** Whether records have the field of a setting, which may be spelt as in the records or as in the table, such as `brand_2`. */
+function isMet(field: string, evidence: readonly FieldEvidence[]): boolean {
+  const first = (path: string) => compared((path.split('.')[0] ?? '').replace(/_\d+$/, ''));
+  return evidence.length === 0 || evidence.some(({ path }) => first(path) === first(field));
 }
 
 function shownFor(role: Role, path: string, evidence: readonly FieldEvidence[]): string {

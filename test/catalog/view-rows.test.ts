@@ -376,6 +376,7 @@ describe('views over brands whose fields differ', () => {
           { words: { Annulled: 'void', '4': 'effective', İptal: 'void' } },
         ),
         initech: brand({ commission: 'commission', state: 'status' }, { isCurrencyUnclear: true }),
+        umbrella: brand({ commission: 'commission', state: 'status', currency: 'curency' }),
       },
     ],
   ]);
@@ -389,6 +390,7 @@ describe('views over brands whose fields differ', () => {
       { brand: 'globex', stage: 'İPTAL', money: '{"due": 2}' },
       { brand: 'globex', stage: 'Frozen', money: 'no object' },
       { brand: 'initech', status: 'new', commission: '5', unit: 'EUR' },
+      { brand: 'umbrella', status: 'new', commission: '5', unit: 'EUR' },
     ];
     const columns = 'brand, status, currency, orders, CAST(commission AS varchar)';
     expect(await rowsOf('orders_daily', { orders }, columns, roles)).toEqual([
@@ -398,6 +400,7 @@ describe('views over brands whose fields differ', () => {
       ['globex', 'frozen', null, '1', null],
       ['globex', 'void', null, '2', '3.500000000'],
       ['initech', 'new', null, '1', null],
+      ['umbrella', 'new', null, '1', null],
     ]);
   });
 });

@@ -191,6 +191,23 @@ describe('check', () => {
     }
   });
 
+  it.each([
+    ['a key', { key: ['order_id', 'skuu'] }, 'key', /no record has "skuu", did you mean sku\?/],
+    ['a field', { fields: { commission: 'comission' } }, 'roles', /has `comission`, which none of/],
+  ])('warns of %s that settings have misspelt', async (_name, transactions, code, message) => {
+    const { service, target } = await strictService(plainInterpretation);
+    try {
+      const found = await levels(optionsFor(target, { reports: { transaction_list: transactions } }));
+      expect(found).toMatchObject({
+        errors: [],
+        warnings: expect.arrayContaining([code]),
+        messages: expect.stringMatching(message),
+      });
+    } finally {
+      await service.close();
+    }
+  });
+
   it('warns if refresh reaches days for which the service has no records', async () => {
     const { service, target } = await strictService(plainInterpretation);
     try {

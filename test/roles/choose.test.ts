@@ -138,13 +138,26 @@ describe('a choice', () => {
 
   it('is the setting, then what was stored, whatever the data has', () => {
     expect(
-      chosen('commission', two, { fields: { commission: 'other' }, stored: { commission: 'commission' } }),
-    ).toMatchObject({ field: 'other', by: 'setting', setting: undefined });
+      chosen('commission', two, {
+        fields: { commission: 'saleCommission' },
+        stored: { commission: 'commission' },
+      }),
+    ).toMatchObject({ field: 'saleCommission', by: 'setting', setting: undefined });
     expect(chosen('commission', two, { fields: { commission: null } })).toMatchObject({
       field: undefined,
       by: 'setting',
     });
     expect(chosen('commission', two, { stored: { commission: 'commission' } }).field).toBe('commission');
+  });
+
+  it('names a field of the settings that no record has', () => {
+    const fields = { commission: 'sale_comission.value' };
+    expect(chosen('commission', valuesOf('sale_commission', 1), { fields, brand: 'acme' })).toMatchObject({
+      field: undefined,
+      by: 'none',
+      evidence: 'the setting `fields` has `sale_comission.value`, which none of 1 records has',
+      setting: '"fields": { "commission": "sale_commission" } in brands.acme.reports.order_list',
+    });
   });
 
   it('names the field that fits better than the stored one', () => {

@@ -5,7 +5,7 @@
  */
 import { type Column, RESCUED } from '../../column-types.ts';
 import { type JsonObject, isJsonObject, parseJson } from '../../json.ts';
-import { STATE_WORDS, type States, comparedState } from '../../reports/definition.ts';
+import { STATE_WORDS, type States, comparedState, withoutSpaces } from '../../reports/definition.ts';
 import {
   IS_KIND,
   type Kind,
@@ -110,6 +110,7 @@ export class RoleFacts {
       const column = this.#types.get(name);
       if (column) {
         if (column.type === 'string') this.#judge(name, rows, coded);
+        if (name === RESCUED) this.#judgeRescued(rows, coded);
         this.#hold(held, column, rows, coded);
       }
       yield named;
@@ -142,7 +143,8 @@ export class RoleFacts {
 
   /** Some field looks like the currency, but nothing decides for one. */
   #isCurrencyUnclear(): boolean {
-    if (!this.#isCurrencyOpen || this.#fields.currency !== undefined) return false;
+    if (this.#fields.currency !== undefined) return !this.#places.some(([role]) => role === 'currency');
+    if (!this.#isCurrencyOpen) return false;
     const isCurrency = (name: string) => (roleOfName(name) ?? 'currency') === 'currency';
     const suspects = [...this.#fitting.keys()].filter(
       (name) => isCurrency(name) && !this.#noCurrency.has(name),
@@ -153,7 +155,8 @@ export class RoleFacts {
   #judge(name: string, rows: number, coded: CodedColumn): void {
     const role = roleOfName(name);
     const isPath = this.#places.some(([, { column, path }]) => column.name === name && path.length > 0);
-    if (isPath || role === 'amount' || role === 'commission') this.#judgeNested(name, coded);
+    const mayHoldRoles = role === undefined || role === 'amount' || role === 'commission';
+    if (isPath || (mayHoldRoles && name !== RESCUED)) this.#judgeNested(name, coded);
     const kind = role && kindOfRole(role);
     if (role === undefined) this.#judgeOther(name, rows, coded);
     else if (kind === 'times') this.#judgeTimes(name, rows, coded);
@@ -192,14 +195,28 @@ export class RoleFacts {
   }
 
   #judgeNested(name: string, coded: CodedColumn): void {
-    const objects = textsOf(coded, MAX_SAMPLED).flatMap((text) => {
-      const object = text?.startsWith('{') ? parsed(text) : undefined;
+    const texts = textsOf(coded, MAX_SAMPLED).filter((text) => text?.startsWith('{') ?? false);
+    const objects = texts.flatMap((text = '') => {
+      const object = parsed(text);
       return object ? [{ [name]: object }] : [];
     });
     for (const { path, filled, ...kinds } of evidenceOf(objects)) {
       const role = path.includes('.') ? roleOfName(path) : undefined;
       const kind = role && kindOfRole(role);
-      if (kind && kinds[kind] === filled) add(this.#fitting, path, filled);
+      const fits = kind ? kinds[kind] === filled : role === undefined && arePlainCurrencies(texts, path);
+      if (fits) add(this.#fitting, path, filled);
+    }
+  }
+
+  /** Floats such as 1.0320000000000003 are amounts too, though the column of their field cannot hold them. */
+  #judgeRescued(rows: number, coded: CodedColumn): void {
+    for (const { name, type, field } of this.#types.values()) {
+      const role = roleOfName(name);
+      if (type === 'string' || field === undefined || !role || kindOfRole(role) !== 'numeric') continue;
+      const texts = textsOf(coded);
+      const isAmount = (text: string) => amountAt(text, [field]) !== undefined;
+      const amounts = sumWhere(texts, rowsByCode(rows, coded, texts.length), isAmount);
+      if (amounts > 0) add(this.#fitting, name, amounts);
     }
   }
 
@@ -244,7 +261,7 @@ export class RoleFacts {
         !states.some((state) => state === '' || words.has(state) || STATE_WORDS.includes(state))
       ) {
         const [shown] = path.length > 0 ? states : alike;
-        const state = (shown ?? '').trim().slice(0, MAX_STATE_LENGTH);
+        const state = withoutSpaces(shown ?? '').slice(0, MAX_STATE_LENGTH);
         if (state !== '' && (this.#unknown.has(state) || this.#unknown.size < MAX_UNKNOWN))
           add(this.#unknown, state, count);
       }
@@ -321,7 +338,11 @@ function amountOf(text: string | undefined): bigint | undefined {
   const [, sign, whole = '', places = '', exponent] =
     /^\s*([+-]?)(\d{1,29})(?:\.(\d*))?(e[+-]?\d{1,2})?\s*$/i.exec(text ?? '') ?? [];
   if (whole === '') return undefined;
-  if (exponent !== undefined) return amountOf(Number(text).toFixed(PLACES));
+  if (exponent !== undefined) {
+    const point = whole.length + Number(exponent.slice(1));
+    const digits = `${'0'.repeat(Math.max(1 - point, 0))}${whole}${places}`.padEnd(point, '0');
+    return amountOf(`${sign}${digits.slice(0, Math.max(point, 1))}.${digits.slice(Math.max(point, 1))}`);
+  }
   const padded = places.padEnd(PLACES + 1, '0');
   const units = BigInt(whole + padded.slice(0, PLACES)) + (padded.charAt(PLACES) >= '5' ? 1n : 0n);
   return sign === '-' ? -units : units;
@@ -338,6 +359,13 @@ function textsOf(coded: CodedColumn, most = countOf(coded)): (string | undefined
     const value = valueOfCode(coded, code);
     return typeof value === 'string' ? value : undefined;
   });
+}
+
+/** Whether the objects of a column have at least one value at a path, and currencies alone. */
+function arePlainCurrencies(objects: readonly (string | undefined)[], path: string): boolean {
+  const [, ...names] = path.split('.');
+  const values = objects.map((text = '') => textAt(text, names) ?? '').filter((value) => value !== '');
+  return values.length > 0 && values.every(isPlainCurrency);
 }
 
 function parsed(text: string): JsonObject | undefined {

@@ -59,6 +59,23 @@ describe('totals', () => {
       { '': { commission: '102.532000000' } },
     ],
     [
+      'large and small exponents, of which an amount has 29 places before the point',
+      [[{ commission: '1.5e25' }, { commission: '-25e-1' }, { commission: '1e29' }]],
+      { '': { commission: '14999999999999999999999997.500000000' } },
+    ],
+    ...['currency', 'ccy'].map((name): (typeof rows)[number] => [
+      `a nested ${name}`,
+      [[{ amount: NANO, unit: `{"value": 1, "${name}": "EUR"}` }]],
+      undefined,
+      {},
+    ]),
+    [
+      'a nested word that is no currency',
+      [[{ amount: NANO, unit: '{"group": "all"}' }]],
+      { '': { amount: '1.000000000' } },
+      {},
+    ],
+    [
       'a float that its column cannot hold',
       [[usd(1n), { currency: 'USD', _rescued: '{"amount":0.30000000000000004}' }]],
       { USD: { amount: '1.300000000' } },
@@ -76,7 +93,13 @@ describe('totals', () => {
       {},
     ],
     [
-      'the same field, if the service has no currency',
+      'a currency that settings have misspelt',
+      [[{ amount: NANO, currency: 'EUR' }]],
+      undefined,
+      { fields: { currency: 'curency' } },
+    ],
+    [
+      'a field that looks like the currency, if the service has none',
       [[{ amount: NANO, unit: 'EUR' }]],
       { '': { amount: '1.000000000' } },
       { fields: { currency: null } },
@@ -141,8 +164,8 @@ describe('rows whose state can change', () => {
   });
 
   it('name the states that nobody knows', () => {
-    const rows = ['Annulled', 'new', 'İptal', 'İptal', '', null].map((status) => ({ status }));
-    expect(factsOf([rows], { states }).values.unknownStates).toEqual({ İptal: 2 });
+    const rows = ['Annulled', 'new', 'İptal', 'İptal', 'void\t', '', null].map((status) => ({ status }));
+    expect(factsOf([rows], { states }).values.unknownStates).toEqual({ İptal: 2, 'void\t': 1 });
   });
 });
 
@@ -156,6 +179,11 @@ describe('fitting values', () => {
       fitting: { status: 1, commission: 1, currency: 1, unit: 2 },
       empty: { currency: 1 },
     });
+  });
+
+  it('are counted of amounts that their column cannot hold', () => {
+    const rows = ['1.0320000000000003', '"n/a"'].map((amount) => ({ _rescued: `{"amount":${amount}}` }));
+    expect(factsOf([rows]).values.fitting).toEqual({ amount: 1 });
   });
 
   it('leave out a column of another name as soon as it has something else than currencies', () => {
