@@ -30,7 +30,7 @@ import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { viewOver, withSettings } from '../shared/catalog/view-roles.ts';
 import { noteGaps } from './role-notes.ts';
-import { JSON_MACRO } from '../shared/reports/views/view-sql.ts';
+import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
@@ -161,7 +161,6 @@ export async function createRelations(
     await createView(connection, freshness);
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
-  await connection.run(JSON_MACRO);
   const tables = new Map<string, readonly Column[]>();
   for (const report of wanted) {
     const own = ledgers.filter((ledger) => ledger.report === report);
@@ -330,7 +329,7 @@ async function createView(connection: SqlSession, view: View): Promise<void> {
     ([column, , description]) =>
       `COMMENT ON COLUMN ${identifier(name)}.${identifier(column)} IS ${literal(description)}`,
   );
-  await connection.run([`CREATE VIEW ${identifier(name)} AS ${sql}`, ...comments].join('; '));
+  await connection.run([`CREATE VIEW ${identifier(name)} AS ${inDuckDb(sql)}`, ...comments].join('; '));
 }
 
 const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
