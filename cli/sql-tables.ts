@@ -37,7 +37,7 @@ import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/d
 import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
-import { printedCommand } from './printed-command.ts';
+import { printedCommand, withRunnableCommands } from './printed-command.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { namesIn } from './sql-names.ts';
 import { oneLine } from './terminal-text.ts';
@@ -140,13 +140,15 @@ export async function createRelations(
   if (asOfMs !== undefined) refuseBeforeFirst(daysOfLedgers(ofNamed), asOfMs);
   if (named.length > 0 && ofNamed.length === 0)
     note(
-      oneLine(`warning: ${store.url} has no day of the tables yet: run "brand-reports sync", or name --lake`),
+      oneLine(
+        `warning: ${store.url} has no day of the tables yet: name --lake, or run ${printedCommand('sync')}`,
+      ),
     );
   const ofAllReports = [...present, ...changes].some(isNamed);
   const wanted = named.length > 0 || ofAllReports ? named : all;
   for (const { report, damaged } of ledgers) {
     if (!ofAllReports && !wanted.includes(report)) continue;
-    for (const { message } of damaged) note(oneLine(`warning: ${message}`));
+    for (const { message } of damaged) note(oneLine(`warning: ${withRunnableCommands(message)}`));
   }
   if (/\/(brand|dt|report)=/.test(files.folder))
     throw new BrandReportsError(

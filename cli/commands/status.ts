@@ -320,7 +320,10 @@ function failureLines(
       '',
       styleText('red', `${which} ${rangesText(same)}`),
       `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
-      styleText('dim', `since ${since}, ${times} times; next try after ${retryAt}`),
+      styleText(
+        'dim',
+        `since ${since}, ${times === 1 ? 'once' : `${times} times`}; next try after ${retryAt}`,
+      ),
     ]);
 }
 
