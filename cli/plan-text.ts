@@ -11,7 +11,11 @@ export function planText({ reports, requests, seconds }: RunPlan, requestsPerSec
   const days = reports.reduce((sum, report) => sum + report.days.length, 0);
   const all = `${counted(days, 'day')}, about ${counted(requests, 'request')}`;
   const time = `about ${durationText(seconds * 1000)} at ${requestsPerSecond} requests/s`;
-  return [...reports.map(reportText), `${all}, ${time}. Nothing was requested or written.`].join('\n\n');
+  // Nobody knows yet how many new records there are to look up.
+  const more = reports.some(({ mayFollow }) => mayFollow.length > 0) ? ', and more for days that follow' : '';
+  return [...reports.map(reportText), `${all}, ${time}${more}. Nothing was requested or written.`].join(
+    '\n\n',
+  );
 }
 
 function reportText({ brand, report, days, waiting, mayFollow, requests, error }: PlannedReport): string {

@@ -106,7 +106,16 @@ export async function writeRows(
 /** The SQL, which is one query, is the text of an argument: it cannot end the COPY around it. */
 async function copyToParquet(connection: DuckDBConnection, sql: string, path: string): Promise<number> {
   await prepareQuery(connection, sql).catch(asSqlError);
-  const copy = `COPY (FROM query(${literal(sql)})) TO ${literal(path)} (FORMAT parquet, COMPRESSION zstd)`;
+  const rows = `FROM query(${literal(sql)})`;
+  const described = await connection.runAndReadAll(`DESCRIBE ${rows}`).catch(asSqlError);
+  // Parquet has no integer of 128 bits, which is the type of each sum: DuckDB would write a double, and lose digits.
+  const exact = described.getRowsJson().flatMap(([column, type]) => {
+    const name = `"${String(column).replaceAll('"', '""')}"`;
+    const decimal = String(type).replaceAll(/\bU?HUGEINT\b/g, 'DECIMAL(38,0)');
+    return decimal === type ? [] : [`CAST(${name} AS ${decimal}) AS ${name}`];
+  });
+  const replaced = exact.length === 0 ? '' : `SELECT * REPLACE (${exact.join(', ')}) `;
+  const copy = `COPY (${replaced}${rows}) TO ${literal(path)} (FORMAT parquet, COMPRESSION zstd)`;
   const copied = await connection.runAndReadAll(copy).catch(asSqlError);
   return Number(copied.getRows()[0]?.[0]);
 }

@@ -4,6 +4,7 @@ import { gapText, roleGaps } from '../shared/lake/documents/role-evidence.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
+import { printedCommand } from './printed-command.ts';
 import { oneLine } from './terminal-text.ts';
 
 const MAX_NOTES = 8;
@@ -21,5 +22,5 @@ export function noteGaps(
     .filter(({ views }) => views.length > 0);
   for (const gap of gaps.slice(0, MAX_NOTES)) note(oneLine(`note: ${gapText(gap)}`));
   if (gaps.length > MAX_NOTES)
-    note(`note: ${gaps.length - MAX_NOTES} more roles have no field: brand-reports status`);
+    note(`note: ${gaps.length - MAX_NOTES} more roles have no field: ${printedCommand('status')}`);
 }

@@ -30,14 +30,14 @@ import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { viewOver, withSettings } from '../shared/catalog/view-roles.ts';
 import { noteGaps } from './role-notes.ts';
-import { JSON_MACRO } from '../shared/reports/views/view-sql.ts';
+import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
 import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
-import { printedCommand } from './printed-command.ts';
+import { printedCommand, withRunnableCommands } from './printed-command.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { namesIn } from './sql-names.ts';
 import { oneLine } from './terminal-text.ts';
@@ -140,13 +140,15 @@ export async function createRelations(
   if (asOfMs !== undefined) refuseBeforeFirst(daysOfLedgers(ofNamed), asOfMs);
   if (named.length > 0 && ofNamed.length === 0)
     note(
-      oneLine(`warning: ${store.url} has no day of the tables yet: run "brand-reports sync", or name --lake`),
+      oneLine(
+        `warning: ${store.url} has no day of the tables yet: name --lake, or run ${printedCommand('sync')}`,
+      ),
     );
   const ofAllReports = [...present, ...changes].some(isNamed);
   const wanted = named.length > 0 || ofAllReports ? named : all;
   for (const { report, damaged } of ledgers) {
     if (!ofAllReports && !wanted.includes(report)) continue;
-    for (const { message } of damaged) note(oneLine(`warning: ${message}`));
+    for (const { message } of damaged) note(oneLine(`warning: ${withRunnableCommands(message)}`));
   }
   if (/\/(brand|dt|report)=/.test(files.folder))
     throw new BrandReportsError(
@@ -161,7 +163,6 @@ export async function createRelations(
     await createView(connection, freshness);
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
-  await connection.run(JSON_MACRO);
   const tables = new Map<string, readonly Column[]>();
   for (const report of wanted) {
     const own = ledgers.filter((ledger) => ledger.report === report);
@@ -330,7 +331,7 @@ async function createView(connection: SqlSession, view: View): Promise<void> {
     ([column, , description]) =>
       `COMMENT ON COLUMN ${identifier(name)}.${identifier(column)} IS ${literal(description)}`,
   );
-  await connection.run([`CREATE VIEW ${identifier(name)} AS ${sql}`, ...comments].join('; '));
+  await connection.run([`CREATE VIEW ${identifier(name)} AS ${inDuckDb(sql)}`, ...comments].join('; '));
 }
 
 const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);

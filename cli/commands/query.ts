@@ -17,6 +17,7 @@ import { EXIT } from '../exit-codes.ts';
 import { openExistingLake, readSettingsIfAny, unknown } from '../run-options.ts';
 import { asOfOption, environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
 import { counted, note, printJson, printPieces } from '../output.ts';
+import { printedCommand } from '../printed-command.ts';
 import { showPieces } from '../pager.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
 import { TEXTS, verticalText } from '../query-formats.ts';
@@ -94,7 +95,7 @@ async function readSql(argument: string | undefined, file: string | undefined): 
   if (file === undefined || argument !== undefined)
     throw wrong(
       'bad_source',
-      'Give the SQL once, as an argument, with --file or on standard input. Try: brand-reports query "SHOW TABLES"',
+      `Give the SQL once, as an argument, with --file or on standard input. Try: ${printedCommand('query', ['SHOW TABLES'])}`,
     );
   const sql = await readFile(file, 'utf8').catch((error: unknown) => {
     throw wrong(

@@ -5,6 +5,7 @@ import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
+import { whenToSet } from '../../shared/lake/documents/role-evidence.ts';
 import { schemaChangeText } from '../../shared/planning/schema-changes.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
@@ -273,10 +274,10 @@ function findingLines({ table: name, days }: TableStatus, months: readonly strin
 /** Why columns of views are NULL. */
 function roleLines(tables: readonly TableStatus[]): string[] {
   const gaps = tables.flatMap(({ roleGaps = [] }) => roleGaps);
-  return gaps.flatMap(({ table: name, role, evidence, views, setting = '' }) => [
+  return gaps.flatMap(({ table: name, role, candidates, evidence, views, setting = '' }) => [
     '',
     `${styleText('yellow', `${name}: no field for ${role}`)} (${oneLine(evidence)})`,
-    `NULL in ${views.join(', ')}, until you set`,
+    `NULL in ${views.join(', ')}. ${whenToSet({ candidates })}:`,
     oneLine(setting),
   ]);
 }
@@ -319,7 +320,10 @@ function failureLines(
       '',
       styleText('red', `${which} ${rangesText(same)}`),
       `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
-      styleText('dim', `since ${since}, ${times} times; next try after ${retryAt}`),
+      styleText(
+        'dim',
+        `since ${since}, ${times === 1 ? 'once' : `${times} times`}; next try after ${retryAt}`,
+      ),
     ]);
 }
 

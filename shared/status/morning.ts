@@ -5,6 +5,7 @@
 import { DAY_MS, addDays } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import { type Finding, ledgerTableSql } from '../findings/index.ts';
+import { whenToSet } from '../lake/documents/role-evidence.ts';
 import { CHANGES_TABLE } from '../lake/paths.ts';
 import { isComplete } from '../planning/day-state.ts';
 import { nextStartMs } from '../settings/schedule.ts';
@@ -178,8 +179,9 @@ function findingItem(alike: readonly FindingOfDay[]): Html | string {
 
 function rolesWithoutField({ tables }: PageBrand): Html | string {
   const items = tables.flatMap(({ table, roleGaps = [] }) =>
-    roleGaps.map(({ role, views, evidence, setting }) => {
-      const remedy = setting === undefined ? '' : html`<p>To set it: ${copyable(setting)}</p>`;
+    roleGaps.map(({ role, views, candidates, evidence, setting }) => {
+      const remedy =
+        setting === undefined ? '' : html`<p>${whenToSet({ candidates })}: ${copyable(setting)}</p>`;
       return html`<li><b>${table}</b> ${role}: ${evidence}. NULL in ${views.join(', ')}${remedy}</li>
 `;
     }),

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
-import { JSON_MACRO } from '../../shared/reports/views/view-sql.ts';
+import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import type { BrandRoles } from '../../shared/lake/documents/roles.ts';
 import { reports } from '../../shared/reports/index.ts';
 
@@ -16,7 +16,6 @@ const DEFAULTS = { brand: 'acme', dt: '2026-01-31' };
 let connection: DuckDBConnection;
 beforeEach(async () => {
   connection = await (await DuckDBInstance.create(':memory:')).connect();
-  await connection.run(JSON_MACRO);
 });
 afterEach(() => connection.closeSync());
 
@@ -45,7 +44,7 @@ async function rowsOf(
     );
     for (const record of records[table] ?? []) await insert(table, { ...DEFAULTS, ...record });
   }
-  await connection.run(`CREATE VIEW ${name} AS ${viewOver(view, tables, roles).sql}`);
+  await connection.run(`CREATE VIEW ${name} AS ${inDuckDb(viewOver(view, tables, roles).sql)}`);
   const read = await connection.runAndReadAll(`SELECT ${columns} FROM ${name} ORDER BY ALL`);
   return read.getRowsJson() as Cell[][];
 }

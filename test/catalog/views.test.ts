@@ -9,7 +9,7 @@ import { freshness } from '../../shared/catalog/freshness.ts';
 import { changesTable } from '../../shared/history/change-rows.ts';
 import { type ReportView, type View, namesUsedBy } from '../../shared/reports/definition.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
-import { JSON_MACRO } from '../../shared/reports/views/view-sql.ts';
+import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 type Columns = readonly (readonly [name: string, type: ColumnType])[];
@@ -92,7 +92,6 @@ function over(view: ReportView, type: ColumnType, without: { uses: boolean }): V
 let connection: DuckDBConnection;
 beforeEach(async () => {
   connection = await (await DuckDBInstance.create(':memory:')).connect();
-  await connection.run(JSON_MACRO);
 });
 afterEach(() => connection.closeSync());
 
@@ -101,7 +100,7 @@ async function create({ view, tables }: ViewOver): Promise<void> {
     const defined = columns.map(([name, type]) => `"${name}" ${type}`).join(', ');
     await connection.run(`CREATE TABLE ${table} (${defined})`);
   }
-  await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`);
+  await connection.run(`CREATE VIEW ${view.name} AS ${inDuckDb(view.sql)}`);
 }
 
 async function rows(sql: string) {
@@ -219,7 +218,7 @@ describe('changes', () => {
       .map(([name, type]) => `"${name}" ${type}`)
       .join(', ');
     await connection.run(`CREATE TABLE ${changesTable.name} (${defined})`);
-    for (const { view } of over) await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`);
+    for (const { view } of over) await connection.run(`CREATE VIEW ${view.name} AS ${inDuckDb(view.sql)}`);
     await connection.run(
       `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after, added, removed, altered, key, column_name, old_value, new_value)
        VALUES ${[

@@ -230,7 +230,7 @@ describe('on the command line', () => {
     if (!acme) throw new Error('the sample service has acme');
     const inLake = ['--lake', brand.lake];
     const refused = await runCli(['open', ...inLake]);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Run "brand-reports sync"') });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no lake') });
     const day = addDays(brand.today, -1);
     const sync = ['sync', 'order_list', '--from', day, '--to', day, ...brand.flags];
     expect((await runCli(sync)).code).toBe(0);

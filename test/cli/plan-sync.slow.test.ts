@@ -95,6 +95,7 @@ describe('sync --plan', () => {
     expect(details).toMatchObject({ report: 'clicks_detail', days: [] });
     expect(details.mayFollow).toEqual(clicks.days.map(({ dt }: Day) => dt));
     expect(text).toContain('after the days that have their records');
+    expect(text).toContain('requests/s, and more for days that follow. Nothing was requested');
   });
 });
 

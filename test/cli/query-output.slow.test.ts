@@ -118,6 +118,14 @@ describe('query --output', () => {
     expect(types.flat()).toEqual(['BIGINT', 'VARCHAR', 'DECIMAL(38,9)', 'VARCHAR', 'DATE', 'BOOLEAN']);
   });
 
+  it('writes sums as Parquet with all digits', async () => {
+    const sums = "SELECT sum(9007199254740993) AS x, {'n': [9007199254740993::HUGEINT]} AS nested";
+    expect(await run('--output', place('sums.parquet'), sums)).toMatchObject({ code: 0 });
+    expect(await duckdb(`SELECT x::VARCHAR, nested.n[1]::VARCHAR FROM '${place('sums.parquet')}'`)).toEqual([
+      ['9007199254740993', '9007199254740993'],
+    ]);
+  });
+
   it('writes a workbook: no formula, and text for what a spreadsheet would round', async () => {
     const sheet = unzipped(await saved('xlsx')).get('xl/worksheets/sheet1.xml') ?? '';
     const cells = new Map(

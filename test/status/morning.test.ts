@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { addDays } from '../../shared/days.ts';
+import { noEvidence } from '../../shared/roles/index.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
@@ -214,7 +215,7 @@ describe('findings', () => {
 
 describe('roles without a field', () => {
   it('are named with the columns that are NULL, and the line of settings that fixes it', () => {
-    const gap = { brand: 'acme', report: 'order_list', table: 'orders', candidates: [] };
+    const gap = { brand: 'acme', report: 'order_list', table: 'orders', candidates: [noEvidence('fee', 1)] };
     const setting = '"fields": { "commission": "fee" } in brands.acme.reports.order_list';
     const roleGaps = [
       { ...gap, role: 'commission' as const, views: ['orders_daily'], evidence: `${HOSTILE} could`, setting },
@@ -224,6 +225,8 @@ describe('roles without a field', () => {
       'orders| commission: &lt;img src=x onerror=alert(1)&gt; could. NULL in orders_dailyTo set it: &quot;fields&quot;: { &quot;commission&quot;: &quot;fee&quot; } in brands.acme',
     );
     expect(markup).not.toContain(HOSTILE);
+    const none = page({ roleGaps: roleGaps.map((each) => ({ ...each, candidates: [] })) });
+    expect(part(none, /^Roles/)).toContain('NULL in orders_dailyIf the service has none: &quot;fields');
     expect(part(page({}), /^Roles/)).toBe('');
   });
 });

@@ -105,9 +105,13 @@ export function roleGaps(source: RoleSource, reports: ReportRegistry, fields?: R
 /** e.g. `acme order_list: no field has the role channel_id (no field has a known name), so it is NULL in … . To set it: "fields": …` */
 export function gapText({ brand, report, role, views, candidates, evidence, setting }: RoleGap): string {
   const isUnclear = role === 'currency' && candidates.length > 0;
-  const how = candidates.length > 0 ? 'To set it' : 'If the service has none';
   const effect = isUnclear ? 'amounts are NULL' : 'it is NULL';
-  return `${brand} ${report}: no field has the role ${role} (${evidence}), so ${effect} in ${views.join(', ')}. ${how}: ${setting}`;
+  return `${brand} ${report}: no field has the role ${role} (${evidence}), so ${effect} in ${views.join(', ')}. ${whenToSet({ candidates })}: ${setting}`;
+}
+
+/** When the line of settings helps: without a candidate it only says that there is no field. */
+export function whenToSet({ candidates }: Pick<RoleGap, 'candidates'>): string {
+  return candidates.length > 0 ? 'To set it' : 'If the service has none';
 }
 
 function hasRows({ ledgers }: RoleSource): boolean {

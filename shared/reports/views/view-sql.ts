@@ -1,8 +1,15 @@
 // What the views of several reports have in common, in SQL that DuckDB and Trino share.
 
-/** A function of Trino that views use and DuckDB lacks: there it is a macro. Text that is not JSON has no value. */
-export const JSON_MACRO =
-  'CREATE OR REPLACE TEMP MACRO json_extract_scalar(json, path) AS CASE WHEN json_valid(json) THEN json_extract_string(json, path) END';
+/**
+ * The SQL of a view for DuckDB, which lacks a function of Trino. A macro would stay in the session that creates the view, and
+ * a database file has none. Text that is not JSON has no value.
+ */
+export function inDuckDb(sql: string): string {
+  return sql.replaceAll(
+    /json_extract_scalar\((.+?), ('\$[^']*')\)/g,
+    'CASE WHEN json_valid($1) THEN json_extract_string($1, $2) END',
+  );
+}
 
 /** The current time in UTC. */
 export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
