@@ -156,7 +156,7 @@ export class RoleFacts {
     const role = roleOfName(name);
     const isPath = this.#places.some(([, { column, path }]) => column.name === name && path.length > 0);
     const mayHoldRoles = role === undefined || role === 'amount' || role === 'commission';
-    if (isPath || (mayHoldRoles && name !== RESCUED)) this.#judgeNested(name, coded);
+    if (isPath || (mayHoldRoles && name !== RESCUED)) this.#judgeNested(name, rows, coded);
     const kind = role && kindOfRole(role);
     if (role === undefined) this.#judgeOther(name, rows, coded);
     else if (kind === 'times') this.#judgeTimes(name, rows, coded);
@@ -194,17 +194,21 @@ export class RoleFacts {
       add(this.#fitting, name, sumWhere(textsOf(coded), rowsByCode(rows, coded, different), isPlainCurrency));
   }
 
-  #judgeNested(name: string, coded: CodedColumn): void {
-    const texts = textsOf(coded, MAX_SAMPLED).filter((text) => text?.startsWith('{') ?? false);
-    const objects = texts.flatMap((text = '') => {
-      const object = parsed(text);
+  #judgeNested(name: string, rows: number, coded: CodedColumn): void {
+    const texts = textsOf(coded, MAX_SAMPLED);
+    const objects = texts.flatMap((text) => {
+      const object = text?.startsWith('{') ? parsed(text) : undefined;
       return object ? [{ [name]: object }] : [];
     });
     for (const { path, filled, ...kinds } of evidenceOf(objects)) {
       const role = path.includes('.') ? roleOfName(path) : undefined;
       const kind = role && kindOfRole(role);
       const fits = kind ? kinds[kind] === filled : role === undefined && arePlainCurrencies(texts, path);
-      if (fits) add(this.#fitting, path, filled);
+      // A currency that is not always one makes sums unclear as well.
+      if (!fits && (role !== 'currency' || kinds.currencies === 0)) continue;
+      const counts = rowsByCode(rows, coded, countOf(coded));
+      const hasValue = (text: string) => (textAt(text, namesIn(path)) ?? '') !== '';
+      add(this.#fitting, path, Math.max(filled, sumWhere(texts, counts, hasValue)));
     }
   }
 
@@ -363,9 +367,14 @@ function textsOf(coded: CodedColumn, most = countOf(coded)): (string | undefined
 
 /** Whether the objects of a column have at least one value at a path, and currencies alone. */
 function arePlainCurrencies(objects: readonly (string | undefined)[], path: string): boolean {
-  const [, ...names] = path.split('.');
+  const names = namesIn(path);
   const values = objects.map((text = '') => textAt(text, names) ?? '').filter((value) => value !== '');
   return values.length > 0 && values.every(isPlainCurrency);
+}
+
+/** The names of a path in the objects of its column. */
+function namesIn(path: string): string[] {
+  return path.split('.').slice(1);
 }
 
 function parsed(text: string): JsonObject | undefined {

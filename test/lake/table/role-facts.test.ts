@@ -70,6 +70,12 @@ describe('totals', () => {
       {},
     ]),
     [
+      'a nested currency with a code of its own',
+      [['EUR', 'RMB'].map((code) => ({ amount: NANO, unit: `{"currency": "${code}"}` }))],
+      undefined,
+      {},
+    ],
+    [
       'a nested word that is no currency',
       [[{ amount: NANO, unit: '{"group": "all"}' }]],
       { '': { amount: '1.000000000' } },
