@@ -125,13 +125,22 @@ function changeOf(facts: readonly Fact[]) {
 }
 
 function sumsOf(facts: readonly Fact[], value: 'old_value' | 'new_value'): Fact {
-  const sums = facts.filter((fact) => fact.what === 'sum' && fact[value] !== null);
-  return Object.fromEntries(sums.map((sum) => [shown(sum.column_name), sum[value] ?? null]));
+  const sums = facts.filter(({ what, [value]: sum }) => isSum(what) && sum !== null);
+  return Object.fromEntries(sums.map((sum) => [sumName(sum), sum[value] ?? null]));
+}
+
+/** Of a column, or of a role in a currency. */
+function isSum(what: Json | undefined): boolean {
+  return what === 'sum' || what === 'total';
+}
+
+function sumName({ what, column_name: name, key }: Fact): string {
+  return what === 'sum' ? shown(name) : `${shown(name)} ${key || 'without currency'}`;
 }
 
 /** One record for each fact, but one for all values of a record that were altered. */
 function recordsOf(facts: readonly Fact[]) {
-  const records = facts.filter(({ what }) => what !== 'day' && what !== 'sum');
+  const records = facts.filter(({ what }) => what !== 'day' && !isSum(what));
   const byRecord = Map.groupBy(records, ({ what, key }, index) => (what === 'altered' ? shown(key) : index));
   return [...byRecord.values()].map((own) => {
     const [{ what, key, copies, record } = {}] = own;
@@ -204,7 +213,9 @@ function countsText({ added, removed, altered }: TableDiff): string {
 /** The sums that differ. */
 function sumLines({ sumsBefore, sumsAfter }: Change): string[] {
   const names = [...new Set([...Object.keys(sumsBefore), ...Object.keys(sumsAfter)])];
+  // The sum of a column adds what may have several currencies.
   const cells = names
+    .filter((name) => !names.some((other) => other.startsWith(`${name} `)))
     .map((name) => [`sum of ${name}`, shown(sumsBefore[name]), '→', shown(sumsAfter[name])])
     .filter(([, before, , after]) => before !== after);
   return indented(cells, 'right');
