@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { textOf } from '../../shared/adapters/error-fields.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { shellWord } from '../../shared/shell-word.ts';
 import { databaseFile, scriptOf, writeDatabase } from '../open-database.ts';
@@ -40,7 +42,13 @@ Example:
         return print(SCRIPT_TEXT);
       }
       const isOld = existsSync(databaseFile(folder));
-      print(databaseText(await writeDatabase(lake, folder), isOld));
+      const file = await writeDatabase(lake, folder).catch((error: unknown) => {
+        const code = textOf(error, 'code');
+        if (!/^E[A-Z]+$/.test(code)) throw error;
+        const message = `${databaseFile(folder)} cannot be written (${code}). Make the folder of the lake writable, and remove what has the name of the file, then run open again.`;
+        throw new BrandReportsError('config', 'database_unwritable', message);
+      });
+      print(databaseText(file, isOld));
     });
 }
 

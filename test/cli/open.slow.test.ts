@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -239,6 +239,14 @@ describe('on the command line', () => {
 
     const written = await runCli(['open', ...brand.flags.slice(0, 2), ...inLake]);
     expect(written).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^written: /) });
+    await rename(file, `${file}.aside`);
+    await mkdir(file);
+    expect(await runCli(['open', ...inLake])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/cannot be written \(E/),
+    });
+    await rm(file, { recursive: true });
+    await rename(`${file}.aside`, file);
     const session = await plainDuckDb(file, 'READ_WRITE');
     await session.run('CREATE TABLE mine AS SELECT 1; CREATE OR REPLACE VIEW orders_daily AS SELECT 2');
     const orders = await rowsOf(session, ORDERS);
