@@ -135,7 +135,9 @@ function isSum(what: Json | undefined): boolean {
 }
 
 function sumName({ what, column_name: name, key }: Fact): string {
-  return what === 'sum' ? shown(name) : `${shown(name)} ${key || 'without currency'}`;
+  return what === 'sum'
+    ? shown(name)
+    : `${shown(name)} ${typeof key === 'string' && key !== '' ? key : 'without currency'}`;
 }
 
 /** One record for each fact, but one for all values of a record that were altered. */
