@@ -15,7 +15,7 @@ import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
+import { LEDGER_TABLES, icebergDatabase } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings, type Settings } from '../../shared/settings/settings.ts';
 import { bringDown, catalogued, columnsOf, hindrances } from '../acceptance/athena.ts';
@@ -55,6 +55,7 @@ const attributionSchema = z.object({
   click: z.number(),
   track_url: z.string(),
 });
+const icebergSchema = z.object({ table_type: z.string(), metadata_location: z.string() });
 const documentSchema = z.looseObject({ columns: z.array(z.json()) });
 const outputsSchema = z.object({
   [STACK]: z.object({ LakeUrl: z.string(), DatabaseName: z.string(), AlarmTopicArn: z.string() }),
@@ -124,6 +125,17 @@ describe('the functions, by their default event', () => {
     expect(await wrong({ tables, objects })).toEqual([]);
     const views = Object.values(reports).flatMap((report) => report.views.map(({ name }) => name));
     expect([...tables.keys()]).toEqual(expect.arrayContaining(views));
+  });
+
+  it('have committed every table to Iceberg, and its metadata is there', async () => {
+    const { tables, objects } = await aws.held(icebergDatabase(database), bucket);
+    const names = Object.values(reports).map(({ table }) => table);
+    expect([...tables.keys()].sort()).toEqual(names.sort());
+    for (const { table } of tables.values()) {
+      const { table_type, metadata_location } = z.parse(icebergSchema, table.Parameters);
+      expect(table_type).toBe('ICEBERG');
+      expect(objects.keys()).toContain(metadata_location.replace(`s3://${bucket}/`, ''));
+    }
   });
 
   it('log one line for each report of each brand, with what the run did', () => {
