@@ -32,6 +32,7 @@ from moto.core.common_models import CloudFormationModel
 from moto.core.config import default_user_config
 from moto.glue.models import glue_backends
 from moto.iam.models import ManagedPolicy
+from moto.s3.models import FakeBucket
 from moto.stepfunctions import models as step_functions
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
     StateTaskServiceAwsSdk,
@@ -213,7 +214,20 @@ parsing.ResourceMap.delete = delete_all_but_retained
 ManagedPolicy.update_from_cloudformation_json = classmethod(
     lambda cls, original_resource, **_kwargs: original_resource
 )
-ManagedPolicy.delete = lambda self, account_id, region: self.backend.managed_policies.pop(self.arn, None)
+
+
+def delete_policy(self, account_id, region):
+    for role in self.backend.roles.values():
+        role.managed_policies.pop(self.arn, None)
+    self.backend.managed_policies.pop(self.arn, None)
+
+
+ManagedPolicy.delete = delete_policy
+
+# To give a bucket its tags, moto's own looks up its name in the template, which has none.
+FakeBucket.update_from_cloudformation_json = classmethod(
+    lambda cls, original_resource, **_kwargs: original_resource
+)
 
 
 class Resource:

@@ -167,7 +167,7 @@ describe('the watcher', () => {
     expect(metrics()).toEqual([0]);
     expect(await mails()).toEqual([]);
     const { objects } = await held();
-    expect(objects.get('status/coverage.html')?.body.toString()).toMatch(/<h1>Coverage.*acme.*globex/s);
+    expect(objects.get('status/coverage.html')?.body.toString()).toMatch(/<h1>Brand reports.*acme.*globex/s);
   });
 
   it('sends one mail when a secret is gone, and no other while it is', async () => {
