@@ -216,7 +216,7 @@ describe('wrong usage or settings', () => {
     [
       'a query of a lake that is not there',
       () => ['query', '--lake', '/nowhere'],
-      /The lake .* does not exist.*--lake/,
+      /There is no lake.*--lake/,
     ],
     ['a demo in S3', () => ['demo', '--lake', 's3://bucket/lake'], /to a folder/],
   ])('%s ends with exit code 2 and a message that says what is allowed', async (_name, args, message) => {
