@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type Json } from '@duckdb/node-api';
 import * as z from 'zod/mini';
-import { JSON_MACRO } from '../../shared/reports/views/view-sql.ts';
+import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import { bringDown, catalogued } from '../acceptance/athena.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import type { Held } from './local-aws.ts';
@@ -62,14 +62,15 @@ export async function openDatabase({ tables, objects }: Held, database: string) 
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   const here = [CATALOG, database].map(quoted).join('.');
   await connection.run(`SET TimeZone = 'UTC'; ATTACH ':memory:' AS ${CATALOG}; CREATE SCHEMA ${here}`);
-  await connection.run(JSON_MACRO);
   for (const table of described.filter(({ TableType }) => TableType === 'EXTERNAL_TABLE')) {
     await createTable(connection, table);
     if (tables.get(table.Name)?.partitions.size) await fill(connection, table, copy.path);
   }
   await copy.remove();
   for (const { place, catalog, schema, sql } of views)
-    await connection.run(`USE ${quoted(catalog)}.${quoted(schema)}; CREATE VIEW ${place} AS ${sql}`);
+    await connection.run(
+      `USE ${quoted(catalog)}.${quoted(schema)}; CREATE VIEW ${place} AS ${inDuckDb(sql)}`,
+    );
   await connection.run(`USE ${here}`);
 
   return {
