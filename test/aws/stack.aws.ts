@@ -255,7 +255,8 @@ describe('an analyst finds after it', () => {
     const expected = Object.values(sample.brands).flatMap((brand) =>
       daysOf(brand.name).flatMap((dt) => {
         const records = recordsOfDay(brand, 'amazon_attribution_report', dt);
-        return attributed(records).map((rest) => [brand.name, dt, ...rest].join(' '));
+        // Each view ends with the day as a date.
+        return attributed(records).map((rest) => [brand.name, dt, ...rest, dt].join(' '));
       }),
     );
     const found = rowsOf(views, 'attribution_daily').map((row) => Object.values(row).join(' '));
