@@ -276,6 +276,17 @@ class GlueDatabase(Resource, CloudFormationModel):
         glue_backends[account_id][region_name].create_database(described["Name"], described)
         return cls(described["Name"])
 
+    @classmethod
+    def update_from_cloudformation_json(
+        cls, original_resource, new_resource_name, cloudformation_json, account_id, region_name
+    ):
+        """Another name is another database."""
+        name = cloudformation_json["Properties"]["DatabaseInput"]["Name"]
+        if name == original_resource.physical_resource_id:
+            return original_resource
+        original_resource.delete(account_id, region_name)
+        return cls.create_from_cloudformation_json(name, cloudformation_json, account_id, region_name)
+
     def delete(self, account_id, region):
         glue_backends[account_id][region].delete_database(self.physical_resource_id)
 
