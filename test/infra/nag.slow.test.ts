@@ -36,7 +36,7 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
     'It is a dead-letter queue itself: nothing consumes its messages.',
   ],
   [
-    wildcard(String.raw`(<LakeBucket\w+\.Arn>|arn:<AWS::Partition>:s3:::a-lake)/[a-z-]+/.*\*`, '.+'),
+    wildcard(String.raw`(<LakeBucket\w+\.Arn>|arn:<AWS::Partition>:s3:::a-lake)/[a-z-]+/.*\*[a-z.]*`, '.+'),
     'The names of objects are not known before: a prefix is the narrowest resource.',
   ],
   [
