@@ -6,7 +6,7 @@ const BRANDS = Array.from({ length: 80 }, (_, number) => `brand-${number}`);
 const [FIRST_BRAND] = BRANDS;
 const DAYS = 4;
 /** Requests that come first, one after the other: they show what the end of a range means to the service. */
-const PROBES = 3;
+const PROBES = 4;
 const range = { from: '2026-03-02', to: '2026-03-05' };
 const NO_RECORDS = Buffer.from('{"code":0,"msg":"success","data":{"list":[],"cursor":null}}');
 
