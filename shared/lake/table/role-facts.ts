@@ -185,13 +185,10 @@ export class RoleFacts {
   /** A column without a known name, which may still be the currency. */
   #judgeOther(name: string, rows: number, coded: CodedColumn): void {
     if (this.#noCurrency.has(name)) return;
-    const different = countOf(coded);
-    const texts =
-      different > MAX_PLAIN ? [] : textsOf(coded).filter((text) => text !== undefined && text !== '');
-    if (different > MAX_PLAIN || !texts.every((text) => text !== undefined && isPlainCurrency(text)))
-      this.#noCurrency.add(name);
-    else if (texts.length > 0)
-      add(this.#fitting, name, sumWhere(textsOf(coded), rowsByCode(rows, coded, different), isPlainCurrency));
+    const texts = countOf(coded) > MAX_PLAIN ? undefined : textsOf(coded);
+    if (!texts?.every((text = '') => text === '' || isPlainCurrency(text))) this.#noCurrency.add(name);
+    else if (texts.some((text = '') => text !== ''))
+      add(this.#fitting, name, sumWhere(texts, rowsByCode(rows, coded, texts.length), isPlainCurrency));
   }
 
   #judgeNested(name: string, rows: number, coded: CodedColumn): void {
@@ -214,12 +211,12 @@ export class RoleFacts {
 
   /** Floats such as 1.0320000000000003 are amounts too, though the column of their field cannot hold them. */
   #judgeRescued(rows: number, coded: CodedColumn): void {
+    const texts = textsOf(coded);
+    const counts = rowsByCode(rows, coded, texts.length);
     for (const { name, type, field } of this.#types.values()) {
       const role = roleOfName(name);
       if (type === 'string' || field === undefined || !role || kindOfRole(role) !== 'numeric') continue;
-      const texts = textsOf(coded);
-      const isAmount = (text: string) => amountAt(text, [field]) !== undefined;
-      const amounts = sumWhere(texts, rowsByCode(rows, coded, texts.length), isAmount);
+      const amounts = sumWhere(texts, counts, (text) => amountAt(text, [field]) !== undefined);
       if (amounts > 0) add(this.#fitting, name, amounts);
     }
   }
