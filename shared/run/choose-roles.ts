@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
+import { hasRows } from '../lake/documents/ledger.ts';
 import { roleChoices } from '../lake/documents/role-evidence.ts';
 import type { BrandRoles } from '../lake/documents/roles.ts';
 import { isCurrencyUnclear } from '../roles/index.ts';
@@ -43,10 +44,7 @@ async function decide(
     months.map(async (month) => [month, await readOrDamage(ledger(month).cached())] as const),
   );
   const ledgers = new Map(read.flatMap(([month, found]) => ('value' in found ? [[month, found.value]] : [])));
-  const isEmpty = [...ledgers.values()].every(({ days }) =>
-    Object.values(days).every(({ committed }) => (committed?.rows ?? 0) === 0),
-  );
-  if (ledgers.size < months.length || isEmpty) return before;
+  if (ledgers.size < months.length || !hasRows(ledgers.values())) return before;
   const choices = roleChoices({ brand, report, ledgers, roles: before }, {});
   const chosen = choices.flatMap(({ role, field, by }) => (by === 'data' ? [[role, field]] : []));
   return {

@@ -9,7 +9,7 @@ import { storeRoles } from './choose-roles.ts';
 import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { readOrDamage, refreshUndamaged } from '../lake/documents/cas-document.ts';
-import type { Ledger } from '../lake/documents/ledger.ts';
+import { type Ledger, hasRows } from '../lake/documents/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
@@ -188,8 +188,7 @@ function hasWaitingDay({ policy }: RunContext, ledger: Ledger, nowMs: number): b
 }
 
 async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<boolean> {
-  const ledgers = await Promise.all(months.map((month) => ctx.ledger(month).cached()));
-  return ledgers.some(({ days }) => Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0));
+  return hasRows(await Promise.all(months.map((month) => ctx.ledger(month).cached())));
 }
 
 /** The months without those whose ledger is damaged. */

@@ -492,6 +492,13 @@ export function loseVersion(ledger: Ledger, day: string, lost: string): Ledger {
   });
 }
 
+/** Whether any day of these ledgers has a committed record. */
+export function hasRows(ledgers: Iterable<Ledger>): boolean {
+  return [...ledgers].some(({ days }) =>
+    Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0),
+  );
+}
+
 /**
  * Forgets versions whose time is over, the oldest first: those that were replaced so long ago, and of a day with very many
  * those that were replaced more than a day ago. What is forgotten may be deleted. A time that lies as far in the future is

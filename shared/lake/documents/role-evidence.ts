@@ -16,7 +16,7 @@ import {
   namesUsedBy,
   viewsOf,
 } from '../../reports/definition.ts';
-import type { Committed, Ledger } from './ledger.ts';
+import { type Committed, type Ledger, hasRows } from './ledger.ts';
 import type { BrandRoles } from './roles.ts';
 
 /** What is known of a report of a brand. */
@@ -92,7 +92,7 @@ const OPTIONAL: readonly Role[] = ['line_state'];
 export function roleGaps(source: RoleSource, reports: ReportRegistry, fields?: RoleFields): RoleGap[] {
   const { brand, report } = source;
   return roleChoices(source, fields).flatMap(({ role, by, candidates, evidence, setting }) => {
-    if (by !== 'none' || OPTIONAL.includes(role) || !hasRows(source)) return [];
+    if (by !== 'none' || OPTIONAL.includes(role) || !hasRows(source.ledgers.values())) return [];
     const uses = (table: string, name: string) => table === report.table && name === role;
     const views = viewsOf(reports, report.table)
       .filter((view) => namesUsedBy(view).some(({ table, name }) => uses(table, name)))
@@ -112,12 +112,6 @@ export function gapText({ brand, report, role, views, candidates, evidence, sett
 /** When the line of settings helps: without a candidate it only says that there is no field. */
 export function whenToSet({ candidates }: Pick<RoleGap, 'candidates'>): string {
   return candidates.length > 0 ? 'To set it' : 'If the service has none';
-}
-
-function hasRows({ ledgers }: RoleSource): boolean {
-  return [...ledgers.values()].some(({ days }) =>
-    Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0),
-  );
 }
 
 /** By currency, empty for none: the sum of each role, as text. */
