@@ -28,6 +28,13 @@ export interface CodedUnits {
   units: Float64Array;
 }
 
+/** The text that a code stands for, or its beginning; `undefined` for NULL and for what is no text. @param most bytes */
+export function beginningOfCode(column: CodedColumn, code: number, most: number): string | undefined {
+  if ('texts' in column) return textOfCode(column.texts, code, most);
+  const value = valueOfCode(column, code);
+  return typeof value === 'string' ? value.slice(0, most) : undefined;
+}
+
 /** What a code of a column stands for; `undefined` for NULL. */
 export function valueOfCode(column: CodedColumn, code: number): Value | undefined {
   if ('values' in column) return column.values[code];

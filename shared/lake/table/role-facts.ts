@@ -25,7 +25,7 @@ import {
   type CodedUnits,
   type CodedValues,
   type NamedColumn,
-  valueOfCode,
+  beginningOfCode,
 } from './coded-rows.ts';
 import { AMOUNT, type Sum, addRows, countOf, createSum, rowsByCode, textsByCode } from './column-facts.ts';
 
@@ -51,6 +51,8 @@ const MAX_PLAIN = 64;
 /** So many values of a column are parsed or compared with dates: they prove nothing, they only propose. */
 const MAX_SAMPLED = 100;
 const MAX_UNKNOWN = 10;
+/** I12: of a text in bytes. The rest of a longer one, which may have 32 MB, is not judged. */
+const MAX_JUDGED_LENGTH = 2 ** 16;
 const MAX_STATE_LENGTH = 60;
 const MAX_FITTING = 100;
 /** No value has it. */
@@ -176,7 +178,7 @@ export class RoleFacts {
 
   /** By a sample: times of a day differ from row to row, and no view depends on them. */
   #judgeTimes(name: string, rows: number, coded: CodedColumn): void {
-    const texts = textsOf(coded, MAX_SAMPLED);
+    const texts = textsOf(coded, MAX_JUDGED_LENGTH, MAX_SAMPLED);
     const fits = texts.every((text) => text === undefined || IS_KIND.times(text));
     const nulls = rowsByCode(rows, coded, texts.length).filter((_, code) => texts[code] === undefined);
     add(this.#fitting, name, fits ? rows - nulls.reduce((sum, count) => sum + count, 0) : 0);
@@ -192,7 +194,7 @@ export class RoleFacts {
   }
 
   #judgeNested(name: string, rows: number, coded: CodedColumn): void {
-    const texts = textsOf(coded, MAX_SAMPLED);
+    const texts = textsOf(coded, MAX_JUDGED_LENGTH, MAX_SAMPLED);
     const objects = texts.flatMap((text) => {
       const object = text?.startsWith('{') ? parsed(text) : undefined;
       return object ? [{ [name]: object }] : [];
@@ -211,7 +213,7 @@ export class RoleFacts {
 
   /** Floats such as 1.0320000000000003 are amounts too, though the column of their field cannot hold them. */
   #judgeRescued(rows: number, coded: CodedColumn): void {
-    const texts = textsOf(coded);
+    const texts = wholeTextsOf(coded);
     const counts = rowsByCode(rows, coded, texts.length);
     for (const { name, type, field } of this.#types.values()) {
       const role = roleOfName(name);
@@ -227,7 +229,7 @@ export class RoleFacts {
       const { column: own, path } = place;
       const isAmount = role === 'amount' || role === 'commission';
       if (isAmount && column.name === RESCUED && path.length === 0 && own.field !== undefined) {
-        const values = textsOf(coded).map((text) => amountAt(text, [own.field ?? '']));
+        const values = wholeTextsOf(coded).map((text) => amountAt(text, [own.field ?? '']));
         if (values.some((value) => value !== undefined))
           held.amounts.push({ role, coded: { codes: codes(), values } });
       }
@@ -355,11 +357,20 @@ function textsIn(coded: CodedColumn, { type }: Column, path: readonly string[]):
   );
 }
 
-function textsOf(coded: CodedColumn, most = countOf(coded)): (string | undefined)[] {
-  return Array.from({ length: Math.min(most, countOf(coded)) }, (_, code) => {
-    const value = valueOfCode(coded, code);
-    return typeof value === 'string' ? value : undefined;
-  });
+/** By code. */
+function textsOf(
+  coded: CodedColumn,
+  longest = MAX_JUDGED_LENGTH,
+  most = countOf(coded),
+): (string | undefined)[] {
+  return Array.from({ length: Math.min(most, countOf(coded)) }, (_, code) =>
+    beginningOfCode(coded, code, longest),
+  );
+}
+
+/** Amounts among them are summed, wherever they are. */
+function wholeTextsOf(coded: CodedColumn): (string | undefined)[] {
+  return textsOf(coded, Number.POSITIVE_INFINITY);
 }
 
 /** Whether the objects of a column have at least one value at a path, and currencies alone. */

@@ -15,9 +15,15 @@ export function isNullText({ starts, ends }: Pick<Texts, 'starts' | 'ends'>, cod
   return (starts[code] ?? 1) > (ends[code] ?? 0);
 }
 
-/** The text that a code stands for; `undefined` for NULL. */
-export function textOfCode({ bytes, starts, ends }: Texts, code: number): string | undefined {
-  return isNullText({ starts, ends }, code) ? undefined : bytes.toString('utf8', starts[code], ends[code]);
+/** The text that a code stands for; `undefined` for NULL. @param most bytes of it from its beginning */
+export function textOfCode(
+  { bytes, starts, ends }: Texts,
+  code: number,
+  most = Number.POSITIVE_INFINITY,
+): string | undefined {
+  if (isNullText({ starts, ends }, code)) return undefined;
+  const start = starts[code] ?? 0;
+  return bytes.toString('utf8', start, Math.min(ends[code] ?? 0, start + most));
 }
 
 /** The texts of these values; what is not text is NULL. Lone surrogates are replaced. */
