@@ -257,12 +257,11 @@ function reportFindings(
 
 /** What fields and states of the records need a setting. */
 function fieldFindings(brand: string, own: ReportSettings, { report, sample }: ReportMeasurement): Finding[] {
-  const roles = openRoles(report, sample, { brand, fields: own.fields }).map(
-    ({ role, evidence, candidates, setting }) =>
-      warning(
-        'roles',
-        `no field is certain to be ${role}, so its columns are NULL: ${evidence}; ${candidates.length > 0 ? 'set' : 'if the service has none, set'} ${setting}`,
-      ),
+  const roles = openRoles(report, sample, { ...own, brand }).map(({ role, evidence, candidates, setting }) =>
+    warning(
+      'roles',
+      `no field is certain to be ${role}, so its columns are NULL: ${evidence}; ${candidates.length > 0 ? 'set' : 'if the service has none, set'} ${setting}`,
+    ),
   );
   const words = unknownWords(report, sample, own).map((word) =>
     warning(

@@ -8,7 +8,7 @@ import { type Json, type JsonObject, isJsonObject, stringifyJson } from '../json
 import { shownZones, usualName } from '../proofs/time-zone.ts';
 import { fieldsOfKey } from '../records/record-list.ts';
 import { type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
-import { type RoleChoice, type RoleFields, chooseRoles, evidenceOf } from '../roles/index.ts';
+import { type RoleChoice, chooseRoles, evidenceOf } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type BrandMeasurement, type ReportMeasurement, endDateOf, zoneEvidence } from './measure-brand.ts';
 
@@ -102,11 +102,11 @@ function reportText({ report, sample }: ReportMeasurement, brand: string): strin
 export function openRoles(
   report: ReportDefinition,
   sample: readonly JsonObject[],
-  { brand, fields }: { brand: string; fields?: RoleFields },
+  { brand, fields, states }: { brand: string } & Partial<Pick<ReportSettings, 'fields' | 'states'>>,
 ): RoleChoice[] {
   // Documented fields need no proposal.
   if (report.columns.length > 0) return [];
-  const choices = chooseRoles(report, { evidence: evidenceOf(sample), brand, fields });
+  const choices = chooseRoles(report, { evidence: evidenceOf(sample, states?.words), brand, fields });
   return choices.filter(
     ({ by, role, candidates }) => by === 'none' && (candidates.length > 0 || fields?.[role]),
   );
@@ -129,7 +129,7 @@ export function unknownWords(
   sample: readonly JsonObject[],
   { fields, states }: Partial<Pick<ReportSettings, 'fields' | 'states'>>,
 ): string[] {
-  const choices = chooseRoles(report, { evidence: evidenceOf(sample), fields });
+  const choices = chooseRoles(report, { evidence: evidenceOf(sample, states?.words), fields });
   const field = choices.find(({ role }) => role === 'state')?.field ?? '';
   const known = [...STATE_WORDS, ...Object.keys(states?.words ?? {}).map(comparedState)];
   const values = sample.map((record) => record[field]).filter((value) => typeof value === 'string');

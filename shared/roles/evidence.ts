@@ -28,10 +28,21 @@ export type Kind = 'numeric' | 'currencies' | 'states' | 'times';
 /** Deeper objects hold no amounts that a path could reach. */
 const MAX_DEPTH = 3;
 
-/** What the fields of these records showed, the fields of nested objects included, in the order of their first record. */
-export function evidenceOf(records: readonly JsonObject[]): FieldEvidence[] {
+/**
+ * What the fields of these records showed, the fields of nested objects included, in the order of their first record.
+ * @param words what the settings map to states: such words are states as well
+ */
+export function evidenceOf(
+  records: readonly JsonObject[],
+  words: Readonly<Record<string, string>> = {},
+): FieldEvidence[] {
   const found = new Map<string, FieldEvidence>();
-  for (const record of records) addFields(found, record, '', records.length);
+  const mapped = new Set(Object.keys(words).map(comparedState));
+  const isKind = {
+    ...IS_KIND,
+    states: (text: string) => IS_KIND.states(text) || mapped.has(comparedState(text)),
+  };
+  for (const record of records) addFields(found, record, '', { records: records.length, isKind });
   return [...found.values()];
 }
 
@@ -39,18 +50,18 @@ function addFields(
   found: Map<string, FieldEvidence>,
   object: JsonObject,
   prefix: string,
-  records: number,
+  of: { records: number; isKind: typeof IS_KIND },
   depth = 1,
 ): void {
   for (const [name, value] of Object.entries(object)) {
     if (isEmpty(value)) continue;
     const path = prefix + name;
-    const counts = found.get(path) ?? noEvidence(path, records);
+    const counts = found.get(path) ?? noEvidence(path, of.records);
     found.set(path, counts);
     counts.filled += 1;
-    if (isJsonObject(value) && depth < MAX_DEPTH) addFields(found, value, `${path}.`, records, depth + 1);
+    if (isJsonObject(value) && depth < MAX_DEPTH) addFields(found, value, `${path}.`, of, depth + 1);
     const text = textOf(value);
-    if (text !== undefined) for (const kind of KINDS) if (IS_KIND[kind](text)) counts[kind] += 1;
+    if (text !== undefined) for (const kind of KINDS) if (of.isKind[kind](text)) counts[kind] += 1;
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BrandMeasurement, ReportMeasurement } from '../../shared/operations/measure-brand.ts';
-import { proposedSettings } from '../../shared/operations/propose-settings.ts';
+import { openRoles, proposedSettings } from '../../shared/operations/propose-settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { loadSettings } from '../../shared/settings/settings.ts';
@@ -86,5 +86,15 @@ describe('proposed settings', () => {
     }));
     const { brand, defaults } = proposed(ordersWith({ sample: records }));
     expect(brand).toEqual(defaults);
+  });
+
+  it('take a word that the settings map to a state for a state', () => {
+    const records = sample((index) => ({ status: index < 2 ? 'Void' : 'Storniert' }));
+    const states = { final: ['void'], words: { storniert: 'void' } };
+    const open = (own: object) => openRoles(orders, records, { brand: 'acme', ...own });
+    expect([open({}), open({ states })].map((roles) => roles.map(({ role }) => role))).toEqual([
+      ['state'],
+      [],
+    ]);
   });
 });
