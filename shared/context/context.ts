@@ -65,6 +65,10 @@ export interface BrandReport {
   rolesOf: (report: ReportDefinition) => CasDocument<StoredRoles>;
   /** For a report with an upstream: the upstream report, its ledgers and its state. */
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
+  /** Receives the events of its days; missing: nobody listens in this process. */
+  events?: EventSink;
+  /** Whether versions of a day that is not over have events. */
+  sendsOpenDay: boolean;
   /** Another report of the brand by its name; a run may read those of `reportsReadBy`. */
   other: (name: string) => OtherReport | undefined;
 }
@@ -143,6 +147,7 @@ export function createBrandReport(
     clock,
     log,
     newId,
+    events,
     reports,
     settings,
   }: LakeAccess & {
@@ -174,6 +179,8 @@ export function createBrandReport(
     clock: runClock(clock, { clockSkewMs: 0 }),
     log: bindReport(log, brand, report.name),
     newId,
+    ...(events && { events }),
+    sendsOpenDay: settings?.events.openDay ?? false,
     ledger: (month) => documents.ledger(report.name, brand, month),
     reportState: documents.reportState(report.name, brand),
     schema: documents.schema(report),

@@ -4,6 +4,7 @@ import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { publishIceberg, vacuumIceberg } from '../iceberg/index.ts';
+import { hasNewEvents, prepareEvents, sendEvents } from './send-events.ts';
 import { vacuumLedgerTables, forgetOldVersions, vacuum } from './vacuum.ts';
 import { storeRoles } from './choose-roles.ts';
 import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
@@ -59,11 +60,12 @@ export async function finishReport(
 ): Promise<void> {
   const months = [...seen.keys()];
   await reconcile(ctx, months, published);
+  const before = await ctx.reportState.cached();
+  const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
+  await prepareEvents(ctx, months, hasReturnedRecords);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const nowMs = ctx.clock.now().getTime();
   const at = new Date(ctx.clock.earlierMs()).toISOString();
-  const before = await ctx.reportState.cached();
-  const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
   const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
   const isGrown = await hasGrown(ctx, columnsBefore);
   const all = [...new Set([...Object.keys(before.months), ...months])];
@@ -93,6 +95,7 @@ export async function finishReport(
     ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
   // Before the vacuum, so that no snapshot of Iceberg names what that deletes; a failure leaves the months dirty.
   await publishIceberg(ctx, covered, mayVacuum);
+  await sendEvents(ctx, months);
   if (mayVacuum) await vacuumOrLog(ctx, at);
 
   const examined = new Map<string, ExaminedMonth>();
@@ -175,7 +178,10 @@ async function examinedMonth(ctx: RunContext, month: string, nowMs: number): Pro
   const upstreamLedger = upstream && 'value' in upstream ? upstream.value : undefined;
   const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs, upstreamLedger);
   // A day that waits after a failure has no time to be read, but every run has to name it.
-  const mustBeExamined = hasPendingPublication(ctx, ledger) || hasWaitingDay(ctx, ledger, nowMs);
+  const mustBeExamined =
+    hasPendingPublication(ctx, ledger) ||
+    hasWaitingDay(ctx, ledger, nowMs) ||
+    hasNewEvents(ledger, ctx.clock.wallMs());
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,
     content: monthContent(ledger),

@@ -6,6 +6,7 @@
  * day, `commitDay` commits a version, whatever made it (I4), `recordPublished` notes that the catalog followed, `failDay` and
  * `releaseDay` let others work on the day. A transition refuses where what it builds on is gone (I5).
  */
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, monthOf } from '../../days.ts';
@@ -22,6 +23,7 @@ import {
   storedObject,
 } from './cas-document.ts';
 import { ledgerKey } from '../paths.ts';
+import { type DayEvent, outbox, outboxAfter } from './outbox.ts';
 
 const claim = storedObject(() => ({
   /** Missing: a rollback or a rebuild, which asks the service for nothing; what no run reads is not due for it. */
@@ -186,6 +188,8 @@ const dayEntry = storedObject(() => ({
   continuation: z.optional(z.string()),
   /** When anything of the day was committed first, by the machine's clock. */
   firstCommittedAt: z.optional(storedTime),
+  /** Missing before the first event of the day. */
+  events: z.optional(outbox),
 }));
 
 const ledger = storedObject(() => ({
@@ -365,10 +369,11 @@ export interface DayCommit {
   wallMs: number;
   /** Of a reading: it ends the claim, and the failures before it. What a rollback or a rebuild finds staged may be resumed. */
   reading?: { continuation: string; disregarded?: DayEntry['disregarded'] };
+  sendsOpenDay?: boolean;
 }
 
 /**
- * I4: the only commit point, one compare-and-swap.
+ * I4: the only commit point, one compare-and-swap, which also records the event of the day.
  * @throws conflict where another run has taken the claim over, or a later reading is committed
  */
 export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledger {
@@ -379,12 +384,17 @@ export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledge
     if (reading && claim.attempt !== committed.attempt && !reading.disregarded) throw claimLost(day);
     if (entry.committed && isLaterReading(entry.committed, committed))
       throw laterReading(day, entry.committed);
+    const { sendsOpenDay = false } = commit;
+    const events = outboxAfter(entry.events, {
+      ...{ before: entry.committed, after: committed, at: now, sendsOpenDay },
+    });
     return {
       ...rest,
       ...(reading ?? { failure, continuation, disregarded }),
       ...(!reading && claim.attempt !== undefined && { claim: { ...claim, runId: null } }),
       firstCommittedAt: entry.firstCommittedAt ?? now,
       ...replaceCommitted(entry, committed, now),
+      ...(events && { events }),
     };
   });
 }
@@ -470,6 +480,28 @@ export function recordFindings(ledger: Ledger, { day, snapshot, checks }: Examin
       },
     }),
   );
+}
+
+/** The days with events that nobody is known to have received, in order. */
+export function pendingEvents({ days }: Ledger): { day: string; entry: DayEntry; pending: DayEvent[] }[] {
+  return Object.entries(days)
+    .flatMap(([day, entry]) =>
+      entry.events?.pending.length ? [{ day, entry, pending: entry.events.pending }] : [],
+    )
+    .sort((a, b) => (a.day < b.day ? -1 : 1));
+}
+
+/** Changes the pending events of a day; the change returns nothing for one that was received. */
+export function changeEvents(
+  ledger: Ledger,
+  day: string,
+  change: (event: DayEvent) => DayEvent | undefined,
+): Ledger {
+  const { events } = ledger.days[day] ?? {};
+  if (!events) return ledger;
+  const pending = events.pending.flatMap((event) => change(event) ?? []);
+  if (isDeepStrictEqual(pending, events.pending)) return ledger;
+  return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, events: { ...events, pending } }));
 }
 
 /** Names an object with the same changes, because the one before is lost. @returns the same ledger if another one is named */
