@@ -9,9 +9,6 @@ import { BrandReportsError } from '../shared/errors.ts';
 import type { EventSink, LakeEvent } from '../shared/ports.ts';
 import { printJson } from './output.ts';
 
-/** How long a command has between the request to end and its end by force. */
-const KILL_MS = 2_000;
-
 /**
  * @param flags `json`: print the events. `onPublished`: the command
  * @param signal ends a command that runs
@@ -38,17 +35,12 @@ async function runCommand(command: string, event: LakeEvent, signal: AbortSignal
   if (signal.aborted) throw notReceived(event, 'was not started, because the run was stopped');
   // A group of its own: a signal to the shell alone would leave what the shell has started.
   const child = spawn(command, { shell: true, stdio: ['pipe', 2, 2], detached: true });
-  const end = (name: NodeJS.Signals) => {
+  const stop = () => {
     try {
-      if (child.pid !== undefined) process.kill(-child.pid, name);
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     } catch {
       // It has ended by itself.
     }
-  };
-  let forced: NodeJS.Timeout | undefined;
-  const stop = () => {
-    end('SIGTERM');
-    forced = setTimeout(() => end('SIGKILL'), KILL_MS);
   };
   signal.addEventListener('abort', stop);
   process.once('exit', stop);
@@ -59,7 +51,6 @@ async function runCommand(command: string, event: LakeEvent, signal: AbortSignal
     const [code, by] = await once(child, 'exit');
     if (code !== 0) throw notReceived(event, by ? `was ended by ${by}` : `ended with exit code ${code}`);
   } finally {
-    clearTimeout(forced);
     signal.removeEventListener('abort', stop);
     process.off('exit', stop);
   }

@@ -10,6 +10,7 @@ import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
 import {
   brandOption,
+  command,
   credentialsOption,
   databaseOption,
   fromOption,
@@ -64,6 +65,7 @@ export function addSync(program: Command): void {
     .option(
       '--on-published <command>',
       'run this command for each day that is published or changes; the event is JSON on its standard input',
+      command,
     )
     .addOption(jsonOption('print each event and last the outcome, each as one line of JSON'))
     .addHelpText(

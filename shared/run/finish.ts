@@ -4,7 +4,7 @@ import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { publishIceberg, vacuumIceberg } from '../iceberg/index.ts';
-import { hasNewEvents, prepareEvents, sendEvents } from './send-events.ts';
+import { hasNewEvents, sendEvents } from './send-events.ts';
 import { vacuumLedgerTables, forgetOldVersions, vacuum } from './vacuum.ts';
 import { storeRoles } from './choose-roles.ts';
 import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
@@ -60,12 +60,11 @@ export async function finishReport(
 ): Promise<void> {
   const months = [...seen.keys()];
   await reconcile(ctx, months, published);
-  const before = await ctx.reportState.cached();
-  const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
-  await prepareEvents(ctx, months, hasReturnedRecords);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const nowMs = ctx.clock.now().getTime();
   const at = new Date(ctx.clock.earlierMs()).toISOString();
+  const before = await ctx.reportState.cached();
+  const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
   const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
   const isGrown = await hasGrown(ctx, columnsBefore);
   const all = [...new Set([...Object.keys(before.months), ...months])];
@@ -95,7 +94,7 @@ export async function finishReport(
     ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
   // Before the vacuum, so that no snapshot of Iceberg names what that deletes; a failure leaves the months dirty.
   await publishIceberg(ctx, covered, mayVacuum);
-  await sendEvents(ctx, months);
+  await sendEvents(ctx, months, hasReturnedRecords);
   if (mayVacuum) await vacuumOrLog(ctx, at);
 
   const examined = new Map<string, ExaminedMonth>();

@@ -1,104 +1,68 @@
 /*
- * Sends the events of a report's days at the end of a run, after the catalog, Iceberg and `coverage` show what the events
- * name: whoever queries at once finds it. An event stays in the ledger until it was received. If a run dies or nobody
- * receives, a later run sends the same event again, so that each arrives at least once and `sequence` orders a day's events.
+ * Sends the events of a report's days at the end of a run, when the catalog, Iceberg and `coverage` show what they name. An
+ * event stays in the ledger until it was received: if a run dies or the receiver fails, a later run sends the same event
+ * again. So each arrives at least once, and `sequence` orders those of a day.
  */
 import type { RunContext } from '../context/context.ts';
 import { DAY_MS } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import { findingFacts, findingsOf } from '../findings/index.ts';
-import { type Ledger, changeEvents, pendingEvents } from '../lake/documents/ledger.ts';
-import type { DayEvent } from '../lake/documents/outbox.ts';
+import { type Ledger, changeEvent, pendingEvents } from '../lake/documents/ledger.ts';
 import { errorSummary } from '../outcome.ts';
 import { committedState } from '../planning/day-state.ts';
-import type { LakeEvent } from '../ports.ts';
 
-/** How many events are sent at once, and after how many failures in a row the others wait for the next run. */
+/** As many as EventBridge takes in one request. */
 const AT_ONCE = 10;
-const MAX_FAILURES = 3;
 
 /**
- * Adds to the pending events what a run knows only after its checks; the next write of each ledger brings it along, which
- * has to come before `sendEvents`. In a folder without a listener nobody will ever receive them: then they are removed.
+ * Sends what waits in these months. A failure is logged and fails nothing: the next run sends these events again. Without a
+ * listener in a folder nobody will receive them, so they are removed; in S3 they wait for the functions.
  */
-export async function prepareEvents(
+export async function sendEvents(
   ctx: RunContext,
   months: readonly string[],
   hasReturnedRecords: boolean,
 ): Promise<void> {
-  const isUnheard = !ctx.events && ctx.lake.store.localFolder !== undefined;
-  if (!ctx.events && !isUnheard) return;
-  for (const month of months) {
-    const ledger = ctx.ledger(month);
-    for (const { day, entry } of pendingEvents(await ledger.cached())) {
-      const { committed } = entry;
-      const state = committed && committedState(committed, hasReturnedRecords);
-      const found = isUnheard ? [] : findingsOf({ ...(await findingFacts(ctx, month)), day });
-      const current = { ...(state && { state }), findings: found.map(({ check }) => check) };
-      const prepared = (event: DayEvent): DayEvent => ({
-        ...{ ...event, findings: event.findings ?? [] },
-        ...(!event.findings && event.version === committed?.snapshot && current),
-      });
-      ledger.updateLater((now) => changeEvents(now, day, isUnheard ? () => undefined : prepared));
-    }
-  }
-}
-
-/** An event as it waits, and as it is sent. */
-interface Waiting {
-  day: string;
-  sequence: number;
-  event: LakeEvent;
-}
-
-/** Sends what waits in these months. A failure is logged and fails nothing: the next run sends the events again. */
-export async function sendEvents(ctx: RunContext, months: readonly string[]): Promise<void> {
-  const { events: sink } = ctx;
-  if (!sink) return;
-  const failedDays = new Set<string>();
-  let failures = 0;
+  const { events: sink, brand, report } = ctx;
+  if (!sink && ctx.lake.store.localFolder === undefined) return;
+  const failed = new Set<string>();
   for (const month of months.toSorted()) {
     const document = ctx.ledger(month);
-    const left = waitingIn(ctx, await document.cached());
-    while (left.length > 0 && failures < MAX_FAILURES) {
+    if (pendingEvents(await document.cached()).length === 0) continue;
+    const facts = await findingFacts(ctx, month);
+    // What is sent is stored before, so that every repetition is equal.
+    const complete = ({ day, committed, event }: Pending) => {
+      if (!sink || event.findings) return sink && event;
+      if (event.version !== committed?.snapshot) return { ...event, findings: [] };
+      const findings = findingsOf({ ...facts, day }).map(({ check }) => check);
+      return { ...event, state: committedState(committed, hasReturnedRecords), findings };
+    };
+    const completed = await document.update((ledger) =>
+      pendingEvents(ledger).reduce((now, each) => changeEvent(now, each, complete(each)), ledger),
+    );
+    const left = pendingEvents(completed).filter(({ committed }) => committed?.published);
+    while (sink && left.length > 0) {
       // After a failure the later events of the day wait, so that they come in order.
-      const batch = left.splice(0, sink.atOnce ?? AT_ONCE).filter(({ day }) => !failedDays.has(day));
-      const [first] = batch;
-      if (!first) continue;
+      const batch = left.splice(0, sink.atOnce ?? AT_ONCE).filter(({ day }) => !failed.has(day));
+      const toSend = batch.map(({ day, event: { type, ...event } }) => {
+        return { type, detail: { brand, report: report.name, table: report.table, day, ...event } };
+      });
       try {
-        await sink.send(batch.map(({ event }) => event));
+        if (toSend.length > 0) await sink.send(toSend);
       } catch (thrown) {
-        failures += 1;
-        for (const { day } of batch) failedDays.add(day);
+        const [{ day } = { day: month }] = batch;
         const error = errorSummary(asBrandReportsError(thrown));
-        ctx.log({ event: 'events_not_sent', day: first.day, events: batch.length, ...error });
-        continue;
+        ctx.log({ event: 'events_not_sent', day, events: batch.length, ...error });
+        for (const each of batch.splice(0)) failed.add(each.day);
       }
-      failures = 0;
-      await document.update((ledger) => batch.reduce(withoutReceived, ledger));
+      await document.update((ledger) => batch.reduce((now, each) => changeEvent(now, each), ledger));
     }
   }
 }
 
-function withoutReceived(ledger: Ledger, { day, sequence }: Waiting): Ledger {
-  return changeEvents(ledger, day, (event) => (event.sequence === sequence ? undefined : event));
-}
+type Pending = ReturnType<typeof pendingEvents>[number];
 
-/** What readers find already, and a write of the ledger has completed. */
-function waitingIn({ brand, report }: RunContext, ledger: Ledger): Waiting[] {
-  const of = { brand, report: report.name, table: report.table };
-  return pendingEvents(ledger).flatMap(({ day, entry, pending }) =>
-    pending
-      .filter(({ findings }) => findings && entry.committed?.published)
-      .map(({ type, ...event }) => {
-        const { sequence } = event;
-        return { day, sequence, event: { type, detail: { ...of, day, ...event } } };
-      }),
-  );
-}
-
-/** Whether a run has to send events of the month. What nobody received for a day is tried once a day, with all months. */
+/** Whether the next run has to send events of the month. After a day without success they are tried once a day. */
 export function hasNewEvents(ledger: Ledger, nowMs: number): boolean {
-  const isNew = ({ at }: DayEvent) => Math.abs(nowMs - Date.parse(at)) < DAY_MS;
-  return pendingEvents(ledger).some(({ pending }) => pending.some(isNew));
+  return pendingEvents(ledger).some(({ event: { at } }) => Math.abs(nowMs - Date.parse(at)) < DAY_MS);
 }

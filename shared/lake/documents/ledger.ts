@@ -6,7 +6,6 @@
  * day, `commitDay` commits a version, whatever made it (I4), `recordPublished` notes that the catalog followed, `failDay` and
  * `releaseDay` let others work on the day. A transition refuses where what it builds on is gone (I5).
  */
-import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, monthOf } from '../../days.ts';
@@ -384,10 +383,7 @@ export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledge
     if (reading && claim.attempt !== committed.attempt && !reading.disregarded) throw claimLost(day);
     if (entry.committed && isLaterReading(entry.committed, committed))
       throw laterReading(day, entry.committed);
-    const { sendsOpenDay = false } = commit;
-    const events = outboxAfter(entry.events, {
-      ...{ before: entry.committed, after: committed, at: now, sendsOpenDay },
-    });
+    const events = outboxAfter(entry, committed, now, commit.sendsOpenDay ?? false);
     return {
       ...rest,
       ...(reading ?? { failure, continuation, disregarded }),
@@ -482,25 +478,25 @@ export function recordFindings(ledger: Ledger, { day, snapshot, checks }: Examin
   );
 }
 
-/** The days with events that nobody is known to have received, in order. */
-export function pendingEvents({ days }: Ledger): { day: string; entry: DayEntry; pending: DayEvent[] }[] {
+/** The events that nobody is known to have received, in order of the days. */
+export function pendingEvents({ days }: Ledger) {
   return Object.entries(days)
-    .flatMap(([day, entry]) =>
-      entry.events?.pending.length ? [{ day, entry, pending: entry.events.pending }] : [],
-    )
-    .sort((a, b) => (a.day < b.day ? -1 : 1));
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([day, { committed, events }]) =>
+      (events?.pending ?? []).map((event) => ({ day, committed, event })),
+    );
 }
 
-/** Changes the pending events of a day; the change returns nothing for one that was received. */
-export function changeEvents(
+/** Replaces a pending event, or removes one that was received. */
+export function changeEvent(
   ledger: Ledger,
-  day: string,
-  change: (event: DayEvent) => DayEvent | undefined,
+  { day, event: { sequence } }: { day: string; event: DayEvent },
+  next?: DayEvent,
 ): Ledger {
   const { events } = ledger.days[day] ?? {};
-  if (!events) return ledger;
-  const pending = events.pending.flatMap((event) => change(event) ?? []);
-  if (isDeepStrictEqual(pending, events.pending)) return ledger;
+  const event = events?.pending.find((each) => each.sequence === sequence);
+  if (!events || !event || event === next) return ledger;
+  const pending = events.pending.flatMap((each) => (each === event ? (next ?? []) : each));
   return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, events: { ...events, pending } }));
 }
 

@@ -1,16 +1,13 @@
 /*
- * The outbox of a day: its events that nobody is known to have received. The commit of a version adds its event in the same
- * write, so that no crash comes between the two; `run/send-events.ts` removes what was received with a later write.
+ * The outbox of a day has its events that nobody is known to have received. The commit of a version adds its event in the
+ * same write, so that no crash comes between the two; `run/send-events.ts` sends the events and removes them.
  */
 import * as z from 'zod/mini';
 import { storedCount, storedId, storedObject, storedTime } from './cas-document.ts';
 
+/** In the order in which receivers see the fields. */
 const dayEvent = storedObject(() => ({
-  /** Orders the events of a day: one more than that of the event before. */
-  sequence: storedCount,
   type: z.enum(['Day Published', 'Day Changed']),
-  /** When the version was committed, by the machine's clock. */
-  at: storedTime,
   state: z.enum(['open', 'complete', 'settled', 'unverified']),
   version: storedId,
   /** The version of the event before; `null` for none. */
@@ -18,73 +15,62 @@ const dayEvent = storedObject(() => ({
   rows: storedCount,
   /** By currency, by role: the sum, as text. */
   sums: z.record(z.string(), z.record(z.string(), z.string())),
-  /** The names of the findings; missing until a run is about to send the event, which repeats what was sent. */
+  /** Their names; missing until a run is about to send the event. */
   findings: z.optional(z.array(z.string())),
+  /** One more than that of the event before: it orders the events of a day. */
+  sequence: storedCount,
+  /** When the version was committed, by the machine's clock. */
+  at: storedTime,
 }));
 
-/** The events of a day. */
+/** `sequence` and `version` are those of the day's last event, also after it was received: no later event has its number. */
 export const outbox = storedObject(() => ({
-  /** Of the day's last event. It stays when all are received, so that no later event has it too. */
   sequence: storedCount,
-  /** Of that event. */
   version: storedId,
-  /** Not known to be received, the oldest first. */
+  /** The oldest first. */
   pending: z.array(dayEvent),
 }));
 
 /** An event of a day that waits to be received. */
 export type DayEvent = z.infer<typeof dayEvent>;
-/** The events of a day. */
-export type Outbox = z.infer<typeof outbox>;
+type Outbox = z.infer<typeof outbox>;
 
 /** What an event needs of a version: `Committed` of the ledger. */
-interface Version {
+interface Version extends Pick<DayEvent, 'rows'> {
   snapshot: string;
-  rows: number;
   digest: string;
   state: 'open' | 'unconfirmed' | 'closed' | 'settled';
   timeZone?: string | undefined;
   values?: { totals?: { byCurrency: DayEvent['sums'] } | undefined } | undefined;
 }
 
-/** A day to which nobody listens must not grow: so many events are kept, the newest. */
+/** A day to which nobody listens must not grow: the newest events stay. */
 const MAX_PENDING = 20;
 
 /**
- * The outbox after a commit.
+ * The outbox after a commit. A reading that finds the same content has no event, unless it closes the day.
  * @param sendsOpenDay whether versions of a day that is not over have events
- * @returns the same outbox if the commit has no event
  */
 export function outboxAfter(
-  events: Outbox | undefined,
-  commit: { before: Version | undefined; after: Version; at: string; sendsOpenDay: boolean },
+  { events, committed: before }: { events?: Outbox | undefined; committed?: Version | undefined },
+  after: Version,
+  at: string,
+  sendsOpenDay: boolean,
 ): Outbox | undefined {
-  const { before, after, at } = commit;
-  const type = typeOf(commit);
-  if (!type) return events;
+  const { snapshot: version, rows, state } = after;
+  const wasClosed = before !== undefined && isClosed(before);
+  const isFirst = isClosed(after) && !wasClosed;
+  const isChanged = before?.digest !== after.digest && (isClosed(after) || sendsOpenDay);
+  if (!isFirst && !isChanged) return events;
+  // A new day, or one whose number a repair has lost, begins with the time in seconds, which no earlier number reaches.
+  const sequence = events ? events.sequence + 1 : Math.floor(Date.parse(at) / 1000);
   const event: DayEvent = {
-    // Without a counter (a new day, or a repair that has lost it) the time in seconds: it is greater than any number before.
-    sequence: events ? events.sequence + 1 : Math.floor(Date.parse(at) / 1000),
-    ...{ type, at, version: after.snapshot },
-    state: after.state === 'open' || after.state === 'settled' ? after.state : 'complete',
-    previousVersion: events?.version ?? (before && isClosed(before) ? before.snapshot : null),
-    rows: after.rows,
-    sums: after.values?.totals?.byCurrency ?? {},
+    type: isFirst ? 'Day Published' : 'Day Changed',
+    state: state === 'open' || state === 'settled' ? state : 'complete',
+    ...{ version, previousVersion: events?.version ?? (wasClosed ? before.snapshot : null), rows },
+    ...{ sums: after.values?.totals?.byCurrency ?? {}, sequence, at },
   };
-  const pending = [...(events?.pending ?? []), event].slice(-MAX_PENDING);
-  return { ...events, sequence: event.sequence, version: event.version, pending };
-}
-
-/** A reading that finds the same content has no event, unless it closes the day. */
-function typeOf({
-  before,
-  after,
-  sendsOpenDay,
-}: Parameters<typeof outboxAfter>[1]): DayEvent['type'] | undefined {
-  const isOther = before?.digest !== after.digest;
-  if (!isClosed(after)) return sendsOpenDay && isOther ? 'Day Changed' : undefined;
-  if (!before || !isClosed(before)) return 'Day Published';
-  return isOther ? 'Day Changed' : undefined;
+  return { ...events, sequence, version, pending: [...(events?.pending ?? []), event].slice(-MAX_PENDING) };
 }
 
 /** Of a repaired day nobody knows whether it was closed, or which events were received: it is published again. */
