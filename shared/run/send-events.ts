@@ -30,7 +30,7 @@ export async function sendEvents(
     const document = ctx.ledger(month);
     if (pendingEvents(await document.cached()).length === 0) continue;
     const facts = await findingFacts(ctx, month);
-    // What is sent is stored before, so that every repetition is equal.
+    // I4: what is sent is stored before, so that every repetition is equal.
     const complete = ({ day, committed, event }: Pending) => {
       if (!sink || event.findings) return sink && event;
       if (event.version !== committed?.snapshot) return { ...event, findings: [] };
