@@ -76,9 +76,8 @@ export function addSync(program: Command): void {
       if (flags.plan) return showPlan(reports, flags);
       const progress = showProgress();
       const options = readable(await createRunOptions(flags, reports, progress.log), flags);
-      const isFolder = options.lake.store.localFolder !== undefined;
       // In S3, what this command prints would be lost to the functions that send events.
-      const listens = { ...flags, json: flags.json && isFolder };
+      const listens = { ...flags, json: flags.json && options.lake.store.localFolder !== undefined };
       const run = untilStopped(flags.maxSeconds, (limits) => {
         const events = eventSink(listens, limits.signal);
         return runSync({ ...options, ...limits, ...(events && { events }) });

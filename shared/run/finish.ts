@@ -98,7 +98,7 @@ export async function finishReport(
   if (mayVacuum) await vacuumOrLog(ctx, at);
 
   const examined = new Map<string, ExaminedMonth>();
-  for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs));
+  for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs, published));
   const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
   await ctx.reportState.update((current) => {
     const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
@@ -171,7 +171,12 @@ async function hasGrown({ schema }: RunContext, columnsBefore: number | undefine
 }
 
 /** What the report state is to contain of a month, from its ledger as this run last saw it. */
-async function examinedMonth(ctx: RunContext, month: string, nowMs: number): Promise<ExaminedMonth> {
+async function examinedMonth(
+  ctx: RunContext,
+  month: string,
+  nowMs: number,
+  published: readonly string[],
+): Promise<ExaminedMonth> {
   const ledger = await ctx.ledger(month).cached();
   const upstream = ctx.upstream && (await readOrDamage(ctx.upstream.ledger(month).cached()));
   const upstreamLedger = upstream && 'value' in upstream ? upstream.value : undefined;
@@ -180,7 +185,7 @@ async function examinedMonth(ctx: RunContext, month: string, nowMs: number): Pro
   const mustBeExamined =
     hasPendingPublication(ctx, ledger) ||
     hasWaitingDay(ctx, ledger, nowMs) ||
-    hasNewEvents(ledger, ctx.clock.wallMs());
+    hasNewEvents(ctx, ledger, published);
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,
     content: monthContent(ledger),

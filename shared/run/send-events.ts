@@ -10,6 +10,7 @@ import { findingFacts, findingsOf } from '../findings/index.ts';
 import { type Ledger, changeEvent, pendingEvents } from '../lake/documents/ledger.ts';
 import { errorSummary } from '../outcome.ts';
 import { committedState } from '../planning/day-state.ts';
+import { isEndOfRun } from '../service/retry.ts';
 
 /** As many as EventBridge takes in one request. */
 const AT_ONCE = 10;
@@ -50,9 +51,10 @@ export async function sendEvents(
       try {
         if (toSend.length > 0) await sink.send(toSend);
       } catch (thrown) {
-        const [{ day } = { day: month }] = batch;
-        const error = errorSummary(asBrandReportsError(thrown));
-        ctx.log({ event: 'events_not_sent', day, events: batch.length, ...error });
+        const error = asBrandReportsError(thrown);
+        const day = batch[0]?.day ?? month;
+        ctx.log({ event: 'events_not_sent', day, events: batch.length, ...errorSummary(error) });
+        if (isEndOfRun(error)) return;
         for (const each of batch.splice(0)) failed.add(each.day);
       }
       await document.update((ledger) => batch.reduce((now, each) => changeEvent(now, each), ledger));
@@ -62,7 +64,16 @@ export async function sendEvents(
 
 type Pending = ReturnType<typeof pendingEvents>[number];
 
-/** Whether the next run has to send events of the month. After a day without success they are tried once a day. */
-export function hasNewEvents(ledger: Ledger, nowMs: number): boolean {
-  return pendingEvents(ledger).some(({ event: { at } }) => Math.abs(nowMs - Date.parse(at)) < DAY_MS);
+/**
+ * Whether the next run has to open the month for its events. A listener that fails is tried by each run for a day, then once
+ * a day. Without a listener here the next run may have one, so that it opens the month once.
+ * @param changed the days that this run has changed
+ */
+export function hasNewEvents(
+  { events, clock }: RunContext,
+  ledger: Ledger,
+  changed: readonly string[],
+): boolean {
+  const isYoung = (at: string) => Math.abs(clock.wallMs() - Date.parse(at)) < DAY_MS;
+  return pendingEvents(ledger).some(({ day, event }) => (events ? isYoung(event.at) : changed.includes(day)));
 }

@@ -67,7 +67,7 @@ it.each([
   change(message);
   const { code, stdout, stderr } = await sync('--json', '--on-published', command).result;
   expect([code, linesOf(stdout).map(({ status }) => status)]).toEqual([0, ['complete']]);
-  expect(stderr).toMatch(`the command of --on-published ${message}, so the event`);
+  expect(stderr).toMatch(`the command of --on-published ${message}, so the event waits`);
   const before = (await received()).length;
   const again = await sync('--on-published', `cat >> '${file}'`).result;
   expect([again.code, (await received()).length]).toEqual([0, before + 1]);

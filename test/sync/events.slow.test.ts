@@ -296,9 +296,15 @@ describe('a process that dies before any operation on the lake, or before or aft
       const events = inOrder(received);
       const versions = await Promise.all([FIRST, YESTERDAY].map((day) => versionOf(lake, day)));
       const last = (day: string) => events.findLast(({ detail }) => detail.day === day)?.detail.version;
-      const changed = events.filter(({ type }) => type === 'Day Changed').map(({ detail }) => detail.day);
-      expect({ n, versions: [last(FIRST), last(YESTERDAY)], changed: changed.sort(), unpublished }).toEqual({
-        ...{ n, versions, changed: [FIRST, FIRST, YESTERDAY], unpublished: [] },
+      const changed = (day: string) =>
+        events.filter(({ type, detail }) => type === 'Day Changed' && detail.day === day).length;
+      expect({
+        n,
+        versions: [last(FIRST), last(YESTERDAY)],
+        changed: [changed(FIRST), changed(YESTERDAY)],
+        unpublished,
+      }).toEqual({
+        ...{ n, versions, changed: [2, 1], unpublished: [] },
       });
       expect(await pendingOf(lake)).toEqual([]);
     }
