@@ -70,6 +70,11 @@ export function seconds(text: string): number {
   throw new InvalidArgumentError('Not a number of seconds. Use a number above 0, e.g. 600.');
 }
 
+export function command(text: string): string {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('Not a command. Use one for the shell, e.g. "cat >> events.ndjson".');
+}
+
 export function port(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text);
   throw new InvalidArgumentError('Not a port. Use 0 to 65535; 0 picks any free port.');

@@ -72,6 +72,8 @@ interface ReportDetails {
   /** Records of another date came in the response for the day. */
   other_dates_excluded: { day: string; message: string };
   publication_failed: { day: string } & ErrorSummary;
+  /** The first day of those whose events were not received; the next run sends them again. */
+  events_not_sent: { day: string; events: number } & ErrorSummary;
   vacuum_failed: ErrorSummary;
   /** The Iceberg table pointed at metadata of somebody else, or of another lake: it begins anew, without earlier snapshots. */
   iceberg_projected_again: { table: string; found: string; message: string };
@@ -159,6 +161,7 @@ const LEVELS = {
   failure_not_recorded: 'error',
   other_dates_excluded: 'warn',
   publication_failed: 'error',
+  events_not_sent: 'error',
   vacuum_failed: 'error',
   iceberg_projected_again: 'warn',
   month_skipped: 'error',

@@ -4,11 +4,13 @@ import { BrandReportsError } from '../../shared/errors.ts';
 import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
 import type { PlanOptions } from '../../shared/run/plan-run.ts';
 import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
+import { eventSink } from '../event-sink.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
 import {
   brandOption,
+  command,
   credentialsOption,
   databaseOption,
   fromOption,
@@ -31,6 +33,7 @@ interface SyncFlags extends RunFlags {
   maxSeconds?: number;
   plan?: boolean;
   includeDisabled?: boolean;
+  onPublished?: string;
   json?: boolean;
 }
 
@@ -59,7 +62,12 @@ export function addSync(program: Command): void {
       'start nothing new after this time; run the same command again to continue',
       seconds,
     )
-    .addOption(jsonOption('print the outcome as one JSON document'))
+    .option(
+      '--on-published <command>',
+      'run this command for each day that is published or changes; the event is JSON on its standard input',
+      command,
+    )
+    .addOption(jsonOption('print each event and last the outcome, each as one line of JSON'))
     .addHelpText(
       'after',
       '\nExample:\n  $ brand-reports sync order_list --brand acme --from 2026-01-01 --to 2026-01-31',
@@ -68,7 +76,12 @@ export function addSync(program: Command): void {
       if (flags.plan) return showPlan(reports, flags);
       const progress = showProgress();
       const options = readable(await createRunOptions(flags, reports, progress.log), flags);
-      const run = untilStopped(flags.maxSeconds, (limits) => runSync({ ...options, ...limits }));
+      // In S3, what this command prints would be lost to the functions that send events.
+      const listens = { ...flags, json: flags.json && options.lake.store.localFolder !== undefined };
+      const run = untilStopped(flags.maxSeconds, (limits) => {
+        const events = eventSink(listens, limits.signal);
+        return runSync({ ...options, ...limits, ...(events && { events }) });
+      });
       const outcome = await run.finally(progress.end);
       await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);

@@ -12,7 +12,7 @@ import type { StoredRoles } from '../lake/documents/roles.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
 import { type Log, type ReportLog, bindReport } from '../log-events.ts';
 import type { Policy } from '../planning/due.ts';
-import type { Clock, IcebergCatalog, Lake, ReportService } from '../ports.ts';
+import type { Clock, EventSink, IcebergCatalog, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
 import type { DaysInFlight } from './days-in-flight.ts';
@@ -65,6 +65,10 @@ export interface BrandReport {
   rolesOf: (report: ReportDefinition) => CasDocument<StoredRoles>;
   /** For a report with an upstream: the upstream report, its ledgers and its state. */
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
+  /** Receives the events of its days; missing: nobody listens in this process. */
+  events?: EventSink;
+  /** Whether versions of a day that is not over have events. */
+  sendsOpenDay: boolean;
   /** Another report of the brand by its name; a run may read those of `reportsReadBy`. */
   other: (name: string) => OtherReport | undefined;
 }
@@ -132,6 +136,8 @@ export interface LakeAccess {
   /** In [0, 1), for backoff. */
   random: () => number;
   newId: () => string;
+  /** Receives the events of days; missing: nobody listens. */
+  events?: EventSink;
 }
 
 /** The context of one report of one brand, without settings where the report is not enabled. */
@@ -141,6 +147,7 @@ export function createBrandReport(
     clock,
     log,
     newId,
+    events,
     reports,
     settings,
   }: LakeAccess & {
@@ -172,6 +179,8 @@ export function createBrandReport(
     clock: runClock(clock, { clockSkewMs: 0 }),
     log: bindReport(log, brand, report.name),
     newId,
+    ...(events && { events }),
+    sendsOpenDay: settings?.events.openDay ?? false,
     ledger: (month) => documents.ledger(report.name, brand, month),
     reportState: documents.reportState(report.name, brand),
     schema: documents.schema(report),

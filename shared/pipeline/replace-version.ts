@@ -31,7 +31,8 @@ export async function replaceVersion(
   const wallMs = ctx.clock.wallMs();
   const replacing = await changeDay(ctx, open, (ledger) => {
     const committed = { ...next(ledger.days[day]?.committed), ...(changes && { changes }) };
-    return commitDay(ledger, day, { runId, committed, wallMs, ...(reading && { reading }) });
+    const { sendsOpenDay } = ctx;
+    return commitDay(ledger, day, { runId, committed, wallMs, sendsOpenDay, ...(reading && { reading }) });
   });
   if (changes && changes !== replaced.changes) logChange(ctx, day, after.rows, changes);
   return replacing;

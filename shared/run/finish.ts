@@ -4,6 +4,7 @@ import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { publishIceberg, vacuumIceberg } from '../iceberg/index.ts';
+import { hasNewEvents, sendEvents } from './send-events.ts';
 import { vacuumLedgerTables, forgetOldVersions, vacuum } from './vacuum.ts';
 import { storeRoles } from './choose-roles.ts';
 import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
@@ -93,10 +94,11 @@ export async function finishReport(
     ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
   // Before the vacuum, so that no snapshot of Iceberg names what that deletes; a failure leaves the months dirty.
   await publishIceberg(ctx, covered, mayVacuum);
+  await sendEvents(ctx, months, hasReturnedRecords);
   if (mayVacuum) await vacuumOrLog(ctx, at);
 
   const examined = new Map<string, ExaminedMonth>();
-  for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs));
+  for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs, published));
   const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
   await ctx.reportState.update((current) => {
     const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
@@ -169,13 +171,21 @@ async function hasGrown({ schema }: RunContext, columnsBefore: number | undefine
 }
 
 /** What the report state is to contain of a month, from its ledger as this run last saw it. */
-async function examinedMonth(ctx: RunContext, month: string, nowMs: number): Promise<ExaminedMonth> {
+async function examinedMonth(
+  ctx: RunContext,
+  month: string,
+  nowMs: number,
+  published: readonly string[],
+): Promise<ExaminedMonth> {
   const ledger = await ctx.ledger(month).cached();
   const upstream = ctx.upstream && (await readOrDamage(ctx.upstream.ledger(month).cached()));
   const upstreamLedger = upstream && 'value' in upstream ? upstream.value : undefined;
   const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs, upstreamLedger);
   // A day that waits after a failure has no time to be read, but every run has to name it.
-  const mustBeExamined = hasPendingPublication(ctx, ledger) || hasWaitingDay(ctx, ledger, nowMs);
+  const mustBeExamined =
+    hasPendingPublication(ctx, ledger) ||
+    hasWaitingDay(ctx, ledger, nowMs) ||
+    hasNewEvents(ctx, ledger, published);
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,
     content: monthContent(ledger),

@@ -116,7 +116,15 @@ export function settingsSchema(reports: ReportRegistry) {
     pagesInFlight: z._default(integer(1, 32), 4),
     /** What shows the lake to engines. Views and `coverage` are in `hive` only. */
     catalogs: z._default(catalogsSchema(), [...CATALOGS]),
+    events: z.prefault(eventsSchema(), {}),
     deployment: z.prefault(deploymentSchema(), {}),
+  });
+}
+
+function eventsSchema() {
+  return object({
+    /** Whether each new version of a day that is not over sends an event too. */
+    openDay: z._default(z.boolean({ error: 'true, false' }), false),
   });
 }
 

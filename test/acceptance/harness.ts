@@ -204,7 +204,8 @@ function outcomeOf({
   if (code === 2) return undefined;
   let outcome: Json;
   try {
-    outcome = JSON.parse(stdout, (_name, value) => value);
+    // The events of days are the lines before it.
+    outcome = JSON.parse(stdout.trim().split('\n').at(-1) ?? '', (_name, value) => value);
   } catch {
     throw new Error(`exit code ${code}, and stdout is not JSON:\n${stdout}\n${stderr}`);
   }

@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { runCli } from './run-cli.ts';
+import { outcomeIn, runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
 let sample: SampleBrandForCli;
@@ -36,7 +36,7 @@ async function plan(lake: string, file: string, ...more: string[]) {
 
 async function sync(lake: string, file: string, ...more: string[]): Promise<Reports> {
   const flags = ['--settings', file, ...sample.flags.slice(2, 4), '--lake', lake, ...more];
-  return JSON.parse((await runCli(['sync', '--json', ...flags])).stdout);
+  return outcomeIn((await runCli(['sync', '--json', ...flags])).stdout);
 }
 
 describe('sync --plan', () => {

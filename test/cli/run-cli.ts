@@ -48,6 +48,11 @@ export function startCli(
   return { process: child, says, result };
 }
 
+/** The outcome in what `sync --json` has printed: its last line, after the events. */
+export function outcomeIn(stdout: string) {
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+}
+
 export function runCli(
   args: readonly string[],
   options?: Parameters<typeof startCli>[1],

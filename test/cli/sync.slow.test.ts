@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate, type ReportName } from '../../sample/brand.ts';
 import { daysFrom } from '../../shared/days.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
-import { type CliResult, runCli, startCli } from './run-cli.ts';
+import { type CliResult, outcomeIn, runCli, startCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
 const ENABLED: ReportName[] = ['clicks_list', 'order_list', 'transaction_list', 'amazon_attribution_report'];
@@ -50,7 +50,7 @@ function rowsInService(reports: readonly ReportName[]): Record<string, Record<st
 }
 
 function outcomesOf({ stdout }: CliResult) {
-  const { status, reports } = JSON.parse(stdout);
+  const { status, reports } = outcomeIn(stdout);
   return { status, reports };
 }
 
@@ -71,7 +71,7 @@ describe('sync', () => {
     const sync = async (...more: string[]) => {
       const args = ['sync', 'transaction_list', '--from', day, '--to', day, '--json', ...flags, ...more];
       const { code, stderr, stdout } = await runCli(args);
-      const [report] = JSON.parse(stdout).reports;
+      const [report] = outcomeIn(stdout).reports;
       return { code, stderr, outcome: report.days.find(({ dt }: { dt: string }) => dt === day) };
     };
     expect((await sync()).outcome).toMatchObject({ outcome: 'published' });
@@ -87,14 +87,15 @@ describe('sync', () => {
     expect((await rowsInLake(['transaction_list'])).transaction_list).toMatchObject({ [day]: all - 1 });
   });
 
-  it('fetches everything due, and prints one JSON document on stdout and progress on stderr', async () => {
+  it('fetches everything due, and prints events and last the outcome on stdout, and progress on stderr', async () => {
     sample = await serveSampleBrand();
     const result = await runCli(['sync', '--json', ...sample.flags]);
     expect({ code: result.code, stderr: result.stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(/acme order_list .* published, \d+ rows/),
     });
-    expect(result.stdout.trim().split('\n')).toHaveLength(1);
+    const closedDays = ENABLED.length * (daysFrom(sample.firstDay, sample.today).length - 1);
+    expect(result.stdout.trim().split('\n')).toHaveLength(closedDays + 1);
     const days = daysFrom(sample.firstDay, sample.today).reverse();
     expect(outcomesOf(result)).toEqual({
       status: 'complete',

@@ -46,6 +46,7 @@ describe('docs/settings.md lists exactly the settings of the schema, with allowe
   it.each([
     ['Everywhere', /^(\w+)$/],
     ['A brand: `brands.<brand>`', /^brands\.\*\.(\w+)$/],
+    ['Events: `events`', /^events\.(\w+)$/],
     ['A deployment: `deployment`', /^deployment\.(\w+)$/],
   ])('under "%s"', (heading, pattern) => {
     const expected = reference.flatMap((setting) => {

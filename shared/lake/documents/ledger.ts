@@ -22,6 +22,7 @@ import {
   storedObject,
 } from './cas-document.ts';
 import { ledgerKey } from '../paths.ts';
+import { type DayEvent, outbox, outboxAfter } from './outbox.ts';
 
 const claim = storedObject(() => ({
   /** Missing: a rollback or a rebuild, which asks the service for nothing; what no run reads is not due for it. */
@@ -186,6 +187,8 @@ const dayEntry = storedObject(() => ({
   continuation: z.optional(z.string()),
   /** When anything of the day was committed first, by the machine's clock. */
   firstCommittedAt: z.optional(storedTime),
+  /** Missing before the first event of the day. */
+  events: z.optional(outbox),
 }));
 
 const ledger = storedObject(() => ({
@@ -365,10 +368,11 @@ export interface DayCommit {
   wallMs: number;
   /** Of a reading: it ends the claim, and the failures before it. What a rollback or a rebuild finds staged may be resumed. */
   reading?: { continuation: string; disregarded?: DayEntry['disregarded'] };
+  sendsOpenDay?: boolean;
 }
 
 /**
- * I4: the only commit point, one compare-and-swap.
+ * I4: the only commit point, one compare-and-swap, which also records the event of the day.
  * @throws conflict where another run has taken the claim over, or a later reading is committed
  */
 export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledger {
@@ -379,12 +383,14 @@ export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledge
     if (reading && claim.attempt !== committed.attempt && !reading.disregarded) throw claimLost(day);
     if (entry.committed && isLaterReading(entry.committed, committed))
       throw laterReading(day, entry.committed);
+    const events = outboxAfter(entry, committed, now, commit.sendsOpenDay ?? false);
     return {
       ...rest,
       ...(reading ?? { failure, continuation, disregarded }),
       ...(!reading && claim.attempt !== undefined && { claim: { ...claim, runId: null } }),
       firstCommittedAt: entry.firstCommittedAt ?? now,
       ...replaceCommitted(entry, committed, now),
+      ...(events && { events }),
     };
   });
 }
@@ -470,6 +476,28 @@ export function recordFindings(ledger: Ledger, { day, snapshot, checks }: Examin
       },
     }),
   );
+}
+
+/** The events that nobody is known to have received, in order of the days. */
+export function pendingEvents({ days }: Ledger) {
+  return Object.entries(days)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([day, { committed, events }]) =>
+      (events?.pending ?? []).map((event) => ({ day, committed, event })),
+    );
+}
+
+/** Replaces a pending event, or removes one that was received. */
+export function changeEvent(
+  ledger: Ledger,
+  { day, event: { sequence } }: { day: string; event: DayEvent },
+  next?: DayEvent,
+): Ledger {
+  const { events } = ledger.days[day] ?? {};
+  const event = events?.pending.find((each) => each.sequence === sequence);
+  if (!events || !event || event === next) return ledger;
+  const pending = events.pending.flatMap((each) => (each === event ? (next ?? []) : each));
+  return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, events: { ...events, pending } }));
 }
 
 /** Names an object with the same changes, because the one before is lost. @returns the same ledger if another one is named */

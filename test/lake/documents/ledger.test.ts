@@ -756,6 +756,16 @@ describe('a stored ledger', () => {
       brokenDay({ disregarded: { at: NOW, queryFingerprint: 'q' } }),
       'disregarded.rows',
     ],
+    [
+      'an event without a number that orders it',
+      brokenDay({ events: { sequence: 1, version: 's1', pending: [{ type: 'Day Changed' }] } }),
+      'events.pending.0',
+    ],
+    [
+      'events whose number grows no more',
+      brokenDay({ events: { sequence: 2 ** 60, version: 's1', pending: [] } }),
+      'events.sequence',
+    ],
   ])('is refused with its key and the field: %s', (_name, value, place) => {
     const damaged = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(expect.objectContaining(damaged));

@@ -1,0 +1,60 @@
+/**
+ * Receives the events of days on a laptop: `sync --json` prints each one as a line, `sync --on-published` starts a command
+ * that reads it from its standard input. Arguments and environment have nothing of it: a name in it could be code for a shell.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { BrandReportsError } from '../shared/errors.ts';
+import type { EventSink, LakeEvent } from '../shared/ports.ts';
+import { printJson } from './output.ts';
+
+/**
+ * @param signal ends a command that runs
+ * @returns nothing if the flags ask for no events
+ */
+export function eventSink(
+  { json, onPublished }: { json?: boolean; onPublished?: string },
+  signal: AbortSignal,
+): EventSink | undefined {
+  if (!json && onPublished === undefined) return undefined;
+  return {
+    atOnce: 1,
+    async send(events) {
+      for (const event of events) {
+        if (onPublished !== undefined) await runCommand(onPublished, event, signal);
+        if (json) printJson({ event });
+      }
+    },
+  };
+}
+
+/** Its output goes to our standard error. @throws BrandReportsError unless it ends with exit code 0 */
+async function runCommand(command: string, event: LakeEvent, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) throw notReceived('stopped', 'was not started, because the run was stopped');
+  // A group of its own: a signal to the shell alone would leave what the shell has started.
+  const child = spawn(command, { shell: true, stdio: ['pipe', 2, 2], detached: true });
+  const stop = () => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  };
+  signal.addEventListener('abort', stop);
+  process.once('exit', stop);
+  // A command that does not read its input closes the pipe.
+  child.stdin?.on('error', () => {}).end(`${JSON.stringify(event)}\n`);
+  try {
+    const [code, by] = await once(child, 'exit');
+    const how = by ? `was ended by ${by}` : `ended with exit code ${code}`;
+    if (code !== 0) throw notReceived('event_not_received', how);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    process.off('exit', stop);
+  }
+}
+
+function notReceived(code: string, how: string): BrandReportsError {
+  const message = `the command of --on-published ${how}, so the event waits. Next step: correct the command; the next run with --on-published sends the event again.`;
+  return new BrandReportsError('transient', code, message);
+}

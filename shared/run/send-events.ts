@@ -1,0 +1,79 @@
+/*
+ * Sends the events of a report's days at the end of a run, when the catalog, Iceberg and `coverage` show what they name. An
+ * event stays in the ledger until it was received: if a run dies or the receiver fails, a later run sends the same event
+ * again. So each arrives at least once, and `sequence` orders those of a day.
+ */
+import type { RunContext } from '../context/context.ts';
+import { DAY_MS } from '../days.ts';
+import { asBrandReportsError } from '../errors.ts';
+import { findingFacts, findingsOf } from '../findings/index.ts';
+import { type Ledger, changeEvent, pendingEvents } from '../lake/documents/ledger.ts';
+import { errorSummary } from '../outcome.ts';
+import { committedState } from '../planning/day-state.ts';
+import { isEndOfRun } from '../service/retry.ts';
+
+/** As many as EventBridge takes in one request. */
+const AT_ONCE = 10;
+
+/**
+ * Sends what waits in these months. A failure is logged and fails nothing: the next run sends these events again. Without a
+ * listener in a folder nobody will receive them, so they are removed; in S3 they wait for the functions.
+ */
+export async function sendEvents(
+  ctx: RunContext,
+  months: readonly string[],
+  hasReturnedRecords: boolean,
+): Promise<void> {
+  const { events: sink, brand, report } = ctx;
+  if (!sink && ctx.lake.store.localFolder === undefined) return;
+  const failed = new Set<string>();
+  for (const month of months.toSorted()) {
+    const document = ctx.ledger(month);
+    if (pendingEvents(await document.cached()).length === 0) continue;
+    const facts = await findingFacts(ctx, month);
+    // I4: what is sent is stored before, so that every repetition is equal.
+    const complete = ({ day, committed, event }: Pending) => {
+      if (!sink || event.findings) return sink && event;
+      if (event.version !== committed?.snapshot) return { ...event, findings: [] };
+      const findings = findingsOf({ ...facts, day }).map(({ check }) => check);
+      return { ...event, state: committedState(committed, hasReturnedRecords), findings };
+    };
+    const completed = await document.update((ledger) =>
+      pendingEvents(ledger).reduce((now, each) => changeEvent(now, each, complete(each)), ledger),
+    );
+    const left = pendingEvents(completed).filter(({ committed }) => committed?.published);
+    while (sink && left.length > 0) {
+      // After a failure the later events of the day wait, so that they come in order.
+      const batch = left.splice(0, sink.atOnce ?? AT_ONCE).filter(({ day }) => !failed.has(day));
+      const toSend = batch.map(({ day, event: { type, ...event } }) => {
+        return { type, detail: { brand, report: report.name, table: report.table, day, ...event } };
+      });
+      try {
+        if (toSend.length > 0) await sink.send(toSend);
+      } catch (thrown) {
+        const error = asBrandReportsError(thrown);
+        const day = batch[0]?.day ?? month;
+        ctx.log({ event: 'events_not_sent', day, events: batch.length, ...errorSummary(error) });
+        if (isEndOfRun(error)) return;
+        for (const each of batch.splice(0)) failed.add(each.day);
+      }
+      await document.update((ledger) => batch.reduce((now, each) => changeEvent(now, each), ledger));
+    }
+  }
+}
+
+type Pending = ReturnType<typeof pendingEvents>[number];
+
+/**
+ * Whether the next run has to open the month for its events. A listener that fails is tried by each run for a day, then once
+ * a day. Without a listener here the next run may have one, so that it opens the month once.
+ * @param changed the days that this run has changed
+ */
+export function hasNewEvents(
+  { events, clock }: RunContext,
+  ledger: Ledger,
+  changed: readonly string[],
+): boolean {
+  const isYoung = (at: string) => Math.abs(clock.wallMs() - Date.parse(at)) < DAY_MS;
+  return pendingEvents(ledger).some(({ day, event }) => (events ? isYoung(event.at) : changed.includes(day)));
+}
