@@ -165,6 +165,18 @@ export interface Notifier {
   tell(message: Message): Promise<void>;
 }
 
+/** What happened in the lake, for other people's programs (docs/events.md). */
+export interface LakeEvent {
+  type: 'Day Published' | 'Day Changed' | 'Problem Opened' | 'Problem Solved';
+  detail: JsonObject;
+}
+
+/** Receives events. */
+export interface EventSink {
+  /** Resolves once all were received; may be called again with the same events. @throws BrandReportsError */
+  send(events: readonly LakeEvent[]): Promise<void>;
+}
+
 /** What signs the requests of a brand (docs/interface.md, section 5). */
 export interface Credentials {
   bid: string;
