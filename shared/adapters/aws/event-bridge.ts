@@ -92,7 +92,7 @@ function sizeOf({
 }
 
 /** The escape of half a surrogate pair, which a service may send and other JSON parsers refuse. */
-const LONE_SURROGATE = /(?<=(?<!\\)(?:\\\\)*)\\ud[89a-f][\da-f]{2}/g;
+const LONE_SURROGATE = /\\ud[89a-f][\da-f]{2}(?<=(?<!\\)(?:\\\\)*\\.{5})/g;
 
 /** Without its largest fields where it is too large: otherwise it would fail for ever, and with it those after it. */
 function detailText(detail: LakeEvent['detail'], maxBytes: number, omitted: string[] = []): string {

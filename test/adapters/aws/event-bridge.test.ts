@@ -73,8 +73,11 @@ describe('a bus of EventBridge receives', () => {
   });
 
   it('text that every JSON parser takes, whatever the service sent', async () => {
-    await send([event(1, { why: 'a \ud83d cut 😀, \udc00, \\ud83d' })]);
-    expect(server.received[0]?.detail.why).toBe('a \ufffd cut 😀, \ufffd, \\ud83d');
+    await send([
+      event(1, { why: 'a \ud83d cut 😀, \udc00\udbff, \\ud83d, \\\udc00' }),
+      event(2, { why: '\\'.repeat(60_000) }),
+    ]);
+    expect(server.received[0]?.detail.why).toBe('a \ufffd cut 😀, \ufffd\ufffd, \\ud83d, \\\ufffd');
   });
 
   it('again only the events that it refused for now', async () => {
