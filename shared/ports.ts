@@ -173,6 +173,8 @@ export interface LakeEvent {
 
 /** Receives events. */
 export interface EventSink {
+  /** How many `send` takes at once; missing: 10. A failure leaves all of them to the next run. */
+  readonly atOnce?: number;
   /** Resolves once all were received; may be called again with the same events. @throws BrandReportsError */
   send(events: readonly LakeEvent[]): Promise<void>;
 }

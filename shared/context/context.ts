@@ -12,7 +12,7 @@ import type { StoredRoles } from '../lake/documents/roles.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
 import { type Log, type ReportLog, bindReport } from '../log-events.ts';
 import type { Policy } from '../planning/due.ts';
-import type { Clock, IcebergCatalog, Lake, ReportService } from '../ports.ts';
+import type { Clock, EventSink, IcebergCatalog, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
 import type { DaysInFlight } from './days-in-flight.ts';
@@ -132,6 +132,8 @@ export interface LakeAccess {
   /** In [0, 1), for backoff. */
   random: () => number;
   newId: () => string;
+  /** Receives the events of days; missing: nobody listens. */
+  events?: EventSink;
 }
 
 /** The context of one report of one brand, without settings where the report is not enabled. */

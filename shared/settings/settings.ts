@@ -133,7 +133,7 @@ function eventsSchema() {
     bus: z.optional(
       text(BUS, matches(/^(arn:aws[\w-]*:events:[a-z\d-]+:\d{12}:event-bus\/)?[\w./-]{1,256}$/)),
     ),
-    /** Whether each new version of a day that is not over is an event too. */
+    /** Whether each new version of a day that is not over sends an event too. */
     openDay: z._default(z.boolean({ error: 'true, false' }), false),
   });
 }
