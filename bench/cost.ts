@@ -44,6 +44,7 @@ async function items(clicksPerDay: number): Promise<{ all: Item[]; notes: string
       price: prices.lambdaGbSecond,
     },
     { name: 'EventBridge Scheduler', perDay: day.runs + day.looks, price: prices.schedule },
+    { name: 'EventBridge, events', perDay: day.events, price: prices.event },
     {
       name: 'S3, PUT and LIST',
       perDay: calls(/^(PutObject|ListObjects|(Create|Complete)Multipart|UploadPart)/),

@@ -5,7 +5,7 @@ import { systemClock } from '../shared/adapters/system-clock.ts';
 import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { reports } from '../shared/reports/index.ts';
 import { consoleControls, consoleTextControls } from './console-controls.ts';
-import { bundledSettings, environment, log } from './function-context.ts';
+import { bundledSettings, environment, eventReceiver, log } from './function-context.ts';
 
 /**
  * Publishes the metric `Problems` as a line in CloudWatch's embedded metric format, which Lambda's logs turn into the
@@ -42,6 +42,7 @@ export function handler(): Promise<WatchOutcome> {
     newId: randomUUID,
     log,
     notifier: snsNotifier(environment('TOPIC_ARN')),
+    events: eventReceiver(),
     countProblems: (count) => countProblems(stack, count),
     message: { pipeline: stack, page: environment('PAGE_URL'), controls: consoleTextControls(region, stack) },
     controls: consoleControls(region, stack),

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { eventBus } from '../shared/adapters/aws/event-bridge.ts';
 import { openS3Lake } from '../shared/adapters/aws/s3-lake.ts';
 import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
 import { tuneHeap } from '../shared/adapters/heap.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
+import type { EventSink } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 
@@ -19,6 +21,7 @@ declare const BRAND_REPORTS_SETTINGS: Settings;
 export function createFunctionContext() {
   tuneHeap();
   const settings = bundledSettings();
+  const events = eventReceiver();
   return {
     settings,
     reports,
@@ -28,7 +31,14 @@ export function createFunctionContext() {
     log,
     random: Math.random,
     newId: randomUUID,
+    ...(events && { events }),
   };
+}
+
+/** The bus of the stack; `undefined` where the settings have events off. */
+export function eventReceiver(): EventSink | undefined {
+  const { EVENT_BUS_ARN: arn } = process.env;
+  return arn ? eventBus(arn, environment('LAKE_URL'), environment('LAKE_OWNER')) : undefined;
 }
 
 /** The settings in the bundle: checked, with all defaults, since the stack was synthesised. */

@@ -33,6 +33,7 @@ import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { type Settings, secretNameOf } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
+import type { EventBus } from './event-bus.ts';
 import { customerKey } from './key-grants.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
@@ -44,6 +45,7 @@ export interface BackfillStateMachineProps {
   reports: readonly ReportDefinition[];
   lake: Lake;
   catalog: Catalog;
+  bus: EventBus;
 }
 
 const MAP_LABEL = 'Months';
@@ -81,7 +83,7 @@ export class BackfillStateMachine extends Construct {
   }
 
   private newWorker(stateMachineName: string, props: BackfillStateMachineProps): PipelineFunction {
-    const { settings, reports, lake, catalog } = props;
+    const { settings, reports, lake, catalog, bus } = props;
     const worker = new PipelineFunction(this, 'Worker', {
       settings,
       name: 'backfill',
@@ -89,12 +91,14 @@ export class BackfillStateMachine extends Construct {
       handler: 'backfill',
       environment: {
         ...lake.environment,
+        ...bus.environment,
         DATABASE: catalog.databaseName,
       },
       testEvents: { 'Show-the-plan': { plan: exampleInput(settings), execution: '', running: [] } },
     });
     lake.grantReports(worker, reports);
     catalog.grantReports(worker, reports);
+    bus.grantSend(worker);
     worker.grantSecrets(Object.entries(settings.brands).map(([name, brand]) => secretNameOf(name, brand)));
     return worker;
   }

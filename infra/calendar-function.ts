@@ -5,6 +5,7 @@ import { objectPage } from '../shared/adapters/aws/console-url.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import type { AlarmTopic } from './alarm-topic.ts';
+import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
@@ -16,6 +17,8 @@ export interface CalendarFunctionProps {
   lake: Lake;
   /** Where the watcher's messages go. */
   topic: AlarmTopic;
+  /** Where its events go. */
+  bus: EventBus;
   /** The queue for events that the schedule could not deliver. */
   undelivered: FailureQueue;
   /** The queue for looks that failed. */
@@ -27,7 +30,7 @@ export class CalendarFunction extends PipelineFunction {
   readonly #schedule: Schedule;
 
   constructor(scope: Construct, id: string, props: CalendarFunctionProps) {
-    const { settings, lake, topic, undelivered, failed } = props;
+    const { settings, lake, topic, bus, undelivered, failed } = props;
     const { region, stackName } = Stack.of(scope);
     const page = objectPage(region, lake.bucket.bucketName, COVERAGE_PAGE_KEY);
     super(scope, id, {
@@ -38,6 +41,7 @@ export class CalendarFunction extends PipelineFunction {
       handler: 'calendar',
       environment: {
         ...lake.environment,
+        ...bus.environment,
         FUNCTION_PREFIX: stackName,
         TOPIC_ARN: topic.topic.topicArn,
         PAGE_URL: page,
@@ -48,6 +52,7 @@ export class CalendarFunction extends PipelineFunction {
     });
     lake.grantWatch(this);
     topic.grantPublish(this);
+    bus.grantSend(this);
     this.#schedule = new Schedule(this, 'Schedule', {
       description: 'Looks whether anything is wrong',
       // Not on the hour, when most of the world's schedules start.

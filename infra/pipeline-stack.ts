@@ -2,7 +2,8 @@
  * The whole deployment, wiring only. Per report a function with a schedule for each brand (report-function.ts), which
  * writes the lake (lake.ts) and the catalog (catalog.ts). A state machine for backfills, a function that watches all days
  * and draws the calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up in two
- * queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Analysts
+ * queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other people's
+ * programs receive events (event-bus.ts). Analysts
  * get a workgroup and a policy (analysts.ts). I9: secrets are neither created nor read here, only named, so that no
  * credential is in the template.
  */
@@ -17,6 +18,7 @@ import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { CalendarFunction } from './calendar-function.ts';
+import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
 import { output } from './output.ts';
@@ -40,6 +42,7 @@ export class PipelineStack extends Stack {
     const { deployment } = settings;
     const lake = new Lake(this, 'Lake', { reports, deployment });
     const catalog = new Catalog(this, 'Catalog', { reports, settings });
+    const bus = new EventBus(this, settings.events);
     const undelivered = new FailureQueue(this, 'Undelivered', deployment);
     const failed = new FailureQueue(this, 'Failed', deployment);
 
@@ -53,6 +56,7 @@ export class PipelineStack extends Stack {
           brands,
           lake,
           catalog,
+          bus,
           undelivered,
           failed,
         }),
@@ -62,9 +66,17 @@ export class PipelineStack extends Stack {
       reports: enabled.map(({ report }) => report),
       lake,
       catalog,
+      bus,
     });
     const topic = new AlarmTopic(this, 'AlarmTopic', deployment);
-    const calendar = new CalendarFunction(this, 'Calendar', { settings, lake, topic, undelivered, failed });
+    const calendar = new CalendarFunction(this, 'Calendar', {
+      settings,
+      lake,
+      topic,
+      bus,
+      undelivered,
+      failed,
+    });
     new Alarms(this, 'Alarms', {
       deployment,
       queues: { undelivered, failed },

@@ -4,6 +4,7 @@ import type { Construct, IDependable } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { type BrandSettings, type Settings, secretNameOf } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
+import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
@@ -17,6 +18,7 @@ export interface ReportFunctionProps {
   brands: Readonly<Record<string, ScheduledBrand>>;
   lake: Lake;
   catalog: Catalog;
+  bus: EventBus;
   /** The queue for events that a schedule could not deliver. */
   undelivered: FailureQueue;
   /** The queue for events that the function failed on. */
@@ -35,7 +37,7 @@ export interface ScheduledBrand {
 /** The function that syncs one report, and a schedule for each brand in the brand's time zone. */
 export class ReportFunction extends PipelineFunction {
   constructor(scope: Construct, id: string, props: ReportFunctionProps) {
-    const { settings, report, brands, lake, catalog } = props;
+    const { settings, report, brands, lake, catalog, bus } = props;
     const { reservedConcurrency } = settings.deployment;
     super(scope, id, {
       settings,
@@ -45,6 +47,7 @@ export class ReportFunction extends PipelineFunction {
       environment: {
         REPORT: report.name,
         ...lake.environment,
+        ...bus.environment,
         DATABASE: catalog.databaseName,
       },
       ...(reservedConcurrency !== undefined && { reservedConcurrency }),
@@ -53,6 +56,7 @@ export class ReportFunction extends PipelineFunction {
     });
     lake.grantReports(this, [report]);
     catalog.grantReports(this, [report]);
+    bus.grantSend(this);
     this.grantSecrets(Object.entries(brands).map(([name, { brand }]) => secretNameOf(name, brand)));
     for (const [name, scheduled] of Object.entries(brands)) this.schedule(props, name, scheduled);
   }

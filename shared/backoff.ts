@@ -13,6 +13,7 @@
 // | a lookup without a record       | EMPTY_LOOKUP_RETRY, planning/lookups.ts (no jitter, four times as long) | 5         | 1 h               | 72 h  |
 // | a conditional write to S3       | S3_WRITE_RETRY, adapters/aws/s3-store.ts                                | 6         | 50 ms             | 1 s   |
 // | a change of a Glue table        | GLUE_RETRY, adapters/aws/glue-catalog.ts                                | 10        | 20 ms             | 1 s   |
+// | an event that its bus refused   | EVENT_RETRY, adapters/aws/event-bridge.ts                               | 6         | 100 ms            | 5 s   |
 // | the lock of a lake folder       | LOCK_RETRY, adapters/local/lock.ts                                      | 1000      | 1 ms              | 50 ms |
 // | any request to AWS (by its SDK) | awsClientOptions, adapters/aws/errors.ts                                | 5         | the SDK's own     |       |
 // | what AWS refuses to a new role  | ACCESS_DENIED_RETRY, adapters/aws/retry-access-denied.ts                | for 1 min | 5 s, always       |       |

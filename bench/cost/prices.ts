@@ -55,6 +55,15 @@ export const prices = {
     readAt: 'https://cloudburn.io/blog/amazon-eventbridge-pricing',
     asOf: '2026-03',
   },
+  /** Of EventBridge: those of rules, targets and API destinations are their receivers'. */
+  event: {
+    usd: 1,
+    per: million,
+    unit: 'events',
+    page: 'https://aws.amazon.com/eventbridge/pricing/',
+    readAt: 'https://cloudburn.io/blog/amazon-eventbridge-pricing',
+    asOf: '2026-03',
+  },
   s3Write: { ...s3, usd: 5, per: million, unit: 'requests' },
   s3Read: { ...s3, usd: 0.4, per: million, unit: 'requests' },
   s3Gb: { ...s3, usd: 0.023, per: 1, unit: 'GB' },

@@ -70,6 +70,8 @@ export interface SteadyDay {
   /** Requests to AWS, by the name of the SDK command. */
   calls: ReadonlyMap<string, number>;
   logBytes: number;
+  /** Sent to EventBridge. */
+  events: number;
   /** Looks of the watcher; included in what is above. */
   looks: number;
   /** What each further day adds to the lake and to the catalog permanently. */
@@ -91,6 +93,7 @@ export async function steadyDay(clicksPerDay: number, timeoutSeconds: number): P
   try {
     await readHistory(world);
     world.tally.clear();
+    const before = world.events();
     const measured = { runs: 0, seconds: 0, requests: 0, logBytes: 0, looks: 0 };
     for (let hour = 0; hour < 24; hour += 1) {
       const hourMs = startOfDay(DAY, ZONE) + hour * HOUR_MS;
@@ -107,7 +110,7 @@ export async function steadyDay(clicksPerDay: number, timeoutSeconds: number): P
       measured.logBytes += look.logBytes;
     }
     const { clicks, tally: calls, kept } = world;
-    return { clicks, ...measured, calls, ...kept() };
+    return { clicks, ...measured, events: world.events() - before, calls, ...kept() };
   } finally {
     await world.close();
   }
@@ -192,6 +195,8 @@ async function openWorld(clicksPerDay: number) {
   const fastSettings = parseSettings({ brands, requestsPerSecond: 1000 }, reports);
 
   const tally = new Map<string, number>();
+  let events = 0;
+  const bus = { send: async (sent: readonly unknown[]) => void (events += sent.length) };
   const counted =
     <Call extends { input: object }, Answer>(
       next: (call: Call) => Promise<Answer>,
@@ -218,6 +223,7 @@ async function openWorld(clicksPerDay: number) {
     settings,
     fastSettings,
     tally,
+    events: () => events,
     clicks: all.clicks_list.length / (CLICK_DAYS + 1),
     async sync(name: ReportName, startMs: number, options: SyncOptions) {
       const startedAtMs = Date.now();
@@ -234,6 +240,7 @@ async function openWorld(clicksPerDay: number) {
         lake: { store: inOurFormat(store), catalog, iceberg, runs: leaseOnlyRuns },
         credentials,
         send: sendRequest,
+        events: bus,
         clock,
         log: (event) => void (levelOf(event) !== 'debug' && logged.push(JSON.stringify(event))),
         random: () => 0.5,
@@ -259,6 +266,7 @@ async function openWorld(clicksPerDay: number) {
         log: (event) => void logged.push(JSON.stringify(event)),
         // Findings are told once: the brand's days differ from one another. A problem ends the simulation.
         notifier: { tell: async () => {} },
+        events: bus,
         countProblems: () => {},
         message: {
           pipeline: 'BrandReports',

@@ -121,8 +121,18 @@ export function settingsSchema(reports: ReportRegistry) {
   });
 }
 
+const BUS =
+  'the name or the ARN of an event bus, e.g. data or arn:aws:events:eu-central-1:123456789012:event-bus/data';
+
+/** What other people's programs receive (docs/events.md). */
 function eventsSchema() {
   return object({
+    /** False: a deployment sends none. */
+    enabled: z._default(z.boolean({ error: 'true, false' }), true),
+    /** Of EventBridge; missing: the default bus of the account and region of the deployment. */
+    bus: z.optional(
+      text(BUS, matches(/^(arn:aws[\w-]*:events:[a-z\d-]+:\d{12}:event-bus\/)?[\w./-]{1,256}$/)),
+    ),
     /** Whether each new version of a day that is not over sends an event too. */
     openDay: z._default(z.boolean({ error: 'true, false' }), false),
   });

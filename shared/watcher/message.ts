@@ -137,9 +137,13 @@ const SIGNS_OF_LINKS = new RegExp(
  * send and cutting may leave, is no text: the client of SNS throws it back, and with it the whole message.
  */
 function foreign(text: string): string {
+  return shortLine(text).replaceAll(SIGNS_OF_LINKS, '[$&]');
+}
+
+/** Well-formed text on one line. */
+export function shortLine(text: string): string {
   const line = text.replaceAll(BETWEEN_WORDS, ' ');
-  const kept = line.length <= MAX_FOREIGN ? line : `${line.slice(0, MAX_FOREIGN)}…`;
-  return kept.toWellFormed().replaceAll(SIGNS_OF_LINKS, '[$&]');
+  return (line.length <= MAX_FOREIGN ? line : `${line.slice(0, MAX_FOREIGN)}…`).toWellFormed();
 }
 
 /** `2026-11-20 15:05 UTC` */

@@ -13,14 +13,19 @@ import { type OpenProblem, type Suspect, openProblems } from './open-problems.ts
 export const MINUTES_BETWEEN_MESSAGES = 60;
 
 /** What is different from what the last message said; nothing of it came and went since. Findings are among the problems. */
-export interface Change {
+export interface Change<T extends Lasting = Told> {
   opened: OpenProblem[];
   remaining: OpenProblem[];
   /** Gone for the first time: they count as open, because a problem that comes and goes would else send a message each time. */
-  leaving: WatchRecord['told'][string][];
+  leaving: T[];
   /** As the message put it that told of them. */
-  solved: WatchRecord['told'][string][];
+  solved: T[];
 }
+
+type Told = WatchRecord['told'][string];
+
+/** What decides whether a problem that was told is solved. */
+type Lasting = Pick<Told, 'goneAt' | 'finding'>;
 
 /** One look of the watcher. */
 export interface Look {
@@ -32,11 +37,11 @@ export interface Look {
  * What a message has to say; nothing is opened or solved where the problems are those that were told. A problem is solved
  * if two watcher runs in a row do not see it. A finding that is too old to be told of is not solved.
  */
-export function changeFrom(
-  told: WatchRecord['told'],
+export function changeFrom<T extends Lasting>(
+  told: Record<string, T>,
   problems: readonly OpenProblem[],
   nowMs: number,
-): Change {
+): Change<T> {
   const open = new Set(problems.map(({ id }) => id));
   const gone = Object.entries(told).flatMap(([id, problem]) =>
     open.has(id) || isOver(problem, nowMs) ? [] : [problem],
@@ -49,28 +54,26 @@ export function changeFrom(
   };
 }
 
-type Told = WatchRecord['told'][string];
-
-function isOver({ finding }: Told, nowMs: number): boolean {
+function isOver({ finding }: Lasting, nowMs: number): boolean {
   return finding !== undefined && nowMs >= Date.parse(finding.until);
 }
 
 /** Whether an earlier watcher run did not see it either. */
-function isSolved({ goneAt }: Told, nowMs: number): boolean {
+function isSolved({ goneAt }: Lasting, nowMs: number): boolean {
   return goneAt !== undefined && Date.parse(goneAt) < nowMs;
 }
 
 /** What was told, with the time since when it is gone. */
-function toldSince(
-  told: WatchRecord['told'],
+export function toldSince<T extends Lasting>(
+  told: Record<string, T>,
   open: readonly OpenProblem[],
   now: string,
-): WatchRecord['told'] {
+): Record<string, T> {
   const ids = new Set(open.map(({ id }) => id));
-  const since = Object.entries(told).map(([id, { goneAt, ...problem }]): [string, Told] => [
-    id,
-    ids.has(id) ? problem : { ...problem, goneAt: goneAt ?? now },
-  ]);
+  const since = Object.entries(told).map(([id, problem]): [string, T] => {
+    if (!ids.has(id)) return [id, { ...problem, goneAt: problem.goneAt ?? now }];
+    return [id, problem.goneAt === undefined ? problem : { ...problem, goneAt: undefined }];
+  });
   return Object.fromEntries(since);
 }
 
@@ -82,18 +85,19 @@ export function afterLook(
 ): WatchRecord {
   const now = new Date(nowMs).toISOString();
   // The grace period of a problem that was told does not begin anew while it is gone for one watcher run.
-  const leaving = Object.entries(record.told).filter(([, problem]) => !isSolved(problem, nowMs));
+  const told = [record.told, record.events?.open ?? {}].flatMap((each) => Object.entries<Lasting>(each));
+  const leaving = told.filter(([, problem]) => !isSolved(problem, nowMs));
   const kept = leaving.flatMap(([id]) => (record.seen[id] === undefined ? [] : [id]));
   const ids = [...suspects.map(({ id }) => id), ...kept];
   const seen = Object.fromEntries(ids.map((id) => [id, record.seen[id] ?? now]));
   const open = openProblems(suspects, seen, nowMs);
-  const told = toldSince(record.told, open, now);
-  const isSame = isDeepStrictEqual([seen, told], [record.seen, record.told]);
-  const { opened, solved } = changeFrom(told, open, nowMs);
+  const stillTold = toldSince(record.told, open, now);
+  const isSame = isDeepStrictEqual([seen, stillTold], [record.seen, record.told]);
+  const { opened, solved } = changeFrom(stillTold, open, nowMs);
   const isUncertain = record.telling !== undefined && !record.telling.isTold;
   const isNews = mayTell(record, nowMs) && (isUncertain || opened.length + solved.length > 0);
   if (isSame && !isNews) return record;
-  return { ...record, seen, told, ...(isNews && { telling: { by: id, at: now, isTold: false } }) };
+  return { ...record, seen, told: stillTold, ...(isNews && { telling: { by: id, at: now, isTold: false } }) };
 }
 
 /** The record when the look's message was sent. */
@@ -117,7 +121,7 @@ export function afterMessage(
   };
 }
 
-function storedFinding({ finding }: OpenProblem): Pick<WatchRecord['told'][string], 'finding'> {
+export function storedFinding({ finding }: OpenProblem): Pick<Told, 'finding'> {
   return finding ? { finding: { day: finding.day, until: new Date(finding.untilMs).toISOString() } } : {};
 }
 

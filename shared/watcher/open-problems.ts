@@ -22,6 +22,8 @@ export interface Suspect {
   report: string;
   /** What is wrong, e.g. `2 days failed: 2026-11-18, 2026-11-19`. */
   what: string;
+  /** The days that it is about; missing for none, and for a finding, which has its own. */
+  days?: readonly string[];
   /** Since when, as far as the lake says; missing: since a look first saw it. */
   sinceMs?: number;
   /** It is a problem when it has lasted for so long. */
@@ -124,6 +126,7 @@ function failedDays(problems: readonly Problem[], policy: Policy): NamelessSuspe
     return {
       kind: `failed ${error}`,
       what: `${counted(days)} failed: ${rangesText(days)}`,
+      days: days.map(({ dt }) => dt),
       ...(since.length > 0 && { sinceMs: Math.min(...since) }),
       graceMs: isFirstTry ? gracePeriodMs(policy) : 0,
       why: first ? `${first.kind} (${first.code}): ${first.message}` : 'nothing says why',
@@ -185,10 +188,11 @@ const HISTORY = {
 function suspectDays(
   days: readonly DayFacts[] | undefined,
   what: string,
-  rest: Omit<NamelessSuspect, 'what'>,
+  rest: Omit<NamelessSuspect, 'what' | 'days'>,
 ): NamelessSuspect[] {
   if (!days || days.length === 0) return [];
-  return [{ ...rest, what: `${counted(days)} ${what}: ${rangesText(days)}` }];
+  const text = `${counted(days)} ${what}: ${rangesText(days)}`;
+  return [{ ...rest, what: text, days: days.map(({ dt }) => dt) }];
 }
 
 function otherDays(problems: readonly Problem[], policy: Policy): NamelessSuspect[] {

@@ -16,7 +16,7 @@ import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { COVERAGE_PAGE_KEY } from '../lake/paths.ts';
 import type { Log } from '../log-events.ts';
 import { enabledPolicy, policyFingerprint } from '../planning/policy.ts';
-import type { Clock, Notifier, ObjectStore } from '../ports.ts';
+import type { Clock, EventSink, Notifier, ObjectStore } from '../ports.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { calendarPage } from '../status/calendar.ts';
@@ -25,6 +25,7 @@ import { afterLook, afterMessage, changeFrom } from './news.ts';
 import { fieldSuspects } from './field-suspects.ts';
 import { findingSuspects, firstComparedMonth } from './open-findings.ts';
 import { type Suspect, openProblems, suspectsOf } from './open-problems.ts';
+import { withEvents, withoutEvents } from './problem-events.ts';
 import type { Controls } from '../status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
 
@@ -38,6 +39,8 @@ export interface WatchOptions {
   newId: () => string;
   log: Log;
   notifier: Notifier;
+  /** Receives what is news as events; missing: nobody listens. */
+  events?: EventSink | undefined;
   /** Publishes how many problems there are, zero included. */
   countProblems: (count: number) => void;
   message: Omit<MessageOptions, 'nowMs'>;
@@ -55,7 +58,7 @@ export interface WatchOutcome {
 /** The page shows so many months, as far back as default settings re-read days; older days are judged all the same. */
 const PAGE_MONTHS = 5;
 
-/** @throws BrandReportsError where the lake cannot be read or written, or the message not sent */
+/** @throws BrandReportsError where the lake cannot be read or written, or the message or an event not sent */
 export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const { settings, reports, store } = options;
   const nowMs = options.clock.wallMs();
@@ -69,17 +72,31 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const lake = await readWantedLedgers(store, reports, isRead, nowMs);
   const suspects = suspectsIn(options, lake, isJudged, nowMs);
   const look = { id: options.newId(), nowMs };
-  const { seen, told, telling } = await record.update((current) => afterLook(current, suspects, look));
+  const tableOf = (report: string) => reports[report]?.table ?? report;
+  const { seen, told, telling, events } = await record.update((current) => {
+    const after = afterLook(current, suspects, look);
+    if (!options.events) return after;
+    return withEvents(after, openProblems(suspects, after.seen, nowMs), tableOf, nowMs);
+  });
   const open = openProblems(suspects, seen, nowMs);
   const problems = open.filter(({ finding }) => !finding);
   options.countProblems(problems.length);
   const isNews = telling?.by === look.id;
   const message = isNews && changeMessage(changeFrom(told, open, nowMs), { ...options.message, nowMs });
+  const tellPeople = async () => {
+    if (!message) return;
+    await options.notifier.tell(message);
+    await record.update((current) => afterMessage(current, open, look));
+  };
+  const tellPrograms = async () => {
+    const { pending = [] } = events ?? {};
+    if (!options.events || pending.length === 0) return;
+    await options.events.send(pending);
+    await record.update((current) => withoutEvents(current, pending));
+  };
   try {
-    if (message) {
-      await options.notifier.tell(message);
-      await record.update((current) => afterMessage(current, open, look));
-    }
+    const both = await Promise.allSettled([tellPeople(), tellPrograms()]);
+    for (const one of both) if (one.status === 'rejected') throw one.reason;
   } finally {
     // Where no message can be sent the page is all there is, and it must not show what was long ago.
     await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), nowMs);
@@ -98,8 +115,9 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
 }
 
 /** Where nobody looked at them any more, they would be told to be solved. */
-function monthsOfFindings({ told }: WatchRecord): Set<string> {
-  return new Set(Object.values(told).flatMap(({ finding }) => (finding ? [monthOf(finding.day)] : [])));
+function monthsOfFindings({ told, events }: WatchRecord): Set<string> {
+  const all = [...Object.values(told), ...Object.values(events?.open ?? {})];
+  return new Set(all.flatMap(({ finding }) => (finding ? [monthOf(finding.day)] : [])));
 }
 
 /** If nothing in a month is due by the report state, every day of it is complete: its ledger need not be read. */

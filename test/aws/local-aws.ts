@@ -32,6 +32,14 @@ const mailSchema = z.object({ Subject: z.string(), Message: z.string() });
 /** What a subscriber of a topic gets. */
 type Mail = z.infer<typeof mailSchema>;
 
+const JSON_1_1 = 'application/x-amz-json-1.1';
+const eventSchema = z.object({
+  ...{ source: z.string(), 'detail-type': z.string(), resources: z.array(z.string()) },
+  detail: z.record(z.string(), z.json()),
+});
+/** What a target of a rule gets. */
+type LakeEventOnBus = z.infer<typeof eventSchema>;
+
 /** What a database and a bucket hold, as the readers of `test/acceptance/athena.ts` take it. */
 export interface Held {
   tables: Map<string, { table: JsonObject; version: number; partitions: Map<string, JsonObject> }>;
@@ -74,6 +82,27 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
     return { text, headers: response.headers };
   }
 
+  /** A queue, and a function for the messages that came since it was last called. */
+  async function newQueue() {
+    const queue = async (operation: string, input: JsonObject) => {
+      const target = { 'x-amz-target': `AmazonSQS.${operation}` };
+      const headers = { ...target, 'content-type': 'application/x-amz-json-1.0' };
+      const { text } = await call('sqs', '/', headers, JSON.stringify(input));
+      return z.parse(queueSchema, JSON.parse(text || '{}'));
+    };
+    const QueueName = randomUUID();
+    const { QueueUrl = '' } = await queue('CreateQueue', { QueueName });
+    return {
+      arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${QueueName}`,
+      async received(): Promise<string[]> {
+        const { Messages = [] } = await queue('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
+        for (const { ReceiptHandle } of Messages) await queue('DeleteMessage', { QueueUrl, ReceiptHandle });
+        const bodies = Messages.map(({ Body }) => Body);
+        return bodies.length === 0 ? [] : [...bodies, ...(await this.received())];
+      },
+    };
+  }
+
   return {
     account: `aws://${ACCOUNT}/${REGION}`,
     /** For what others do in the account. */
@@ -108,27 +137,26 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
 
     /** Subscribes to a topic. @returns a function for the messages that came since it was last called */
     async subscribe(topicArn: string): Promise<() => Promise<Mail[]>> {
-      const queue = async (operation: string, input: JsonObject) => {
-        const headers = {
-          'x-amz-target': `AmazonSQS.${operation}`,
-          'content-type': 'application/x-amz-json-1.0',
-        };
-        const { text } = await call('sqs', '/', headers, JSON.stringify(input));
-        return z.parse(queueSchema, JSON.parse(text || '{}'));
-      };
-      const QueueName = randomUUID();
-      const { QueueUrl = '' } = await queue('CreateQueue', { QueueName });
+      const { arn, received } = await newQueue();
       const subscription = new URLSearchParams({
         ...{ Action: 'Subscribe', Version: '2010-03-31', TopicArn: topicArn, Protocol: 'sqs' },
-        Endpoint: `arn:aws:sqs:${REGION}:${ACCOUNT}:${QueueName}`,
+        Endpoint: arn,
       });
       const form = { 'content-type': 'application/x-www-form-urlencoded' };
       await call('sns', '/', form, subscription.toString());
-      return async () => {
-        const { Messages = [] } = await queue('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
-        for (const { ReceiptHandle } of Messages) await queue('DeleteMessage', { QueueUrl, ReceiptHandle });
-        return Messages.map(({ Body }) => z.parse(mailSchema, JSON.parse(Body)));
+      return async () => (await received()).map((body) => z.parse(mailSchema, JSON.parse(body)));
+    },
+
+    /** Makes a rule of EventBridge. @returns a function for the events that matched since it was last called */
+    async listen(pattern: JsonObject): Promise<() => Promise<LakeEventOnBus[]>> {
+      const { arn, received } = await newQueue();
+      const events = async (operation: string, input: JsonObject) => {
+        const target = { 'x-amz-target': `AWSEvents.${operation}` };
+        await call('events', '/', { ...target, 'content-type': JSON_1_1 }, JSON.stringify(input));
       };
+      await events('PutRule', { Name: 'listen', EventPattern: JSON.stringify(pattern) });
+      await events('PutTargets', { Rule: 'listen', Targets: [{ Id: 'queue', Arn: arn }] });
+      return async () => (await received()).map((body) => z.parse(eventSchema, JSON.parse(body)));
     },
 
     /** @throws Error where the function fails */

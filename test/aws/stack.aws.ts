@@ -158,14 +158,17 @@ describe('the functions, by their default event', () => {
 
 describe('the watcher', () => {
   let mails: Awaited<ReturnType<typeof aws.subscribe>>;
+  let events: Awaited<ReturnType<typeof aws.listen>>;
   beforeAll(async () => {
     mails = await aws.subscribe(topic);
+    events = await aws.listen({ source: ['brand-reports'], 'detail-type': [{ prefix: 'Problem ' }] });
   });
 
   it('finds nothing wrong, says so by its metric and in no mail, and draws the page', async () => {
     expect(await look()).toEqual({ problems: [], message: null });
     expect(metrics()).toEqual([0]);
     expect(await mails()).toEqual([]);
+    expect(await events()).toEqual([]);
     const { objects } = await held();
     expect(objects.get('status/coverage.html')?.body.toString()).toMatch(/<h1>Brand reports.*acme.*globex/s);
   });
@@ -180,9 +183,16 @@ describe('the watcher', () => {
     expect(mail?.Message).toMatch(
       /NEW\n- acme order_list: \d days? failed: .*\n {2}since .*UTC\n {2}Why: config .*create-secret.*\n {2}What to do: Fix what the message names, then: test event Sync-now of BrandReports-order_list, .*\n {2}https:\/\/us-east-1\.console\.aws\.amazon\.com\/lambda\//,
     );
+    const [event, ...more] = await events();
+    expect(more).toEqual([]);
+    expect(event).toMatchObject({
+      ...{ 'detail-type': 'Problem Opened', resources: [`arn:aws:s3:::${bucket}`] },
+      detail: { brand: 'acme', report: 'order_list', table: 'orders', kind: 'problem' },
+    });
     await passAnHour();
     expect(await look()).toMatchObject({ problems: [{}], message: null });
     expect(await mails()).toEqual([]);
+    expect(await events()).toEqual([]);
     expect(metrics()).toEqual([0, 1, 1]);
   });
 
@@ -195,6 +205,9 @@ describe('the watcher', () => {
     await passAnHour();
     expect(await look()).toEqual({ problems: [], message: `${STACK}: all is well again` });
     expect(await mails()).toMatchObject([{ Subject: `${STACK}: all is well again` }]);
+    expect(await events()).toMatchObject([
+      { 'detail-type': 'Problem Solved', detail: { brand: 'acme', report: 'order_list' } },
+    ]);
   });
 
   const look = async () => z.parse(lookSchema, await aws.invoke(`${STACK}-calendar`, {}));

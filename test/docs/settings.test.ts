@@ -45,6 +45,7 @@ function withoutMeaning(rows: readonly string[][]): string[][] {
 describe('docs/settings.md lists exactly the settings of the schema, with allowed values and defaults', () => {
   it.each([
     ['Everywhere', /^(\w+)$/],
+    ['Events: `events`', /^events\.(\w+)$/],
     ['A brand: `brands.<brand>`', /^brands\.\*\.(\w+)$/],
     ['Events: `events`', /^events\.(\w+)$/],
     ['A deployment: `deployment`', /^deployment\.(\w+)$/],

@@ -22,6 +22,8 @@ export class AwsFault extends Error {
 export interface Needed {
   action: string;
   resources: readonly string[];
+  /** What conditions of policies may name. */
+  context?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -36,9 +38,7 @@ export function startAwsJsonServer(
   return startHttpServer((request, body, response) => {
     const [, operation = ''] = String(request.headers['x-amz-target']).split('.');
     const authorise = (input: JsonObject) =>
-      refuse(neededBy(operation, input), (action, resource) =>
-        access(accessKeyOf(request), action, resource),
-      );
+      refuse(neededBy(operation, input), (...needed) => access(accessKeyOf(request), ...needed));
     const { status, output } = answer(operations[operation], body, authorise);
     response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' });
     response.end(stringifyJson(output));
@@ -62,8 +62,11 @@ function answer(
   }
 }
 
-function refuse({ action, resources }: Needed, allows: (action: string, resource: string) => boolean): void {
-  const refused = resources.find((resource) => !allows(action, resource));
+function refuse(
+  { action, resources, context }: Needed,
+  allows: (action: string, resource: string, context: Needed['context']) => boolean,
+): void {
+  const refused = resources.find((resource) => !allows(action, resource, context));
   if (refused !== undefined)
     throw new AwsFault(
       'AccessDeniedException',

@@ -6,6 +6,7 @@ import { addDays, addMonths, dayOf, monthOf } from '../../shared/days.ts';
 import { inOurFormat } from '../../shared/lake/documents/lake-format.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
+import { DEFAULT_BUS, startEventsServer } from '../fakes/events-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSnsServer } from '../fakes/sns-server.ts';
 import { failure } from '../status/made-statuses.ts';
@@ -31,11 +32,13 @@ const settings = parseSettings(input, reports);
 const outcomeSchema = z.object({ problems: z.array(z.object({ report: z.string(), why: z.string() })) });
 const environment = process.env;
 let s3: Awaited<ReturnType<typeof startS3Server>>;
+let bus: Awaited<ReturnType<typeof startEventsServer>>;
 let sns: Awaited<ReturnType<typeof startSnsServer>>;
 
 beforeAll(async () => {
   s3 = await startS3Server({ pageSize: 1000 });
   sns = await startSnsServer();
+  bus = await startEventsServer();
   const store = inOurFormat(openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'prod' }));
   const read = readDay(settings, 'order_list');
   await storeDays(
@@ -46,7 +49,7 @@ beforeAll(async () => {
   await storeDays(store, { report: 'order_list', brand: HOSTILE.replace('/', '') }, { [YESTERDAY]: read });
 });
 
-afterAll(() => Promise.all([s3.close(), sns.close()]));
+afterAll(() => Promise.all([s3.close(), sns.close(), bus.close()]));
 
 beforeEach(() => {
   process.env = {
@@ -55,12 +58,14 @@ beforeEach(() => {
     LAKE_OWNER: '123456789012',
     FUNCTION_PREFIX: 'BrandReports',
     TOPIC_ARN: 'arn:aws:sns:us-east-1:123456789012:alarms',
+    EVENT_BUS_ARN: DEFAULT_BUS,
     PAGE_URL: 'https://page.example',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
     AWS_ENDPOINT_URL_S3: s3.url,
     AWS_ENDPOINT_URL_SNS: sns.url,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: bus.url,
   };
   Object.assign(globalThis, { BRAND_REPORTS_SETTINGS: settings });
   s3.requests.length = 0;
@@ -106,6 +111,10 @@ describe('the watcher', () => {
         message: expect.stringContaining('https://page.example'),
       },
     ]);
+    expect(bus.received).toContainEqual({
+      ...{ bus: DEFAULT_BUS, type: 'Problem Opened', resources: ['arn:aws:s3:::lake/prod'] },
+      detail: expect.objectContaining({ report: 'order_list', why: expect.stringContaining('no list') }),
+    });
   });
 
   it('writes a page that a browser shows', () => {

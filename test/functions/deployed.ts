@@ -13,6 +13,7 @@ import * as z from 'zod/mini';
 import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { type Access, PLACE } from '../fakes/access.ts';
+import { startEventsServer } from '../fakes/events-server.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
@@ -80,6 +81,7 @@ export async function deployToDoubles(now: () => Date) {
   const secrets = await startSecretsServer({ access });
   const schemas = await startSchemasServer({ access });
   const sns = await startSnsServer({ access });
+  const events = await startEventsServer({ access });
   /** Takes the response of the custom resource. */
   const cloudFormation = await startHttpServer((_request, _body, response) => response.end());
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
@@ -149,6 +151,7 @@ export async function deployToDoubles(now: () => Date) {
           AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
           AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
           AWS_ENDPOINT_URL_SNS: sns.url,
+          AWS_ENDPOINT_URL_EVENTBRIDGE: events.url,
           AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
         },
       },
@@ -165,6 +168,7 @@ export async function deployToDoubles(now: () => Date) {
     secrets,
     schemas,
     sns,
+    events,
     cloudFormation,
     functions,
     policies,
@@ -179,7 +183,7 @@ export async function deployToDoubles(now: () => Date) {
     printed: () => printed,
     async close() {
       await Promise.all(
-        [sample, s3, glue, secrets, schemas, sns, cloudFormation].map((server) => server.close()),
+        [sample, s3, glue, secrets, schemas, sns, events, cloudFormation].map((server) => server.close()),
       );
       rmSync(folder, { recursive: true });
     },

@@ -1,6 +1,7 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { BackfillStateMachine } from '../../infra/backfill-state-machine.ts';
+import { EventBus } from '../../infra/event-bus.ts';
 import { Catalog } from '../../infra/catalog.ts';
 import { Lake } from '../../infra/lake.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -15,6 +16,7 @@ export function backfillTemplate(input: object): Template {
     reports: Object.values(reports),
     lake: new Lake(stack, 'Lake', { reports, deployment: settings.deployment }),
     catalog: new Catalog(stack, 'Catalog', { reports, settings }),
+    bus: new EventBus(stack, settings.events),
   });
   return Template.fromStack(stack);
 }

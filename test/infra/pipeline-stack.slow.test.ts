@@ -455,6 +455,54 @@ describe('the watcher', () => {
   });
 });
 
+describe('events', () => {
+  const FUNCTIONS = [
+    ...REPORTS.map((report) => `${report.replaceAll('_', '')}`),
+    'BackfillWorker',
+    'Calendar',
+  ];
+  const foreign = 'arn:aws:events:eu-west-1:999999999999:event-bus/shared';
+  const ofAccount = (name: string) => ({
+    'Fn::Join': [
+      '',
+      [
+        ...['arn:', { Ref: 'AWS::Partition' }, ':events:', { Ref: 'AWS::Region' }, ':'],
+        ...[{ Ref: 'AWS::AccountId' }, `:event-bus/${name}`],
+      ],
+    ],
+  });
+
+  it.each<[string, object, unknown, boolean]>([
+    ['the default bus', {}, ofAccount('default'), false],
+    ['a bus of the account', { bus: 'data' }, ofAccount('data'), true],
+    ['any bus by its ARN', { bus: foreign }, foreign, true],
+  ])(
+    'go to %s by every function that commits a day, with their source alone',
+    (_name, events, arn, isNamed) => {
+      const synthesised = template({ brands: { acme: ACME }, events });
+      const send = {
+        ...{ Action: 'events:PutEvents', Effect: 'Allow', Resource: arn },
+        Condition: { StringEquals: { 'events:source': 'brand-reports' } },
+      };
+      const look = { Action: 'events:DescribeEventBus', Effect: 'Allow', Resource: arn };
+      for (const id of FUNCTIONS) {
+        const found = statements(synthesised, id).filter(({ Action }) =>
+          String(Action).startsWith('events:'),
+        );
+        expect([id, found]).toEqual([id, isNamed ? [send, look] : [send]]);
+      }
+      const withBus = { Properties: { Environment: { Variables: { EVENT_BUS_ARN: arn } } } };
+      const found = Object.keys(synthesised.findResources('AWS::Lambda::Function', withBus));
+      expect(found).toHaveLength(FUNCTIONS.length);
+    },
+  );
+
+  it('are off by a setting, and with them the permission', () => {
+    const off = JSON.stringify(template({ brands: { acme: ACME }, events: { enabled: false } }));
+    expect(off).not.toMatch(/EVENT_BUS|events:(PutEvents|DescribeEventBus)/);
+  });
+});
+
 describe('the console', () => {
   it('has test events for every function', () => {
     const [resource] = Object.values(both.findResources('Custom::BrandReportsCatalog'));
@@ -560,7 +608,9 @@ interface Statement {
 
 function statements(synthesised: Template, report: string): Statement[] {
   const id = report.replaceAll('_', '');
-  return Object.entries(synthesised.findResources('AWS::IAM::Policy'))
-    .filter(([name]) => name.startsWith(`${id}RoleDefaultPolicy`))
+  // CDK moves statements beyond the size of a policy to another one.
+  return ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy']
+    .flatMap((type) => Object.entries(synthesised.findResources(type)))
+    .filter(([name]) => new RegExp(`^${id}Role(Default|Overflow)Policy`).test(name))
     .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement);
 }

@@ -13,7 +13,7 @@ import {
 } from '../../shared/lake/paths.ts';
 import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.ts';
 import { type WatchOptions, watch } from '../../shared/watcher/watch.ts';
-import type { Message } from '../../shared/ports.ts';
+import type { LakeEvent, Message } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
@@ -48,11 +48,13 @@ const policy = reports.order_list && enabledPolicy(settings, 'acme', reports.ord
 let store: MemoryStore;
 let messages: Message[];
 let counts: number[];
+let events: LakeEvent[];
 
 beforeEach(async () => {
   store = memoryStore();
   messages = [];
   counts = [];
+  events = [];
 });
 
 /** All days are read and settled but for those given; in months before the last five nothing is due by the report state. */
@@ -120,6 +122,7 @@ const keepAlive = (nowMs: number) =>
       ...{ status: 'complete', failedDays: 0, requests: 3, throttles: 0 },
     },
   });
+const bus = { send: async (sent: readonly LakeEvent[]) => void events.push(...sent) };
 const page = async () => Buffer.from((await store.get(COVERAGE_PAGE_KEY))?.body ?? '').toString();
 
 describe('a look of the watcher', () => {
@@ -231,6 +234,56 @@ describe('a look of the watcher', () => {
     const again = countingLake({ store, catalog: memoryCatalog() });
     await look(NOW_MS + 1, { store: again.store });
     expect(again.taken()).toEqual(first);
+  });
+});
+
+describe('the events of a look', () => {
+  const refuses = (message: string) => async () => {
+    throw new BrandReportsError('config', 'aws_refused', message);
+  };
+  const hours = (count: number) => NOW_MS + count * HOUR_MS;
+
+  it('are the news of its message, each once, also of findings', async () => {
+    const before = { rows: 1234, state: 'closed' as const, at: new Date(NOW_MS - HOUR_MS).toISOString() };
+    const fallen = readDay(settings, 'order_list', { rows: 100, checks: { before } });
+    await fill({ [YESTERDAY]: { failure }, [addDays(TODAY, -2)]: fallen });
+    for (const nowMs of [NOW_MS, hours(0.2)]) await look(nowMs, { events: bus });
+    await setDay(YESTERDAY, readDay(settings, 'order_list'));
+    for (const nowMs of [hours(0.8), hours(1)]) await look(nowMs, { events: bus });
+    const common = { brand: 'acme', report: 'order_list', table: 'orders', since: expect.any(String) };
+    const failed = {
+      ...{ ...common, id: `acme order_list failed ${failure.code}`, kind: 'problem', days: [YESTERDAY] },
+      ...{ what: `1 day failed: ${YESTERDAY}`, why: expect.stringContaining(failure.message) },
+    };
+    const found = {
+      ...{ ...common, id: `acme order_list rows_fell ${addDays(TODAY, -2)}`, kind: 'finding' },
+      ...{ days: [addDays(TODAY, -2)], what: `rows fell: ${addDays(TODAY, -2)}`, why: expect.any(String) },
+    };
+    const at = (nowMs: number) => new Date(nowMs).toISOString();
+    expect(events).toEqual([
+      { type: 'Problem Opened', detail: { ...failed, at: at(NOW_MS), sequence: NOW_MS } },
+      { type: 'Problem Opened', detail: { ...found, at: at(NOW_MS), sequence: NOW_MS + 1 } },
+      { type: 'Problem Solved', detail: { ...failed, at: at(hours(1)), sequence: hours(1) } },
+    ]);
+    expect(messages).toHaveLength(2);
+  });
+
+  it('go once to the bus while no message can be sent', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    const notifier = { tell: refuses('grant sns:Publish') };
+    for (const nowMs of [NOW_MS, hours(1)])
+      await expect(look(nowMs, { notifier, events: bus })).rejects.toThrow('grant sns:Publish');
+    expect(events.map(({ type }) => type)).toEqual(['Problem Opened']);
+  });
+
+  it('wait while the bus refuses them, but no message does', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    await expect(look(NOW_MS, { events: { send: refuses('no bus') } })).rejects.toThrow('no bus');
+    expect([messages.length, counts, events]).toEqual([1, [1], []]);
+    expect(await page()).toContain(failure.message);
+    await look(hours(0.1), { events: bus });
+    expect(events).toMatchObject([{ type: 'Problem Opened', detail: { sequence: NOW_MS } }]);
+    expect(messages).toHaveLength(1);
   });
 });
 

@@ -52,6 +52,11 @@ const CONFIG_ERRORS: ReadonlySet<string> = new Set([
   // A Glue database that is a link to another catalog.
   'FederationSourceException',
   'FederationSourceRetryableException',
+  // An event bus that does not exist, or whose own policy refuses.
+  'ResourceNotFoundException',
+  'InvalidAccountIdException',
+  'NotAuthorizedForDetailTypeException',
+  'NotAuthorizedForSourceException',
 ]);
 const CONFIG_STATUSES: readonly number[] = [301, 401, 403];
 
@@ -59,6 +64,8 @@ const CONFIG_STATUSES: readonly number[] = [301, 401, 403];
 const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
   // Glue answers these with 400.
   'ConcurrentModificationException',
+  // Of one event among several.
+  'InternalFailure',
   'InternalServiceException',
   'OperationTimeoutException',
   // A sign-in server that credentials of IAM Identity Center come from.

@@ -1,0 +1,32 @@
+import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { Grant } from 'aws-cdk-lib/aws-iam';
+import type { Construct } from 'constructs';
+import { EVENT_SOURCE } from '../shared/adapters/aws/event-bridge.ts';
+import type { Settings } from '../shared/settings/settings.ts';
+import type { Grantee } from './key-grants.ts';
+
+/** The bus that events go to, which the stack does not own: by its name it is one of this account and region. */
+export class EventBus {
+  /** By which a function finds the bus; empty where the settings have events off. */
+  readonly environment: { EVENT_BUS_ARN?: string };
+
+  constructor(scope: Construct, { enabled, bus: name = 'default' }: Settings['events']) {
+    const resource = { service: 'events', resource: 'event-bus', resourceName: name };
+    const arnOf = () => Stack.of(scope).formatArn({ ...resource, arnFormat: ArnFormat.SLASH_RESOURCE_NAME });
+    this.environment = enabled ? { EVENT_BUS_ARN: name.startsWith('arn:') ? name : arnOf() } : {};
+  }
+
+  /** Lets a function send events of this program, and find out that a bus with a name of its own exists. */
+  grantSend(grantee: Grantee): void {
+    const { EVENT_BUS_ARN: arn } = this.environment;
+    if (arn === undefined) return;
+    Grant.addToPrincipal({
+      grantee,
+      actions: ['events:PutEvents'],
+      resourceArns: [arn],
+      conditions: { StringEquals: { 'events:source': EVENT_SOURCE } },
+    });
+    if (arn.endsWith(':event-bus/default')) return;
+    Grant.addToPrincipal({ grantee, actions: ['events:DescribeEventBus'], resourceArns: [arn] });
+  }
+}

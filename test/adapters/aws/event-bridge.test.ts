@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { eventBus } from '../../../shared/adapters/aws/event-bridge.ts';
+import { parseJson } from '../../../shared/json.ts';
+import type { LakeEvent } from '../../../shared/ports.ts';
+import { AwsFault } from '../../fakes/aws-json-server.ts';
+import { DEFAULT_BUS, startEventsServer } from '../../fakes/events-server.ts';
+
+const ACCOUNT = '123456789012';
+const OWN_BUS = `arn:aws:events:us-east-1:${ACCOUNT}:event-bus/data`;
+const FOREIGN_BUS = 'arn:aws:events:eu-central-1:999999999999:event-bus/data';
+const KB = 1024;
+const environment = process.env;
+let server: Awaited<ReturnType<typeof startEventsServer>>;
+
+beforeEach(async () => {
+  // No wait before a retry.
+  jest.spyOn(Math, 'random').mockReturnValue(0);
+  server = await startEventsServer();
+  process.env = {
+    ...environment,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: server.url,
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+  };
+});
+afterEach(async () => {
+  process.env = environment;
+  jest.restoreAllMocks();
+  await server.close();
+});
+
+const event = (sequence: number, more: LakeEvent['detail'] = {}): LakeEvent => ({
+  type: 'Day Published',
+  detail: { day: '2026-11-19', sequence, ...more },
+});
+const many = (count: number, more?: LakeEvent['detail']) =>
+  Array.from({ length: count }, (_, index) => event(index, more));
+const send = (events: LakeEvent[], bus = DEFAULT_BUS) =>
+  eventBus(bus, 's3://lake/prod', ACCOUNT).send(events);
+const sequences = () => server.received.map(({ detail }) => detail.sequence);
+const refuse = (ErrorCode: string) => ({ ErrorCode, ErrorMessage: `${ErrorCode} it was` });
+
+describe('a bus of EventBridge receives', () => {
+  it('an event with its type, the lake as its resource, and every digit', async () => {
+    await send([event(1, { rows: parseJson('12345678901234567890') })]);
+    const detail = { day: '2026-11-19', sequence: 1, rows: parseJson('12345678901234567890') };
+    expect(server.received).toEqual([
+      { bus: DEFAULT_BUS, type: 'Day Published', resources: ['arn:aws:s3:::lake/prod'], detail },
+    ]);
+  });
+
+  it.each([
+    ['no event in no request', 0, {}, []],
+    ['25 events in requests of ten', 25, {}, [10, 10, 5]],
+    ['large events in requests of 256 KB', 5, { findings: 'x'.repeat(100 * KB) }, [2, 2, 1]],
+    ['events of many bytes and few characters', 3, { findings: '€'.repeat(40 * KB) }, [2, 1]],
+  ])('%s, in order', async (_name, count, more, requests) => {
+    await send(many(count, more));
+    expect(server.requests).toEqual(requests);
+    expect(sequences()).toEqual(many(count).map(({ detail }) => detail.sequence));
+  });
+
+  it('an event that is too large without its largest fields, and those after it whole', async () => {
+    const findings = Array.from({ length: 3 * KB }, () => 'x'.repeat(100));
+    await send([
+      event(1, { findings, sums: { EUR: '1.10', ['€'.repeat(90 * KB)]: '2' }, rows: 7 }),
+      event(2),
+    ]);
+    expect(server.received.map(({ detail }) => detail)).toEqual([
+      { ...event(1).detail, rows: 7, omitted: ['findings', 'sums'] },
+      event(2).detail,
+    ]);
+  });
+
+  it('text that every JSON parser takes, whatever the service sent', async () => {
+    await send([
+      event(1, { why: 'a \ud83d cut 😀, \udc00\udbff, \\ud83d, \\\udc00' }),
+      event(2, { why: '\\'.repeat(60_000) }),
+    ]);
+    expect(server.received[0]?.detail.why).toBe('a \ufffd cut 😀, \ufffd\ufffd, \\ud83d, \\\ufffd');
+  });
+
+  it('again only the events that it refused for now', async () => {
+    const refused = new Map([
+      [3, 2],
+      [7, 1],
+    ]);
+    server.faults.refuse = ({ detail: { sequence } }) => {
+      const times = refused.get(Number(sequence)) ?? 0;
+      refused.set(Number(sequence), times - 1);
+      return times > 0 ? refuse(times > 1 ? 'ThrottlingException' : 'InternalFailure') : undefined;
+    };
+    await send(many(12));
+    expect(server.requests).toEqual([10, 2, 1, 2]);
+    expect(sequences()).toEqual([0, 1, 2, 4, 5, 6, 8, 9, 7, 3, 10, 11]);
+  });
+
+  it('all events after requests that were throttled', async () => {
+    server.faults.failNext.push(new AwsFault('ThrottlingException', 'slow down'));
+    await send(many(2));
+    expect(sequences()).toEqual([0, 1]);
+  });
+});
+
+describe('a bus that does not receive', () => {
+  it.each<[name: string, bus: string, code: string | undefined, kind: string, message: RegExp]>([
+    [
+      'does not exist',
+      OWN_BUS,
+      undefined,
+      'config',
+      /:event-bus\/data failed: ResourceNotFoundException.*events\.bus.*Create/,
+    ],
+    [
+      'refuses the source',
+      FOREIGN_BUS,
+      'NotAuthorizedForSourceException',
+      'config',
+      /999.*allow another account/,
+    ],
+    [
+      'denies the permission',
+      DEFAULT_BUS,
+      'AccessDeniedException',
+      'config',
+      /default failed: AccessDenied.*events\.bus/,
+    ],
+    ['never takes an event', DEFAULT_BUS, 'ThrottlingException', 'transient', /Run again later/],
+    ['does not say why', DEFAULT_BUS, 'SomethingNew', 'bug', /SomethingNew it was/],
+  ])('because it %s fails with its name and the next step', async (_name, bus, code, kind, message) => {
+    server.buses.add(FOREIGN_BUS);
+    server.faults.refuse = () => (code === undefined ? undefined : refuse(code));
+    await expect(send(many(1), bus)).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
+    expect(server.received).toEqual([]);
+  });
+
+  it('receives after it was created, without a new program', async () => {
+    const bus = eventBus(OWN_BUS, 's3://lake', ACCOUNT);
+    await expect(bus.send([event(1)])).rejects.toThrow('ResourceNotFoundException');
+    server.buses.add(OWN_BUS);
+    await bus.send([event(1)]);
+    expect(sequences()).toEqual([1]);
+  });
+});

@@ -1,0 +1,80 @@
+import { expect, it } from '@jest/globals';
+import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
+import { HOUR_MS } from '../../shared/days.ts';
+import { ledgerKey } from '../../shared/lake/paths.ts';
+import type { LakeEvent } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { watch } from '../../shared/watcher/index.ts';
+import { diesAtN } from '../fakes/dies-at-n-store.ts';
+import { memoryStore } from '../fakes/memory-store.ts';
+import { failure } from '../status/made-statuses.ts';
+import { readDay, storeDays } from '../status/stored-ledgers.ts';
+
+const NOW_MS = Date.parse('2026-11-20T15:50:00Z');
+const DAY = '2026-11-19';
+const OF_ORDERS = { report: 'order_list', brand: 'acme' };
+const off = { enabled: false };
+const settings = parseSettings(
+  {
+    brands: {
+      acme: {
+        baseUrl: 'https://service.example/api/brand',
+        ...{ service: 'ACME', timeZone: 'UTC', startDate: DAY, secretName: 'brand-reports/acme' },
+        reports: { clicks_list: off, transaction_list: off, amazon_attribution_report: off },
+      },
+    },
+  },
+  reports,
+);
+const controls = { region: 'us-east-1', stack: 'BrandReports' };
+
+it.each(['before', 'after'] as const)(
+  'a look that dies %s any of its operations loses no event and no message',
+  async (when) => {
+    let operations = 1;
+    for (let n = 1; n <= operations; n++) {
+      const store = memoryStore();
+      const events: LakeEvent[] = [];
+      let messages = 0;
+      let looks = 0;
+      const look = (hours: number, dies = Infinity) => {
+        const dying = diesAtN(store, dies, { when });
+        // What leaves the process counts as an operation too.
+        const outside = (act: () => void) => dying.step({ name: 'put', on: 'others' }, async () => act());
+        return watch({
+          ...{ settings, reports, store: dying, random: () => 0, newId: () => `look-${++looks}` },
+          clock: { wallMs: () => NOW_MS + hours * HOUR_MS, sleep: async () => {} },
+          ...{ log: () => {}, countProblems: () => {} },
+          notifier: { tell: () => outside(() => messages++) },
+          events: { send: (sent) => outside(() => events.push(...sent)) },
+          message: {
+            pipeline: controls.stack,
+            page: 'https://page.example',
+            controls: consoleTextControls(controls.region, controls.stack),
+          },
+          controls: consoleControls(controls.region, controls.stack),
+        }).then(
+          () => void (operations = Math.max(operations, dying.operations)),
+          () => expect(dying.life.dead).toBe(true),
+        );
+      };
+      await storeDays(store, OF_ORDERS, { [DAY]: { failure } });
+      await look(0, n);
+      await look(0.1);
+      await look(1);
+      await store.delete([ledgerKey('order_list', 'acme', '2026-11')]);
+      await storeDays(store, OF_ORDERS, { [DAY]: readDay(settings, 'order_list') });
+      for (const hours of [1.1, 1.2]) await look(hours, n);
+      for (const hours of [1.3, 1.4, 2.5]) await look(hours);
+      const ofDay = events.filter(({ detail }) => String(detail.id).includes(' failed '));
+      const distinct = [...new Map(ofDay.map((event) => [Number(event.detail.sequence), event]))].sort(
+        ([a], [b]) => a - b,
+      );
+      const types = distinct.map(([, { type }]) => type);
+      expect([n, types]).toEqual([n, ['Problem Opened', 'Problem Solved']]);
+      expect(messages).toBeGreaterThanOrEqual(2);
+    }
+    expect(operations).toBeGreaterThan(8);
+  },
+);

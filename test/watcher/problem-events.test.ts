@@ -1,0 +1,194 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { type WatchRecord, parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
+import { afterLook } from '../../shared/watcher/news.ts';
+import { type Suspect, openProblems } from '../../shared/watcher/open-problems.ts';
+import { withEvents, withoutEvents } from '../../shared/watcher/problem-events.ts';
+
+const START_MS = Date.parse('2026-03-01T00:50:00Z');
+type Pending = NonNullable<WatchRecord['events']>['pending'];
+
+function suspect(id: string, more: Partial<Suspect> = {}): Suspect {
+  const remedy = { sentence: 'Wait' };
+  return {
+    id,
+    brand: 'acme',
+    report: 'order_list',
+    what: `${id} is wrong`,
+    why: 'it is',
+    graceMs: 0,
+    remedy,
+    ...more,
+  };
+}
+
+/** How a look ends: `unsent` dies before the bus has the events, `unconfirmed` after it. `lost`: then the record is damaged. */
+type Fate = 'ends' | 'unsent' | 'unconfirmed' | 'lost';
+
+/** A watcher with its record, and what the bus received. */
+function startWatcher() {
+  let record = parseWatchRecord('watch.json')(undefined);
+  const received: Pending = [];
+  return {
+    received,
+    record: () => record,
+    look: (nowMs: number, suspects: readonly Suspect[], fate: Fate = 'ends') => {
+      const after = afterLook(record, suspects, { id: String(nowMs), nowMs });
+      const problems = openProblems(suspects, after.seen, nowMs);
+      record = withEvents(after, problems, () => 'orders', nowMs);
+      const pending = record.events?.pending ?? [];
+      if (fate === 'unsent') return;
+      received.push(...pending);
+      if (fate === 'ends') record = withoutEvents(record, pending);
+      // As the watcher stores it.
+      record = parseWatchRecord('watch.json')(
+        fate === 'lost' ? undefined : JSON.parse(JSON.stringify(record)),
+      );
+    },
+  };
+}
+
+/** What a consumer believes that is open: by `id`, of the highest `sequence`, however often and in whichever order it receives. */
+function openByEvents(events: Pending): string[] {
+  const newest = new Map<string, Pending[number]>();
+  for (const event of events)
+    if (event.detail.sequence > (newest.get(event.detail.id)?.detail.sequence ?? 0))
+      newest.set(event.detail.id, event);
+  return [...newest].flatMap(([id, { type }]) => (type === 'Problem Opened' ? [id] : [])).sort();
+}
+
+const wrong = fc.subarray(['a', 'b', 'c']);
+const histories = (...fates: Fate[]) =>
+  fc.array(
+    fc.record({
+      afterMinutes: fc.integer({ min: 0, max: 150 }),
+      wrong,
+      fate: fc.constantFrom<Fate>('ends', ...fates),
+    }),
+    { maxLength: 30 },
+  );
+
+function livedThrough(history: { afterMinutes: number; wrong: string[]; fate: Fate }[]) {
+  const watcher = startWatcher();
+  let nowMs = START_MS;
+  for (const look of history) {
+    nowMs += look.afterMinutes * MINUTE_MS;
+    watcher.look(
+      nowMs,
+      look.wrong.map((id) => suspect(id)),
+      look.fate,
+    );
+  }
+  return { ...watcher, nowMs };
+}
+
+describe('the events of problems, whenever the watcher dies', () => {
+  it('say in the end what is open, in whichever order and however often they arrive', () => {
+    fc.assert(
+      fc.property(histories('unsent', 'unconfirmed'), wrong, fc.nat(), (history, last, turn) => {
+        const { look, nowMs, received, record } = livedThrough(history);
+        for (const hours of [1, 2])
+          look(
+            nowMs + hours * HOUR_MS,
+            last.map((id) => suspect(id)),
+          );
+        const turned = [...received.slice(turn % (received.length + 1)), ...received];
+        expect(openByEvents(turned.reverse())).toEqual([...last].sort());
+        expect(record().events?.pending ?? []).toEqual([]);
+      }),
+    );
+  });
+
+  it('open and solve a problem in turn by their numbers, and the same number is the same event', () => {
+    fc.assert(
+      fc.property(histories('unsent', 'unconfirmed'), (history) => {
+        const bySequence = new Map<number, Pending[number]>();
+        for (const event of livedThrough(history).received) {
+          expect(bySequence.get(event.detail.sequence) ?? event).toEqual(event);
+          bySequence.set(event.detail.sequence, event);
+        }
+        const inOrder = [...bySequence.values()].sort((a, b) => a.detail.sequence - b.detail.sequence);
+        for (const events of Map.groupBy(inOrder, ({ detail }) => detail.id).values())
+          for (const [index, { type }] of events.entries())
+            expect(type).toBe(index % 2 === 0 ? 'Problem Opened' : 'Problem Solved');
+      }),
+    );
+  });
+
+  it('have numbers that were never used, also after the record was lost', () => {
+    fc.assert(
+      fc.property(histories('lost'), (history) => {
+        const { received } = livedThrough(
+          history.map((look) => ({ ...look, afterMinutes: look.afterMinutes + 1 })),
+        );
+        const numbers = received.map(({ detail }) => detail.sequence);
+        expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+      }),
+    );
+  });
+});
+
+describe('an event of a problem', () => {
+  it('has what the message has, on one line, and the newest hundred days', () => {
+    const days = Array.from({ length: 101 }, (_, index) => `day ${index}`);
+    const { look, received } = startWatcher();
+    look(START_MS, [suspect('acme order_list failed x', { days, why: 'said\n\ud83d' })]);
+    expect(received).toEqual([
+      {
+        type: 'Problem Opened',
+        detail: {
+          ...{
+            id: 'acme order_list failed x',
+            kind: 'problem',
+            brand: 'acme',
+            report: 'order_list',
+            table: 'orders',
+          },
+          ...{ days: days.slice(1), what: 'acme order_list failed x is wrong', why: 'said \ufffd' },
+          ...{ since: '2026-03-01T00:50:00.000Z', at: '2026-03-01T00:50:00.000Z', sequence: START_MS },
+        },
+      },
+    ]);
+  });
+
+  it('says of a solved one what was opened', () => {
+    const { look, received } = startWatcher();
+    look(START_MS, [suspect('a')]);
+    for (const hours of [1, 2]) look(START_MS + hours * HOUR_MS, []);
+    const at = '2026-03-01T02:50:00.000Z';
+    const [opened, solved] = received;
+    expect(solved).toEqual({
+      type: 'Problem Solved',
+      detail: { ...opened?.detail, at, sequence: START_MS + 2 * HOUR_MS },
+    });
+  });
+
+  it('is not sent for a finding that grew too old', () => {
+    const { look, received, record } = startWatcher();
+    const finding = { title: 'rows fell', day: '2026-02-27', detail: 'x', untilMs: START_MS + HOUR_MS };
+    look(START_MS, [suspect('a', { finding })]);
+    expect(received).toMatchObject([{ detail: { kind: 'finding', days: ['2026-02-27'] } }]);
+    for (const hours of [1, 2, 3]) look(START_MS + hours * HOUR_MS, []);
+    expect(received).toHaveLength(1);
+    expect(record().events?.open).toEqual({});
+  });
+
+  it('waits for a bus that never receives, but not more than a thousand do', () => {
+    const { look, record } = startWatcher();
+    const many = Array.from({ length: 1_500 }, (_, index) => suspect(`p${index}`));
+    look(START_MS, many, 'unsent');
+    expect(record().events?.pending).toHaveLength(1_500);
+    look(START_MS + HOUR_MS, [suspect('new')], 'unsent');
+    expect(record().events?.pending).toHaveLength(1_001);
+  });
+
+  it('leaves the record as it is where nothing is new', () => {
+    const { look, record } = startWatcher();
+    look(START_MS, [suspect('a')]);
+    const before = record();
+    expect(
+      withEvents(before, openProblems([suspect('a')], before.seen, START_MS), () => '', START_MS + 1),
+    ).toBe(before);
+  });
+});
