@@ -15,6 +15,8 @@ import { print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { type RunFlags, openExistingLake, readSettingsIfAny } from '../run-options.ts';
 
+type Flags = Pick<RunFlags, 'lake' | 'settings' | 'environment'>;
+
 export function addDbt(program: Command): void {
   const command = program.command('dbt');
   command
@@ -24,60 +26,39 @@ export function addDbt(program: Command): void {
     .addOption(lakeOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
-    .addHelpText(
-      'after',
-      `
-The project works on Athena and, for a lake in a folder, on DuckDB. It knows the columns and roles that the lake has now.
-
-Example:
-  $ brand-reports dbt init dbt-project`,
-    )
-    .action(
-      async (_action: string, folder: string, flags: Pick<RunFlags, 'lake' | 'settings' | 'environment'>) => {
-        const settings = await readSettingsIfAny(command, flags);
-        const { store } = await openExistingLake(flags.lake);
-        const all = Object.values(reports);
-        const ledgers = await readWantedLedgers(store, reports, () => false);
-        if (ledgers.length === 0)
-          throw new BrandReportsError(
-            'config',
-            'no_days',
-            `${store.url} has no day yet. Name --lake, or run ${printedCommand('sync')} first.`,
-          );
-        const columns = await Promise.all(
-          all.map(async (report) => [report.table, (await readSchema(store, report)).columns] as const),
-        );
-        await makeEmptyFolder(folder);
-        const { localFolder } = store;
-        const lake = { store, reports, settings, nowMs: Date.now() };
-        const project = dbtProject({
-          reports,
-          columns: new Map(columns),
-          roles: rolesInLake(ledgers, all, settings),
-          read: new Set(ledgers.map(({ report }) => report.name)),
-          database: localFolder === undefined ? undefined : await writeDatabase(lake, localFolder),
-        });
-        for (const [path, text] of project) {
-          await mkdir(dirname(join(folder, path)), { recursive: true });
-          await writeNew(join(folder, path), text);
-        }
-        print(`Written: ${project.size} files in ${folder}
-Next: cd ${shellWord(folder)} && dbt build`);
-      },
-    );
+    .addHelpText('after', '\nExample:\n  $ brand-reports dbt init dbt-project')
+    .action((_action: string, folder: string, flags: Flags) => writeProject(command, folder, flags));
 }
 
-/** @throws BrandReportsError `config` if the folder has files or cannot be made */
-async function makeEmptyFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true });
-    if ((await readdir(folder)).length === 0) return;
-  } catch (thrown) {
-    throw placeTaken(`${folder} cannot be made (${textOf(thrown, 'code')}). Choose another place.`);
+async function writeProject(command: Command, folder: string, flags: Flags): Promise<void> {
+  const settings = await readSettingsIfAny(command, flags);
+  const { store } = await openExistingLake(flags.lake);
+  const all = Object.values(reports);
+  const ledgers = await readWantedLedgers(store, reports, () => false);
+  if (ledgers.length === 0)
+    throw refused(`${store.url} has no day yet. Name --lake, or run ${printedCommand('sync')} first.`);
+  const columnsOf = all.map(
+    async (report) => [report.table, (await readSchema(store, report)).columns] as const,
+  );
+  const columns = new Map(await Promise.all(columnsOf));
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw refused(`${folder} cannot be made (${textOf(error, 'code')}). Choose another place.`);
+  });
+  if ((await readdir(folder)).length > 0)
+    throw refused(`${folder} has files and is not overwritten. Name a new or an empty folder.`);
+  const { localFolder } = store;
+  const lake = { store, reports, settings, nowMs: Date.now() };
+  const database = localFolder === undefined ? undefined : await writeDatabase(lake, localFolder);
+  const read = new Set(ledgers.map(({ report }) => report.name));
+  const roles = rolesInLake(ledgers, all, settings);
+  const files = dbtProject({ reports, columns, roles, read, database });
+  for (const [path, text] of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeNew(join(folder, path), text);
   }
-  throw placeTaken(`${folder} has files and is not overwritten. Name a new or an empty folder.`);
+  print(`Written: ${files.size} files in ${folder}\nNext: cd ${shellWord(folder)} && dbt build`);
 }
 
-function placeTaken(message: string): BrandReportsError {
-  return new BrandReportsError('config', 'place_taken', message);
+function refused(message: string): BrandReportsError {
+  return new BrandReportsError('config', 'no_dbt_project', message);
 }

@@ -73,6 +73,13 @@ describe('the project', () => {
     expect(sources.match(/loaded_at_query/g)).toHaveLength(1);
   });
 
+  it('has the numbers of the roles in the marts, whatever other columns are called', () => {
+    const sql = project({}, [{ name: 'sale_commission', type: 'string', field: 'sale_commission' }]);
+    expect(sql.get('models/marts/brand_reports__order_states.sql')).toContain(
+      'sum(TRY_CAST(trim(CAST(CAST("commission" AS varchar) AS varchar)) AS decimal(38,9)))',
+    );
+  });
+
   it('has a profile of DuckDB only for a lake in a folder, and no secret', () => {
     const profiles = project().get('profiles.yml') ?? '';
     expect(profiles).toContain('target: athena');
