@@ -14,6 +14,7 @@ export default {
     '<rootDir>/coverage',
     '<rootDir>/.venv-aws',
     '<rootDir>/.venv-iceberg',
+    '<rootDir>/.venv-dbt',
     '<rootDir>/bench/peers/.venv',
   ],
   // A test that reaches it hangs: it leaves room for a machine that is busy with other work.

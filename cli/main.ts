@@ -46,6 +46,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   status: async () => (await import('./commands/status.ts')).addStatus,
   query: async () => (await import('./commands/query.ts')).addQuery,
   open: async () => (await import('./commands/open.ts')).addOpen,
+  dbt: async () => (await import('./commands/dbt.ts')).addDbt,
   diff: async () => (await import('./commands/diff.ts')).addDiff,
   verify: async () => (await import('./commands/verify.ts')).addVerify,
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,

@@ -28,7 +28,7 @@ import { comparedMonths, schemaChangeRows, schemaChangesTable } from '../shared/
 import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
-import { viewOver, withSettings } from '../shared/catalog/view-roles.ts';
+import { rolesInLake, viewOver } from '../shared/catalog/view-roles.ts';
 import { noteGaps } from './role-notes.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
@@ -169,13 +169,7 @@ export async function createRelations(
     tables.set(report.table, await addTable(connection, lake, files, report, own));
     if (isNamed(versionsTable(report))) await addVersions(connection, lake, files, report, own);
   }
-  const roles = new Map(
-    wanted.map((report) => {
-      const own = ledgers.filter((each) => each.report === report);
-      const stored = own.flatMap(({ brand, roles: ofBrand }) => (ofBrand ? [[brand, ofBrand]] : []));
-      return [report.table, withSettings(Object.fromEntries(stored), report, lake.settings)] as const;
-    }),
-  );
+  const roles = rolesInLake(ledgers, wanted, lake.settings);
   noteGaps(ledgers, reports, lake.settings, isNamed);
   for (const view of all.flatMap(({ views }) => views))
     if (view.tables.every((table) => tables.has(table)))

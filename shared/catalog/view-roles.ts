@@ -4,6 +4,7 @@
  */
 import { type Column, RESCUED } from '../column-types.ts';
 import { type BrandRoles, saidRoles } from '../lake/documents/roles.ts';
+import type { ReportLedgers } from '../lake/documents/read.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
   NAME_IN_SQL,
@@ -30,6 +31,21 @@ export function withSettings(
     return [brand, fields ? { ...own, fields, words: states?.words ?? {} } : own] as const;
   });
   return Object.fromEntries(known);
+}
+
+/** By table and brand, the roles that the lake has, by the settings in place of those of the last run. */
+export function rolesInLake(
+  ledgers: readonly Pick<ReportLedgers, 'brand' | 'report' | 'roles'>[],
+  reports: readonly ReportDefinition[],
+  settings: Settings | undefined,
+): TableRoles {
+  return new Map(
+    reports.map((report) => {
+      const own = ledgers.filter((each) => each.report === report);
+      const stored = own.flatMap(({ brand, roles }) => (roles ? [[brand, roles]] : []));
+      return [report.table, withSettings(Object.fromEntries(stored), report, settings)] as const;
+    }),
+  );
 }
 
 /** The view over tables with these columns, whose fields have these roles. */

@@ -1,5 +1,14 @@
 import type { ReportDefinition } from './definition.ts';
 
+/**
+ * The clicks of a tracking link and day, on one of its rows: `click` repeats on every product of the link and day
+ * (docs/interface.md, section 2).
+ */
+export const CLICK_ONCE_SQL = `CASE WHEN track_url IS NULL OR row_number() OVER (
+      PARTITION BY brand, dt, track_url
+      ORDER BY click DESC NULLS LAST, publisher_uid, country_code
+    ) = 1 THEN click END`;
+
 export const attribution: ReportDefinition = {
   name: 'amazon_attribution_report',
   action: 'report/amazon_attribution_report',
@@ -57,8 +66,6 @@ export const attribution: ReportDefinition = {
         ],
       ],
       tables: ['attribution'],
-      // `click` repeats on every product of a tracking link and day (docs/interface.md, section 2): it is taken from one
-      // row of each link.
       sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(dt AS varchar) AS dt,
@@ -66,13 +73,10 @@ export const attribution: ReportDefinition = {
   CAST(max(publisher_name) AS varchar) AS publisher_name,
   CAST(country_code AS varchar) AS country_code,
   CAST(sum(dpv) AS bigint) AS dpv,
-  CAST(sum(CASE WHEN track_url IS NULL OR row_of_link = 1 THEN click END) AS bigint) AS clicks
+  CAST(sum(click_once) AS bigint) AS clicks
 FROM (
-  SELECT brand, dt, publisher_uid, publisher_name, country_code, dpv, click, track_url,
-    row_number() OVER (
-      PARTITION BY brand, dt, track_url
-      ORDER BY click DESC NULLS LAST, publisher_uid, country_code
-    ) AS row_of_link
+  SELECT brand, dt, publisher_uid, publisher_name, country_code, dpv,
+    ${CLICK_ONCE_SQL} AS click_once
   FROM attribution
 ) AS links
 GROUP BY brand, dt, publisher_uid, country_code`,

@@ -327,6 +327,7 @@ describe('freshness', () => {
     read?: number;
     overdue?: number;
     failed?: number;
+    start?: number;
   }
 
   const HEALTHY = {
@@ -383,7 +384,13 @@ describe('freshness', () => {
         complete(-1),
         complete(0),
       ],
-      { newest_complete_day: 0, hours_since_read: '1', days_missing: '2', days_in_progress: '1' },
+      {
+        newest_complete_day: 0,
+        complete_until: -6,
+        hours_since_read: '1',
+        days_missing: '2',
+        days_in_progress: '1',
+      },
     ],
     [
       'counts days that failed, and says since when',
@@ -394,6 +401,7 @@ describe('freshness', () => {
       ],
       {
         newest_complete_day: -1,
+        complete_until: null,
         hours_since_read: '1',
         days_failed: '2',
         failing_since: -50,
@@ -429,29 +437,46 @@ describe('freshness', () => {
       [{ day: -1, state: 'failed', failed: -3 }],
       { newest_complete_day: null, hours_since_read: null, days_failed: '1', failing_since: -3 },
     ],
+    [
+      'is complete until before a gap, whatever was read after it',
+      [complete(-4), complete(-3), complete(-1), open(0)],
+      { newest_complete_day: -1, complete_until: -3, hours_since_read: '1', days_missing: '1' },
+    ],
+    [
+      'is complete until no day if days from the start date on are missing',
+      [{ ...complete(-2), start: -3 }, complete(-1)],
+      { newest_complete_day: -1, complete_until: null, hours_since_read: '1' },
+    ],
+    [
+      'leaves out days before the start date, and the gap after them',
+      [complete(-5), { ...complete(-2), start: -2 }, complete(-1)],
+      { newest_complete_day: -1, hours_since_read: '1' },
+    ],
   ])('of a report %s', async (_name, coverage, expected) => {
     await connection.run("SET TimeZone = 'Pacific/Kiritimati'; BEGIN TRANSACTION");
     const hours = (n: number | undefined) => (n === undefined ? 'NULL' : `${NOW} + INTERVAL (${n}) HOUR`);
     const day = (n: unknown) =>
       typeof n === 'number' ? `strftime(CAST(${NOW} AS date) + ${n}, '%Y-%m-%d')` : 'NULL';
     const text = (value: string | undefined) => (value === undefined ? 'NULL' : `'${value}'`);
-    for (const { day: n, state, committed, read, overdue, failed } of coverage)
+    for (const { day: n, state, committed, read, overdue, failed, start } of coverage)
       await connection.run(
-        `INSERT INTO coverage (brand, report, dt, state, committed_state, read_from, overdue_at, failed_since)
-         SELECT 'acme', 'order_list', ${day(n)}, ${text(state)}, ${text(committed)}, ${hours(read)}, ${hours(overdue)}, ${hours(failed)}`,
+        `INSERT INTO coverage (brand, report, dt, state, committed_state, read_from, overdue_at, failed_since, start_date)
+         SELECT 'acme', 'order_list', ${day(n)}, ${text(state)}, ${text(committed)}, ${hours(read)}, ${hours(overdue)}, ${hours(failed)}, ${day(start)}`,
       );
-    const { newest_complete_day, failing_since, ...rest } = { ...HEALTHY, ...expected } as Record<
-      string,
-      unknown
-    >;
+    const { newest_complete_day, complete_until, failing_since, ...rest } = {
+      ...HEALTHY,
+      ...expected,
+    } as Record<string, unknown>;
+    const until = complete_until === undefined ? newest_complete_day : complete_until;
     const since = hours(typeof failing_since === 'number' ? failing_since : undefined);
     const [found] = await rows(
       `SELECT hours_since_read, days_failed, days_overdue, days_missing, days_in_progress, days_unverified,
         newest_complete_day IS NOT DISTINCT FROM ${day(newest_complete_day)} AS newest,
+        complete_until IS NOT DISTINCT FROM ${day(until)} AS until,
         failing_since IS NOT DISTINCT FROM ${since} AS since
       FROM freshness WHERE brand = 'acme' AND report = 'order_list'`,
     );
-    expect(found).toEqual({ ...rest, newest: true, since: true });
+    expect(found).toEqual({ ...rest, newest: true, until: true, since: true });
   });
 });
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -8,14 +8,13 @@ import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { versionAt } from '../../shared/history/index.ts';
 import { daysOfLedgers, readLedgers, snapshotKeyOf } from '../../shared/lake/documents/read.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { pythonPackages } from '../fakes/python-packages.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { Random } from '../simulation/random.ts';
 import { alter } from '../sync/lake-contents.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
 
 const execute = promisify(execFile);
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const VENV = `${root}.venv-iceberg`;
 const PACKAGES = [
   'pyiceberg[pyarrow]==0.12.0',
   'duckdb==1.5.5',
@@ -31,14 +30,11 @@ const sample = sharedLakes({
   clicksPerDay: 40,
 });
 
+let programs: string;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 beforeAll(async () => {
   folder = await temporaryFolder();
-  const installed = await readFile(`${VENV}/installed`, 'utf8').catch(() => '');
-  if (installed === PACKAGES.join('\n')) return;
-  await execute('python3', ['-m', 'venv', '--clear', VENV]);
-  await execute(`${VENV}/bin/pip`, ['install', '--quiet', '--disable-pip-version-check', ...PACKAGES]);
-  await writeFile(`${VENV}/installed`, PACKAGES.join('\n'));
+  programs = await pythonPackages('iceberg', PACKAGES);
 }, 600_000);
 afterAll(() => folder.remove());
 
@@ -75,7 +71,7 @@ it('I3: pyiceberg and DuckDB read what the links and --as-of have, after restate
   const firstMs = outside[0]?.[0] ?? 0;
   await writeFile(expected, JSON.stringify({ table: 'orders', firstMs: firstMs - HOUR_MS, instants }));
   const script = fileURLToPath(new URL('readers.py', import.meta.url));
-  const { stdout } = await execute(`${VENV}/bin/python`, [script, folder.path, expected]);
+  const { stdout } = await execute(`${programs}/python`, [script, folder.path, expected]);
   const { problems, compared, snapshots } = JSON.parse(stdout);
   expect(problems).toEqual([]);
   expect(compared).toBeGreaterThan(1_000);

@@ -1,0 +1,64 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Argument, type Command } from 'commander';
+import { textOf } from '../../shared/adapters/error-fields.ts';
+import { rolesInLake } from '../../shared/catalog/view-roles.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { readSchema, readWantedLedgers } from '../../shared/lake/documents/read.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { shellWord } from '../../shared/shell-word.ts';
+import { dbtProject } from '../dbt/project.ts';
+import { writeNew } from '../new-file.ts';
+import { writeDatabase } from '../open-database.ts';
+import { environmentOption, lakeOption, settingsOption } from '../options.ts';
+import { print } from '../output.ts';
+import { printedCommand } from '../printed-command.ts';
+import { type RunFlags, openExistingLake, readSettingsIfAny } from '../run-options.ts';
+
+type Flags = Pick<RunFlags, 'lake' | 'settings' | 'environment'>;
+
+export function addDbt(program: Command): void {
+  const command = program.command('dbt');
+  command
+    .description('write a dbt project for the tables, columns and roles of the lake; overwrites nothing')
+    .addArgument(new Argument('<action>', 'what to do').choices(['init']))
+    .argument('<folder>', 'a new or an empty folder for the project')
+    .addOption(lakeOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
+    .addHelpText('after', '\nExample:\n  $ brand-reports dbt init dbt-project')
+    .action((_action: string, folder: string, flags: Flags) => writeProject(command, folder, flags));
+}
+
+async function writeProject(command: Command, folder: string, flags: Flags): Promise<void> {
+  const settings = await readSettingsIfAny(command, flags);
+  const { store } = await openExistingLake(flags.lake);
+  const all = Object.values(reports);
+  const ledgers = await readWantedLedgers(store, reports, () => false);
+  if (ledgers.length === 0)
+    throw refused(`${store.url} has no day yet. Name --lake, or run ${printedCommand('sync')} first.`);
+  const columnsOf = all.map(
+    async (report) => [report.table, (await readSchema(store, report)).columns] as const,
+  );
+  const columns = new Map(await Promise.all(columnsOf));
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw refused(`${folder} cannot be made (${textOf(error, 'code')}). Choose another place.`);
+  });
+  if ((await readdir(folder)).length > 0)
+    throw refused(`${folder} has files and is not overwritten. Name a new or an empty folder.`);
+  const { localFolder } = store;
+  const lake = { store, reports, settings, nowMs: Date.now() };
+  const database = localFolder === undefined ? undefined : await writeDatabase(lake, localFolder);
+  const read = new Set(ledgers.map(({ report }) => report.name));
+  const roles = rolesInLake(ledgers, all, settings);
+  const files = dbtProject({ reports, columns, roles, read, database });
+  for (const [path, text] of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeNew(join(folder, path), text);
+  }
+  print(`Written: ${files.size} files in ${folder}\nNext: cd ${shellWord(folder)} && dbt build`);
+}
+
+function refused(message: string): BrandReportsError {
+  return new BrandReportsError('config', 'no_dbt_project', message);
+}

@@ -1,0 +1,176 @@
+/*
+ * The files of a dbt project that are the same for every lake: the project, its profiles, macros and marts. The marts
+ * take days by their version: `digest` of `coverage` identifies the content of a day.
+ */
+import { STATE_WORDS, type ReportDefinition } from '../../shared/reports/definition.ts';
+import { NOW_SQL } from '../../shared/reports/views/view-sql.ts';
+
+type Named = Pick<ReportDefinition, 'name' | 'table'>;
+
+/** What the names of staging models begin with. */
+export const STAGED = 'stg_brand_reports__';
+
+/** From the end of a day in UTC until it should be complete: 12 until it has ended in every zone, 3 to read it. */
+const GRACE_HOURS = 15;
+
+export const PROJECT = `name: brand_reports
+version: 1.0.0
+require-dbt-version: [">=1.10.0", "<2.0.0"]
+profile: brand_reports
+vars:
+  # Athena: the Glue catalog and database of the lake.
+  brand_reports_catalog: awsdatacatalog
+  brand_reports_database: brand_reports
+`;
+
+export const GITIGNORE = 'target/\nlogs/\n*.duckdb\n*.duckdb.wal\n.user.yml\n';
+
+/** @param database a path in YAML; `undefined`: Athena is the only target */
+export function profiles(database: string | undefined): string {
+  const duckDb = `
+    duckdb: {type: duckdb, path: dbt.duckdb, attach: [{path: ${database}, alias: brand_reports, read_only: true}]}`;
+  return `brand_reports:
+  target: ${database === undefined ? 'athena' : 'duckdb'}
+  outputs:${database === undefined ? '' : duckDb}
+    athena:
+      type: athena
+      region_name: "{{ env_var('AWS_REGION', 'eu-central-1') }}"
+      # Results of queries, and the data of the marts.
+      s3_staging_dir: "{{ env_var('BRAND_REPORTS_DBT_RESULTS', 's3://your-bucket/results/') }}"
+      s3_data_dir: "{{ env_var('BRAND_REPORTS_DBT_DATA', 's3://your-bucket/dbt/') }}"
+      database: awsdatacatalog
+      # The Glue database that dbt writes to. Never that of the lake.
+      schema: brand_reports_dbt
+`;
+}
+
+export const SOURCE = `version: 2
+sources:
+  - name: brand_reports
+    database: "{{ 'brand_reports' if target.type == 'duckdb' else var('brand_reports_catalog') }}"
+    schema: "{{ 'main' if target.type == 'duckdb' else var('brand_reports_database') }}"
+    tables:`;
+
+/** A table with a gap is as old as the gap, however lately its other days were read. */
+export function freshnessOf(report: string): string {
+  return `
+        config:
+          freshness:
+            warn_after: {count: ${24 + GRACE_HOURS}, period: hour}
+            error_after: {count: ${48 + GRACE_HOURS}, period: hour}
+          loaded_at_query: |
+            select min(cast(coalesce(cast(complete_until as date), date '1970-01-01') + interval '1' day as timestamp))
+            from {{ this.incorporate(path={'identifier': 'freshness'}) }} where report = '${report}'`;
+}
+
+/** They belong to a source that no model needs: a gap does not keep the marts from taking the other days. */
+export function testsOf({ name, table }: Named): string {
+  const test = (test: string, severity: string) => `
+          - ${test}: {name: ${test}_${table}, arguments: {report: ${name}}, config: {severity: ${severity}}}`;
+  return test('complete_until', 'error') + test('no_open_findings', 'warn') + test('no_restatements', 'warn');
+}
+
+export function keyOf(model: string, key: string): string {
+  return `
+  - name: ${model}
+    data_tests: [{unique_key: {arguments: {columns: [brand, dt, ${key}]}, config: {where: ${key} is not null}}}]`;
+}
+
+const STATES = `data_tests: [{accepted_values: {arguments: {values: [${STATE_WORDS.join(', ')}]}}}]`;
+
+export const MARTS = `
+  - name: brand_reports__publisher_daily
+    description: From click to commission, by day, publisher and currency
+    data_tests: [{unique_key: {arguments: {columns: [brand, dt, publisher_id, currency]}}}]
+  - name: brand_reports__commission_ledger
+    description: Commission by day, publisher, state and currency, bonuses included
+    data_tests: [{unique_key: {arguments: {columns: [brand, dt, publisher_id, state, currency]}}}]
+    columns: [{name: state, ${STATES}}]
+  - name: brand_reports__order_states
+    description: Orders, amounts and commissions by day, state and currency
+    data_tests: [{unique_key: {arguments: {columns: [brand, dt, status, currency]}}}]
+    columns: [{name: status, ${STATES}}]
+`;
+
+const ofReport = (table: string) =>
+  `(select * from {{ source('brand_reports', '${table}') }} where report = '{{ report }}')`;
+
+export const TESTS = `{# Fails for each brand whose days are not all complete up to yesterday, and if the report has no day at all. #}
+{% test complete_until(model, report, grace_hours=${GRACE_HOURS}) %}
+select brand, complete_until from ${ofReport('freshness')} as found
+where complete_until is null
+  or cast(complete_until as date) < cast(${NOW_SQL} - interval '{{ grace_hours }}' hour as date) - interval '1' day
+union all
+select 'no day was read', null where not exists ${ofReport('freshness')}
+{% endtest %}
+
+{# The days with something odd, as \`brand-reports status\` shows it. #}
+{% test no_open_findings(model, report) %}
+select brand, dt, findings from ${ofReport('coverage')} as days where findings is not null
+{% endtest %}
+
+{# The closed days that changed lately: what was reported before has other numbers. #}
+{% test no_restatements(model, report, within_hours=24) %}
+select brand, dt, rows_now, added, removed, altered, last_changed_at from ${ofReport('restatements')} as days
+where last_changed_at >= ${NOW_SQL} - interval '{{ within_hours }}' hour
+{% endtest %}
+
+{% test unique_key(model, columns) %}
+select {{ columns | join(', ') }}, count(*) as copies from {{ model }} group by {{ columns | join(', ') }} having count(*) > 1
+{% endtest %}
+`;
+
+export const VERSIONS = `{# A row for each day that has a version of one of the reports; day_version identifies the content of all of them. #}
+{% macro brand_reports_versions(reports) %}
+select brand, dt, brand || '/' || dt
+  {%- for report in reports %} || '/' || coalesce(max(case when report = '{{ report }}' then digest end), '-'){% endfor %} as day_version
+from {{ source('brand_reports', 'coverage') }}
+where digest is not null and report in ('{{ reports | join("', '") }}')
+group by brand, dt
+{% endmacro %}
+
+{# Before an incremental run: deletes the days whose version the lake no longer has. A full refresh needs no connection to compile. #}
+{% macro brand_reports_forget(reports) %}
+{% if not flags.FULL_REFRESH and is_incremental() %}
+delete from {{ this }} where day_version not in (select day_version from ({{ brand_reports_versions(reports) }}) as versions)
+{% endif %}
+{% endmacro %}
+
+{# The days that the model lacks: all of them at first, later those that are new or were deleted above. #}
+{% macro brand_reports_taken(reports) %}
+select * from ({{ brand_reports_versions(reports) }}) as versions
+{% if not flags.FULL_REFRESH and is_incremental() %}where day_version not in (select day_version from {{ this }}){% endif %}
+{% endmacro %}
+`;
+
+/** A mart that takes only days whose version changed. @param sql over staging models, under the names of their tables */
+export function mart(sql: string, reports: readonly Named[]): string {
+  const names = `[${reports.map(({ name }) => `'${name}'`).join(', ')}]`;
+  const tables = reports.map(
+    ({ table }) => `,
+${table} as (
+  select staged.* from {{ ref('${STAGED}${table}') }} as staged
+  join taken on staged.brand = taken.brand and staged.dt = taken.dt
+)`,
+  );
+  return `{{ config(
+  materialized='incremental', incremental_strategy='append', table_type='iceberg',
+  pre_hook="{{ brand_reports_forget(${names}) }}"
+) }}
+with taken as (
+  {{ brand_reports_taken(${names}) }}
+)${tables.join('')}
+select mart.*, taken.day_version, cast('{{ run_started_at.strftime("%Y-%m-%dT%H:%M:%SZ") }}' as varchar) as taken_at
+from (
+${sql}
+) as mart
+join taken on mart.brand = taken.brand and mart.dt = taken.dt
+`;
+}
+
+export const LEDGER_SQL = `select brand, dt, day, publisher_id, state, currency,
+  cast(count(*) as bigint) as transactions,
+  cast(sum(commission) as decimal(38,9)) as commission,
+  cast(sum(case when kind = 'bonus' then commission end) as decimal(38,9)) as bonus
+from transactions
+group by brand, dt, day, publisher_id, state, currency`;

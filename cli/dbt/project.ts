@@ -1,0 +1,158 @@
+/*
+ * Makes a dbt project for the columns and roles of a lake. Its SQL is that of the lake's own views, with models in place
+ * of tables, so that a mart and `query` have the same numbers. Names of fields and words of states come from outside:
+ * each text passes `jinja`, and in YAML `yaml`.
+ */
+import { coverageTable } from '../../shared/catalog/coverage.ts';
+import { freshness } from '../../shared/catalog/freshness.ts';
+import { type TableColumns, type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
+import type { Column } from '../../shared/column-types.ts';
+import { changeViews, changesTable } from '../../shared/history/index.ts';
+import { saidRoles } from '../../shared/lake/documents/roles.ts';
+import { CLICK_ONCE_SQL } from '../../shared/reports/attribution.ts';
+import type { ReportDefinition, ReportRegistry, ReportView } from '../../shared/reports/definition.ts';
+import { withDay } from '../../shared/reports/views/typed-day.ts';
+import * as sql from '../../shared/reports/views/view-sql.ts';
+import { ROLES, type Role, columnOfField, fieldsIn } from '../../shared/roles/index.ts';
+import * as files from './files.ts';
+
+/** What a project is made from. */
+export interface DbtLake {
+  reports: ReportRegistry;
+  columns: TableColumns;
+  roles: TableRoles;
+  /** The reports that the lake has days of: tests expect them to be complete. */
+  read: ReadonlySet<string>;
+  /** The absolute path of `brand_reports.duckdb`; `undefined` for a lake in S3. */
+  database: string | undefined;
+}
+
+/** By table, the SQL of the columns that a staging model has in place of those of the same name. */
+const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  clicks: ofRoles('clicks', 'publisher_id', 'channel_id'),
+  orders: {
+    ...ofRoles('orders', 'order_id', 'publisher_id', 'publisher_name', 'channel_id', 'state'),
+    ...ofRoles('orders', 'currency', 'amount', 'commission'),
+    kind: sql.ORDER_KIND_SQL,
+  },
+  transactions: {
+    ...ofRoles('transactions', 'order_id', 'publisher_id', 'product', 'currency', 'amount', 'commission'),
+    state: sql.TRANSACTION_STATE_SQL,
+    kind: sql.TRANSACTION_KIND_SQL,
+  },
+  attribution: { click: CLICK_ONCE_SQL },
+};
+
+function ofRoles(table: string, ...roles: readonly Role[]): Record<string, string> {
+  const typed = (role: Role) => (['amount', 'commission'].includes(role) ? sql.amountSql : sql.textSql);
+  return Object.fromEntries(roles.map((role) => [role, typed(role)(`{${table}.${role}}`)]));
+}
+
+/** By mart, the view whose rows it has. */
+const VIEWS: Readonly<Record<string, string>> = {
+  publisher_performance: 'publisher_daily',
+  orders_daily: 'order_states',
+};
+
+/** The text of each file of the project, by its path. */
+export function dbtProject(lake: DbtLake): Map<string, string> {
+  const all = Object.values(lake.reports);
+  const reportsOf = (tables: readonly string[]) => all.filter(({ table }) => tables.includes(table));
+  const marts = all
+    .flatMap(({ views }) => views)
+    .filter(({ name }) => Object.hasOwn(VIEWS, name))
+    .map((view) => [VIEWS[view.name], files.mart(martSql(view, lake), reportsOf(view.tables))] as const);
+  const ledger = ['commission_ledger', files.mart(files.LEDGER_SQL, reportsOf(['transactions']))] as const;
+  return new Map([
+    ['dbt_project.yml', files.PROJECT],
+    ['profiles.yml', files.profiles(lake.database === undefined ? undefined : yaml(lake.database))],
+    ['.gitignore', files.GITIGNORE],
+    ['macros/tests.sql', files.TESTS],
+    ['macros/versions.sql', files.VERSIONS],
+    ['models/sources.yml', sourcesYaml(lake)],
+    [
+      'models/models.yml',
+      `version: 2\nmodels:${all.map((report) => keyYaml(report, lake)).join('')}${files.MARTS}`,
+    ],
+    ...all.map(
+      ({ table }) => [`models/staging/${files.STAGED}${table}.sql`, stagingSql(table, lake)] as const,
+    ),
+    ...[...marts, ledger].map(([name, text]) => [`models/marts/brand_reports__${name}.sql`, text] as const),
+  ]);
+}
+
+/** A text as Jinja renders it: every expression, statement and comment begins with `{`. */
+export function jinja(text: string): string {
+  return text.replaceAll('{', "{{ '{' }}");
+}
+
+/** A text from outside in YAML, which dbt renders as Jinja: no character steers YAML, Jinja or a terminal. */
+export function yaml(text: string): string {
+  const escaped = (code: string) => `\\U${(code.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`;
+  return JSON.stringify(jinja(text.toWellFormed())).replaceAll(/[^\x20-\x7e]/gu, escaped);
+}
+
+/** The columns of a staging model, by name, with their SQL in terms of the table. */
+function stagingColumns(table: string, { columns }: DbtLake): Record<string, string> {
+  const own = (columns.get(table) ?? []).map(({ name }) => [name, `"${name}"`]);
+  const day = { brand: 'CAST(brand AS varchar)', dt: 'CAST(dt AS varchar)', day: 'TRY_CAST(dt AS date)' };
+  return { ...day, ...Object.fromEntries(own), ...day, ...TYPED[table] };
+}
+
+function stagingSql(table: string, lake: DbtLake): string {
+  const values = Object.entries(stagingColumns(table, lake)).map(([name, value]) => {
+    const view = { name, description: '', columns: [], tables: [table], sql: value };
+    const athena = viewOver(view, lake.columns, lake.roles).sql;
+    const duckDb = sql.inDuckDb(athena);
+    const both = `{% if target.type == 'duckdb' %}${jinja(duckDb)}{% else %}${jinja(athena)}{% endif %}`;
+    return `  ${duckDb === athena ? jinja(athena) : both} AS "${name}"`;
+  });
+  return `select\n${values.join(',\n')}\nfrom {{ source('brand_reports', '${table}') }}\n`;
+}
+
+/** The SQL of a view of the lake over the staging models, whose columns have the names of roles. */
+function martSql(view: ReportView, lake: DbtLake): string {
+  const chosen = Object.fromEntries(ROLES.map((role) => [role, role]));
+  const staged = { staged: { chosen, fields: {}, words: {}, isCurrencyUnclear: false } };
+  const columnsOf = (table: string) =>
+    Object.keys(stagingColumns(table, lake)).map((name): Column => ({ name, type: 'string' }));
+  const columns = new Map(view.tables.map((table) => [table, columnsOf(table)]));
+  return withDay(viewOver(view, columns, new Map(view.tables.map((table) => [table, staged])))).sql;
+}
+
+function described({ name, field }: Column, table: string, { columns, roles }: DbtLake): string {
+  const own = columns.get(table) ?? [];
+  const uses = Object.entries(roles.get(table) ?? {}).flatMap(([brand, ofBrand]) =>
+    Object.entries(fieldsIn(own, saidRoles(ofBrand)))
+      .filter(([, path]) => columnOfField(own, path)?.column.name === name)
+      .map(([role]) => `${role} of ${brand}`),
+  );
+  const from = field === undefined ? 'Derived by brand-reports' : `The field ${field} of the records`;
+  return uses.length === 0 ? from : `${from}; role: ${uses.join(', ')}`;
+}
+
+function sourcesYaml(lake: DbtLake): string {
+  const all = Object.values(lake.reports);
+  const read = all.filter(({ name }) => lake.read.has(name));
+  const source = (name: string, description: string, more = '') =>
+    `\n      - name: ${name}\n        description: ${yaml(description)}${more}`;
+  const tables = all.map((report) => {
+    const columns = (lake.columns.get(report.table) ?? []).map((column) => {
+      const description = yaml(described(column, report.table, lake));
+      return `\n          - {name: ${column.name}, quote: true, description: ${description}}`;
+    });
+    const expected = read.includes(report) ? files.freshnessOf(report.name) : '';
+    return source(report.table, report.description, `${expected}\n        columns:${columns.join('')}`);
+  });
+  const others = [coverageTable, ...changeViews(lake.reports), changesTable].map(({ name, description }) =>
+    source(name, description),
+  );
+  const tests = `\n        data_tests:${read.map(files.testsOf).join('')}`;
+  return `${files.SOURCE}${[...tables, ...others, source(freshness.name, freshness.description, tests)].join('')}\n`;
+}
+
+/** A test of the documented key. Where a record may lack it, those that have it are compared. */
+function keyYaml({ table, primaryKey }: ReportDefinition, { columns }: DbtLake): string {
+  const key = primaryKey && columns.get(table)?.find(({ field }) => field === primaryKey.field);
+  return key === undefined ? '' : files.keyOf(`${files.STAGED}${table}`, key.name);
+}

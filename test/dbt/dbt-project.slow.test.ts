@@ -1,0 +1,221 @@
+import { execFile } from 'node:child_process';
+import { cp, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Held, type ReportName, restate } from '../../sample/brand.ts';
+import { addDays, monthOf } from '../../shared/days.ts';
+import { runCli } from '../cli/run-cli.ts';
+import { type SampleBrandForCli, serveSampleBrand } from '../cli/sample-brand.ts';
+import { pythonPackages } from '../fakes/python-packages.ts';
+
+const execute = promisify(execFile);
+const PACKAGES = ['dbt-core==1.11.16', 'dbt-duckdb==1.11.1', 'dbt-athena==1.11.1', 'duckdb==1.5.5'];
+/** Fields of a service that would steer YAML, SQL, Jinja or a terminal. */
+const HOSTILE = ['{{ 1/0 }}', '{% raw %}', '{# x', 'a": [b} - \\ ', "';--", '\u2028\u001b[31m\u007f 😀'];
+const ATTRIBUTION = 'amazon_attribution_report';
+
+let programs: string;
+let sample: SampleBrandForCli;
+let settings: string;
+/** A closed day that has closed days before and after it. */
+let day: string;
+
+beforeAll(async () => {
+  programs = await pythonPackages('dbt', PACKAGES);
+  sample = await serveSampleBrand({ daysBefore: 4 });
+  day = addDays(sample.today, -2);
+  const { brands } = JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8'));
+  const states = { words: { '{{ 1/0 }}': 'void', '{% raw %}{#': 'effective' } };
+  const acme = { ...brands.acme, reports: { order_list: { states } } };
+  settings = await sample.writeSettings('words.json', { brands: { acme } });
+  const odd = Object.fromEntries(HOSTILE.map((field) => [field, 'x']));
+  change('order_list', day, (held) =>
+    held.map((one, index) => ({
+      ...one,
+      record: { ...one.record, ...odd, ...(index === 0 && { status: '{{ 1/0 }}' }) },
+    })),
+  );
+  await cli('sync', ...inLake('clean'));
+}, 600_000);
+afterAll(() => sample.close());
+
+function change(report: ReportName, of: string, to: (held: Held[]) => Held[]): void {
+  const { acme } = sample.service.brands;
+  if (!acme) throw new Error('the service has no brand acme');
+  restate(acme, report, of, to);
+}
+
+function inLake(name: string): string[] {
+  return [...sample.flags, '--settings', settings, '--lake', join(sample.folder, name)];
+}
+
+async function cli(...args: string[]) {
+  const result = await runCli(args);
+  if (result.code !== 0) throw new Error(result.stdout + result.stderr);
+  return result;
+}
+
+async function init(lake: string): Promise<void> {
+  await cli('dbt', 'init', project(lake), '--settings', settings, '--lake', join(sample.folder, lake));
+}
+
+function project(lake: string): string {
+  return join(sample.folder, `dbt of ${lake}`);
+}
+
+async function dbt(lake: string, ...args: string[]): Promise<void> {
+  const env = { ...process.env, DBT_SEND_ANONYMOUS_USAGE_STATS: 'false' };
+  const run = execute(join(programs, 'dbt'), ['--quiet', ...args], { cwd: project(lake), env });
+  // 1: a test has failed, as the results show.
+  await run.catch((error: { code: number; stdout: string }) => {
+    if (error.code !== 1 || /Encountered an error|Error in/.test(error.stdout)) throw new Error(error.stdout);
+  });
+}
+
+/** By name, the models and tests that did not succeed, and the tables that are not fresh. */
+async function build(lake: string): Promise<Record<string, string>> {
+  await dbt(lake, 'build');
+  await dbt(lake, 'source', 'freshness');
+  const found: [string, string][] = [];
+  for (const file of ['run_results.json', 'sources.json']) {
+    const { results } = JSON.parse(await readFile(join(project(lake), 'target', file), 'utf8'));
+    expect(results.length).toBeGreaterThan(file === 'sources.json' ? 0 : 10);
+    for (const { unique_id: id, status } of results)
+      if (!['success', 'pass'].includes(status))
+        found.push([
+          String(id)
+            .split('.')
+            .slice(file === 'sources.json' ? 3 : 2)[0] ?? '',
+          status,
+        ]);
+  }
+  return Object.fromEntries(found);
+}
+
+async function rows(lake: string, sql: string): Promise<unknown[][]> {
+  const instance = await DuckDBInstance.create(join(project(lake), 'dbt.duckdb'), {
+    access_mode: 'READ_ONLY',
+  });
+  const connection = await instance.connect();
+  await connection.run(`ATTACH '${sample.folder}/${lake}/brand_reports.duckdb' AS brand_reports (READ_ONLY)`);
+  const found = (await connection.runAndReadAll(sql)).getRowsJson();
+  // Otherwise this process would keep dbt from writing.
+  connection.closeSync();
+  instance.closeSync();
+  return found;
+}
+
+/** By mart, the days that the build took at each time, in order. */
+async function takenDays(lake: string, mart: string): Promise<unknown[][]> {
+  return rows(lake, `SELECT DISTINCT dt, taken_at FROM brand_reports__${mart} ORDER BY dt`);
+}
+
+function ordersOf(of: string): string {
+  return `SELECT count(*) > 0 FROM brand_reports__order_states WHERE dt = '${of}'`;
+}
+
+/** How many rows a mart and a view of the lake do not share. */
+function differences(mart: string, view: string): string {
+  return `SELECT count(*) FROM (
+  (SELECT * EXCLUDE (day_version, taken_at) FROM brand_reports__${mart} EXCEPT ALL FROM brand_reports.${view}) UNION ALL
+  (FROM brand_reports.${view} EXCEPT ALL SELECT * EXCLUDE (day_version, taken_at) FROM brand_reports__${mart}))`;
+}
+
+describe('the project of a lake', () => {
+  it('builds with hostile fields and words, and has the numbers of the views', async () => {
+    await init('clean');
+    expect(await build('clean')).toEqual({});
+    expect(await rows('clean', differences('publisher_daily', 'publisher_performance'))).toEqual([['0']]);
+    expect(await rows('clean', differences('order_states', 'orders_daily'))).toEqual([['0']]);
+    const once = `SELECT (SELECT sum(click) FROM stg_brand_reports__attribution) - (SELECT sum(clicks) FROM brand_reports.attribution_daily)`;
+    expect(await rows('clean', once)).toEqual([['0']]);
+    const due = `SELECT count(*) FROM (SELECT substr(dt, 1, 7) AS month, publisher_id, state, currency, sum(commission) AS commission
+      FROM brand_reports__commission_ledger GROUP BY ALL EXCEPT ALL SELECT month, publisher_id, state, currency, commission FROM brand_reports.commission_due)`;
+    expect(await rows('clean', due)).toEqual([['0']]);
+    const voided = `SELECT count(*) > 0 FROM stg_brand_reports__orders WHERE status = '{{ 1/0 }}' AND state = 'void'`;
+    expect(await rows('clean', voided)).toEqual([[true]]);
+    const { sources } = JSON.parse(await readFile(join(project('clean'), 'target', 'manifest.json'), 'utf8'));
+    const { columns } = sources['source.brand_reports.brand_reports.orders'];
+    const described = Object.values<{ description: string }>(columns).map(({ description }) => description);
+    expect(described).toEqual(
+      expect.arrayContaining(HOSTILE.map((field) => `The field ${field} of the records`)),
+    );
+  }, 600_000);
+
+  it('fails complete_until and freshness of the table with a gap alone, and has none of its rows', async () => {
+    await cp(join(sample.folder, 'clean'), join(sample.folder, 'gap'), { recursive: true });
+    const gap = addDays(sample.today, -3);
+    const ledger = join(sample.folder, 'gap', 'ledger', 'order_list', 'acme', `${monthOf(gap)}.json`);
+    const stored = JSON.parse(await readFile(ledger, 'utf8'));
+    await init('gap');
+    await dbt('gap', 'build');
+    expect(await rows('gap', ordersOf(gap))).toEqual([[true]]);
+    delete stored.days[gap];
+    await writeFile(ledger, JSON.stringify(stored));
+    await cli('open', '--settings', settings, '--lake', join(sample.folder, 'gap'));
+    expect(await build('gap')).toEqual({ complete_until_orders: 'fail', orders: 'error' });
+    expect(await rows('gap', ordersOf(gap))).toEqual([[false]]);
+  }, 600_000);
+
+  it('flags no_open_findings of the table with a finding alone', async () => {
+    change(ATTRIBUTION, day, (held) =>
+      held.map((one, click) => ({
+        ...one,
+        record: { ...one.record, track_url: 'https://go.example/1', click },
+      })),
+    );
+    await cli('sync', ATTRIBUTION, ...inLake('odd'));
+    await init('odd');
+    expect(await build('odd')).toEqual({ no_open_findings_attribution: 'warn' });
+  }, 600_000);
+
+  it('compiles for Athena without a connection, and never reads the JSON of DuckDB there', async () => {
+    await dbt('clean', 'parse', '--target', 'athena');
+    await dbt(
+      'clean',
+      'compile',
+      ...['--target', 'athena', '--full-refresh', '--no-populate-cache', '--no-introspect'],
+    );
+    const compiled = join(project('clean'), 'target', 'compiled', 'brand_reports', 'models');
+    const files = (await readdir(compiled, { recursive: true })).filter((path) => path.endsWith('.sql'));
+    const texts = await Promise.all(files.map((path) => readFile(join(compiled, path), 'utf8')));
+    expect(files.filter((path) => /^(staging|marts)\/[^/]+\.sql$/.test(path))).toHaveLength(8);
+    expect(texts.join()).toMatch(/json_extract_scalar\(.*"awsdatacatalog"."brand_reports"."orders"/s);
+    expect(texts.join()).not.toMatch(/json_valid|json_extract_string|"main"/);
+  }, 600_000);
+
+  it('flags a restatement alone, and takes only the day that changed', async () => {
+    const before = await takenDays('clean', 'order_states');
+    const ledger = await takenDays('clean', 'commission_ledger');
+    const sum = `SELECT sum(commission) FROM brand_reports__order_states WHERE dt = '${day}'`;
+    const [[old]] = (await rows('clean', sum)) as [[string]];
+    change('order_list', day, (held) =>
+      held.map((one) => ({ ...one, record: { ...one.record, commission: 1_000 } })),
+    );
+    await cli('sync', 'order_list', '--from', day, '--to', day, ...inLake('clean'));
+    expect(await build('clean')).toEqual({ no_restatements_orders: 'warn' });
+    const after = await takenDays('clean', 'order_states');
+    expect(after.map(([dt]) => dt)).toEqual(before.map(([dt]) => dt));
+    expect(after.filter((row, index) => row[1] !== before[index]?.[1]).map(([dt]) => dt)).toEqual([day]);
+    expect(await takenDays('clean', 'commission_ledger')).toEqual(ledger);
+    expect((await rows('clean', sum))[0]?.[0]).not.toBe(old);
+    expect(await rows('clean', differences('publisher_daily', 'publisher_performance'))).toEqual([['0']]);
+    expect(await rows('clean', differences('order_states', 'orders_daily'))).toEqual([['0']]);
+  }, 600_000);
+
+  it('is written into an empty folder only', async () => {
+    const again = await runCli(['dbt', 'init', project('clean'), '--lake', join(sample.folder, 'clean')]);
+    expect(again).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('has files and is not overwritten'),
+    });
+    const file = await runCli(['dbt', 'init', settings, '--lake', join(sample.folder, 'clean')]);
+    expect(file).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${settings} cannot be made (EEXIST)`),
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from '@jest/globals';
+import { dbtProject, jinja, yaml } from '../../cli/dbt/project.ts';
+import type { Column } from '../../shared/column-types.ts';
+import { reports } from '../../shared/reports/index.ts';
+
+/** What Jinja renders of a text that has no expression but that of a brace. */
+function rendered(text: string): string {
+  return text
+    .replaceAll("{{ '{' }}", '\u0000')
+    .replaceAll(/\{[{%#]/g, 'steers')
+    .replaceAll('\u0000', '{');
+}
+
+/** What YAML reads in double quotes. */
+function unquoted(text: string): string {
+  const json = text.replaceAll(/\\U([0-9a-f]{8})/g, (_all, hex: string) =>
+    JSON.stringify(String.fromCodePoint(Number.parseInt(hex, 16))).slice(1, -1),
+  );
+  return JSON.parse(json);
+}
+
+const HOSTILE: readonly (readonly [name: string, text: string])[] = [
+  ['an expression', "{{ env_var('AWS_SECRET_ACCESS_KEY') }}"],
+  ['a statement', '{% do run_query("drop table x") %}'],
+  ['a raw block and its end', '{% raw %}{% endraw %}{{ x }}'],
+  ['a comment', '{# x'],
+  ['braces that meet an escape', "{{{ '{' }}{"],
+  ['quotes and backslashes', `"': - [a]\\ \\" # x`],
+  ['line ends', 'a\nb\r\u0085\u2028c'],
+  ['what steers a terminal', '\u001b[31m\u007f\u009b'],
+  ['other letters', 'Umsätze 金額 😀'],
+];
+
+describe('a text from outside', () => {
+  it.each(HOSTILE)('is only a text in YAML, Jinja and a terminal: %s', (_name, text) => {
+    expect(rendered(jinja(text))).toBe(text);
+    expect(yaml(text)).toMatch(/^"[\x20-\x7e]*"$/);
+    expect(rendered(unquoted(yaml(text)))).toBe(text);
+  });
+});
+
+function project(words: Record<string, string> = {}, columns: readonly Column[] = []) {
+  const chosen = { commission: 'payout.{{ x }}', state: 'status' };
+  const own = { chosen, fields: {}, words, isCurrencyUnclear: false };
+  const all: Column[] = [
+    { name: 'status', type: 'string', field: 'status' },
+    { name: 'payout', type: 'string', field: 'payout' },
+    { name: 'commission', type: 'string', field: 'commission' },
+    ...columns,
+  ];
+  return dbtProject({
+    reports,
+    columns: new Map([['orders', all]]),
+    roles: new Map([['orders', { acme: own }]]),
+    read: new Set(['order_list']),
+    database: undefined,
+  });
+}
+
+describe('the project', () => {
+  it('takes the field of a role, not the column of its name, and escapes paths and words', () => {
+    const sql = project({ '{{ 1/0 }}': 'void' }).get('models/staging/stg_brand_reports__orders.sql') ?? '';
+    expect(sql.match(/AS "commission"/g)).toHaveLength(1);
+    expect(sql).toContain(`json_extract_scalar(CAST("payout" AS varchar), '$.${jinja('{{ x }}')}')`);
+    expect(sql).toContain(`WHEN lower('${jinja('{{ 1/0 }}')}') THEN 'void'`);
+    expect(sql).toContain(`"payout" AS "payout"`);
+  });
+
+  it('names the role of a field and its brand, and expects only the reports that were read to be complete', () => {
+    const sources = project().get('models/sources.yml') ?? '';
+    expect(sources).toContain('The field status of the records; role: state of acme');
+    expect(sources.match(/complete_until: \{name/g)).toHaveLength(1);
+    expect(sources.match(/loaded_at_query/g)).toHaveLength(1);
+  });
+
+  it('has the numbers of the roles in the marts, whatever other columns are called', () => {
+    const sql = project({}, [{ name: 'sale_commission', type: 'string', field: 'sale_commission' }]);
+    expect(sql.get('models/marts/brand_reports__order_states.sql')).toContain(
+      'sum(TRY_CAST(trim(CAST(CAST("commission" AS varchar) AS varchar)) AS decimal(38,9)))',
+    );
+  });
+
+  it('has a profile of DuckDB only for a lake in a folder, and no secret', () => {
+    const profiles = project().get('profiles.yml') ?? '';
+    expect(profiles).toContain('target: athena');
+    expect(profiles).not.toMatch(/duckdb|secret|key/i);
+  });
+});
