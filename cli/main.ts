@@ -46,6 +46,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   status: async () => (await import('./commands/status.ts')).addStatus,
   query: async () => (await import('./commands/query.ts')).addQuery,
   open: async () => (await import('./commands/open.ts')).addOpen,
+  contract: async () => (await import('./commands/contract.ts')).addContract,
   diff: async () => (await import('./commands/diff.ts')).addDiff,
   verify: async () => (await import('./commands/verify.ts')).addVerify,
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,
