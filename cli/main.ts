@@ -48,6 +48,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   open: async () => (await import('./commands/open.ts')).addOpen,
   contract: async () => (await import('./commands/contract.ts')).addContract,
   diff: async () => (await import('./commands/diff.ts')).addDiff,
+  mcp: async () => (await import('./commands/mcp.ts')).addMcp,
   verify: async () => (await import('./commands/verify.ts')).addVerify,
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,
   rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,
