@@ -40,7 +40,7 @@ beforeAll(async () => {
         on: {
           brand: 'globex',
           action: 'report/transaction_list',
-          when: ({ fields }) => fields.start_date === FAILED,
+          when: ({ fields }) => fields.start_date === FAILED.replaceAll('-', ''),
         },
         fault: { kind: 'code', code: 7, msg: `not today${HOSTILE}` },
       },
@@ -330,10 +330,10 @@ const CALLS: readonly Row[] = [
   ],
   [
     'more characters than the limit',
-    sql("SELECT repeat('x', 900) AS x, repeat('y', 5000) AS y FROM range(1000)"),
+    sql("SELECT repeat('x', 900) AS x FROM range(1000)"),
     'NO DAYS',
     [],
-    /ROWS: the first 2\d; more[\s\S]*cut, 5000 characters/,
+    /ROWS: the first 55; more/,
   ],
   ['no table', sql('SELECT 1 AS one'), 'NO DAYS', [], /\| one \|/],
   [
@@ -341,21 +341,21 @@ const CALLS: readonly Row[] = [
     ['coverage', { brand: 'acme', table: 'orders', to: LAST }],
     'INCOMPLETE',
     ['gap'],
-    /complete on 4 days/,
+    /order_list \| complete \| 5 \|/,
   ],
   [
     'the coverage of complete days',
     ['coverage', { brand: 'acme', table: 'order_list', from: ODD, to: LAST }],
     'COMPLETE',
     [],
-    /complete on 4 days/,
+    /order_list \| complete \| 4 \|/,
   ],
   [
     'the coverage of one day',
     ['coverage', { from: FAILED, to: FAILED }],
     'INCOMPLETE',
     ['failure'],
-    /acme clicks: complete/,
+    /acme \| clicks_list \| complete/,
   ],
   [
     'what changed',
@@ -437,11 +437,11 @@ describe('a call that cannot be answered', () => {
     [
       'dt as a date',
       'sql',
-      { sql: 'SELECT 1 FROM orders WHERE dt = current_date' },
-      /This works: .*day = current_date/,
+      { sql: 'SELECT 1 FROM orders WHERE dt > current_date - INTERVAL 7 DAY' },
+      /This works: .*day > current_date/,
     ],
     ['an unknown table', 'columns', { name: 'order' }, /Unknown table "order".*Did you mean orders/],
-    ['an unknown brand', 'coverage', { brand: 'acm' }, /Unknown brand "acm".*Did you mean acme/],
+    ['an unknown report', 'coverage', { table: 'order' }, /"order".*order_list \(table orders\)/],
     ['a day that is none', 'coverage', { from: 'yesterday' }, /YYYY-MM-DD/],
   ])(
     'is an error with its reason, after which the server answers again: %s',
