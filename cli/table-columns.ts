@@ -1,5 +1,5 @@
 /** Describes the columns of a report's table for people and programs: where each comes from, and which roles it has. */
-import { type ColumnType, RESCUED, SYNCED_AT } from '../shared/column-types.ts';
+import { type Column, type ColumnType, RESCUED, SYNCED_AT } from '../shared/column-types.ts';
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { roleChoices } from '../shared/lake/documents/role-evidence.ts';
 import { DAY_PARTITION_KEYS } from '../shared/lake/paths.ts';
@@ -11,17 +11,15 @@ import type { Settings } from '../shared/settings/settings.ts';
 export interface DescribedColumn {
   name: string;
   type: ColumnType;
-  /** One sentence: the documented meaning, or that the field was discovered. */
+  /** The documented meaning, or that the field was discovered. */
   description: string;
   /** The roles of its values, e.g. `commission`; `commission at value` for those at a path of its JSON. */
   roles: { role: string; brands: string[] }[];
 }
 
-const DERIVED = new Map([
+const NOT_OF_RECORDS = new Map([
   [SYNCED_AT, 'When the reading began that brought the row, in UTC'],
   [RESCUED, 'JSON of the values that fit none of the columns of their fields'],
-]);
-const PARTITION = new Map([
   ['brand', 'The brand'],
   ['dt', "The day in the brand's time zone, YYYY-MM-DD"],
 ]);
@@ -35,28 +33,23 @@ export function describedColumns(
 ): DescribedColumn[] {
   const chosen = own.flatMap((of) =>
     roleChoices(of, settings?.brands[of.brand]?.reports[report.name]?.fields).flatMap(({ role, field }) => {
-      const place = field === undefined ? undefined : columnOfField(columns, field);
-      if (!place) return [];
-      const at = place.path.length === 0 ? role : `${role} at ${place.path.join('.')}`;
-      return [{ brand: of.brand, name: place.column.name, role: at }];
+      const { column, path = [] } = (field !== undefined && columnOfField(columns, field)) || {};
+      return [{ brand: of.brand, column, role: path.length === 0 ? role : `${role} at ${path.join('.')}` }];
     }),
   );
-  const ofFields = columns.map(({ name, type, field }): DescribedColumn => {
-    const roles = Map.groupBy(
-      chosen.filter((each) => each.name === name),
-      ({ role }) => role,
-    );
-    const documented = report.columns.find((each) => each.field === field);
+  const partitions: Column[] = DAY_PARTITION_KEYS.map((name) => ({ name, type: 'string' }));
+  return [...columns, ...partitions].map((column) => {
+    const documented = report.columns.find(({ field }) => field === column.field);
     const origin = documented
       ? `Documented: ${documented.meaning ?? report.description}`
-      : `Discovered in the records as ${JSON.stringify(field)}, no document has its meaning`;
+      : `Discovered in the records as ${JSON.stringify(column.field)}, no document has its meaning`;
+    const roles = Map.groupBy(
+      chosen.filter((each) => each.column === column),
+      ({ role }) => role,
+    );
     return {
-      ...{ name, type, description: DERIVED.get(name) ?? origin },
+      ...{ name: column.name, type: column.type, description: NOT_OF_RECORDS.get(column.name) ?? origin },
       roles: [...roles].map(([role, same]) => ({ role, brands: same.map(({ brand }) => brand) })),
     };
   });
-  const partitions = DAY_PARTITION_KEYS.map((name): DescribedColumn => {
-    return { name, type: 'string', description: PARTITION.get(name) ?? '', roles: [] };
-  });
-  return [...ofFields, ...partitions];
 }

@@ -9,6 +9,7 @@ import { LOOKS, type Look, lookOf } from '../../shared/status/looks.ts';
 import { dayRanges } from '../../shared/status/problems.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { counted, rangesText } from '../../shared/watcher/index.ts';
+import { withRunnableCommands } from '../printed-command.ts';
 import { enumerated } from '../sql-versions.ts';
 
 /** A day of a report that the lake has, or should have. */
@@ -44,7 +45,10 @@ export function notesOf(days: readonly LakeDay[], nowMs: number) {
   const incomplete = grouped(
     urgent.filter(({ look }) => look === 'to_come' || !isComplete(look)),
     ({ look }) => LOOKS[look].name,
-    (same) => enumerated([...new Set(same.flatMap(({ failure }) => failure?.message ?? []))]),
+    (same) =>
+      enumerated([
+        ...new Set(same.flatMap(({ failure }) => (failure ? withRunnableCommands(failure.message) : []))),
+      ]),
   );
   const findings = grouped(
     days.flatMap((day) => (day.findings ?? []).map((finding) => ({ ...day, finding }))),

@@ -95,7 +95,6 @@ describe('a contract', () => {
     const [orders] = await contracts('orders', '--lake', sample.lake, '--settings', daily);
     expect(orders.slaProperties).toMatchObject([
       { property: 'latency', value: 30 + 2 * 24 * 60, unit: 'minutes', schedule: 'rate(1 day)' },
-      { property: 'frequency', value: 24 * 60 },
     ]);
     const { code, stdout } = await runCli(['contract', 'orders', '--lake', sample.lake], {
       cwd: sample.folder + '/lake',
