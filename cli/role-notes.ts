@@ -10,17 +10,24 @@ import { oneLine } from './terminal-text.ts';
 const MAX_NOTES = 8;
 
 /** Says of each role without a field, once, why columns of the views that SQL names are NULL. */
-export function noteGaps(
+export function noteGaps(...of: Parameters<typeof gapNotes>): void {
+  for (const line of gapNotes(...of)) note(line);
+}
+
+/** The lines of `noteGaps`. */
+export function gapNotes(
   ledgers: readonly ReportLedgers[],
   reports: ReportRegistry,
   settings: Settings | undefined,
   isNamed: (view: string) => boolean,
-): void {
+): string[] {
   const gaps = ledgers
     .flatMap((own) => roleGaps(own, reports, settings?.brands[own.brand]?.reports[own.report.name]?.fields))
     .map((gap) => ({ ...gap, views: gap.views.filter(isNamed) }))
     .filter(({ views }) => views.length > 0);
-  for (const gap of gaps.slice(0, MAX_NOTES)) note(oneLine(`note: ${gapText(gap)}`));
-  if (gaps.length > MAX_NOTES)
-    note(`note: ${gaps.length - MAX_NOTES} more roles have no field: ${printedCommand('status')}`);
+  const more = gaps.length - MAX_NOTES;
+  return [
+    ...gaps.slice(0, MAX_NOTES).map((gap) => oneLine(`note: ${gapText(gap)}`)),
+    ...(more > 0 ? [`note: ${more} more roles have no field: ${printedCommand('status')}`] : []),
+  ];
 }

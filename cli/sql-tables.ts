@@ -62,6 +62,8 @@ export interface SqlLake {
   day?: string;
   /** DuckDB may also write here. The caller's SQL cannot, since it only reads. */
   outputFolder?: string;
+  /** Called with what all tables follow from, so that the caller can describe the same days. */
+  onLedgers?: (ledgers: readonly ReportLedgers[]) => void;
   /** Called with each file that is missing or damaged; missing: its rows are left out with a warning. */
   onUnreadable?: (what: string, why: string) => void;
 }
@@ -130,6 +132,7 @@ export async function createRelations(
   const month = day === undefined ? undefined : monthOf(day);
   const span = month === undefined ? {} : { from: month, to: month };
   const ledgers = await readLedgers(store, reports, span, lake.nowMs);
+  lake.onLedgers?.(ledgers);
   const namedViews = all.flatMap(({ views }) => views).filter(({ name }) => isNamed(name));
   const named = all.filter(
     (report) =>
@@ -402,7 +405,8 @@ function ledgerTableSql(
   return `CREATE TABLE ${name} (${definition}${derived})${insert}`;
 }
 
-function identifier(name: string): string {
+/** A name as SQL. */
+export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 

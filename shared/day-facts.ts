@@ -100,10 +100,15 @@ export function dayFacts(day: string, of: ReportDays, nowMs: number): DayFacts {
   };
 }
 
+/** The facts of a day that nobody has read. */
+export function missingDay(day: string): DayFacts {
+  return { dt: day, state: 'missing', ...NOTHING_COMMITTED, nextDue: null, overdueAt: null };
+}
+
 /** The facts of a day whose ledger is damaged. */
 export function damagedDay(day: string, message: string): DayFacts {
   const failure = { kind: 'config', code: 'damaged_document', message } as const;
-  return { dt: day, state: 'failed', ...NOTHING_COMMITTED, nextDue: null, overdueAt: null, failure };
+  return { ...missingDay(day), state: 'failed', failure };
 }
 
 const NOTHING_COMMITTED = {

@@ -17,11 +17,11 @@ export const clicks: ReportDefinition = {
     channel_id: { kind: 'text' },
   },
   columns: [
-    { field: 'id', type: 'string' },
-    { field: 'pbtid', type: 'string' },
-    { field: 'publisher_id', type: 'string' },
-    { field: 'channel_id', type: 'string' },
-    { field: 'created_time', type: 'timestamp' },
+    { field: 'id', type: 'string', meaning: 'identifies the click' },
+    { field: 'pbtid', type: 'string', meaning: "tracking flag of the landing page's address" },
+    { field: 'publisher_id', type: 'string', meaning: 'the publisher' },
+    { field: 'channel_id', type: 'string', meaning: 'the channel' },
+    { field: 'created_time', type: 'timestamp', meaning: 'HTTP-date in GMT' },
   ],
   refresh: [{ untilAgeDays: 2, every: '1 day' }],
   // A click never changes, and no click is added to a range that has ended, so positions stay what they are.

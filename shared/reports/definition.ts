@@ -79,6 +79,8 @@ export type DayRule =
 export interface DocumentedColumn {
   field: string;
   type: ColumnType;
+  /** In the words of that page; missing where it has none. */
+  meaning?: string;
 }
 
 /** A view as a catalog holds it: `sql` runs on DuckDB and on Athena alike. */

@@ -39,24 +39,24 @@ export interface TableStatus {
 }
 
 /**
- * The enabled reports of each brand, and whatever else is in the lake.
+ * The enabled reports of each brand, and whatever else is in the lake; without settings what is in the lake.
  * @param span only the days of these months, whose ledgers `lake` holds
  */
 export function tableStatuses(
-  settings: Settings,
+  settings: Settings | undefined,
   reports: ReportRegistry,
   lake: readonly ReportLedgers[],
   nowMs: number,
   span: MonthSpan = {},
 ): TableStatus[] {
-  const brands = new Set([...Object.keys(settings.brands), ...lake.map(({ brand }) => brand)]);
+  const brands = new Set([...Object.keys(settings?.brands ?? {}), ...lake.map(({ brand }) => brand)]);
   return [...brands].flatMap((brand) =>
     Object.values(reports).flatMap((report) => {
       const policy = enabledPolicy(settings, brand, report);
       const own = lake.find((each) => each.brand === brand && each.report.name === report.name);
       if (!policy && !own) return [];
-      const fieldsOf = (name: string) => settings.brands[brand]?.reports[name]?.fields ?? {};
-      const schedule = settings.brands[brand]?.reports[report.name]?.schedule;
+      const fieldsOf = (name: string) => settings?.brands[brand]?.reports[name]?.fields ?? {};
+      const schedule = settings?.brands[brand]?.reports[report.name]?.schedule;
       const status = tableStatus({ brand, report, policy, reports, fieldsOf }, own, lake, nowMs, span);
       return { ...status, ...(policy && schedule !== undefined && { schedule }) };
     }),

@@ -51,6 +51,8 @@ const COMMANDS = [
   'status',
   'query',
   'open',
+  'contract',
+  'mcp',
   'verify',
   'rollback',
   'repair',

@@ -1,0 +1,171 @@
+/**
+ * Prints the data contract of tables, in the Open Data Contract Standard 3.1: columns with types, keys and roles, when days are
+ * complete, the queries that prove it, and where the table is. All of it follows from the lake and the settings.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Command } from 'commander';
+import { SYNCED_AT, typeSpec } from '../../shared/column-types.ts';
+import { MINUTE_MS } from '../../shared/days.ts';
+import {
+  type ReportLedgers,
+  committedDays,
+  readLedgers,
+  readSchema,
+} from '../../shared/lake/documents/read.ts';
+import { hasRows } from '../../shared/lake/documents/ledger.ts';
+import { DAY_PARTITION_KEYS, QUERY_RESULTS_PREFIX } from '../../shared/lake/paths.ts';
+import type { TableSchema } from '../../shared/lake/table/columns.ts';
+import { PROBLEM_STATES, gracePeriodMs } from '../../shared/planning/day-state.ts';
+import { enabledPolicy } from '../../shared/planning/policy.ts';
+import { primaryKeyField } from '../../shared/planning/primary-key.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
+import { fieldsOfKey } from '../../shared/records/record-list.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+import type { Settings } from '../../shared/settings/settings.ts';
+import { databaseFile } from '../open-database.ts';
+import { databaseOption, environmentOption, lakeOption, settingsOption } from '../options.ts';
+import { print } from '../output.ts';
+import { type RunFlags, openExistingLake, readSettingsIfAny, reportNamed } from '../run-options.ts';
+import { describedColumns } from '../table-columns.ts';
+
+/** Only in double quotes does YAML read what `print` makes of a character that steers a terminal. */
+const QUOTED = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 } as const;
+
+export function addContract(program: Command): void {
+  const command = program.command('contract');
+  command
+    .description('print the data contract of tables: columns, keys, roles, freshness (ODCS 3.1, YAML)')
+    .argument('[table...]', 'reports or their tables, e.g. orders (default: every table)')
+    .addOption(lakeOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
+    .addOption(databaseOption())
+    .addHelpText('after', '\nExample:\n  $ brand-reports contract orders > orders.odcs.yaml')
+    .action(async (names: readonly string[], flags: RunFlags) => {
+      // Only the promise of freshness needs settings.
+      const settings = await readSettingsIfAny(command, flags);
+      const { store } = await openExistingLake(flags.lake);
+      const ledgers = await readLedgers(store, reports, {}, Date.now());
+      const { stringify } = await import('yaml');
+      for (const report of names.length > 0 ? new Set(names.map(reportNamed)) : Object.values(reports)) {
+        const own = ledgers.filter((each) => each.report === report);
+        const server = serverOf(store, flags.database);
+        const contract = contractOf(report, await readSchema(store, report), own, settings, server);
+        // A document begins with `---`, so that those of several tables can follow each other.
+        print(`---\n${stringify(contract, QUOTED).trimEnd()}`);
+      }
+    });
+}
+
+/** @param database of Glue; missing: the one that a deployment creates by default */
+function serverOf({ url, localFolder }: ObjectStore, database = 'brand_reports') {
+  if (localFolder !== undefined)
+    return { server: 'duckdb', type: 'duckdb', database: databaseFile(localFolder), schema: 'main' };
+  const stagingDir = `${url}/${QUERY_RESULTS_PREFIX}`;
+  return { server: 'athena', type: 'athena', catalog: 'awsdatacatalog', schema: database, stagingDir };
+}
+
+/** The contract of a table. @param own what the lake has of the report, by brand */
+function contractOf(
+  report: ReportDefinition,
+  schema: TableSchema,
+  own: readonly ReportLedgers[],
+  settings: Settings | undefined,
+  server: ReturnType<typeof serverOf>,
+) {
+  const { name, table, description } = report;
+  const engine = server.type === 'athena' ? 'hive' : 'duckdb';
+  const key = keyColumns(report, schema, own, settings);
+  const properties = describedColumns(report, schema, own, settings).map((column) => {
+    const [position, partition] = [key.indexOf(column.name), PARTITION_KEYS.indexOf(column.name)];
+    const roles = column.roles.map(({ role, brands }) => {
+      return { property: 'role', value: role, description: `Of ${brands.join(', ')}` };
+    });
+    return {
+      ...{ name: column.name, description: column.description, physicalType: typeSpec(column.type)[engine] },
+      logicalType: LOGICAL_TYPES.get(column.type.replace(/\(.*/, '')) ?? column.type,
+      required: position !== -1 || partition !== -1 || column.name === SYNCED_AT,
+      ...(position !== -1 && { primaryKey: true, primaryKeyPosition: position + 1 }),
+      ...(partition !== -1 && { partitioned: true, partitionKeyPosition: partition + 1 }),
+      ...(roles.length > 0 && { customProperties: roles }),
+    };
+  });
+  const levels = Object.keys(settings?.brands ?? {}).flatMap((brand) => levelsOf(report, brand, settings));
+  return {
+    ...{
+      apiVersion: 'v3.1.0',
+      kind: 'DataContract',
+      id: `brand-reports-${table}`,
+      name: table,
+      status: 'active',
+    },
+    // Columns only grow and never change their types (I7), so each version is compatible with those before.
+    version: `1.${properties.length}.0`,
+    description: {
+      purpose: description,
+      usage: 'Closed days may change: the table "changes" has what changed.',
+    },
+    servers: [server],
+    schema: [{ name: table, physicalType: 'table', description, properties, quality: qualityOf(name) }],
+    ...(levels.length > 0 && { slaDefaultElement: `${table}.dt`, slaProperties: levels }),
+  };
+}
+
+const PARTITION_KEYS: readonly string[] = DAY_PARTITION_KEYS;
+const LOGICAL_TYPES = new Map([
+  ['bigint', 'integer'],
+  ['double', 'number'],
+  ['decimal', 'number'],
+]);
+
+/** What identifies a row: the partition and the key, if each row of each brand has shown that the key does. */
+function keyColumns(
+  report: ReportDefinition,
+  { columns }: TableSchema,
+  own: readonly ReportLedgers[],
+  settings: Settings | undefined,
+): string[] {
+  const withRows = own.filter(({ ledgers }) => hasRows(ledgers.values()));
+  const [first, ...others] = withRows.map(({ brand }) => {
+    const key = primaryKeyField({ report, settings: settings?.brands[brand]?.reports[report.name] });
+    return fieldsOfKey(key ?? []).map((field) => columns.find((each) => each.field === field)?.name ?? '');
+  });
+  const isProven = committedDays(withRows).every(({ committed: { rows, values } }) =>
+    first?.every((name) => rows === 0 || (!values?.keyIsNone && values?.filled?.[name] === rows)),
+  );
+  const isKey =
+    first && first.length > 0 && isProven && others.every((each) => isDeepStrictEqual(each, first));
+  return isKey ? [...PARTITION_KEYS, ...first] : [];
+}
+
+/** Queries that run on Athena and DuckDB alike, and give 0 while the promises hold. */
+function qualityOf(report: string) {
+  const days = PROBLEM_STATES.map((state) => `days_${state}`).join(' + ');
+  const complete = `SELECT coalesce(sum(${days}), 0) FROM freshness WHERE report = '${report}'`;
+  const findings = `SELECT count(*) FROM coverage WHERE report = '${report}' AND findings IS NOT NULL`;
+  return [
+    { name: 'complete_until_yesterday', type: 'sql', dimension: 'completeness', mustBe: 0, query: complete },
+    { name: 'no_open_findings', type: 'sql', dimension: 'accuracy', mustBe: 0, query: findings },
+  ];
+}
+
+/** When days of a brand are complete, by its schedule; nothing while the report is not enabled. */
+function levelsOf(report: ReportDefinition, brand: string, settings: Settings | undefined) {
+  const policy = enabledPolicy(settings, brand, report);
+  const schedule = settings?.brands[brand]?.reports[report.name]?.schedule ?? '';
+  if (!policy) return [];
+  const { lateMinutes, startDate, timeZone } = policy;
+  const value = lateMinutes + gracePeriodMs(policy) / MINUTE_MS;
+  const description = `${brand}: each day from ${startDate} to yesterday is complete, at most so long after its end in ${timeZone}`;
+  return [
+    {
+      property: 'latency',
+      value,
+      unit: 'minutes',
+      scheduler: 'EventBridge Scheduler',
+      schedule,
+      description,
+    },
+  ];
+}
