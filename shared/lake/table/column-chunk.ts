@@ -9,9 +9,9 @@ import { zstdCompressSync } from 'node:zlib';
 import type { ColumnChunk, PageHeader, Statistics } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
-import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
 import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
+import { packedNumbers } from './packed-numbers.ts';
 import { type PlainValues, plainValues } from './plain-values.ts';
 import { type Present, StoredValues } from './stored-values.ts';
 import { textsOf } from './texts.ts';
@@ -193,7 +193,7 @@ function wholeColumn(rows: number, { filled }: Present): Part {
 /** Runs and groups of bits, without the length that older pages have. */
 function definitionLevels({ fromRow, toRow, fromPlace, toPlace }: Part, levels: Uint32Array): Uint8Array {
   const [rows, present] = [toRow - fromRow, toPlace - fromPlace];
-  if (present > 0 && present < rows) return packed(levels.subarray(fromRow, toRow), 1);
+  if (present > 0 && present < rows) return packedNumbers(levels.subarray(fromRow, toRow), 1);
   // One run. Most columns are one, and in a wide table the rows would be looked at a thousand times.
   const bytes = new ByteWriter(16);
   bytes.appendVarInt(rows << 1);
@@ -204,13 +204,7 @@ function definitionLevels({ fromRow, toRow, fromPlace, toPlace }: Part, levels: 
 /** Behind a byte that says how many bits a place has. */
 function packedPlaces({ places, distinct }: Present): Uint8Array {
   const width = bitWidth(distinct.length);
-  return Buffer.concat([Uint8Array.of(width), packed(places, width)]);
-}
-
-function packed(numbers: Uint32Array, width: number): Uint8Array {
-  const bytes = new ByteWriter();
-  writeRleBitPackedHybrid(bytes, numbers, width);
-  return bytes.getBytes();
+  return Buffer.concat([Uint8Array.of(width), packedNumbers(places, width)]);
 }
 
 function statisticsOf(rows: number, { plain, values, present }: ColumnValues): Statistics {

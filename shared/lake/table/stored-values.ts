@@ -12,7 +12,7 @@ import {
   takeKernel,
 } from '../../kernel/kernel.ts';
 import { ORDERS, type PlainValues } from './plain-values.ts';
-import { isNullText, type Texts } from './texts.ts';
+import type { Texts } from './texts.ts';
 
 /** The values that are not NULL. */
 export interface Present {
@@ -92,10 +92,11 @@ export class StoredValues {
     const { stored, isBits, lengthBytes } = this.#plain;
     if (isBits) return bitsOf(stored, codes);
     let bytes = codes.length * lengthBytes;
-    for (const code of codes) {
-      if (isNullText(stored, code))
-        throw new RangeError('NULL has no bytes, and one of the codes stands for it');
-      bytes += (stored.ends[code] ?? 0) - (stored.starts[code] ?? 0);
+    for (let index = 0; index < codes.length; index += 1) {
+      const code = codes[index] ?? 0;
+      const length = (stored.ends[code] ?? 0) - (stored.starts[code] ?? 0);
+      if (length < 0) throw new RangeError('NULL has no bytes, and one of the codes stands for it');
+      bytes += length;
     }
     const kernel = this.#kernel;
     const wanted = copied(kernel, codes);
@@ -134,7 +135,9 @@ export class StoredValues {
 /** Values of a byte each as a bit each, the first one lowest. */
 function bitsOf({ bytes, starts }: Texts, codes: Uint32Array): Uint8Array {
   const bits = new Uint8Array(Math.ceil(codes.length / 8));
-  for (const [index, code] of codes.entries())
-    bits[index >> 3] = (bits[index >> 3] ?? 0) | ((bytes[starts[code] ?? 0] ?? 0) << (index & 7));
+  for (let index = 0; index < codes.length; index += 1) {
+    const bit = bytes[starts[codes[index] ?? 0] ?? 0] ?? 0;
+    bits[index >> 3] = (bits[index >> 3] ?? 0) | (bit << (index & 7));
+  }
   return bits;
 }

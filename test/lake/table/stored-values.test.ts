@@ -1,14 +1,44 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { ByteWriter } from 'hyparquet-writer';
+import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
 import { typeSpec } from '../../../shared/column-types.ts';
+import { packedNumbers } from '../../../shared/lake/table/packed-numbers.ts';
 import { plainValues } from '../../../shared/lake/table/plain-values.ts';
 import { type Part, partsOf } from '../../../shared/lake/table/column-chunk.ts';
 import { StoredValues } from '../../../shared/lake/table/stored-values.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { runs } from '../../fixtures/property-runs.ts';
 
+const WIDEST = 20;
 /** Before a text stands how many bytes it has. */
 const LENGTH_BYTES = 4;
+
+/** Runs of the same and of different numbers, some as long as a group. */
+const numbers = fc.integer({ min: 0, max: WIDEST }).chain((width) =>
+  fc
+    .array(
+      fc.record({ number: fc.nat(2 ** width - 1), times: fc.oneof(fc.nat(20), fc.constantFrom(1, 7, 8, 9)) }),
+      { maxLength: 60 },
+    )
+    .map((runs) => ({
+      width,
+      all: Uint32Array.from(runs.flatMap(({ number, times }) => Array<number>(times).fill(number))),
+    })),
+);
+
+describe('packed numbers', () => {
+  it('are packed as hyparquet-writer packs them', () => {
+    fc.assert(
+      fc.property(numbers, ({ width, all }) => {
+        const expected = new ByteWriter();
+        writeRleBitPackedHybrid(expected, all, width);
+        expect(Buffer.from(packedNumbers(all, width))).toEqual(Buffer.from(expected.getBytes()));
+      }),
+      runs(125),
+    );
+  });
+});
 
 /** The pages, by the sizes of the rows' texts. */
 function expectedParts(sizes: readonly (number | undefined)[], mostBytes: number): Part[] {
