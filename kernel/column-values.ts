@@ -23,15 +23,6 @@ enum Order {
   Double,
 }
 
-/** What a page holds: some rows, and the values of those that are not NULL. */
-@unmanaged
-class Part {
-  fromRow: u32;
-  toRow: u32;
-  fromPlace: u32;
-  toPlace: u32;
-}
-
 @unmanaged
 class Present {
   /** How many bytes the values take, each once and for each row. */
@@ -133,60 +124,6 @@ function storeBigEndian(at: usize, width: u32, value: i64): void {
   for (let end = at + width; end > at; end -= 1) {
     store<u8>(end - 1, rest);
     rest >>= BYTE_BITS;
-  }
-}
-
-/** How many bytes the values of these codes have; -1 where one of them is NULL. */
-export function bytesOfValues(starts: usize, ends: usize, codes: usize, count: u32): f64 {
-  let bytes: f64 = 0;
-  for (let index: u32 = 0; index < count; index += 1) {
-    const code = numberAt(codes, index);
-    const start = numberAt(starts, code);
-    const end = numberAt(ends, code);
-    if (start > end) return -1;
-    bytes += <f64>(end - start);
-  }
-  return bytes;
-}
-
-/**
- * Makes of the part of one page that of the next: as many rows as have values of `mostBytes`, one value at least.
- * @param filled for each row that is not NULL its code
- * @param levels for each row 1, or 0 for NULL
- */
-export function nextPart(
-  starts: usize,
-  ends: usize,
-  filled: usize,
-  levels: usize,
-  rows: u32,
-  lengthBytes: u32,
-  mostBytes: u32,
-  part: Part,
-): void {
-  let row = part.toRow;
-  let place = part.toPlace;
-  part.fromRow = row;
-  part.fromPlace = place;
-  let bytes: u64 = 0;
-  for (; row < rows; row += 1) {
-    if (numberAt(levels, row) === 0) continue;
-    const code = numberAt(filled, place);
-    const size = lengthBytes + numberAt(ends, code) - numberAt(starts, code);
-    if (bytes > 0 && bytes + size > mostBytes) break;
-    bytes += size;
-    place += 1;
-  }
-  part.toRow = row;
-  part.toPlace = place;
-}
-
-/** Writes the values of these codes, a byte each, as a bit each, the first one lowest. @param into zeros */
-export function encodeBits(bytes: usize, starts: usize, codes: usize, count: u32, into: usize): void {
-  for (let index: u32 = 0; index < count; index += 1) {
-    const bit: u32 = load<u8>(bytes + numberAt(starts, numberAt(codes, index)));
-    const at = into + index / BYTE_BITS;
-    store<u8>(at, load<u8>(at) | (bit << (index % BYTE_BITS)));
   }
 }
 

@@ -16,8 +16,8 @@
  *   are free, so each search ends.
  * - Columns: a row finds its block of 256 codes by its number, and `addBlock` grows the list of blocks first.
  * - Pieces of callers in `shared/lake/table`: one number, double or hash for each row or code that they pass as a count.
- *   A code that is not below the count is NULL and is no index. `packNumbers` needs `packedRoom`, `encodeValues` needs
- *   `bytesOfValues` and the lengths.
+ *   A code that is not below the count is NULL and is no index. `encodeValues` needs room for the bytes of the values and
+ *   their lengths.
  */
 export { seedHashes } from './bytes';
 export { allocate, allocateZeros, release, releaseAll } from './memory';
@@ -26,14 +26,4 @@ export { beginText, endOfRecords, foundAt } from './scan';
 export { appendRecords, beginRows, codesAt, rowBytes, rowCount } from './columns';
 export { addHashes, hashTexts, hashUnits, mixSums } from './row-sums';
 export { plainTexts, shortNumbers } from './literal-values';
-export { countRows, sumUnits } from './column-facts';
-export {
-  bytesOfValues,
-  encodeBits,
-  encodeValues,
-  extremesOf,
-  nextPart,
-  presentValues,
-  storeUnits,
-} from './column-values';
-export { packNumbers, packedRoom } from './packed-numbers';
+export { encodeValues, extremesOf, presentValues, storeUnits } from './column-values';

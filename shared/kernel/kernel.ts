@@ -70,11 +70,6 @@ export interface Kernel {
   /** @param totals gets four numbers of 64 bits */
   mixSums(sums: number, rows: number, totals: number): void;
 
-  /** @param counts gets a number a code: zeros */
-  countRows(codes: number, rows: number, counts: number, count: number): void;
-  /** @param sum gets two numbers of 64 bits, the first in units of 2 ** 32 @returns 1 where some row has a number, otherwise 0 */
-  sumUnits(units: number, counts: number, count: number, sum: number): number;
-
   /** @returns the first code whose number does not fit; `count` where there is none */
   storeUnits(
     units: number,
@@ -99,21 +94,6 @@ export interface Kernel {
     placeOf: number,
     present: number,
   ): void;
-  /** @param part four numbers: the rows and places of a page, which become those of the next one */
-  nextPart(
-    starts: number,
-    ends: number,
-    filled: number,
-    levels: number,
-    rows: number,
-    lengthBytes: number,
-    mostBytes: number,
-    part: number,
-  ): void;
-  /** @returns -1 where one of them is NULL */
-  bytesOfValues(starts: number, ends: number, codes: number, count: number): number;
-  /** @param into zeros */
-  encodeBits(bytes: number, starts: number, codes: number, count: number, into: number): void;
   encodeValues(
     bytes: number,
     starts: number,
@@ -133,11 +113,6 @@ export interface Kernel {
     order: number,
     extremes: number,
   ): void;
-
-  /** How much room `packNumbers` takes. */
-  packedRoom(count: number, width: number): number;
-  /** @returns where they end */
-  packNumbers(numbers: number, count: number, width: number, into: number): number;
 }
 
 const FUNCTIONS = [
@@ -164,17 +139,10 @@ const FUNCTIONS = [
   'hashUnits',
   'addHashes',
   'mixSums',
-  'countRows',
-  'sumUnits',
   'storeUnits',
   'presentValues',
-  'nextPart',
-  'bytesOfValues',
-  'encodeBits',
   'encodeValues',
   'extremesOf',
-  'packedRoom',
-  'packNumbers',
 ];
 /** I12: so many instances are kept for whoever comes next, and none that has grown further. */
 const MOST_SPARE = 8;

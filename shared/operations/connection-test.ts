@@ -234,17 +234,10 @@ function reportFindings(
   measured: BrandMeasurement,
 ): Finding[] {
   const findings = found.error ? [errorFinding(found.error)] : [];
-  const { sample, pageCap } = found;
+  const { sample } = found;
   if (!found.error || sample.length > 0)
     findings.push(
       ok('first_page', `the first page of the last ${SAMPLE_DAYS} days has ${sample.length} records`),
-    );
-  if (pageCap !== undefined)
-    findings.push(
-      ok(
-        'page_cap',
-        `a page has ${pageCap} records at most, although ${own.pageSize} were requested; all pages are read`,
-      ),
     );
   if (!found.error) findings.push(...openPoints(settings, found, measured));
   findings.push(...fieldFindings(brand, own, found));

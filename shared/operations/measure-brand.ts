@@ -58,8 +58,6 @@ export interface ReportMeasurement {
   /** Whether a request for a single instant is answered, which `"endTime": "auto"` needs. */
   answersInstant?: boolean;
   endDate?: BrandSettings['endDate'];
-  /** Records on a page that is not the last one, if they are fewer than requested. */
-  pageCap?: number;
   /** The oldest day with records, from the start date on; `isFirst`: there are records on the start date or before it. */
   oldest?: { day: string; isFirst: boolean };
   /** Why the rest could not be measured. */
@@ -168,12 +166,12 @@ async function measureDates(ctx: FetchContext, found: ReportMeasurement): Promis
   const endDate = await observeEndDate(ctx);
   if (endDate) found.endDate = endDate;
   const known = withBrandSettings(ctx, { endDate });
-  takeSample(known, found, await fetchFirstPage(known, sampleFields(known)));
+  found.sample = recordsOfList((await fetchFirstPage(known, sampleFields(known))).records);
   return known;
 }
 
 async function measureTimestamps(ctx: FetchContext, found: ReportMeasurement): Promise<FetchContext> {
-  const { report, settings, brandSettings } = ctx;
+  const { report, brandSettings } = ctx;
   const isNumbered = report.paging.style === 'numbered';
   let refusal: unknown;
   for (const [index, candidate] of readings(brandSettings, isNumbered).entries()) {
@@ -190,9 +188,7 @@ async function measureTimestamps(ctx: FetchContext, found: ReportMeasurement): P
       : undefined;
     if (firstPage !== undefined) found.firstPage = firstPage;
     const known = withBrandSettings(tried, { firstPage });
-    const mayBeCapped = isNumbered && page.records.count < settings.pageSize && firstPage !== undefined;
-    const next = mayBeCapped ? await numberedPage(known, firstPage + 1) : undefined;
-    takeSample(known, found, isNumbered && !next?.records.count ? { ...page, next: null } : page);
+    found.sample = recordsOfList(page.records);
     if (report.day.by === 'timestamps') found.answersInstant = await answersInstant(known);
     return known;
   }
@@ -207,12 +203,6 @@ function readings({ timestampUnit, firstPage }: BrandSettings, isNumbered: boole
   return [timestampUnit, other].flatMap((unit) =>
     numbers.map((number) => ({ timestampUnit: unit, firstPage: number })),
   );
-}
-
-function takeSample({ settings }: FetchContext, found: ReportMeasurement, page: Page): void {
-  found.sample = recordsOfList(page.records);
-  const { count } = page.records;
-  if (page.next !== null && count > 0 && count < settings.pageSize) found.pageCap = count;
 }
 
 /** A page 0 with other records than page 1 would be missed if pages were read from 1 on. */

@@ -85,13 +85,11 @@ const SPECS: Readonly<Record<Role, RoleSpec>> = {
     names: words(
       'created createdtime createtime createdat createdate ordertime orderdate clicktime transactiontime transactiondate date',
     ),
-    kind: 'times',
-    shown: 'times',
+    shown: 'filled',
   },
   updated: {
     names: words('updated updatedtime updatetime updatedat modified modifiedat modifiedtime lastmodified'),
-    kind: 'times',
-    shown: 'times',
+    shown: 'filled',
   },
 };
 

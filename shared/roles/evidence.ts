@@ -1,5 +1,5 @@
 /*
- * Counts what the values of a record's fields look like: amounts, currencies, states, times. The counts prove which
+ * Counts what the values of a record's fields look like: amounts, currencies, states. The counts prove which
  * field has which role (`roles/choose.ts`). No value is kept, because a value may be a person's.
  */
 import { type Json, type JsonObject, isJsonObject, isRawNumber } from '../json.ts';
@@ -18,12 +18,10 @@ export interface FieldEvidence {
   currencies: number;
   /** Words of the interface, in any case. */
   states: number;
-  /** Times of the calendar, and Unix times. */
-  times: number;
 }
 
 /** The kinds of values that are counted. */
-export type Kind = 'numeric' | 'currencies' | 'states' | 'times';
+export type Kind = 'numeric' | 'currencies' | 'states';
 
 /** Deeper objects hold no amounts that a path could reach. */
 const MAX_DEPTH = 3;
@@ -67,7 +65,7 @@ function addFields(
 
 /** The evidence of a field without any value. */
 export function noEvidence(path: string, records: number): FieldEvidence {
-  return { path, records, filled: 0, numeric: 0, currencies: 0, states: 0, times: 0 };
+  return { path, records, filled: 0, numeric: 0, currencies: 0, states: 0 };
 }
 
 /** A text, and the digits of a number; `undefined` for every other value. */
@@ -90,18 +88,10 @@ export const IS_KIND: Readonly<Record<Kind, (text: string) => boolean>> = {
   numeric: (text) => /^\s*[+-]?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,2})?\s*$/.test(text),
   currencies: (text) => text.length < 10 && CURRENCIES.has(text.trim().toUpperCase()),
   states: (text) => STATE_WORDS.includes(comparedState(text)),
-  times: isTime,
 };
-const KINDS: readonly Kind[] = ['numeric', 'currencies', 'states', 'times'];
+const KINDS: readonly Kind[] = ['numeric', 'currencies', 'states'];
 
 /** Whether a text is a currency even if nothing in the name of its field points to one: in capitals, and no other word. */
 export function isPlainCurrency(text: string): boolean {
   return CURRENCIES.has(text) && !WORDS.has(text);
-}
-
-/** Unix times from 2001 on, in seconds or milliseconds, ISO 8601 and the dates of HTTP. */
-function isTime(text: string): boolean {
-  const time = text.trim();
-  if (/^[1-9](\d{9}|\d{12})(\.\d+)?$/.test(time)) return true;
-  return /^(\d{4}-\d\d-\d\d|[A-Z][a-z]{2}, \d\d )/.test(time) && !Number.isNaN(Date.parse(time.slice(0, 40)));
 }

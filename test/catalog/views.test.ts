@@ -1,5 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ColumnType } from '../../shared/column-types.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { changeViews } from '../../shared/history/change-views.ts';
@@ -89,9 +89,16 @@ function over(view: ReportView, type: ColumnType, without: { uses: boolean }): V
   };
 }
 
+let instance: DuckDBInstance;
 let connection: DuckDBConnection;
+let schemas = 0;
+beforeAll(async () => {
+  instance = await DuckDBInstance.create(':memory:');
+});
 beforeEach(async () => {
-  connection = await (await DuckDBInstance.create(':memory:')).connect();
+  connection = await instance.connect();
+  schemas += 1;
+  await connection.run(`CREATE SCHEMA test_${schemas}; SET schema = 'test_${schemas}'`);
 });
 afterEach(() => connection.closeSync());
 

@@ -87,9 +87,6 @@ describe('a service is measured as it reads the interface, and then nothing is w
           endDate: endDateOf(measured),
         }).toEqual(expected);
         expect(numbered?.answersInstant).toBe(endTime === undefined);
-        expect(measured.reports.map(({ pageCap }) => pageCap !== undefined)).toContain(
-          interpretation.pages === 'capped',
-        );
         expect(measured.zone).toMatchObject({ isProven: true, field: 'Order_Time' });
         expect(measured.zone?.fits).toContain(ZONE);
         const { errors } = await levels(optionsFor(target, settingsFor(interpretation)));

@@ -93,18 +93,6 @@ describe('a role takes a field of the data', () => {
       field: undefined,
     },
     {
-      name: 'with Unix times',
-      role: 'created',
-      records: valuesOf('create_time', 1767225600),
-      field: 'create_time',
-    },
-    {
-      name: 'with dates of HTTP',
-      role: 'created',
-      records: valuesOf('created_time', 'Thu, 01 Jan 2026 00:00:00 GMT'),
-      field: 'created_time',
-    },
-    {
       name: 'not one of another role',
       role: 'line_state',
       records: valuesOf('status', 'new'),

@@ -113,64 +113,6 @@ async function call(
 }
 
 const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
-const lines = (records: readonly (Json | undefined)[]): string[] =>
-  records.map((record) => JSON.stringify(record)).sort();
-const recordsIn = (data: JsonObject): Json[] => Object.values(data).find(Array.isArray) ?? [];
-
-/** Fetches all pages of a range, as a client would that knows the document and the interpretation. */
-const clients: Partial<
-  Record<
-    Table,
-    (service: StrictService, interpretation: Interpretation, range: JsonObject) => Promise<Json[]>
-  >
-> = {
-  async clicks(service, interpretation, range) {
-    const read = new Map<string, Json>();
-    let first: Json = 0;
-    for (let more = true; more; ) {
-      const { data } = await call(
-        service,
-        'report/clicks_list',
-        { ...range, first, page_size: 20 },
-        interpretation.method,
-      );
-      for (const record of recordsIn(object(data))) read.set(JSON.stringify(object(record).id), record);
-      const { hasNextPage, endCursor } = object(object(data).pageInfo);
-      more = hasNextPage === true;
-      first = /^(0|[1-9]\d*)$/.test(String(endCursor)) ? JSON.rawJSON(String(endCursor)) : String(endCursor);
-    }
-    return [...read.values()];
-  },
-  async orders(service, interpretation, range) {
-    const pages: Json[][] = [];
-    for (let page = interpretation.firstPage; ; page += 1) {
-      const fields = { ...range, page_number: page, page_size: 20, sort_dir: 'asc' };
-      const { data } = await call(service, 'report/order_list', fields, interpretation.method);
-      const records = recordsIn(object(data));
-      const before = pages.slice(-2).map((page) => JSON.stringify(page));
-      if (records.length === 0) return pages.flat();
-      if (before.length === 2 && before.every((page) => page === JSON.stringify(records)))
-        return pages.slice(0, -1).flat();
-      pages.push(records);
-    }
-  },
-  transactions: readByCursor('report/transaction_list'),
-  attribution: readByCursor('report/amazon_attribution_report'),
-};
-
-function readByCursor(action: string) {
-  return async (service: StrictService, interpretation: Interpretation, range: JsonObject) => {
-    const read: Json[] = [];
-    let cursor: Json | undefined = '';
-    do {
-      const envelope = await call(service, action, { ...range, limit: 5, cursor }, interpretation.method);
-      read.push(...recordsIn(object(envelope.data)));
-      cursor = object(envelope.data).cursor ?? envelope.cursor;
-    } while (typeof cursor === 'string' && cursor !== '');
-    return read;
-  };
-}
-
 describe('the interpretations', () => {
   it('cover every pair of values that concerns one report', () => {
     const covered = new Set(interpretations.flatMap(({ interpretation }) => pairsIn(interpretation)));
@@ -190,34 +132,6 @@ describe('the strict service', () => {
     expect(sizes('clicks')).toEqual(['2026-10-30 21', '2026-11-01 60', '2026-11-02 1', '2026-11-03 20']);
     expect(sizes('transactions')).toEqual(['2026-10-30 15', '2026-10-31 1', '2026-11-01 5', '2026-11-02 6']);
     expect(firstInstant('2026-11-02', timeZone) - firstInstant('2026-11-01', timeZone)).toBe(25 * 3600_000);
-  });
-
-  describe.each(interpretations)('under $name', ({ interpretation }) => {
-    it.each(['clicks', 'orders', 'transactions', 'attribution'] as const)(
-      'returns all %s of a range',
-      async (table) => {
-        const service = await open(interpretation);
-        const [brand] = service.brands;
-        const unit = interpretation.timestampUnit === 'seconds' ? 1000 : 1;
-        const [start, end] = [firstInstant('2026-10-30', timeZone), firstInstant('2026-11-03', timeZone)];
-        const last = interpretation.endTime === 'inclusive' ? end - 1000 : end;
-        const dated = table === 'transactions' || table === 'attribution';
-        const range: JsonObject = dated
-          ? {
-              start_date: '20261030',
-              end_date: interpretation.endDate === 'whole_day' ? '20261102' : '20261103',
-            }
-          : { start_time: start / unit, end_time: last / unit };
-        const midnightToo = dated && interpretation.endDate === 'midnight, included';
-        const held = (brand?.holdings[table] ?? []).filter(
-          ({ at }) => at >= start && (at < end || (at === end && midnightToo)),
-        );
-        const read = (await clients[table]?.(service, interpretation, range)) ?? [];
-        expect(lines(read)).toEqual(lines(held.map(({ record }) => record)));
-        expect(held.length).toBeGreaterThan(10);
-        expect(service.refusals).toEqual([]);
-      },
-    );
   });
 
   it('returns the detail of a click by its id and its tracking flag', async () => {

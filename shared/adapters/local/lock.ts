@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { BrandReportsError } from '../../errors.ts';
@@ -14,7 +14,7 @@ const PROBE_BYTES = 64 * 2 ** 10;
 const LOCK_RETRY = { maxAttempts: 1000, baseMs: 1, capMs: 50 };
 
 /** A lock that the kernel releases when its process ends, however it ends. */
-export interface HeldLock {
+interface HeldLock {
   release(): void;
 }
 
@@ -39,8 +39,9 @@ export function tryLock(path: string): HeldLock | undefined {
  */
 export async function underLakeLock<T>(folder: string, change: () => T): Promise<T> {
   const path = join(folder, '.lock');
+  makeLakeFolder(folder);
   for (let retry = 0; retry < LOCK_RETRY.maxAttempts; retry++) {
-    const lock = tryLakeLock(path);
+    const lock = tryLock(path);
     if (lock !== undefined) {
       try {
         return change();
@@ -57,60 +58,14 @@ export async function underLakeLock<T>(folder: string, change: () => T): Promise
   );
 }
 
-/** The lock that was taken last, released but open: opening it takes many times as long as a change. */
-let kept: { path: string; file: string | undefined; database: DatabaseSync } | undefined;
-
-/** The lake's lock; `undefined` while it is held elsewhere. */
-function tryLakeLock(path: string): HeldLock | undefined {
-  try {
-    if (kept?.path !== path) keep(path);
-    if (!kept || !beginOn(kept.database)) return undefined;
-    // Another folder may have taken the place of the one that was removed: its lock is another file.
-    const { database, file } = kept;
-    if (file === undefined || file !== fileAt(path)) return keep(undefined);
-    return { release: () => database.exec('ROLLBACK') };
-  } catch (error) {
-    keep(undefined);
-    throw lockError(error, path);
-  }
-}
-
-function keep(path: string | undefined): undefined {
-  kept?.database.close();
-  kept = undefined;
-  if (path === undefined) return;
-  makeLakeFolder(dirname(path));
-  const database = new DatabaseSync(path, { timeout: 0 });
-  kept = { path, file: fileAt(path), database };
-  // Nothing is ever written into it, so no journal has to be looked for each time.
-  database.exec('PRAGMA journal_mode = MEMORY');
-}
-
-/** Which file it is, whatever its name; it has no other's number while it is open. */
-function fileAt(path: string): string | undefined {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found && `${found.dev} ${found.ino}`;
-}
-
 function begin(path: string): HeldLock | undefined {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    if (beginOn(database)) return { release: () => database.close() };
+    database.exec('BEGIN IMMEDIATE');
+    return { release: () => database.close() };
   } catch (error) {
     database.close();
-    throw error;
-  }
-  database.close();
-  return undefined;
-}
-
-/** @returns whether it is locked now; false while it is locked elsewhere */
-function beginOn(database: DatabaseSync): boolean {
-  try {
-    database.exec('BEGIN IMMEDIATE');
-    return true;
-  } catch (error) {
-    if (fieldOf(error, 'errcode') === SQLITE_BUSY) return false;
+    if (fieldOf(error, 'errcode') === SQLITE_BUSY) return undefined;
     throw error;
   }
 }

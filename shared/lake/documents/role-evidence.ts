@@ -69,7 +69,6 @@ function addDay(
     const kind = role ? kindOfRole(role) : 'currencies';
     if (Object.hasOwn(sums, name)) {
       evidence.numeric += full;
-      evidence.times += full;
     } else if (kind && fitting) evidence[kind] += fitting[name] ?? 0;
     // An older program counted nothing of texts: its days contradict no name.
     else if (kind && role) evidence[kind] += full;

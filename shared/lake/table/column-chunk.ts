@@ -11,8 +11,9 @@ import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
+import { packedNumbers } from './packed-numbers.ts';
 import { type PlainValues, plainValues } from './plain-values.ts';
-import { type Part, type Present, StoredValues } from './stored-values.ts';
+import { type Present, StoredValues } from './stored-values.ts';
 import { textsOf } from './texts.ts';
 
 /** A page of values ends at so many bytes. A page of places needs no bound: two bytes for each row of a row group. */
@@ -53,6 +54,14 @@ interface ColumnValues {
   present: Present;
 }
 
+/** What a page holds: some rows, and the values of those that are not NULL. */
+export interface Part {
+  fromRow: number;
+  toRow: number;
+  fromPlace: number;
+  toPlace: number;
+}
+
 async function writePages(
   output: ByteWriter,
   name: string,
@@ -86,9 +95,9 @@ async function writePages(
     await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, values.encode(present.distinct));
   }
   const dataStart = output.offset;
-  const parts = isDictionary ? [wholeColumn(rows, present)] : partsOfPages(rows, { plain, values, present });
+  const parts = isDictionary ? [wholeColumn(rows, present)] : partsOf(rows, plain, present);
   for (const part of parts) {
-    const levels = definitionLevels(part, present.levels, values);
+    const levels = definitionLevels(part, present.levels);
     const num_rows = part.toRow - part.fromRow;
     const data_page_header_v2 = {
       num_values: num_rows,
@@ -100,7 +109,7 @@ async function writePages(
       is_compressed: true,
     } as const;
     const body = isDictionary
-      ? packedPlaces(present, values)
+      ? packedPlaces(present)
       : values.encode(present.filled.subarray(part.fromPlace, part.toPlace));
     await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body, levels);
   }
@@ -152,10 +161,29 @@ function bitWidth(distinct: number): number {
   return 32 - Math.clz32(distinct - 1);
 }
 
-/** The pages of a column without a dictionary. */
-function partsOfPages(rows: number, { plain, values, present }: ColumnValues): Part[] {
-  const bytes = present.rowBytes + present.filled.length * plain.lengthBytes;
-  return bytes <= PAGE_BYTES ? [wholeColumn(rows, present)] : values.parts(rows, present, PAGE_BYTES);
+/** The pages of a column without a dictionary: each of at most so many bytes, or of one value. */
+export function partsOf(
+  rows: number,
+  { stored: { starts, ends }, lengthBytes }: PlainValues,
+  present: Present,
+  mostBytes = PAGE_BYTES,
+): Part[] {
+  const { filled, levels, rowBytes } = present;
+  if (rowBytes + filled.length * lengthBytes <= mostBytes) return [wholeColumn(rows, present)];
+  const parts: Part[] = [];
+  let [fromRow, fromPlace, place, bytes] = [0, 0, 0, 0];
+  for (let row = 0; row < rows; row += 1) {
+    if (levels[row] === 0) continue;
+    const code = filled[place] ?? 0;
+    const size = lengthBytes + (ends[code] ?? 0) - (starts[code] ?? 0);
+    if (bytes > 0 && bytes + size > mostBytes) {
+      parts.push({ fromRow, toRow: row, fromPlace, toPlace: place });
+      [fromRow, fromPlace, bytes] = [row, place, 0];
+    }
+    bytes += size;
+    place += 1;
+  }
+  return [...parts, { fromRow, toRow: rows, fromPlace, toPlace: place }];
 }
 
 function wholeColumn(rows: number, { filled }: Present): Part {
@@ -163,13 +191,9 @@ function wholeColumn(rows: number, { filled }: Present): Part {
 }
 
 /** Runs and groups of bits, without the length that older pages have. */
-function definitionLevels(
-  { fromRow, toRow, fromPlace, toPlace }: Part,
-  levels: Uint32Array,
-  values: StoredValues,
-): Uint8Array {
+function definitionLevels({ fromRow, toRow, fromPlace, toPlace }: Part, levels: Uint32Array): Uint8Array {
   const [rows, present] = [toRow - fromRow, toPlace - fromPlace];
-  if (present > 0 && present < rows) return values.packed(levels.subarray(fromRow, toRow), 1);
+  if (present > 0 && present < rows) return packedNumbers(levels.subarray(fromRow, toRow), 1);
   // One run. Most columns are one, and in a wide table the rows would be looked at a thousand times.
   const bytes = new ByteWriter(16);
   bytes.appendVarInt(rows << 1);
@@ -178,9 +202,9 @@ function definitionLevels(
 }
 
 /** Behind a byte that says how many bits a place has. */
-function packedPlaces({ places, distinct }: Present, values: StoredValues): Uint8Array {
+function packedPlaces({ places, distinct }: Present): Uint8Array {
   const width = bitWidth(distinct.length);
-  return Buffer.concat([Uint8Array.of(width), values.packed(places, width)]);
+  return Buffer.concat([Uint8Array.of(width), packedNumbers(places, width)]);
 }
 
 function statisticsOf(rows: number, { plain, values, present }: ColumnValues): Statistics {

@@ -5,14 +5,6 @@
  */
 import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
 import {
-  allocated,
-  copied,
-  giveBackKernel,
-  type Kernel,
-  type Piece,
-  takeKernel,
-} from '../../kernel/kernel.ts';
-import {
   type CodedColumn,
   type CodedUnits,
   type CodedValues,
@@ -77,13 +69,13 @@ export const AMOUNT = 'decimal(38,9)';
 
 /** @returns whether some row has a value */
 export function addRows(sum: Sum, rows: number, column: CodedValues | CodedUnits): boolean {
+  const counts = rowsByCode(rows, column, countOf(column));
   if ('units' in column) {
-    const ofRows = sumOfRows(rows, column.codes, column.units);
+    const ofRows = sumOfRows(counts, column.units);
     if (ofRows !== undefined) sum.add(ofRows, 1);
     return ofRows !== undefined;
   }
   const { values } = column;
-  const counts = rowsByCode(rows, column, values.length);
   let found = false;
   for (let code = 0; code < values.length; code += 1) {
     const value = values[code];
@@ -161,36 +153,26 @@ export function rowsByCode(
   { codes }: Pick<CodedColumn, 'codes'>,
   different: number,
 ): Uint32Array {
-  return withKernel((kernel) => {
-    const counts = countedRows(kernel, rows, codes, different);
-    return new Uint32Array(kernel.memory.buffer, counts.at, different).slice();
-  });
-}
-
-/** The sum of the rows' whole numbers; `undefined` where none has one. */
-function sumOfRows(rows: number, codes: Uint32Array, units: Float64Array): bigint | undefined {
-  return withKernel((kernel) => {
-    const counts = countedRows(kernel, rows, codes, units.length);
-    const sum = allocated(kernel, 16);
-    if (kernel.sumUnits(copied(kernel, units).at, counts.at, units.length, sum.at) === 0) return undefined;
-    const [high = 0n, low = 0n] = new BigInt64Array(kernel.memory.buffer, sum.at, 2);
-    return (high << 32n) + low;
-  });
-}
-
-function countedRows(kernel: Kernel, rows: number, codes: Uint32Array, different: number): Piece {
-  const ofRows = copied(kernel, codes.subarray(0, rows));
-  const counts = copied(kernel, new Uint32Array(different));
-  kernel.countRows(ofRows.at, rows, counts.at, different);
+  const counts = new Uint32Array(different);
+  for (let row = 0; row < rows; row += 1) {
+    const code = codes[row] ?? 0;
+    counts[code] = (counts[code] ?? 0) + 1;
+  }
   return counts;
 }
 
-function withKernel<Result>(work: (kernel: Kernel) => Result): Result {
-  const kernel = takeKernel();
-  try {
-    kernel.releaseAll();
-    return work(kernel);
-  } finally {
-    giveBackKernel(kernel);
+/** The sum of the rows' whole numbers; `undefined` where none has one. Doubles add up as long as they are exact. */
+function sumOfRows(counts: Uint32Array, units: Float64Array): bigint | undefined {
+  let sum: bigint | undefined;
+  let exact = 0;
+  for (let code = 0; code < units.length; code += 1) {
+    const unit = units[code] ?? Number.NaN;
+    const times = counts[code] ?? 0;
+    if (Number.isNaN(unit) || times === 0) continue;
+    sum ??= 0n;
+    const next = exact + unit * times;
+    if (Number.isSafeInteger(unit * times) && Number.isSafeInteger(next)) exact = next;
+    else sum += BigInt(unit) * BigInt(times);
   }
+  return sum === undefined ? undefined : sum + BigInt(exact);
 }

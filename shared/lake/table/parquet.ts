@@ -15,7 +15,7 @@ import { readGroup, rowsOf } from './coded-columns.ts';
 import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
 import { type Compress, writeColumnChunk } from './column-chunk.ts';
 import type { Row } from './columns.ts';
-import { FIELDS_KEY, columnsOf, readMetadata, startOf } from './parquet-footer.ts';
+import { FIELDS_KEY, columnsOf, readMetadata } from './parquet-footer.ts';
 import type { ReadableFile } from './readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from './row-group-limits.ts';
 import { MAX_STORED_BYTES, storedFrame } from './stored-frame.ts';
@@ -30,8 +30,8 @@ export interface ParquetFile {
    */
   writeGroup(rows: number, columns: Iterable<NamedColumn>): Promise<void>;
   /**
-   * Appends the rows of another file, in their order: a row group of COPIED_ROWS rows or more as its bytes, without its
-   * bounds, and smaller ones row by row, so that many short files do not make a file of many short row groups.
+   * Appends the rows of another file, in their order: a row group of WHOLE_ROWS rows or more as one, and smaller ones row
+   * by row, so that many short files do not make a file of many short row groups.
    * @throws if the other file cannot be read; then this one has to be aborted
    */
   appendFile(file: ReadableFile): Promise<void>;
@@ -89,14 +89,6 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
     rowsWritten += rows;
     await writeOut(chunks);
   };
-  const copyGroup = async (file: ReadableFile, { columns: chunks, ...group }: RowGroup, size: number) => {
-    const start = Math.min(...chunks.map((chunk) => Number(startOf(chunk))));
-    const moved = BigInt(bytes.offset - start);
-    bytes.appendBytes(await file.range(start, start + size));
-    groups.push({ ...group, columns: chunks.map((chunk) => withoutBounds(movedChunk(chunk, moved))) });
-    rowsWritten += Number(group.num_rows);
-    await writeOut();
-  };
   const writePending = async () => {
     const { rows } = pending;
     if (rows === 0) return;
@@ -113,13 +105,12 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
     append,
     async appendFile(file) {
       const metadata = await readMetadata(file);
-      const isAlike = elementsText(metadata.schema) === elementsText(schemaOf(columns));
       for (const group of metadata.row_groups) {
-        const { total_compressed_size: size } = group;
-        if (isAlike && size !== undefined && group.num_rows >= COPIED_ROWS) {
+        const read = await readGroup(file, group, columnsOf(metadata));
+        if (read.rows >= WHOLE_ROWS) {
           await writePending();
-          await copyGroup(file, group, Number(size));
-        } else for (const row of rowsOf(await readGroup(file, group, columnsOf(metadata)))) await append(row);
+          await writeGroup(read.rows, read.columns);
+        } else for (const row of rowsOf(read)) await append(row);
       }
     },
     async writeGroup(rows, cells) {
@@ -146,8 +137,8 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
   };
 }
 
-/** A row group of so many rows is copied without being decoded. */
-const COPIED_ROWS = 1_000;
+/** A row group of so many rows of another file stays one. */
+const WHOLE_ROWS = 1_000;
 
 /**
  * Lays out a row group so that the first column of the schema comes first in the file. parquet-mr (Spark, Iceberg's Java)
@@ -189,17 +180,6 @@ function movedChunk({ file_offset, meta_data }: ColumnChunk, by: bigint): Column
   };
 }
 
-/** What a reader made of a chunk's bounds need not be what was written. */
-function withoutBounds({ meta_data, ...chunk }: ColumnChunk): ColumnChunk {
-  const { statistics } = meta_data ?? {};
-  return {
-    ...chunk,
-    ...(meta_data && {
-      meta_data: { ...meta_data, statistics: statistics && { null_count: statistics.null_count } },
-    }),
-  };
-}
-
 /** `PAR1`, the first and the last four bytes of a file. */
 const MAGIC = 0x31524150;
 
@@ -231,15 +211,6 @@ function fieldsOf(columns: readonly Column[]): Record<string, string> {
   return Object.fromEntries(
     columns.flatMap(({ name, field }) => (field === undefined || field === name ? [] : [[name, field]])),
   );
-}
-
-function elementsText(schema: readonly SchemaElement[]): string {
-  const facts = schema.map((element) =>
-    Object.entries(element)
-      .filter(([, value]) => value !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : 1)),
-  );
-  return JSON.stringify(facts);
 }
 
 function filledRows(groups: readonly RowGroup[]): Record<string, number> {

@@ -161,7 +161,6 @@ export class RoleFacts {
     if (isPath || (mayHoldRoles && name !== RESCUED)) this.#judgeNested(name, rows, coded);
     const kind = role && kindOfRole(role);
     if (role === undefined) this.#judgeOther(name, rows, coded);
-    else if (kind === 'times') this.#judgeTimes(name, rows, coded);
     else if (kind) this.#judgeKind(kind, name, rows, coded);
   }
 
@@ -174,14 +173,6 @@ export class RoleFacts {
     add(this.#fitting, name, sumWhere(texts, counts, fits));
     const empty = sumWhere(texts, counts, (text) => text.trim() === '');
     if (empty > 0) add(this.#empty, name, empty);
-  }
-
-  /** By a sample: times of a day differ from row to row, and no view depends on them. */
-  #judgeTimes(name: string, rows: number, coded: CodedColumn): void {
-    const texts = textsOf(coded, MAX_JUDGED_LENGTH, MAX_SAMPLED);
-    const fits = texts.every((text) => text === undefined || IS_KIND.times(text));
-    const nulls = rowsByCode(rows, coded, texts.length).filter((_, code) => texts[code] === undefined);
-    add(this.#fitting, name, fits ? rows - nulls.reduce((sum, count) => sum + count, 0) : 0);
   }
 
   /** A column without a known name, which may still be the currency. */

@@ -1,6 +1,6 @@
 /**
  * The different values of a column in the kernel's memory, as the bytes that Parquet stores: which of them some row has,
- * how they lie in a page, the least and the greatest; and numbers as they are packed in a page.
+ * how they lie in a page, the least and the greatest.
  */
 import {
   allocated,
@@ -12,6 +12,7 @@ import {
   takeKernel,
 } from '../../kernel/kernel.ts';
 import { ORDERS, type PlainValues } from './plain-values.ts';
+import type { Texts } from './texts.ts';
 
 /** The values that are not NULL. */
 export interface Present {
@@ -25,14 +26,6 @@ export interface Present {
   /** How many bytes the values of `distinct` have, and those of all rows. */
   distinctBytes: number;
   rowBytes: number;
-}
-
-/** What a page holds: some rows, and the values of those that are not NULL. */
-export interface Part {
-  fromRow: number;
-  toRow: number;
-  fromPlace: number;
-  toPlace: number;
 }
 
 const NUMBER_BYTES = 4;
@@ -94,58 +87,24 @@ export class StoredValues {
     return present;
   }
 
-  /** The pages that the values take, each at most so many bytes, or one value. */
-  parts(rows: number, { filled, levels }: Present, mostBytes: number): Part[] {
-    const kernel = this.#kernel;
-    const [ofValues, ofRows] = [copied(kernel, filled), copied(kernel, levels)];
-    const next = copied(kernel, new Uint32Array(4));
-    const parts: Part[] = [];
-    for (let toRow = 0; toRow < rows; ) {
-      kernel.nextPart(
-        this.#starts.at,
-        this.#ends.at,
-        ofValues.at,
-        ofRows.at,
-        rows,
-        this.#plain.lengthBytes,
-        mostBytes,
-        next.at,
-      );
-      const [fromRow = 0, behind = rows, fromPlace = 0, toPlace = 0] = new Uint32Array(
-        kernel.memory.buffer,
-        next.at,
-        4,
-      );
-      parts.push({ fromRow, toRow: behind, fromPlace, toPlace });
-      toRow = behind;
-    }
-    release(kernel, ofValues, ofRows, next);
-    return parts;
-  }
-
   /** The values as they lie in a page. @throws RangeError where one of them is NULL */
   encode(codes: Uint32Array): Uint8Array {
-    const { isBits, lengthBytes } = this.#plain;
-    if (isBits) return this.#encodeBits(codes);
+    const { stored, isBits, lengthBytes } = this.#plain;
+    if (isBits) return bitsOf(stored, codes);
+    let bytes = codes.length * lengthBytes;
+    for (let index = 0; index < codes.length; index += 1) {
+      const code = codes[index] ?? 0;
+      const length = (stored.ends[code] ?? 0) - (stored.starts[code] ?? 0);
+      if (length < 0) throw new RangeError('NULL has no bytes, and one of the codes stands for it');
+      bytes += length;
+    }
     const kernel = this.#kernel;
-    const [starts, ends] = [this.#starts.at, this.#ends.at];
     const wanted = copied(kernel, codes);
-    const bytes = kernel.bytesOfValues(starts, ends, wanted.at, codes.length);
-    if (bytes < 0) throw new RangeError('NULL has no bytes, and one of the codes stands for it');
-    const page = allocated(kernel, bytes + codes.length * lengthBytes);
+    const page = allocated(kernel, bytes);
+    const [starts, ends] = [this.#starts.at, this.#ends.at];
     kernel.encodeValues(this.#bytes.at, starts, ends, wanted.at, codes.length, lengthBytes, page.at);
     const encoded = new Uint8Array(kernel.memory.buffer, page.at, page.bytes).slice();
     release(kernel, wanted, page);
-    return encoded;
-  }
-
-  #encodeBits(codes: Uint32Array): Uint8Array {
-    const kernel = this.#kernel;
-    const wanted = copied(kernel, codes);
-    const bits = copied(kernel, new Uint8Array(Math.ceil(codes.length / 8)));
-    kernel.encodeBits(this.#bytes.at, this.#starts.at, wanted.at, codes.length, bits.at);
-    const encoded = new Uint8Array(kernel.memory.buffer, bits.at, bits.bytes).slice();
-    release(kernel, wanted, bits);
     return encoded;
   }
 
@@ -168,18 +127,17 @@ export class StoredValues {
     return { min, max };
   }
 
-  /** Levels or places as Parquet packs them, a number in so many bits. */
-  packed(numbers: Uint32Array, width: number): Uint8Array {
-    const kernel = this.#kernel;
-    const given = copied(kernel, numbers);
-    const packed = allocated(kernel, kernel.packedRoom(numbers.length, width));
-    const end = kernel.packNumbers(given.at, numbers.length, width, packed.at);
-    const bytes = new Uint8Array(kernel.memory.buffer, packed.at, end - packed.at).slice();
-    release(kernel, given, packed);
-    return bytes;
-  }
-
   close(): void {
     giveBackKernel(this.#kernel);
   }
+}
+
+/** Values of a byte each as a bit each, the first one lowest. */
+function bitsOf({ bytes, starts }: Texts, codes: Uint32Array): Uint8Array {
+  const bits = new Uint8Array(Math.ceil(codes.length / 8));
+  for (let index = 0; index < codes.length; index += 1) {
+    const bit = bytes[starts[codes[index] ?? 0] ?? 0] ?? 0;
+    bits[index >> 3] = (bits[index >> 3] ?? 0) | (bit << (index & 7));
+  }
+  return bits;
 }

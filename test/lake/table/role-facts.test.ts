@@ -196,13 +196,4 @@ describe('fitting values', () => {
     expect(factsOf([[{ unit: 'USD' }], [{ unit: 'piece' }], [{ unit: 'USD' }]]).values.fitting).toEqual({});
     expect(factsOf([[{ unit: 'ALL' }]]).values.fitting).toEqual({});
   });
-
-  it('of times are judged by a sample', () => {
-    const times = Array.from({ length: 150 }, (_, index) => ({
-      created_at: `2026-01-01T00:00:00.${100 + index}Z`,
-    }));
-    const of = [text('created_at')];
-    expect(factsOf([[...times, { created_at: null }]], {}, of).values.fitting).toEqual({ created_at: 150 });
-    expect(factsOf([[{ created_at: 'soon' }, ...times]], {}, of).values.fitting).toEqual({ created_at: 0 });
-  });
 });
