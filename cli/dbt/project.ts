@@ -138,8 +138,9 @@ function sourcesYaml(lake: DbtLake): string {
     `\n      - name: ${name}\n        description: ${yaml(description)}${more}`;
   const tables = all.map((report) => {
     const columns = (lake.columns.get(report.table) ?? []).map((column) => {
-      const description = yaml(described(column, report.table, lake));
-      return `\n          - {name: ${column.name}, quote: true, description: ${description}}`;
+      // YAML reads the name 1_0 as a number.
+      const [name, description] = [yaml(column.name), yaml(described(column, report.table, lake))];
+      return `\n          - {name: ${name}, quote: true, description: ${description}}`;
     });
     const expected = read.includes(report) ? files.freshnessOf(report.name) : '';
     return source(report.table, report.description, `${expected}\n        columns:${columns.join('')}`);

@@ -22,6 +22,9 @@ function countOf(state: ProblemState): string {
   )`;
 }
 
+const IS_COMPLETE = `committed_state IN (${statesSql(COMPLETE_STATES)})`;
+const COMPLETE_DT = `CASE WHEN ${IS_COMPLETE} THEN expected_dt END`;
+
 /**
  * One row per brand and report: up to when its data is complete, and how many days are in which state. It is computed
  * when it is queried, so that a dead pipeline shows as overdue. Hours are counted when they begin. Days without a row
@@ -35,11 +38,7 @@ export const freshness: View = {
     ['brand', 'string', 'The brand'],
     ['report', 'string', 'The report, by the last part of its action'],
     ['newest_complete_day', 'string', 'The newest day that was read whole after its end'],
-    [
-      'complete_until',
-      'string',
-      'The day up to which every day since the first is complete; NULL: the first is not',
-    ],
+    ['complete_until', 'string', 'The day up to which all days are complete; NULL: the first one is not'],
     ['last_read', 'timestamp', 'When the newest reading began, in UTC'],
     ['hours_since_read', 'bigint', 'Hours since then; NULL: never read'],
     ['failing_since', 'timestamp', 'Since when the first day that failed fails, in UTC'],
@@ -49,32 +48,25 @@ export const freshness: View = {
   sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(report AS varchar) AS report,
-  CAST(max(CASE WHEN committed_state IN (${statesSql(COMPLETE_STATES)}) THEN dt END) AS varchar) AS newest_complete_day,
-  CAST(CASE
-    WHEN min(complete_dt) <= coalesce(max(start_date), min(dt))
-    THEN min(CASE WHEN next_complete_dt IS NULL OR CAST(next_complete_dt AS date) > CAST(complete_dt AS date) + INTERVAL '1' DAY
-      THEN complete_dt END)
-  END AS varchar) AS complete_until,
+  CAST(max(CASE WHEN ${IS_COMPLETE} THEN dt END) AS varchar) AS newest_complete_day,
+  CAST(CASE WHEN min(${COMPLETE_DT}) <= coalesce(max(start_date), min(dt)) THEN min(
+    CASE WHEN coalesce(date_diff('day', CAST(dt AS date), CAST(next_complete_dt AS date)), 2) > 1 THEN ${COMPLETE_DT} END
+  ) END AS varchar) AS complete_until,
   CAST(max(read_from) AS timestamp) AS last_read,
   CAST(date_diff('hour', date_trunc('hour', max(read_from)), date_trunc('hour', max(now))) AS bigint) AS hours_since_read,
   CAST(min(failed_since) AS timestamp) AS failing_since,
   ${PROBLEM_STATES.map((state) => `CAST(${countOf(state)} AS bigint) AS days_${state}`).join(',\n  ')}
 FROM (
-  SELECT *, min(complete_dt) OVER (
-    PARTITION BY brand, report ORDER BY dt ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
-  ) AS next_complete_dt
-  FROM (
-    SELECT *, CASE WHEN committed_state IN (${statesSql(COMPLETE_STATES)}) THEN expected_dt END AS complete_dt
-    FROM (
-      SELECT brand, report, dt, failed_since, start_date,
-        CASE WHEN ${IS_AHEAD_SQL} THEN NULL ELSE committed_state END AS committed_state,
-        CASE WHEN ${IS_AHEAD_SQL} THEN NULL ELSE read_from END AS read_from,
-        CASE WHEN dt < max(start_date) OVER (PARTITION BY brand, report) THEN NULL ELSE dt END AS expected_dt,
-        ${STATE_NOW_SQL} AS state,
-        ${NOW_SQL} AS now
-      FROM ${coverageTable.name}
-    ) AS days
-  ) AS judged
-) AS followed
+  SELECT brand, report, dt, failed_since, start_date,
+    CASE WHEN ${IS_AHEAD_SQL} THEN NULL ELSE committed_state END AS committed_state,
+    CASE WHEN ${IS_AHEAD_SQL} THEN NULL ELSE read_from END AS read_from,
+    CASE WHEN dt < max(start_date) OVER (PARTITION BY brand, report) THEN NULL ELSE dt END AS expected_dt,
+    min(CASE WHEN NOT (${IS_AHEAD_SQL}) AND ${IS_COMPLETE} THEN dt END) OVER (
+      PARTITION BY brand, report ORDER BY dt ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+    ) AS next_complete_dt,
+    ${STATE_NOW_SQL} AS state,
+    ${NOW_SQL} AS now
+  FROM ${coverageTable.name}
+) AS days
 GROUP BY brand, report`,
 };
