@@ -4,7 +4,7 @@ import { BrandReportsError } from '../../shared/errors.ts';
 import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
-import type { LakeEvent } from '../../shared/ports.ts';
+import type { Catalog, LakeEvent } from '../../shared/ports.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
@@ -192,7 +192,10 @@ describe('events', () => {
   it('wait until readers find the version', async () => {
     const [early, late] = [listener(), listener()];
     const lake = sample.emptyLake();
-    const setSnapshot = () => Promise.reject(new BrandReportsError('transient', 'down', 'it is down'));
+    const setSnapshot: Catalog['setSnapshot'] = async (table, ...of) => {
+      if (table.name === 'orders') throw new BrandReportsError('transient', 'down', 'it is down');
+      await lake.catalog.setSnapshot(table, ...of);
+    };
     const hidden = lake.over(lake.store, { ...lake.catalog, setSnapshot });
     await lake.sync({ lake: hidden, events: early.sink });
     expect([early.received, (await pendingOf(lake)).length]).toEqual([[], 2]);
