@@ -1,8 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { runCli, startCli } from './run-cli.ts';
+import { startCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
 let sample: SampleBrandForCli;
@@ -92,14 +92,4 @@ it('a command that hangs ends with the run, with all that it has started', async
 it('an empty command is refused', async () => {
   const { code, stderr } = await sync('--on-published', ' ').result;
   expect([code, stderr]).toEqual([2, expect.stringContaining('Not a command')]);
-});
-
-it('the sums of an event are those of the query over the version', async () => {
-  change('last');
-  const [{ event }] = linesOf((await sync('--json').result).stdout);
-  await writeFile(file, '');
-  const [currency, sums] = Object.entries<Record<string, string>>(event.detail.sums)[0] ?? ['', {}];
-  const sql = `SELECT sum(amount)::VARCHAR AS amount FROM orders WHERE dt = '${sample.firstDay}' AND currency = '${currency}'`;
-  const { stdout } = await runCli(['query', '--json', '--lake', sample.lake, sql]);
-  expect(Number(JSON.parse(stdout)[0].amount)).toBeCloseTo(Number(sums.amount), 6);
 });

@@ -5,7 +5,6 @@
 import * as z from 'zod/mini';
 import { storedCount, storedId, storedObject, storedTime } from './cas-document.ts';
 
-/** In the order in which receivers see the fields. */
 const dayEvent = storedObject(() => ({
   type: z.enum(['Day Published', 'Day Changed']),
   state: z.enum(['open', 'complete', 'settled', 'unverified']),
