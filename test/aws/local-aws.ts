@@ -92,15 +92,13 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
     };
     const QueueName = randomUUID();
     const { QueueUrl = '' } = await queue('CreateQueue', { QueueName });
-    return {
-      arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${QueueName}`,
-      async received(): Promise<string[]> {
-        const { Messages = [] } = await queue('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
-        for (const { ReceiptHandle } of Messages) await queue('DeleteMessage', { QueueUrl, ReceiptHandle });
-        const bodies = Messages.map(({ Body }) => Body);
-        return bodies.length === 0 ? [] : [...bodies, ...(await this.received())];
-      },
+    const received = async (): Promise<string[]> => {
+      const { Messages = [] } = await queue('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
+      for (const { ReceiptHandle } of Messages) await queue('DeleteMessage', { QueueUrl, ReceiptHandle });
+      const bodies = Messages.map(({ Body }) => Body);
+      return bodies.length === 0 ? [] : [...bodies, ...(await received())];
     };
+    return { arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${QueueName}`, received };
   }
 
   return {
