@@ -37,11 +37,9 @@ export function withEvents(
   const openings = opened.map((problem) => ({ problem, detail: { ...facts(problem, tableOf), ...next() } }));
   const stays = new Set<unknown>([...leaving, ...remaining.map(({ id }) => id)]);
   const kept = Object.entries(known).filter((entry) => entry.some((part) => stays.has(part)));
-  const added = openings.map(({ problem, detail }) => [
-    problem.id,
-    { opened: detail, ...storedFinding(problem) },
-  ]);
-  const open: Events['open'] = Object.fromEntries([...kept, ...added]);
+  const open: Events['open'] = Object.fromEntries(kept);
+  for (const { problem, detail } of openings)
+    open[problem.id] = { opened: detail, ...storedFinding(problem) };
   const news: Pending = [
     ...openings.map(({ detail }) => ({ type: 'Problem Opened' as const, detail })),
     ...solved.map((each) => ({ type: 'Problem Solved' as const, detail: { ...each.opened, ...next() } })),

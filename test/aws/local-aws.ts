@@ -92,15 +92,13 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
     };
     const QueueName = randomUUID();
     const { QueueUrl = '' } = await queue('CreateQueue', { QueueName });
-    return {
-      arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${QueueName}`,
-      async received(): Promise<string[]> {
-        const { Messages = [] } = await queue('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
-        for (const { ReceiptHandle } of Messages) await queue('DeleteMessage', { QueueUrl, ReceiptHandle });
-        const bodies = Messages.map(({ Body }) => Body);
-        return bodies.length === 0 ? [] : [...bodies, ...(await this.received())];
-      },
+    const received = async (): Promise<string[]> => {
+      const { Messages = [] } = await queue('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
+      for (const { ReceiptHandle } of Messages) await queue('DeleteMessage', { QueueUrl, ReceiptHandle });
+      const bodies = Messages.map(({ Body }) => Body);
+      return bodies.length === 0 ? [] : [...bodies, ...(await received())];
     };
+    return { arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${QueueName}`, received };
   }
 
   return {
@@ -150,12 +148,13 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
     /** Makes a rule of EventBridge. @returns a function for the events that matched since it was last called */
     async listen(pattern: JsonObject): Promise<() => Promise<LakeEventOnBus[]>> {
       const { arn, received } = await newQueue();
+      const Rule = randomUUID();
       const events = async (operation: string, input: JsonObject) => {
         const target = { 'x-amz-target': `AWSEvents.${operation}` };
         await call('events', '/', { ...target, 'content-type': JSON_1_1 }, JSON.stringify(input));
       };
-      await events('PutRule', { Name: 'listen', EventPattern: JSON.stringify(pattern) });
-      await events('PutTargets', { Rule: 'listen', Targets: [{ Id: 'queue', Arn: arn }] });
+      await events('PutRule', { Name: Rule, EventPattern: JSON.stringify(pattern) });
+      await events('PutTargets', { Rule, Targets: [{ Id: 'queue', Arn: arn }] });
       return async () => (await received()).map((body) => z.parse(eventSchema, JSON.parse(body)));
     },
 

@@ -55,7 +55,9 @@ it.each(['before', 'after'] as const)(
           },
           controls: consoleControls(controls.region, controls.stack),
         }).then(
-          () => void (operations = Math.max(operations, dying.operations)),
+          () => {
+            operations = Math.max(operations, dying.operations);
+          },
           () => expect(dying.life.dead).toBe(true),
         );
       };

@@ -1,0 +1,35 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { App, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
+import { EVENT_SOURCE } from '../../shared/adapters/aws/event-bridge.ts';
+import { featureFlags } from '../../infra/feature-flags.ts';
+
+/** Synthesised by the CDK, which checks it with the schemas of CloudFormation. */
+function included(name: string): Template {
+  const stack = new Stack(new App({ context: featureFlags() }), 'Events');
+  const templateFile = fileURLToPath(new URL(`../../docs/${name}`, import.meta.url));
+  new CfnInclude(stack, 'Template', { templateFile });
+  return Template.fromStack(stack);
+}
+
+describe('the templates of docs/events.md', () => {
+  it.each(['events-to-api.yaml', 'events-to-queue.yaml'])(
+    '%s is valid, and its rule takes our events alone',
+    (name) => {
+      included(name).hasResourceProperties('AWS::Events::Rule', {
+        EventBusName: { Ref: 'Bus' },
+        EventPattern: {
+          source: [EVENT_SOURCE],
+          'detail-type': { Ref: 'DetailTypes' },
+          detail: { report: { Ref: 'Reports' } },
+        },
+      });
+    },
+  );
+
+  it('have no secret but in a parameter that nobody is shown', () => {
+    expect(included('events-to-api.yaml').findParameters('HeaderValue', { NoEcho: true })).not.toEqual({});
+  });
+});
