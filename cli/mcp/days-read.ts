@@ -7,7 +7,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
-import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
+import { DAY_PARTITION_KEYS, LEDGER_TABLES } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { namesIn } from '../sql-names.ts';
 import { identifier, literal } from '../sql-tables.ts';
@@ -36,20 +36,14 @@ type Scan = (typeof TABLES)[number] & { condition?: string | undefined };
  * @param connection with the tables and views that the SQL names
  * @returns those of the days that the SQL may read. @throws BrandReportsError `config` if it reads a file
  */
-export async function daysRead(
-  connection: DuckDBConnection,
-  sql: string,
-  days: readonly LakeDay[],
-): Promise<LakeDay[]> {
+export async function daysRead(connection: DuckDBConnection, sql: string, days: readonly LakeDay[]) {
   const instance = await DuckDBInstance.create(':memory:', { enable_external_access: 'false' });
   const probe = await instance.connect();
   try {
     const columns = DAY_COLUMNS.map((name) => `${name} VARCHAR`).join(', ');
     await probe.run(`SET TimeZone = 'UTC'; CREATE TABLE all_days (position INT, ${columns})`);
-    const rows = days.map(
-      ({ brand, report, dt }, index) =>
-        `(${[index, ...[brand, report, monthOf(dt), dt].map(literal)].join(', ')})`,
-    );
+    const valuesOf = ({ brand, report, dt }: LakeDay) => [brand, report, monthOf(dt), dt].map(literal);
+    const rows = days.map((day, index) => `(${[index, ...valuesOf(day)].join(', ')})`);
     if (rows.length > 0) await probe.run(`INSERT INTO all_days VALUES ${rows.join(', ')}`);
     const read = new Set<LakeDay>();
     for (const { report, condition = 'true' } of await scansOf(connection, probe, sql)) {
@@ -68,9 +62,8 @@ export async function daysRead(
 async function scansOf(from: DuckDBConnection, probe: DuckDBConnection, sql: string): Promise<Scan[]> {
   const shapes: Scan[] = [];
   for (const shape of TABLES) if (await copyShape(from, probe, shape)) shapes.push(shape);
-  const views = await from.runAndReadAll(
-    'SELECT view_name, sql FROM duckdb_views() WHERE NOT internal ORDER BY view_oid',
-  );
+  const ofViews = 'FROM duckdb_views() WHERE NOT internal ORDER BY view_oid';
+  const views = await from.runAndReadAll(`SELECT view_name, sql ${ofViews}`);
   for (const [name, text] of views.getRowsJson())
     if (!TABLES.some(({ table }) => table === name)) await probe.run(String(text));
   try {
@@ -87,31 +80,23 @@ async function scansOf(from: DuckDBConnection, probe: DuckDBConnection, sql: str
 
 /** Makes a view like a table, over functions that no optimizer looks into. @returns whether there is such a table */
 async function copyShape(from: DuckDBConnection, probe: DuckDBConnection, shape: Scan): Promise<boolean> {
-  const reader = await from.runAndReadAll(
-    `SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ${literal(shape.table)} ORDER BY column_index`,
-  );
+  const ofTable = `FROM duckdb_columns() WHERE table_name = ${literal(shape.table)} ORDER BY column_index`;
+  const reader = await from.runAndReadAll(`SELECT column_name, data_type ${ofTable}`);
   const columns = reader.getRowsJson().map(([name, type]) => ({ name: String(name), type }));
   if (columns.length === 0) return false;
   const selected = columns.map(({ name }, index) => {
     // The last column `day` is made from `dt`; a field of that name stands before `dt`.
     if (name === 'day' && index === columns.length - 1) return 'TRY_CAST(day_dt AS DATE) AS day';
-    return `${DAY_COLUMNS.find((column) => column === `day_${name}`) ?? `c${index}`} AS ${identifier(name)}`;
+    // In a table of a report, `month` and `report` are fields of the service.
+    const isOfDay = shape.report === undefined || DAY_PARTITION_KEYS.some((key) => key === name);
+    const own = DAY_COLUMNS.find((column) => isOfDay && column === `day_${name}`);
+    return `${own ?? `c${index}`} AS ${identifier(name)}`;
   });
-  const source = (types: readonly unknown[], rows: number, names: readonly string[]) =>
-    `repeat_row(${types.map((type) => `NULL::${type}`).join(', ')}, num_rows = ${rows}) AS s${rows}(${names.join(', ')})`;
-  const days = source(
-    DAY_COLUMNS.map(() => 'VARCHAR'),
-    FIRST_ROWS + TABLES.indexOf(shape),
-    DAY_COLUMNS,
-  );
-  const others = source(
-    columns.map(({ type }) => type),
-    OTHER_ROWS,
-    columns.map((_, index) => `c${index}`),
-  );
-  await probe.run(
-    `CREATE VIEW ${identifier(shape.table)} AS SELECT ${selected.join(', ')} FROM ${days}, ${others}`,
-  );
+  const types = columns.map(({ type }) => `NULL::${type}`);
+  const days = `repeat_row(${DAY_COLUMNS.map(() => 'NULL::VARCHAR')}, num_rows = ${FIRST_ROWS + TABLES.indexOf(shape)})`;
+  const others = `repeat_row(${types}, num_rows = ${OTHER_ROWS}) AS others(${types.map((_, index) => `c${index}`)})`;
+  const view = `CREATE VIEW ${identifier(shape.table)} AS SELECT ${selected.join(', ')}`;
+  await probe.run(`${view} FROM ${days} AS days(${DAY_COLUMNS}), ${others}`);
   return true;
 }
 
@@ -119,11 +104,8 @@ function* scansIn(node: Json, condition?: string): Generator<Scan> {
   if (Array.isArray(node)) for (const child of node) yield* scansIn(child, condition);
   if (!isJsonObject(node)) return;
   const { name, extra_info: info, children = null } = node;
-  const {
-    Expression: own,
-    Projections: kept,
-    'Estimated Cardinality': rows,
-  } = isJsonObject(info) ? info : {};
+  const facts = isJsonObject(info) ? info : {};
+  const { Expression: own, Projections: kept, 'Estimated Cardinality': rows } = facts;
   const table = TABLES[Number(rows) - FIRST_ROWS];
   if (name === 'REPEAT_ROW' && table) yield { ...table, condition };
   else if (name === 'REPEAT_ROW' && Number(rows) !== OTHER_ROWS) throw new Error('a plan of an unknown form');

@@ -38,17 +38,12 @@ const INSTRUCTIONS = `Affiliate reports of brands, by day. Each answer begins wi
 const TEXT = z.string().max(20_000);
 const TIME = TEXT.refine(
   (at) => isDay(at) || isInstant(at),
-  'a day, YYYY-MM-DD, or an instant, 2026-01-31T06:00:00Z',
+  'a day, YYYY-MM-DD, or an instant with its zone',
 );
 const NONE = z.object({});
 const NAME = z.object({ name: TEXT });
 const SQL = z.object({ sql: TEXT, limit: z.int().min(1).max(MAX_ROWS).default(200) });
-const DAYS = z.object({
-  brand: TEXT.optional(),
-  table: TEXT.optional(),
-  from: TIME.optional(),
-  to: TIME.optional(),
-});
+const DAYS = z.object({ brand: TEXT, table: TEXT, from: TIME, to: TIME }).partial();
 
 type Days = z.output<typeof DAYS>;
 
@@ -67,29 +62,20 @@ function serverOf(open: () => Promise<SqlLake>): McpServer {
   const info = { name: 'brand-reports', version: packageJson.version };
   const server = new McpServer(info, { instructions: INSTRUCTIONS });
   const about = (text: string) => ({ description: `${text} ${DATA}`, annotations: { readOnlyHint: true } });
-  const answer = (make: (lake: SqlLake) => Promise<Answer>) => resultOf(async () => make(await open()));
+  const answer = <Input>(make: (lake: SqlLake, input: Input) => Promise<Answer>, input: Input) =>
+    resultOf(async () => make(await open(), input));
   const views = about('Lists tables and views, and the roles without a field, whose columns are NULL.');
-  server.registerTool('views', { ...views, inputSchema: NONE }, () => answer(listViews));
+  server.registerTool('views', { ...views, inputSchema: NONE }, () => answer(listViews, undefined));
   const columns = about('Lists the columns of a table or view, with types, meanings and roles.');
-  server.registerTool('columns', { ...columns, inputSchema: NAME }, ({ name }) =>
-    answer((lake) => listColumns(lake, name)),
-  );
+  server.registerTool('columns', { ...columns, inputSchema: NAME }, (input) => answer(listColumns, input));
   const sql = about(
     'Runs one SELECT of DuckDB. Conditions on brand and dt (YYYY-MM-DD) leave other days out.',
   );
-  server.registerTool('sql', { ...sql, inputSchema: SQL }, (input) =>
-    answer((lake) => runSql(lake, input.sql, input.limit)),
-  );
+  server.registerTool('sql', { ...sql, inputSchema: SQL }, (input) => answer(runSql, input));
   const coverage = about('Shows the state of the days of a range, by brand and table.');
-  server.registerTool('coverage', { ...coverage, inputSchema: DAYS }, (days) =>
-    answer((lake) => runSql(lake, coverageSql(days), MAX_ROWS)),
-  );
-  const changes = about(
-    'Shows what later readings changed on closed days, between two instants (default: ever).',
-  );
-  server.registerTool('changes', { ...changes, inputSchema: DAYS }, (times) =>
-    answer((lake) => runSql(lake, changesSql(times), MAX_ROWS)),
-  );
+  server.registerTool('coverage', { ...coverage, inputSchema: DAYS }, (input) => answer(showCoverage, input));
+  const changes = about('Shows what later readings changed on closed days, between two instants.');
+  server.registerTool('changes', { ...changes, inputSchema: DAYS }, (input) => answer(showChanges, input));
   return server;
 }
 
@@ -101,17 +87,16 @@ async function resultOf(make: () => Promise<Answer>) {
   try {
     const { lines, data } = await make();
     // As in the text: each value on one line, without characters that steer a terminal.
-    const escape = (_key: string, value: unknown) => (typeof value === 'string' ? oneLine(value) : value);
-    const escaped = JSON.parse(JSON.stringify(data), escape);
+    const escapedText = (_key: string, value: unknown) =>
+      typeof value === 'string' ? oneLine(value) : value;
+    const escaped = JSON.parse(JSON.stringify(data), escapedText);
     return { ...content(lines), structuredContent: isJsonObject(escaped) ? escaped : {} };
   } catch (thrown) {
     const isBug = !(thrown instanceof BrandReportsError);
     if (isBug && thrown instanceof Error) note(framesOf(thrown));
-    const lines = withRunnableCommands(asBrandReportsError(thrown).message).split('\n');
-    return {
-      ...content([...lines, ...(isBug ? ['This is a bug. Next step: report it.'] : [])]),
-      isError: true,
-    };
+    const message = withRunnableCommands(asBrandReportsError(thrown).message);
+    const next = isBug ? '\nThis is a bug. Next step: report it.' : '';
+    return { ...content(`${message}${next}`.split('\n')), isError: true };
   }
 }
 
@@ -133,7 +118,7 @@ async function listViews(lake: SqlLake): Promise<Answer> {
   return after([], lake, lines, { views });
 }
 
-async function listColumns(lake: SqlLake, name: string): Promise<Answer> {
+async function listColumns(lake: SqlLake, { name }: z.output<typeof NAME>): Promise<Answer> {
   if (!tableNames().includes(name)) throw unknown('table', name, tableNames());
   const report = Object.values(reports).find(({ table }) => table === name);
   const own = (await ledgersOf(lake)).filter((each) => each.report === report);
@@ -154,49 +139,49 @@ async function listColumns(lake: SqlLake, name: string): Promise<Answer> {
   return after([], lake, lines, { columns });
 }
 
-function coverageSql({ from = '', to = '9', ...of }: Days): string {
+function showCoverage(lake: SqlLake, { from = '', to = '9', ...of }: Days): Promise<Answer> {
   const days = `dt BETWEEN ${literal(from.slice(0, 10))} AND ${literal(to.slice(0, 10))}`;
-  return `SELECT brand, report, state, count(*) AS days, min(dt) AS first, max(dt) AS last, sum(rows) AS rows FROM coverage WHERE ${[days, ...ofTable(of)].join(' AND ')} GROUP BY ALL ORDER BY ALL`;
+  const columns = 'count(*) AS days, min(dt) AS first, max(dt) AS last, sum(rows) AS rows';
+  const states = `SELECT brand, report, state, ${columns} FROM coverage WHERE ${[days, ...conditionsOf(of)].join(' AND ')}`;
+  return runSql(lake, { sql: `${states} GROUP BY ALL ORDER BY ALL`, limit: MAX_ROWS });
 }
 
-function changesSql({ from = '1970-01-01', to = '9999-01-01', ...of }: Days): string {
+function showChanges(
+  lake: SqlLake,
+  { from = '1970-01-01', to = '9999-01-01', ...of }: Days,
+): Promise<Answer> {
   const [since, until] = [from, to].map((time) => literal(instantOrDay(time)));
-  const between = `changed_at >= ${since} AND changed_at < ${until}`;
-  return `SELECT * EXCLUDE (month, change_id) FROM changes_daily WHERE ${[between, ...ofTable(of)].join(' AND ')} ORDER BY changed_at`;
+  const times = `changed_at >= ${since} AND changed_at < ${until}`;
+  const changes = `FROM changes_daily WHERE ${[times, ...conditionsOf(of)].join(' AND ')} ORDER BY changed_at`;
+  return runSql(lake, { sql: `SELECT * EXCLUDE (month, change_id) ${changes}`, limit: MAX_ROWS });
 }
 
-function ofTable({ brand, table }: Pick<Days, 'brand' | 'table'>): string[] {
-  return [
-    ...(brand === undefined ? [] : [`brand = ${literal(brand)}`]),
-    ...(table === undefined ? [] : [`report = ${literal(reportNamed(table).name)}`]),
-  ];
+function conditionsOf({ brand, table }: Days): string[] {
+  const report = table === undefined ? [] : [`report = ${literal(reportNamed(table).name)}`];
+  return brand === undefined ? report : [`brand = ${literal(brand)}`, ...report];
 }
 
-async function runSql(lake: SqlLake, text: string, limit: number): Promise<Answer> {
+async function runSql(lake: SqlLake, { sql, limit }: z.output<typeof SQL>): Promise<Answer> {
   const ledgers: ReportLedgers[] = [];
   const notes: string[] = [];
-  const connection = await createSqlConnection(
-    {
-      ...lake,
-      onLedgers: (read) => void ledgers.push(...read),
-      onUnreadable: (what, why) => void notes.push(`UNREADABLE, so its rows are left out: ${what}: ${why}`),
-    },
-    text,
-  );
+  const onLedgers = (read: readonly ReportLedgers[]) => void ledgers.push(...read);
+  const onUnreadable = (what: string, why: string) =>
+    void notes.push(`UNREADABLE, so its rows are left out: ${what}: ${why}`);
+  const connection = await createSqlConnection({ ...lake, onLedgers, onUnreadable }, sql);
   try {
-    const days = await daysRead(connection, text, lakeDays(ledgers, lake.settings, lake.nowMs));
-    const ofDays = ledgers.filter((own) =>
-      days.some((day) => day.brand === own.brand && day.report === own.report.name),
-    );
-    notes.push(
-      ...gapNotes(ofDays, reports, lake.settings, (view) => new RegExp(`\\b${view}\\b`, 'i').test(text)),
-    );
-    const { rows, isCut, ...result } = await firstRows(connection, text, limit);
+    const days = await daysRead(connection, sql, lakeDays(ledgers, lake.settings, lake.nowMs));
+    const read = new Set(days.map(({ brand, report }) => `${brand} ${report}`));
+    const own = ledgers.filter(({ brand, report }) => read.has(`${brand} ${report.name}`));
+    const isNamed = (view: string) => new RegExp(`\\b${view}\\b`, 'i').test(sql);
+    notes.push(...gapNotes(own, reports, lake.settings, isNamed));
+    const { rows, isCut, ...result } = await firstRows(connection, sql, limit);
     const table = await Array.fromAsync(TEXTS.markdown(result));
-    const count = isCut
-      ? `the first ${rows.length}; more are left out: add up in SQL, or add conditions`
-      : rows.length;
-    const lines = [...notes, `ROWS: ${count}`, ...table.map((line) => line.trimEnd())];
+    const more = isCut ? '; more are left out: add up in SQL, or add conditions' : '';
+    const lines = [
+      ...notes,
+      `ROWS: ${isCut ? 'the first ' : ''}${rows.length}${more}`,
+      ...table.map((line) => line.trimEnd()),
+    ];
     return after(days, lake, lines, { notes, columns: result.names, rows, isCut });
   } finally {
     connection.closeSync();
@@ -212,7 +197,7 @@ async function firstRows(connection: DuckDBConnection, text: string, limit: numb
   })();
   try {
     const result = await query(connection, text);
-    let units = 0;
+    let { length: units } = JSON.stringify(result.names);
     for await (const block of result.blocks)
       for (const row of block) {
         units += JSON.stringify(row).length;

@@ -97,7 +97,7 @@ describe('a contract', () => {
       { property: 'latency', value: 30 + 2 * 24 * 60, unit: 'minutes', schedule: 'rate(1 day)' },
     ]);
     const { code, stdout } = await runCli(['contract', 'orders', '--lake', sample.lake], {
-      cwd: sample.folder + '/lake',
+      cwd: sample.lake,
     });
     expect([code, parseAllDocuments(stdout)[0]?.toJS()]).toEqual([
       0,

@@ -72,7 +72,7 @@ beforeAll(async () => {
   await sync('acme', ['order_list', '--from', ODD]);
   await sync('globex', ['order_list', 'transaction_list']);
   change('globex', 'order_list', CHANGED, (record, index) =>
-    index === 0 ? { ...record, note: HOSTILE, [HOSTILE]: HOSTILE } : record,
+    index === 0 ? { ...record, note: HOSTILE, [HOSTILE]: HOSTILE, month: 'none' } : record,
   );
   await sync('globex', ['order_list', '--from', CHANGED, '--to', CHANGED]);
   client = await connect('--lake', lake, '--settings', settings);
@@ -264,6 +264,13 @@ const CALLS: readonly Row[] = [
     /ROWS: 1/,
   ],
   [
+    'a field that is called month',
+    sql(`SELECT count(*) FROM orders WHERE ${ACME} AND ${upTo(LAST)} AND month = 'none'`),
+    'INCOMPLETE',
+    ['gap'],
+    /ROWS: 1/,
+  ],
+  [
     'a condition that a day alone does not decide',
     sql(
       `SELECT count(*) FROM orders WHERE ${ACME} AND ${upTo(LAST)} AND (${on(FIRST)} OR status = 'x' OR random() < 2)`,
@@ -355,7 +362,7 @@ const CALLS: readonly Row[] = [
     ['coverage', { from: FAILED, to: FAILED }],
     'INCOMPLETE',
     ['failure'],
-    /acme \| clicks_list \| complete/,
+    /acme \| order_list \| complete/,
   ],
   [
     'what changed',
@@ -403,7 +410,6 @@ describe('an answer begins with the state of the days that it read', () => {
     expect([text, named]).toEqual([text, [...seeds]]);
     expect(text).toMatch(contains);
     expect(text).toMatch(/^AS OF \d{4}-\d\d-\d\dT/m);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not be there.
     expect(text + Object.values(data).flatMap((part) => JSON.stringify(part))).not.toMatch(
       /[\u0000-\u0009\u000b-\u001f\u202e]|\\u202e"|\\n"/,
     );
