@@ -95,6 +95,6 @@ it('the events of a day have growing numbers and name the version before, howeve
         if (earlier && sequence === earlier.sequence + 1) expect(previousVersion).toBe(earlier.version);
       }
     }),
-    runs(200),
+    runs(40),
   );
 });
