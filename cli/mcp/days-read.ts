@@ -9,6 +9,7 @@ import { BrandReportsError } from '../../shared/errors.ts';
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
 import { DAY_PARTITION_KEYS, LEDGER_TABLES } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { cell } from '../query-result.ts';
 import { namesIn } from '../sql-names.ts';
 import { identifier, literal } from '../sql-tables.ts';
 import { versionsTable } from '../sql-versions.ts';
@@ -47,9 +48,9 @@ export async function daysRead(connection: DuckDBConnection, sql: string, days: 
     if (rows.length > 0) await probe.run(`INSERT INTO all_days VALUES ${rows.join(', ')}`);
     const read = new Set<LakeDay>();
     for (const { report, condition = 'true' } of await scansOf(connection, probe, sql)) {
-      const where = (text: string) => probe.runAndReadAll(`SELECT position FROM all_days WHERE ${text}`);
+      const where = (text: string) => textsOf(probe, `SELECT position FROM all_days WHERE ${text}`);
       const found = await where(UNUSABLE.test(condition) ? 'true' : condition).catch(() => where('true'));
-      const met = found.getRowsJson().flatMap(([position]) => days[Number(position)] ?? []);
+      const met = found.flatMap(([position]) => days[Number(position)] ?? []);
       for (const day of met) if (report === undefined || report === day.report) read.add(day);
     }
     return days.filter((day) => read.has(day));
@@ -63,12 +64,11 @@ async function scansOf(from: DuckDBConnection, probe: DuckDBConnection, sql: str
   const shapes: Scan[] = [];
   for (const shape of TABLES) if (await copyShape(from, probe, shape)) shapes.push(shape);
   const ofViews = 'FROM duckdb_views() WHERE NOT internal ORDER BY view_oid';
-  const views = await from.runAndReadAll(`SELECT view_name, sql ${ofViews}`);
-  for (const [name, text] of views.getRowsJson())
-    if (!TABLES.some(({ table }) => table === name)) await probe.run(String(text));
+  for (const [name, text = ''] of await textsOf(from, `SELECT view_name, sql ${ofViews}`))
+    if (!TABLES.some(({ table }) => table === name)) await probe.run(text);
   try {
-    const plan = await probe.runAndReadAll(`EXPLAIN (FORMAT json) ${sql}`);
-    return [...scansIn(parseJson(String(plan.getRowsJson()[0]?.[1])))];
+    const [[, plan = ''] = []] = await textsOf(probe, `EXPLAIN (FORMAT json) ${sql}`);
+    return [...scansIn(parseJson(plan))];
   } catch (thrown) {
     // Some SQL has no plan, for example a PIVOT without its values; what is no query is refused when it runs.
     const isFile = /^Permission Error/.test(thrown instanceof Error ? thrown.message : '');
@@ -81,8 +81,8 @@ async function scansOf(from: DuckDBConnection, probe: DuckDBConnection, sql: str
 /** Makes a view like a table, over functions that no optimizer looks into. @returns whether there is such a table */
 async function copyShape(from: DuckDBConnection, probe: DuckDBConnection, shape: Scan): Promise<boolean> {
   const ofTable = `FROM duckdb_columns() WHERE table_name = ${literal(shape.table)} ORDER BY column_index`;
-  const reader = await from.runAndReadAll(`SELECT column_name, data_type ${ofTable}`);
-  const columns = reader.getRowsJson().map(([name, type]) => ({ name: String(name), type }));
+  const found = await textsOf(from, `SELECT column_name, data_type ${ofTable}`);
+  const columns = found.map(([name = '', type = '']) => ({ name, type }));
   if (columns.length === 0) return false;
   const selected = columns.map(({ name }, index) => {
     // The last column `day` is made from `dt`; a field of that name stands before `dt`.
@@ -92,11 +92,13 @@ async function copyShape(from: DuckDBConnection, probe: DuckDBConnection, shape:
     const own = DAY_COLUMNS.find((column) => isOfDay && column === `day_${name}`);
     return `${own ?? `c${index}`} AS ${identifier(name)}`;
   });
-  const types = columns.map(({ type }) => `NULL::${type}`);
-  const days = `repeat_row(${DAY_COLUMNS.map(() => 'NULL::VARCHAR')}, num_rows = ${FIRST_ROWS + TABLES.indexOf(shape)})`;
-  const others = `repeat_row(${types}, num_rows = ${OTHER_ROWS}) AS others(${types.map((_, index) => `c${index}`)})`;
+  const source = (types: readonly string[], rows: number, names: readonly string[]) =>
+    `repeat_row(${types.map((type) => `NULL::${type}`).join(', ')}, num_rows = ${rows}) AS s${rows}(${names.join(', ')})`;
+  const texts = DAY_COLUMNS.map(() => 'VARCHAR');
+  const days = source(texts, FIRST_ROWS + TABLES.indexOf(shape), DAY_COLUMNS);
+  const [types, numbers] = [columns.map(({ type }) => type), columns.map((_, index) => `c${index}`)];
   const view = `CREATE VIEW ${identifier(shape.table)} AS SELECT ${selected.join(', ')}`;
-  await probe.run(`${view} FROM ${days} AS days(${DAY_COLUMNS}), ${others}`);
+  await probe.run(`${view} FROM ${days}, ${source(types, OTHER_ROWS, numbers)}`);
   return true;
 }
 
@@ -110,7 +112,13 @@ function* scansIn(node: Json, condition?: string): Generator<Scan> {
   if (name === 'REPEAT_ROW' && table) yield { ...table, condition };
   else if (name === 'REPEAT_ROW' && Number(rows) !== OTHER_ROWS) throw new Error('a plan of an unknown form');
   // Between condition and source may stand a choice of the columns that are needed at all: `#0`, `#3`.
-  const isChoice = name === 'PROJECTION' && [kept ?? ''].flat().every((each) => /^#\d+$/.test(String(each)));
+  const isChoice = name === 'PROJECTION' && /^(\[?"#\d+"[\],]?)+$/.test(JSON.stringify(kept ?? ''));
   const filter = name === 'FILTER' && typeof own === 'string' ? own : undefined;
   yield* scansIn(children, isChoice ? condition : filter);
+}
+
+/** The rows of a query of ours, as text. */
+export async function textsOf(connection: DuckDBConnection, sql: string): Promise<string[][]> {
+  const reader = await connection.runAndReadAll(sql);
+  return reader.getRowsJson().map((row) => row.map((value) => cell(value, undefined)));
 }

@@ -24,7 +24,7 @@ import { reportNamed, unknown } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, identifier, literal } from '../sql-tables.ts';
 import { describedColumns } from '../table-columns.ts';
 import { oneLine, printable } from '../terminal-text.ts';
-import { daysRead } from './days-read.ts';
+import { daysRead, textsOf } from './days-read.ts';
 import { type LakeDay, lakeDays, notesOf } from './lake-days.ts';
 
 const MAX_ROWS = 1_000;
@@ -125,11 +125,11 @@ async function listColumns(lake: SqlLake, { name }: z.output<typeof NAME>): Prom
   const described =
     report && describedColumns(report, await readSchema(lake.store, report), own, lake.settings);
   const connection = await createSqlConnection(lake, `FROM ${identifier(name)}`);
-  const ofTable = `SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = ${literal(name)}`;
-  const found = await connection.runAndReadAll(`${ofTable} ORDER BY column_index`);
+  const ofTable = `FROM duckdb_columns() WHERE table_name = ${literal(name)} ORDER BY column_index`;
+  const found = await textsOf(connection, `SELECT column_name, data_type, coalesce(comment, '') ${ofTable}`);
   connection.closeSync();
-  const columns = found.getRowsJson().map(([column, type, comment]) => {
-    const { description = comment ?? '', roles = [] } = described?.find((each) => each.name === column) ?? {};
+  const columns = found.map(([column, type, comment]) => {
+    const { description = comment, roles = [] } = described?.find((each) => each.name === column) ?? {};
     return { name: column, type, description, roles };
   });
   const lines = columns.map(({ name: column, type, description, roles }) => {
