@@ -73,6 +73,7 @@ let settings: Settings;
 let bucket = '';
 let database = '';
 let topic = '';
+let eventsOfDays: Awaited<ReturnType<typeof aws.listen>>;
 
 beforeAll(async () => {
   folder = await temporaryFolder();
@@ -82,6 +83,7 @@ beforeAll(async () => {
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     await aws.createSecret(`brand-reports/${brand}`, credentials);
   await aws.cdk('bootstrap', aws.account);
+  eventsOfDays = await aws.listen({ source: ['brand-reports'], 'detail-type': [{ prefix: 'Day ' }] });
   await deploy({});
 });
 
@@ -127,6 +129,23 @@ describe('the functions, by their default event', () => {
     expect([...tables.keys()]).toEqual(expect.arrayContaining(views));
   });
 
+  it('have sent one event for each day that is over, with the version that the catalog points at', async () => {
+    const events = await eventsOfDays();
+    const closed = Object.keys(sample.brands).flatMap((brand) => {
+      const days = daysOf(brand).filter((day) => day <= newestComplete(brand));
+      return REPORTS.flatMap((report) => days.map((day) => `Day Published ${brand} ${report} ${day}`));
+    });
+    const sent = events.map(
+      ({ 'detail-type': type, detail: { brand, report, day } }) => `${type} ${brand} ${report} ${day}`,
+    );
+    expect(sent.sort()).toEqual(closed.sort());
+    const places = catalogued((await held()).tables).map(({ location }) => location);
+    for (const { detail } of events) {
+      const place = `/${detail.table}/brand=${detail.brand}/dt=${detail.day}/${detail.version}`;
+      expect(places).toContainEqual(expect.stringContaining(place));
+    }
+  });
+
   it('have committed every table to Iceberg, and its metadata is there', async () => {
     const { tables, objects } = await aws.held(icebergDatabase(database), bucket);
     const names = Object.values(reports).map(({ table }) => table);
@@ -153,6 +172,7 @@ describe('the functions, by their default event', () => {
     const before = published(await held());
     for (const report of REPORTS) expect(await sync(report)).toBe('complete');
     expect(published(await held())).toEqual(before);
+    expect(await eventsOfDays()).toEqual([]);
   });
 });
 
