@@ -9,7 +9,7 @@ import { orders } from '../../shared/reports/orders.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { alter, ledgerEntries, ledgerEntry, rewriteDocument } from './lake-contents.ts';
-import { BRAND, type SampleLake, type SyncOptions, blindRegistry } from './sample-lake.ts';
+import { BRAND, NO_TIME, type SampleLake, type SyncOptions, blindRegistry } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const [FIRST, YESTERDAY, TODAY] = ['2026-02-27', '2026-02-28', '2026-03-01'];
@@ -187,6 +187,15 @@ describe('events', () => {
     await lake.sync({ events: sink });
     expect(namesOf(of(FIRST))).toEqual(['Day Published', 'Day Changed']);
     expect(await pendingOf(lake)).toEqual([]);
+  });
+
+  it('are sent one batch at a time by runs whose time is up', async () => {
+    const { received, sink } = listener();
+    const lake = await published();
+    for (const sent of [1, 2]) {
+      await lake.sync({ events: { ...sink, atOnce: 1 }, deadline: NO_TIME });
+      expect(received).toHaveLength(sent);
+    }
   });
 
   it('wait until readers find the version', async () => {
