@@ -189,6 +189,23 @@ describe('events', () => {
     expect(await pendingOf(lake)).toEqual([]);
   });
 
+  it('wait in a folder for the next run that has a listener, also where nothing in their month is due', async () => {
+    const { of, sink } = listener();
+    const lake = sample.emptyLake();
+    const refresh = [{ untilAgeDays: 1, every: 'run' }];
+    const own = {
+      brandSettings: { reports: { order_list: { refresh, watchUnsettledDays: 1 } } },
+      lake: lake.over({ ...lake.store, localFolder: '/lake' }),
+    };
+    const down = async () => Promise.reject(new BrandReportsError('transient', 'down', 'it is down'));
+    for (const hours of [25, 25, 0.1]) {
+      await lake.sync({ ...own, events: { send: down } });
+      lake.nowMs += hours * HOUR_MS;
+    }
+    await lake.sync({ ...own, events: sink });
+    expect(namesOf(of(FIRST))).toEqual(['Day Published']);
+  });
+
   it('are sent one batch at a time by runs whose time is up', async () => {
     const { received, sink } = listener();
     const lake = await published();
