@@ -65,9 +65,9 @@ async function addAll(to: Command): Promise<void> {
   for (const load of Object.values(commands)) (await load())(to);
 }
 
-// A reader such as `head` may close the pipe early: that is not an error.
+// A reader such as `head` may close the pipe early: that is not an error, unless the command has work left.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? EXIT.complete : EXIT.failed);
+  process.exit(error.code === 'EPIPE' ? (process.exitCode ?? EXIT.complete) : EXIT.failed);
 });
 
 // Nobody reads the notes any longer: the work goes on.

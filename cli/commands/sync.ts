@@ -78,6 +78,8 @@ export function addSync(program: Command): void {
       const options = readable(await createRunOptions(flags, reports, progress.log), flags);
       // In S3, what this command prints would be lost to the functions that send events.
       const listens = { ...flags, json: flags.json && options.lake.store.localFolder !== undefined };
+      // Until the outcome is known: a reader that closes the pipe at an event ends the process there.
+      process.exitCode = EXIT.incomplete;
       const run = untilStopped(flags.maxSeconds, (limits) => {
         const events = eventSink(listens, limits.signal);
         return runSync({ ...options, ...limits, ...(events && { events }) });

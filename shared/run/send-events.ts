@@ -58,6 +58,8 @@ export async function sendEvents(
         for (const each of batch.splice(0)) failed.add(each.day);
       }
       await document.update((ledger) => batch.reduce((now, each) => changeEvent(now, each), ledger));
+      // A receiver that is slow or down would take a run over its end in each month. The first batch is sent in any case.
+      if (ctx.time.isUp()) return;
     }
   }
 }
@@ -66,14 +68,16 @@ type Pending = ReturnType<typeof pendingEvents>[number];
 
 /**
  * Whether the next run has to open the month for its events. A listener that fails is tried by each run for a day, then once
- * a day. Without a listener here the next run may have one, so that it opens the month once.
+ * a day; in a folder by each run, because somebody corrects a command and waits. Without a listener here the next run may
+ * have one, so that it opens the month once.
  * @param changed the days that this run has changed
  */
 export function hasNewEvents(
-  { events, clock }: RunContext,
+  { events, clock, lake }: RunContext,
   ledger: Ledger,
   changed: readonly string[],
 ): boolean {
-  const isYoung = (at: string) => Math.abs(clock.wallMs() - Date.parse(at)) < DAY_MS;
-  return pendingEvents(ledger).some(({ day, event }) => (events ? isYoung(event.at) : changed.includes(day)));
+  const isTried = (at: string) =>
+    lake.store.localFolder !== undefined || Math.abs(clock.wallMs() - Date.parse(at)) < DAY_MS;
+  return pendingEvents(ledger).some(({ day, event }) => (events ? isTried(event.at) : changed.includes(day)));
 }

@@ -75,7 +75,8 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const tableOf = (report: string) => reports[report]?.table ?? report;
   const { seen, told, telling, events } = await record.update((current) => {
     const after = afterLook(current, suspects, look);
-    if (!options.events) return after;
+    // What was open for a listener that is gone would be seen for ever, and never begin anew.
+    if (!options.events) return after.events ? { ...after, events: undefined } : after;
     return withEvents(after, openProblems(suspects, after.seen, nowMs), tableOf, nowMs);
   });
   const open = openProblems(suspects, seen, nowMs);

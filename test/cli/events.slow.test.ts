@@ -80,6 +80,15 @@ it('a command that does not read its input harms nothing', async () => {
   expect((await sync('--json').result).stdout.trim().split('\n')).toHaveLength(1);
 });
 
+it('a reader that closes the pipe at an event ends a run that is not complete', async () => {
+  change('closed');
+  const run = sync('--json', '--on-published', 'cat > /dev/null; echo begun; sleep 0.3');
+  await run.says('begun');
+  run.process.stdout?.destroy();
+  expect((await run.result).code).toBe(3);
+  expect((await sync('--json').result).stdout.trim().split('\n')).toHaveLength(2);
+});
+
 it('a command that hangs ends with the run, with all that it has started', async () => {
   change('hanging');
   const run = sync('--json', '--on-published', `echo begun; (sleep 60; echo woke >> '${file}.late') & wait`);

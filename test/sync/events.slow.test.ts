@@ -9,7 +9,7 @@ import { orders } from '../../shared/reports/orders.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { alter, ledgerEntries, ledgerEntry, rewriteDocument } from './lake-contents.ts';
-import { BRAND, type SampleLake, type SyncOptions, blindRegistry } from './sample-lake.ts';
+import { BRAND, NO_TIME, type SampleLake, type SyncOptions, blindRegistry } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const [FIRST, YESTERDAY, TODAY] = ['2026-02-27', '2026-02-28', '2026-03-01'];
@@ -187,6 +187,32 @@ describe('events', () => {
     await lake.sync({ events: sink });
     expect(namesOf(of(FIRST))).toEqual(['Day Published', 'Day Changed']);
     expect(await pendingOf(lake)).toEqual([]);
+  });
+
+  it('wait in a folder for the next run that has a listener, also where nothing in their month is due', async () => {
+    const { of, sink } = listener();
+    const lake = sample.emptyLake();
+    const refresh = [{ untilAgeDays: 1, every: 'run' }];
+    const own = {
+      brandSettings: { reports: { order_list: { refresh, watchUnsettledDays: 1 } } },
+      lake: lake.over({ ...lake.store, localFolder: '/lake' }),
+    };
+    const down = async () => Promise.reject(new BrandReportsError('transient', 'down', 'it is down'));
+    for (const hours of [25, 25, 0.1]) {
+      await lake.sync({ ...own, events: { send: down } });
+      lake.nowMs += hours * HOUR_MS;
+    }
+    await lake.sync({ ...own, events: sink });
+    expect(namesOf(of(FIRST))).toEqual(['Day Published']);
+  });
+
+  it('are sent one batch at a time by runs whose time is up', async () => {
+    const { received, sink } = listener();
+    const lake = await published();
+    for (const sent of [1, 2]) {
+      await lake.sync({ events: { ...sink, atOnce: 1 }, deadline: NO_TIME });
+      expect(received).toHaveLength(sent);
+    }
   });
 
   it('wait until readers find the version', async () => {

@@ -276,6 +276,15 @@ describe('the events of a look', () => {
     expect(events.map(({ type }) => type)).toEqual(['Problem Opened']);
   });
 
+  it('are forgotten where the settings have them off: a problem that comes back begins anew', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    await look(NOW_MS, { events: bus });
+    await setDay(YESTERDAY, readDay(settings, 'order_list'));
+    for (const nowMs of [hours(1), hours(2), hours(3)]) await look(nowMs);
+    const record = JSON.parse(Buffer.from((await store.get(WATCH_KEY))?.body ?? '').toString());
+    expect(Object.keys(record.seen)).not.toContain(`acme order_list failed ${failure.code}`);
+  });
+
   it('wait while the bus refuses them, but no message does', async () => {
     await fill({ [YESTERDAY]: { failure } });
     await expect(look(NOW_MS, { events: { send: refuses('no bus') } })).rejects.toThrow('no bus');

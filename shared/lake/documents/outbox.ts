@@ -3,6 +3,7 @@
  * same write, so that no crash comes between the two; `run/send-events.ts` sends the events and removes them.
  */
 import * as z from 'zod/mini';
+import { DAY_MS } from '../../days.ts';
 import { storedCount, storedId, storedObject, storedTime } from './cas-document.ts';
 
 const dayEvent = storedObject(() => ({
@@ -61,8 +62,9 @@ export function outboxAfter(
   const isFirst = isClosed(after) && !wasClosed;
   const isChanged = before?.digest !== after.digest && (isClosed(after) || sendsOpenDay);
   if (!isFirst && !isChanged) return events;
-  // A new day, or one whose number a repair has lost, begins with the time in seconds, which no earlier number reaches.
-  const sequence = events ? events.sequence + 1 : Math.floor(Date.parse(at) / 1000);
+  // A day begins with the time in seconds. A repair loses its number: a clock may have been a day ahead then, and behind now.
+  const beginMs = Date.parse(at) + (before && before.timeZone === undefined ? 2 * DAY_MS : 0);
+  const sequence = events ? events.sequence + 1 : Math.floor(beginMs / 1000);
   const event: DayEvent = {
     type: isFirst ? 'Day Published' : 'Day Changed',
     state: state === 'open' || state === 'settled' ? state : 'complete',

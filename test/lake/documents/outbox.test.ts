@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type DayEvent, outboxAfter } from '../../../shared/lake/documents/outbox.ts';
+import { HOUR_MS } from '../../../shared/days.ts';
 import { runs } from '../../fixtures/property-runs.ts';
 
 type Version = Parameters<typeof outboxAfter>[1];
@@ -52,12 +53,13 @@ describe('a commit', () => {
   it('has an event with the facts of its version', () => {
     const { events: none, ...of } = { events: undefined, committed: closed('a') };
     expect(none).toBeUndefined();
+    const sequence = Date.parse(AT) / 1000;
     expect(outboxAfter(of, settled('b'), AT, false)).toEqual({
-      ...{ sequence: Date.parse(AT) / 1000, version: 'of-b' },
+      ...{ sequence, version: 'of-b' },
       pending: [
         {
           ...{ type: 'Day Changed', state: 'settled', version: 'of-b', previousVersion: 'of-a', rows: 3 },
-          ...{ sums: { EUR: { amount: '0.10000000000000000001' } }, sequence: Date.parse(AT) / 1000, at: AT },
+          ...{ sums: { EUR: { amount: '0.10000000000000000001' } }, sequence, at: AT },
         },
       ],
     });
@@ -74,11 +76,17 @@ it('the events of a day have growing numbers and name the version before, howeve
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
       let entry: Parameters<typeof outboxAfter>[0] = {};
-      let atMs = Date.parse(AT);
+      // Until a repair the clock is ahead.
+      let atMs = Date.parse(AT) + 20 * HOUR_MS;
+      let isAhead = true;
       const made: DayEvent[] = [];
       for (const { state, digest, received, isRepaired } of steps) {
         atMs += 60_000;
-        if (isRepaired && entry.committed) entry = { committed: repaired(entry.committed.digest) };
+        if (isRepaired && entry.committed && state !== 'open') {
+          entry = { committed: repaired(entry.committed.digest) };
+          if (isAhead) atMs -= 40 * HOUR_MS;
+          isAhead = false;
+        }
         const before = entry.events?.sequence;
         const after = version(state, digest, 'UTC');
         const events = outboxAfter(entry, after, new Date(atMs).toISOString(), false);
