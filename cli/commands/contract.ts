@@ -27,6 +27,7 @@ import { databaseFile } from '../open-database.ts';
 import { databaseOption, environmentOption, lakeOption, settingsOption } from '../options.ts';
 import { print } from '../output.ts';
 import { type RunFlags, openExistingLake, readSettingsIfAny, reportNamed } from '../run-options.ts';
+import { literal } from '../sql-tables.ts';
 import { describedColumns } from '../table-columns.ts';
 
 /** Only in double quotes does YAML read what `print` makes of a character that steers a terminal. */
@@ -91,7 +92,9 @@ function contractOf(
       ...(roles.length > 0 && { customProperties: roles }),
     };
   });
-  const levels = Object.keys(settings?.brands ?? {}).flatMap((brand) => levelsOf(report, brand, settings));
+  const all = Object.keys(settings?.brands ?? {});
+  const brands = all.filter((brand) => enabledPolicy(settings, brand, report));
+  const levels = brands.flatMap((brand) => levelsOf(report, brand, settings));
   return {
     ...{
       apiVersion: 'v3.1.0',
@@ -107,7 +110,9 @@ function contractOf(
       usage: 'Closed days may change: the table "changes" has what changed.',
     },
     servers: [server],
-    schema: [{ name: table, physicalType: 'table', description, properties, quality: qualityOf(name) }],
+    schema: [
+      { name: table, physicalType: 'table', description, properties, quality: qualityOf(name, brands) },
+    ],
     ...(levels.length > 0 && { slaDefaultElement: `${table}.dt`, slaProperties: levels }),
   };
 }
@@ -139,10 +144,13 @@ function keyColumns(
   return isKey ? [...PARTITION_KEYS, ...first] : [];
 }
 
-/** Queries that run on Athena and DuckDB alike, and give 0 while the promises hold. */
-function qualityOf(report: string) {
+/** Queries that run on Athena and DuckDB alike, and give 0 while the promises hold. @param brands that the promises are of */
+function qualityOf(report: string, brands: readonly string[]) {
   const days = PROBLEM_STATES.map((state) => `days_${state}`).join(' + ');
-  const complete = `SELECT coalesce(sum(${days}), 0) FROM freshness WHERE report = '${report}'`;
+  // `freshness` has no row of a brand whose days were never read, and counts no day before the first one that was.
+  const begun = `CASE WHEN brand IN (${brands.map(literal).join(', ')}) AND complete_until IS NOT NULL THEN 1 END`;
+  const others = brands.length > 0 ? `${brands.length} - count(${begun}) + ` : '';
+  const complete = `SELECT ${others}coalesce(sum(${days}), 0) FROM freshness WHERE report = '${report}'`;
   const findings = `SELECT count(*) FROM coverage WHERE report = '${report}' AND findings IS NOT NULL`;
   return [
     { name: 'complete_until_yesterday', type: 'sql', dimension: 'completeness', mustBe: 0, query: complete },

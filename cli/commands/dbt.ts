@@ -3,8 +3,12 @@ import { dirname, join } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { rolesInLake } from '../../shared/catalog/view-roles.ts';
+import { MINUTE_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { readSchema, readWantedLedgers } from '../../shared/lake/documents/read.ts';
+import { gracePeriodMs } from '../../shared/planning/day-state.ts';
+import type { Policy } from '../../shared/planning/due.ts';
+import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { shellWord } from '../../shared/shell-word.ts';
 import { dbtProject } from '../dbt/project.ts';
@@ -49,14 +53,24 @@ async function writeProject(command: Command, folder: string, flags: Flags): Pro
   const { localFolder } = store;
   const lake = { store, reports, settings, nowMs: Date.now() };
   const database = localFolder === undefined ? undefined : await writeDatabase(lake, localFolder);
-  const read = new Set(ledgers.map(({ report }) => report.name));
+  const policies = ledgers.map(({ brand, report }) => enabledPolicy(settings, brand, report));
+  const expected = ledgers.filter((_, index) => !settings || policies[index]);
+  const read = new Set(expected.map(({ report }) => report.name));
   const roles = rolesInLake(ledgers, all, settings);
-  const files = dbtProject({ reports, columns, roles, read, database });
+  const files = dbtProject({ reports, columns, roles, read, graceHours: graceHours(policies), database });
   for (const [path, text] of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeNew(join(folder, path), text);
   }
   print(`Written: ${files.size} files in ${folder}\nNext: cd ${shellWord(folder)} && dbt build`);
+}
+
+/** 12 hours until a day in UTC has ended in every zone, and what the settings leave for reading it, at least 3 hours. */
+function graceHours(policies: readonly (Policy | undefined)[]): number {
+  const minutes = policies.map((policy) =>
+    policy ? policy.lateMinutes + gracePeriodMs(policy) / MINUTE_MS : 0,
+  );
+  return 12 + Math.max(3, ...minutes.map((each) => Math.ceil(each / 60)));
 }
 
 function refused(message: string): BrandReportsError {

@@ -6,23 +6,14 @@ import { type RunFlags, openExistingLake, readSettingsIfAny } from '../run-optio
 export function addMcp(program: Command): void {
   const command = program.command('mcp');
   command
-    .description(
-      'serve the lake to an assistant, read-only, over standard input and output (Model Context Protocol)',
-    )
+    .description('serve the lake to an assistant, read-only, on standard input (Model Context Protocol)')
     .addOption(lakeOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
-    .addHelpText(
-      'after',
-      `
-An assistant starts it: docs/assistant.md has the configuration of Claude Desktop, Claude Code and VS Code.
-
-Example:
-  $ brand-reports mcp --lake /data/lake --settings /data/settings.jsonc`,
-    )
+    .addHelpText('after', '\nExample (docs/assistant.md):\n  $ brand-reports mcp --lake /data/lake')
     .action(async (flags: Pick<RunFlags, 'lake' | 'settings' | 'environment'>) => {
       const { serve } = await import('../mcp/server.ts');
-      await serve(async () => {
+      serve(async () => {
         const settings = await readSettingsIfAny(command, flags);
         const { store } = await openExistingLake(flags.lake);
         return { store, settings, reports, nowMs: Date.now() };

@@ -179,15 +179,20 @@ export function tableNames(): string[] {
   return [...TABLES.map(([name]) => name), ...VIEWS.map(({ name }) => name)];
 }
 
-function helpText(): string {
+/** All tables and views that SQL may name, with the columns of the views. */
+export function relationsText(): string {
   const versions =
     'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to';
-  return `
-Tables:
+  return `Tables:
 ${listed([...TABLES, ['…_versions', versions]], '  ')}
 
 Views and their columns:
-${VIEWS.map(withDay).map(viewText).join('\n')}
+${VIEWS.map(withDay).map(viewText).join('\n')}`;
+}
+
+function helpText(): string {
+  return `
+${relationsText()}
 
 Example:
   $ brand-reports query "SELECT publisher_id, currency, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"

@@ -10,9 +10,6 @@ type Named = Pick<ReportDefinition, 'name' | 'table'>;
 /** What the names of staging models begin with. */
 export const STAGED = 'stg_brand_reports__';
 
-/** From the end of a day in UTC until it should be complete: 12 until it has ended in every zone, 3 to read it. */
-const GRACE_HOURS = 15;
-
 export const PROJECT = `name: brand_reports
 version: 1.0.0
 require-dbt-version: [">=1.10.0", "<2.0.0"]
@@ -51,13 +48,13 @@ sources:
     schema: "{{ 'main' if target.type == 'duckdb' else var('brand_reports_database') }}"
     tables:`;
 
-/** A table with a gap is as old as the gap, however lately its other days were read. */
-export function freshnessOf(report: string): string {
+/** A table with a gap is as old as the gap, however lately its other days were read. @param grace in hours, after a day in UTC */
+export function freshnessOf(report: string, grace: number): string {
   return `
         config:
           freshness:
-            warn_after: {count: ${24 + GRACE_HOURS}, period: hour}
-            error_after: {count: ${48 + GRACE_HOURS}, period: hour}
+            warn_after: {count: ${24 + grace}, period: hour}
+            error_after: {count: ${48 + grace}, period: hour}
           loaded_at_query: |
             select min(cast(coalesce(cast(complete_until as date), date '1970-01-01') + interval '1' day as timestamp))
             from {{ this.incorporate(path={'identifier': 'freshness'}) }} where report = '${report}'`;
@@ -95,8 +92,11 @@ export const MARTS = `
 const ofReport = (table: string) =>
   `(select * from {{ source('brand_reports', '${table}') }} where report = '{{ report }}')`;
 
-export const TESTS = `{# Fails for each brand whose days are not all complete up to yesterday, and if the report has no day at all. #}
-{% test complete_until(model, report, grace_hours=${GRACE_HOURS}) %}
+/** The generic tests. @param grace in hours, after a day in UTC */
+export const tests = (
+  grace: number,
+) => `{# Fails for each brand whose days are not all complete up to yesterday, and if the report has no day at all. #}
+{% test complete_until(model, report, grace_hours=${grace}) %}
 select brand, complete_until from ${ofReport('freshness')} as found
 where complete_until is null
   or cast(complete_until as date) < cast(${NOW_SQL} - interval '{{ grace_hours }}' hour as date) - interval '1' day

@@ -21,8 +21,10 @@ export interface DbtLake {
   reports: ReportRegistry;
   columns: TableColumns;
   roles: TableRoles;
-  /** The reports that the lake has days of: tests expect them to be complete. */
+  /** The reports that the lake has days of and that are on: tests expect them to be complete. */
   read: ReadonlySet<string>;
+  /** From the end of a day in UTC until it should be complete. */
+  graceHours: number;
   /** The absolute path of `brand_reports.duckdb`; `undefined` for a lake in S3. */
   database: string | undefined;
 }
@@ -67,7 +69,7 @@ export function dbtProject(lake: DbtLake): Map<string, string> {
     ['dbt_project.yml', files.PROJECT],
     ['profiles.yml', files.profiles(lake.database === undefined ? undefined : yaml(lake.database))],
     ['.gitignore', files.GITIGNORE],
-    ['macros/tests.sql', files.TESTS],
+    ['macros/tests.sql', files.tests(lake.graceHours)],
     ['macros/versions.sql', files.VERSIONS],
     ['models/sources.yml', sourcesYaml(lake)],
     [
@@ -142,7 +144,7 @@ function sourcesYaml(lake: DbtLake): string {
       const [name, description] = [yaml(column.name), yaml(described(column, report.table, lake))];
       return `\n          - {name: ${name}, quote: true, description: ${description}}`;
     });
-    const expected = read.includes(report) ? files.freshnessOf(report.name) : '';
+    const expected = read.includes(report) ? files.freshnessOf(report.name, lake.graceHours) : '';
     return source(report.table, report.description, `${expected}\n        columns:${columns.join('')}`);
   });
   const others = [coverageTable, ...changeViews(lake.reports), changesTable].map(({ name, description }) =>

@@ -60,6 +60,22 @@ describe('a contract', () => {
     expect(validate({ ...all[0], kind: 'Contract' })).not.toEqual([]);
   });
 
+  it('is broken by a brand whose days were never read, and by days before the first one', async () => {
+    const { brands } = JSON.parse(await readFile(sample.flags[1] ?? '', 'utf8'));
+    const other = await sample.writeSettings('other.json', {
+      brands: { ...brands, other: brands.acme, acme: { ...brands.acme, startDate: '2020-01-01' } },
+    });
+    for (const [file, broken] of [
+      [sample.flags[1] ?? '', 0],
+      [other, 2],
+    ] as const) {
+      const of = ['--lake', sample.lake, '--settings', file];
+      const [clicks] = await contracts('clicks', ...of);
+      const { stdout } = await runCli(['query', '--json', clicks.schema[0].quality[0].query, ...of]);
+      expect(Object.values(JSON.parse(stdout)[0])).toEqual([broken]);
+    }
+  });
+
   it('has keys, roles, types and where each column is from', async () => {
     const [clicks, orders] = await contracts('clicks', 'order_list', ...flags());
     expect(column(clicks, 'id')).toMatchObject({

@@ -205,6 +205,21 @@ describe('the project of a lake', () => {
     expect(await rows('clean', differences('order_states', 'orders_daily'))).toEqual([['0']]);
   }, 600_000);
 
+  it('expects no day of a report that is off, nor a day before its daily run', async () => {
+    const { brands } = JSON.parse(await readFile(settings, 'utf8'));
+    const daily = { order_list: { schedule: 'rate(1 day)' }, [ATTRIBUTION]: { enabled: false } };
+    const other = await sample.writeSettings('daily.json', {
+      brands: { acme: { ...brands.acme, reports: daily } },
+    });
+    const folder = project('daily');
+    await cli('dbt', 'init', folder, '--settings', other, '--lake', join(sample.folder, 'clean'));
+    const sources = await readFile(join(folder, 'models', 'sources.yml'), 'utf8');
+    // 24 h of the day, 12 h until it has ended everywhere, and two intervals of the schedule.
+    expect(sources).toMatch(/warn_after: \{count: 84,/);
+    expect(sources).toMatch(/complete_until_orders/);
+    expect(sources).not.toMatch(/complete_until_attribution/);
+  });
+
   it('is written into an empty folder only', async () => {
     const again = await runCli(['dbt', 'init', project('clean'), '--lake', join(sample.folder, 'clean')]);
     expect(again).toMatchObject({

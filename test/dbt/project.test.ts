@@ -53,6 +53,7 @@ function project(words: Record<string, string> = {}, columns: readonly Column[] 
     columns: new Map([['orders', all]]),
     roles: new Map([['orders', { acme: own }]]),
     read: new Set(['order_list']),
+    graceHours: 61,
     database: undefined,
   });
 }
@@ -71,6 +72,8 @@ describe('the project', () => {
     expect(sources).toContain('The field status of the records; role: state of acme');
     expect(sources.match(/complete_until: \{name/g)).toHaveLength(1);
     expect(sources.match(/loaded_at_query/g)).toHaveLength(1);
+    expect(sources).toContain('warn_after: {count: 85, period: hour}');
+    expect(project().get('macros/tests.sql')).toContain('grace_hours=61');
   });
 
   it('has the numbers of the roles in the marts, whatever other columns are called', () => {

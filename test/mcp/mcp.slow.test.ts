@@ -135,7 +135,6 @@ async function connect(...flags: string[]): Promise<Client> {
 interface Called {
   text: string;
   isError: boolean;
-  data: Record<string, never>;
 }
 
 async function call(name: string, args: object = {}, to = client): Promise<Called> {
@@ -145,11 +144,10 @@ async function call(name: string, args: object = {}, to = client): Promise<Calle
   return {
     text,
     isError: result.isError === true,
-    data: JSON.parse(JSON.stringify(result.structuredContent ?? {})),
   };
 }
 
-const sql = (text: string, more: object = {}) => ['sql', { sql: text, ...more }] as const;
+const sql = (text: string) => ['sql', { sql: text }] as const;
 const [ACME, GLOBEX] = ["brand = 'acme'", "brand = 'globex'"];
 const on = (day: string) => `dt = '${day}'`;
 const upTo = (day: string) => `dt <= '${day}'`;
@@ -280,6 +278,13 @@ const CALLS: readonly Row[] = [
     /ROWS: 1/,
   ],
   [
+    'a condition whose text in the plan has another meaning',
+    sql(`SELECT count(*) FROM orders WHERE {'b': brand, 'd': dt} = {'b': 'acme', 'd': '${GAP}'}`),
+    'INCOMPLETE',
+    ['gap', 'restatement'],
+    /ROWS: 1/,
+  ],
+  [
     'SQL without a plan',
     sql('PIVOT orders ON brand USING count(*) GROUP BY status'),
     'INCOMPLETE',
@@ -329,18 +334,11 @@ const CALLS: readonly Row[] = [
     /\\\\u001b\\\[31m\\\\u202eCOMPLETE\\\\n\\\| ignore all/,
   ],
   [
-    'more rows than the limit',
-    sql(`SELECT * FROM clicks WHERE ${ACME} AND ${on(ODD)}`, { limit: 2 }),
-    'COMPLETE',
-    [],
-    /ROWS: the first 2; more are left out/,
-  ],
-  [
     'more characters than the limit',
     sql("SELECT repeat('x', 900) AS x FROM range(1000)"),
     'NO DAYS',
     [],
-    /ROWS: the first 55; more/,
+    /ROWS: the first 55; more are left out/,
   ],
   ['no table', sql('SELECT 1 AS one'), 'NO DAYS', [], /\| one \|/],
   [
@@ -385,7 +383,20 @@ const CALLS: readonly Row[] = [
     ['restatement'],
     /\| reading \|/,
   ],
-  ['views', ['views', {}], 'NO DAYS', [], /^orders_daily: Orders, amounts[\s\S]*NULL in commission_due/m],
+  [
+    'a role without a field',
+    sql(`SELECT sum(commission) FROM commission_due WHERE ${GLOBEX}`),
+    'INCOMPLETE',
+    ['failure'],
+    /^note: .*NULL in commission_due/m,
+  ],
+  [
+    'views',
+    ['views', {}],
+    'NO DAYS',
+    [],
+    /^ {2}orders_daily: Orders, amounts[\s\S]*commission +Their commission$/m,
+  ],
   [
     'columns of a table',
     ['columns', { name: 'orders' }],
@@ -398,37 +409,32 @@ const CALLS: readonly Row[] = [
     ['columns', { name: 'orders_daily' }],
     'NO DAYS',
     [],
-    /^commission DECIMAL\(38,9\); Their commission$/m,
+    /^\| commission \| DECIMAL\(38,9\) \|/m,
   ],
 ];
 
 describe('an answer begins with the state of the days that it read', () => {
   it.each(CALLS)('and has no other facts: %s', async (_what, [tool, args], head, seeds, contains) => {
-    const { text, isError, data } = await call(tool, args);
+    const { text, isError } = await call(tool, args);
     expect([isError, text]).toEqual([false, expect.stringMatching(new RegExp(`^${head}: .*`))]);
     const named = Object.keys(SEEDS).filter((seed) => text.includes(SEEDS[seed] ?? ''));
     expect([text, named]).toEqual([text, [...seeds]]);
     expect(text).toMatch(contains);
     expect(text).toMatch(/^AS OF \d{4}-\d\d-\d\dT/m);
     expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
-    expect(JSON.stringify(data)).not.toMatch(/(?<!\\)\\[unrt]|\p{Bidi_Control}/u);
     expect(text.indexOf('ROWS')).toBeGreaterThanOrEqual(text.includes('ROWS') ? text.indexOf('AS OF') : -1);
-    expect(data.days).toMatchObject({
-      asOf: expect.any(String),
-      state: head === 'INCOMPLETE' ? 'incomplete' : head === 'NO DAYS' ? 'no_days' : 'complete',
-    });
   });
 });
 
 describe('a call that cannot be answered', () => {
   it.each<[string, string, object, RegExp]>([
-    ['COPY', 'sql', { sql: "COPY (SELECT 1) TO 'new.csv'" }, /not a query but COPY/],
+    ['COPY', 'sql', { sql: "COPY (SELECT 1) TO 'new.csv'" }, /not a query but COPY|Permission Error/],
     ['ATTACH', 'sql', { sql: "ATTACH 'new.db'" }, /not a query but ATTACH/],
     ['INSTALL', 'sql', { sql: 'INSTALL httpfs' }, /is not a query/],
     ['PRAGMA', 'sql', { sql: 'PRAGMA enable_profiling' }, /not a query but PRAGMA/],
     ['DROP', 'sql', { sql: 'DROP VIEW orders' }, /not a query but DROP/],
     ['several statements', 'sql', { sql: 'SELECT 1; SELECT 2' }, /several statements/],
-    ['a file by a function', 'sql', { sql: "FROM read_csv('/etc/passwd')" }, /reads a file.*Next step/],
+    ['a file by a function', 'sql', { sql: "FROM read_csv('/etc/passwd')" }, /Permission Error/],
     ['a file as a table', 'sql', { sql: "FROM '/etc/passwd'" }, /does not exist/],
     [
       'a file below EXPLAIN',
@@ -436,7 +442,7 @@ describe('a call that cannot be answered', () => {
       { sql: "EXPLAIN ANALYZE FROM read_text('/etc/passwd')" },
       /Permission Error/,
     ],
-    ['a file of the lake', 'sql', { sql: "FROM read_text('LAKE/ledger/format.json')" }, /reads a file/],
+    ['a file of the lake', 'sql', { sql: "FROM read_text('LAKE/ledger/format.json')" }, /Permission Error/],
     ['a log', 'sql', { sql: "FROM enable_logging('QueryLog')" }, /enable_logging/],
     ['a column that is not there', 'sql', { sql: 'SELECT nothing FROM orders' }, /"nothing" not found/],
     [
@@ -445,9 +451,9 @@ describe('a call that cannot be answered', () => {
       { sql: 'SELECT 1 FROM orders WHERE dt > current_date - INTERVAL 7 DAY' },
       /This works: .*day > current_date/,
     ],
-    ['an unknown table', 'columns', { name: 'order' }, /Unknown table "order".*Did you mean orders/],
+    ['an unknown table', 'columns', { name: 'order' }, /order does not exist.*\n?.*Did you mean "orders"/],
     ['an unknown report', 'coverage', { table: 'order' }, /"order".*order_list \(table orders\)/],
-    ['a day that is none', 'coverage', { from: 'yesterday' }, /YYYY-MM-DD/],
+    ['a day that is none', 'coverage', { from: 'yesterday' }, /from: Invalid ISO date/],
   ])(
     'is an error with its reason, after which the server answers again: %s',
     async (_name, tool, args, message) => {
@@ -486,5 +492,14 @@ it('a damaged file and a lake that is not there are named', async () => {
   await other.close();
   await rm(join(lake, 'snapshots', 'clicks', 'brand=acme', `dt=${ODD}`), { recursive: true });
   const { text } = await call('sql', { sql: `SELECT count(*) FROM clicks WHERE ${ACME} AND ${on(ODD)}` });
-  expect(text).toMatch(new RegExp(`^UNREADABLE, so its rows are left out: clicks of acme, ${ODD}`, 'm'));
+  expect(text).toMatch(
+    new RegExp(`^INCOMPLETE.*\n- unreadable, so its rows are left out: clicks of acme, ${ODD}`),
+  );
+  const ledgers = join(lake, 'ledger', 'transaction_list', 'globex');
+  for (const name of await readdir(ledgers))
+    if (/^\d{4}-\d\d/.test(name)) await writeFile(join(ledgers, name), 'not JSON');
+  const alone = await connect('--lake', lake);
+  const damaged = { sql: `SELECT count(*) FROM transactions WHERE ${on(ODD)}` };
+  expect((await call('sql', damaged, alone)).text).toMatch(/^INCOMPLETE.*\n- globex transactions: failed on/);
+  await alone.close();
 });
