@@ -10,7 +10,7 @@ export function addMcp(program: Command): void {
     .addOption(lakeOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
-    .addHelpText('after', '\nExample (docs/assistant.md):\n  $ brand-reports mcp --lake /data/lake')
+    .addHelpText('after', '\nExample:\n  $ brand-reports mcp --lake /data/lake')
     .action(async (flags: Pick<RunFlags, 'lake' | 'settings' | 'environment'>) => {
       const { serve } = await import('../mcp/server.ts');
       serve(async () => {
