@@ -104,7 +104,7 @@ union all
 select 'no day was read', null where not exists ${ofReport('freshness')}
 {% endtest %}
 
-{# The days with something odd, as \`brand-reports status\` shows it. #}
+{# The days with something odd, as the command status shows it. #}
 {% test no_open_findings(model, report) %}
 select brand, dt, findings from ${ofReport('coverage')} as days where findings is not null
 {% endtest %}
