@@ -3,18 +3,12 @@ import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { gapText, roleGaps } from '../shared/lake/documents/role-evidence.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { note } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import { oneLine } from './terminal-text.ts';
 
 const MAX_NOTES = 8;
 
-/** Says of each role without a field, once, why columns of the views that SQL names are NULL. */
-export function noteGaps(...of: Parameters<typeof gapNotes>): void {
-  for (const line of gapNotes(...of)) note(line);
-}
-
-/** The lines of `noteGaps`. */
+/** Lines that say of each role without a field, once, why columns of the views that SQL names are NULL. */
 export function gapNotes(
   ledgers: readonly ReportLedgers[],
   reports: ReportRegistry,

@@ -29,7 +29,7 @@ import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { rolesInLake, viewOver } from '../shared/catalog/view-roles.ts';
-import { noteGaps } from './role-notes.ts';
+import { gapNotes } from './role-notes.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
@@ -64,6 +64,8 @@ export interface SqlLake {
   outputFolder?: string;
   /** Called with what all tables follow from, so that the caller can describe the same days. */
   onLedgers?: (ledgers: readonly ReportLedgers[]) => void;
+  /** Called with each line on columns of the named views that are NULL; missing: printed to standard error. */
+  onGap?: (line: string) => void;
   /** Called with each file that is missing or damaged; missing: its rows are left out with a warning. */
   onUnreadable?: (what: string, why: string) => void;
 }
@@ -173,7 +175,7 @@ export async function createRelations(
     if (isNamed(versionsTable(report))) await addVersions(connection, lake, files, report, own);
   }
   const roles = rolesInLake(ledgers, wanted, lake.settings);
-  noteGaps(ledgers, reports, lake.settings, isNamed);
+  for (const line of gapNotes(ledgers, reports, lake.settings, isNamed)) (lake.onGap ?? note)(line);
   for (const view of all.flatMap(({ views }) => views))
     if (view.tables.every((table) => tables.has(table)))
       await createView(connection, viewOver(view, tables, roles));

@@ -162,17 +162,13 @@ function withNames(thrown: unknown): unknown {
 type Described = readonly [name: string, description: string];
 
 const all = Object.values(reports);
-export const TABLES: readonly Described[] = [
+const TABLES: readonly Described[] = [
   ...all.map(({ table, description }) => [table, description] as const),
   [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
   [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
   [changesTable.name, 'What later readings changed on closed days: one row per fact, see docs/changes.md'],
 ];
-export const VIEWS: readonly View[] = [
-  ...all.flatMap((report) => report.views),
-  freshness,
-  ...changeViews(reports),
-];
+const VIEWS = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
 
 /** Every table and view that SQL may name, tables of versions left out. */
 export function tableNames(): string[] {

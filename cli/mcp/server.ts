@@ -15,7 +15,6 @@ import { note } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { TEXTS } from '../query-formats.ts';
 import { query } from '../query-result.ts';
-import { gapNotes } from '../role-notes.ts';
 import { reportNamed } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, identifier, literal } from '../sql-tables.ts';
 import { describedColumns } from '../table-columns.ts';
@@ -109,12 +108,13 @@ async function runSql(lake: SqlLake, { sql }: { sql: string }): Promise<string[]
   const unreadable: string[] = [];
   const onLedgers = (read: readonly ReportLedgers[]) => void ledgers.push(...read);
   const onUnreadable = (what: string, why: string) => void unreadable.push(`${what}: ${why}`);
-  const connection = await createSqlConnection({ ...lake, onLedgers, onUnreadable }, sql);
+  const gaps: string[] = [];
+  const onGap = (line: string) => void gaps.push(line);
+  const connection = await createSqlConnection({ ...lake, onLedgers, onUnreadable, onGap }, sql);
   // After a minute the query ends with an error.
   const timer = setTimeout(() => connection.interrupt(), 60_000);
   try {
     const days = await daysRead(connection, sql, lakeDays(ledgers, lake.settings, lake.nowMs));
-    const gaps = gapNotes(ledgers, reports, lake.settings, (view) => sql.toLowerCase().includes(view));
     const lines: string[] = [];
     let units = 0;
     for await (const line of TEXTS.markdown(await query(connection, sql))) {
