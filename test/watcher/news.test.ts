@@ -4,6 +4,7 @@ import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
 import { MINUTES_BETWEEN_MESSAGES, afterLook, afterMessage, changeFrom } from '../../shared/watcher/news.ts';
 import { type OpenProblem, type Suspect, openProblems } from '../../shared/watcher/open-problems.ts';
+import { type HistoricLook, liveThrough } from './live-through.ts';
 
 const START_MS = Date.parse('2026-03-01T00:50:00Z');
 
@@ -118,17 +119,15 @@ function timeOf(history: readonly { afterMinutes: number }[], index: number): nu
     .reduce((ms, { afterMinutes }) => ms + afterMinutes * MINUTE_MS, START_MS);
 }
 
-function livedThrough(history: { afterMinutes: number; wrong: string[]; fate: Fate }[]) {
+function livedThrough(history: readonly HistoricLook<Fate>[]) {
   const watcher = startWatcher();
-  let nowMs = START_MS;
-  for (const look of history) {
-    nowMs += look.afterMinutes * MINUTE_MS;
+  const nowMs = liveThrough(history, START_MS, (atMs, ids, fate) =>
     watcher.look(
-      nowMs,
-      look.wrong.map((id) => suspect(id)),
-      look.fate,
-    );
-  }
+      atMs,
+      ids.map((id) => suspect(id)),
+      fate,
+    ),
+  );
   return { watcher, nowMs, messages: watcher.messages };
 }
 

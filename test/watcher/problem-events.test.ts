@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { HOUR_MS } from '../../shared/days.ts';
 import { type WatchRecord, parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
 import { afterLook } from '../../shared/watcher/news.ts';
 import { type Suspect, openProblems } from '../../shared/watcher/open-problems.ts';
 import { withEvents, withoutEvents } from '../../shared/watcher/problem-events.ts';
+import { type HistoricLook, liveThrough } from './live-through.ts';
 
 const START_MS = Date.parse('2026-03-01T00:50:00Z');
 type Pending = NonNullable<WatchRecord['events']>['pending'];
@@ -69,17 +70,15 @@ const histories = (...fates: Fate[]) =>
     { maxLength: 30 },
   );
 
-function livedThrough(history: { afterMinutes: number; wrong: string[]; fate: Fate }[]) {
+function livedThrough(history: readonly HistoricLook<Fate>[]) {
   const watcher = startWatcher();
-  let nowMs = START_MS;
-  for (const look of history) {
-    nowMs += look.afterMinutes * MINUTE_MS;
+  const nowMs = liveThrough(history, START_MS, (atMs, ids, fate) =>
     watcher.look(
-      nowMs,
-      look.wrong.map((id) => suspect(id)),
-      look.fate,
-    );
-  }
+      atMs,
+      ids.map((id) => suspect(id)),
+      fate,
+    ),
+  );
   return { ...watcher, nowMs };
 }
 
