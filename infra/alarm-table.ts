@@ -30,10 +30,10 @@ export interface ObservedStack {
   problems: Metric;
 }
 
-/** The watcher's metric, in the stack's namespace. */
-export function problemsMetric(stackName: string): Metric {
+/** The watcher's metric, in the namespace of the instance. */
+export function problemsMetric(instance: string): Metric {
   return new Metric({
-    namespace: stackName,
+    namespace: instance,
     metricName: 'Problems',
     statistic: Stats.MAXIMUM,
     period: Duration.hours(1),

@@ -4,6 +4,7 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import { instanceName } from './instance-name.ts';
 import { type Grantee, customerKey, grantKey } from './key-grants.ts';
 import { output } from './output.ts';
 
@@ -32,9 +33,8 @@ export class AlarmTopic extends Construct {
   }
 
   private newTopic(alarmEmail: string | undefined): Topic {
-    const { stackName } = Stack.of(this);
     const topic = new Topic(this, 'Topic', {
-      displayName: `${stackName} alarms`,
+      displayName: `${instanceName(this)} alarms`,
       enforceSSL: true,
       masterKey: customerKey(this, this.#keyArn),
     });
@@ -49,7 +49,7 @@ export class AlarmTopic extends Construct {
     const alarms = stack.formatArn({
       service: 'cloudwatch',
       resource: 'alarm',
-      resourceName: `${stack.stackName}-*`,
+      resourceName: `${instanceName(this)}-*`,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
     topic.addToResourcePolicy(

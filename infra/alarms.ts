@@ -1,10 +1,10 @@
-import { Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { ALARMS, type AlarmRow, type ObservedStack, filledIn, problemsMetric } from './alarm-table.ts';
+import { instanceName } from './instance-name.ts';
 
 export interface AlarmsProps extends Omit<ObservedStack, 'problems'> {
   deployment: DeploymentSettings;
@@ -24,8 +24,8 @@ export class Alarms extends Construct {
     { id, meaning, action, condition }: AlarmRow,
     { deployment, topic, queues, stateMachine }: AlarmsProps,
   ): void {
-    const { stackName } = Stack.of(this);
-    const stack = { queues, stateMachine, problems: problemsMetric(stackName) };
+    const name = instanceName(this);
+    const stack = { queues, stateMachine, problems: problemsMetric(name) };
     const props = condition(stack, deployment);
     if (!props) return;
     const { undelivered, failed } = queues;
@@ -35,7 +35,7 @@ export class Alarms extends Construct {
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
       ...props,
-      alarmName: `${stackName}-${id}`,
+      alarmName: `${name}-${id}`,
       alarmDescription: filledIn(`${meaning} ${action}`, queueNames),
     });
     alarm.addAlarmAction(new SnsAction(topic));

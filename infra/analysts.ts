@@ -6,6 +6,7 @@ import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
+import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
 import { savedQueries } from './saved-queries.ts';
 import { output } from './output.ts';
@@ -23,10 +24,10 @@ export class Analysts extends Construct {
 
   constructor(scope: Construct, id: string, { reports, deployment, lake, catalog }: AnalystsProps) {
     super(scope, id);
-    const { stackName } = Stack.of(this);
+    const name = instanceName(this);
     const { queryScanLimitGb, lakeKeyArn } = deployment;
     const workGroup = new CfnWorkGroup(this, 'WorkGroup', {
-      name: stackName,
+      name,
       description: 'Queries on the affiliate reports',
       // Otherwise queries that people saved would block the deletion of the stack.
       recursiveDeleteOption: true,
@@ -45,12 +46,12 @@ export class Analysts extends Construct {
         },
       },
     });
-    this.workGroupName = stackName;
-    for (const { name, description, sql } of savedQueries(reports)) {
-      const query = new CfnNamedQuery(this, `Query-${name}`, {
+    this.workGroupName = name;
+    for (const { name: title, description, sql } of savedQueries(reports)) {
+      const query = new CfnNamedQuery(this, `Query-${title}`, {
         database: catalog.databaseName,
-        workGroup: stackName,
-        name,
+        workGroup: this.workGroupName,
+        name: title,
         description,
         queryString: sql,
       });
@@ -64,16 +65,17 @@ export class Analysts extends Construct {
     });
     output(this, 'Athena', {
       value: consoleLink(this, 'athena', '/query-editor'),
-      description: `Query here, in the workgroup ${stackName}`,
+      description: `Query here, in the workgroup ${name}`,
     });
   }
 
   private policy({ deployment, lake, catalog }: Omit<AnalystsProps, 'reports'>): ManagedPolicy {
-    const { stackName, region } = Stack.of(this);
+    const name = instanceName(this);
+    const { region } = Stack.of(this);
     const policy = new ManagedPolicy(this, 'Policy', {
       // Others name it, e.g. permission sets. IAM is global, and a stack of this name may be in another region too.
-      managedPolicyName: `${stackName}-analysts-${region}`,
-      description: `Query the affiliate reports of ${stackName} in Athena`,
+      managedPolicyName: `${name}-analysts-${region}`,
+      description: `Query the affiliate reports of ${name} in Athena`,
       // What is attached by hand would block the deletion of the stack: CloudFormation detaches only what it attached.
       roles: (deployment.analystRoles ?? []).map((name) => Role.fromRoleName(this, `Role-${name}`, name)),
     });
@@ -96,7 +98,7 @@ export class Analysts extends Construct {
         'athena:GetNamedQuery',
         'athena:BatchGetNamedQuery',
       ],
-      [Stack.of(this).formatArn({ service: 'athena', resource: 'workgroup', resourceName: stackName })],
+      [Stack.of(this).formatArn({ service: 'athena', resource: 'workgroup', resourceName: name })],
     );
     // These actions take no narrower resource. The last one gives access only where Lake Formation granted it.
     allow(

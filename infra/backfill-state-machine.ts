@@ -34,6 +34,7 @@ import { type Settings, secretNameOf } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import type { EventBus } from './event-bus.ts';
+import { instanceName } from './instance-name.ts';
 import { customerKey } from './key-grants.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
@@ -58,7 +59,7 @@ export class BackfillStateMachine extends Construct {
   constructor(scope: Construct, id: string, props: BackfillStateMachineProps) {
     super(scope, id);
     const { backfillConcurrency, logRetentionDays, lakeKeyArn } = props.settings.deployment;
-    const stateMachineName = `${Stack.of(this).stackName}-backfill`;
+    const stateMachineName = `${instanceName(this)}-backfill`;
     this.worker = this.newWorker(stateMachineName, props);
     this.stateMachine = new StateMachine(this, 'StateMachine', {
       stateMachineName,

@@ -7,6 +7,7 @@ import type { Settings } from '../shared/settings/settings.ts';
 import type { AlarmTopic } from './alarm-topic.ts';
 import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
+import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { PipelineFunction } from './pipeline-function.ts';
@@ -31,7 +32,7 @@ export class CalendarFunction extends PipelineFunction {
 
   constructor(scope: Construct, id: string, props: CalendarFunctionProps) {
     const { settings, lake, topic, bus, undelivered, failed } = props;
-    const { region, stackName } = Stack.of(scope);
+    const { region } = Stack.of(scope);
     const page = objectPage(region, lake.bucket.bucketName, COVERAGE_PAGE_KEY);
     super(scope, id, {
       settings,
@@ -42,7 +43,7 @@ export class CalendarFunction extends PipelineFunction {
       environment: {
         ...lake.environment,
         ...bus.environment,
-        FUNCTION_PREFIX: stackName,
+        FUNCTION_PREFIX: instanceName(scope),
         TOPIC_ARN: topic.topic.topicArn,
         PAGE_URL: page,
       },

@@ -7,6 +7,7 @@ import { BrandReportsError } from '../shared/errors.ts';
 import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
 import { type ReportDefinition, type ReportRegistry, viewsOf } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
+import { instanceName } from './instance-name.ts';
 import type { Grantee } from './key-grants.ts';
 import { output } from './output.ts';
 
@@ -135,8 +136,8 @@ export class Catalog extends Construct {
 
 /** Of the database that the stack creates: `BrandReports-staging` → `brand_reports_staging` */
 function ownName(scope: Construct): string {
-  return Stack.of(scope)
-    .stackName.replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+  return instanceName(scope)
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replaceAll('-', '_')
     .toLowerCase();
 }

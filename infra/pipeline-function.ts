@@ -16,6 +16,7 @@ import type { Settings } from '../shared/settings/settings.ts';
 import { bundleFunction } from './bundle-function.ts';
 import { consoleLink } from './console-link.ts';
 import type { FailureQueue } from './failure-queue.ts';
+import { instanceName } from './instance-name.ts';
 import { customerKey, grantKey } from './key-grants.ts';
 import { output } from './output.ts';
 
@@ -51,7 +52,7 @@ export class PipelineFunction extends Construct implements IGrantable {
 
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
-    this.name = `${Stack.of(this).stackName}-${props.name}`;
+    this.name = `${instanceName(this)}-${props.name}`;
     this.testEvents = props.testEvents;
     const { settings, onFailure, reservedConcurrency } = props;
     this.settings = settings;

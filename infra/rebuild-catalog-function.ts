@@ -17,6 +17,7 @@ import type { ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
 import type { Catalog } from './catalog.ts';
+import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 
@@ -97,7 +98,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
       resourceArns: [registry, ...current],
     });
     // The events of a report that is no longer enabled go too.
-    const ofReports = Object.keys(reports).map((name) => schema(`${Stack.of(this).stackName}-${name}`));
+    const ofReports = Object.keys(reports).map((name) => schema(`${instanceName(this)}-${name}`));
     Grant.addToPrincipal({
       grantee: this,
       actions: ['schemas:DeleteSchema'],
