@@ -10,6 +10,7 @@ import { parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
+import { putSettings } from './settings-in-lake.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 
 const execute = promisify(execFile);
@@ -423,6 +424,8 @@ describe('rebuild-catalog for CloudFormation', () => {
 });
 
 describe('rebuild-catalog by hand', () => {
+  beforeEach(() => putSettings(s3.objects, SETTINGS));
+
   it('rebuilds the catalog, and returns what it did', async () => {
     const { last } = await invoke({});
     expect(last).toMatchObject({
