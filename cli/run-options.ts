@@ -53,7 +53,10 @@ export async function createRunOptions(
 ): Promise<RunOptions> {
   const options = await createPlanOptions(flags, wanted, log);
   const brands = selectBrands(options).map((name) => [name, brandSettingsOf(options, name)] as const);
-  const { isLocal, credentials } = await credentialSource(flags, Object.fromEntries(brands));
+  const { isLocal, credentials } = await credentialSource(flags, {
+    ...options.settings,
+    brands: Object.fromEntries(brands),
+  });
   if (isLocal)
     await Promise.all(brands.map(([name, { baseUrl }]) => readCredentials(credentials, name, baseUrl)));
   return { ...options, credentials, send: sendRequest };
@@ -209,18 +212,18 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
 /** @returns whether reading them costs no request, so that errors are found before the run; and the credentials */
 export async function credentialSource(
   { credentials: given, lake }: Pick<RunFlags, 'credentials' | 'lake'>,
-  brands: Settings['brands'],
+  settings: Pick<Settings, 'brands' | 'deployment'>,
 ): Promise<{ isLocal: boolean; credentials: CredentialSource }> {
   const local = (credentials: CredentialSource) => ({ isLocal: true, credentials });
   if (given !== undefined && given !== 'aws')
     return local(readCredentialsFile(given, (message) => note(`warning: ${message}`)));
   const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
-  const variables = credentialsInVariables(process.env, Object.keys(brands));
+  const variables = credentialsInVariables(process.env, Object.keys(settings.brands));
   if (given === undefined && inline) return local(fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS'));
   if (given === undefined && variables) return local(fixedCredentials(variables, SEPARATE_VARIABLES));
   if (given === 'aws' || isInS3(lake)) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
-    return { isLocal: false, credentials: secretsOf(brands, { needsBaseUrl: false }) };
+    return { isLocal: false, credentials: secretsOf(settings, { needsBaseUrl: false }) };
   }
   throw new BrandReportsError(
     'config',
@@ -229,7 +232,7 @@ export async function credentialSource(
 - --credentials FILE with {"<brand>":${CREDENTIALS_SHAPE}}
 - the same JSON in the environment variable BRAND_REPORTS_CREDENTIALS
 - ${SEPARATE_VARIABLES}
-- --credentials aws for the secret that secretName of the settings names in AWS Secrets Manager`,
+- --credentials aws for the secret in AWS Secrets Manager: "secretName" of the settings, or brand-reports/<brand>`,
   );
 }
 

@@ -13,7 +13,7 @@ import { type Item, type Planning, parseBackfillEvent, parseBackfillInput } from
 import { createFunctionContext } from './function-context.ts';
 import { timeLimits } from './time-limits.ts';
 
-const context = createFunctionContext();
+const contextOf = createFunctionContext();
 
 /**
  * The steps of the backfill's state machine: plans the months, reads one of them as far as time allows, concludes.
@@ -28,19 +28,24 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
       step.conclude.items.map(({ read }) => read),
       step.conclude.months,
     );
-  const options = { ...context, clock: systemClock(), ...timeLimits(lambda.getRemainingTimeInMillis()) };
+  const options = {
+    ...(await contextOf()),
+    clock: systemClock(),
+    ...timeLimits(lambda.getRemainingTimeInMillis()),
+  };
   return readMonth(options, step.read, step.progress);
 }
 
 /** The months to read, or why the execution is refused: as a result, which people read in the console, not as an error. */
-function plan({
+async function plan({
   plan: input,
   execution,
   running,
-}: Planning): { items: Item[] } | { failure: ExecutionFailure } {
+}: Planning): Promise<{ items: Item[] } | { failure: ExecutionFailure }> {
   try {
+    const { settings } = await contextOf();
     const now = new Date();
-    const { report, brand, ...range } = parseBackfillInput(input, context.settings, now.getTime());
+    const { report, brand, ...range } = parseBackfillInput(input, settings, now.getTime());
     const other = running.find(
       ({ ExecutionArn, Input }) => ExecutionArn !== execution && isOfBrand(Input, brand),
     );

@@ -5,7 +5,8 @@ import { systemClock } from '../shared/adapters/system-clock.ts';
 import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { reports } from '../shared/reports/index.ts';
 import { consoleControls, consoleTextControls } from './console-controls.ts';
-import { bundledSettings, environment, eventReceiver, log } from './function-context.ts';
+import { deployedSettings } from './deployed-settings.ts';
+import { environment, eventReceiver, log } from './function-context.ts';
 
 /**
  * Publishes the metric `Problems` as a line in CloudWatch's embedded metric format, which Lambda's logs turn into the
@@ -30,11 +31,11 @@ export function countProblems(namespace: string, problems: number): void {
  * @returns what the look found
  * @throws BrandReportsError if the look fails: the alarm of the missing metric, and the queue, tell of that
  */
-export function handler(): Promise<WatchOutcome> {
+export async function handler(): Promise<WatchOutcome> {
   const store = openLakeStore(environment('LAKE_URL'), environment('LAKE_OWNER'));
   const [region, stack] = [environment('AWS_REGION'), environment('FUNCTION_PREFIX')];
   return watch({
-    settings: bundledSettings(),
+    settings: await deployedSettings(store)(),
     reports,
     store,
     clock: systemClock(),

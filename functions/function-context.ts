@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
 import { eventBus } from '../shared/adapters/aws/event-bridge.ts';
 import { openS3Lake } from '../shared/adapters/aws/s3-lake.ts';
 import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
@@ -9,29 +11,34 @@ import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import type { EventSink } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-
-/** In place of this name infra/pipeline-function.ts puts the settings, because to check them was a sixth of a start. */
-declare const BRAND_REPORTS_SETTINGS: Settings;
+import { deployedSettings } from './deployed-settings.ts';
 
 /**
- * What a function that runs reports needs, from its environment variables and the settings in its bundle. Handlers call
- * it at import, so that warm starts reuse clients and settings.
+ * What a function that runs reports needs, from its environment variables and the settings of the deployment. Handlers
+ * call it at import, so that warm starts reuse clients, and what it returns at each invocation, because a deployment
+ * that changes settings starts no function anew.
  * @throws BrandReportsError `config` where one of the variables is missing or wrong
  */
 export function createFunctionContext() {
   tuneHeap();
-  const settings = bundledSettings();
   const events = eventReceiver();
-  return {
-    settings,
-    reports,
-    lake: openS3Lake(environment('LAKE_URL'), environment('LAKE_OWNER'), environment('DATABASE')),
-    credentials: secretsOf(settings.brands, { needsBaseUrl: true }),
-    send: sendRequest,
-    log,
-    random: Math.random,
-    newId: randomUUID,
-    ...(events && { events }),
+  const lake = openS3Lake(environment('LAKE_URL'), environment('LAKE_OWNER'), environment('DATABASE'));
+  const client = new SecretsManagerClient(awsClientOptions);
+  const readSettings = deployedSettings(lake.store);
+  /** @param given settings in place of the deployed ones @throws BrandReportsError `config` if those cannot be used */
+  return async (given?: Settings) => {
+    const settings = given ?? (await readSettings());
+    return {
+      settings,
+      reports,
+      lake,
+      credentials: secretsOf(settings, { needsBaseUrl: true, client }),
+      send: sendRequest,
+      log,
+      random: Math.random,
+      newId: randomUUID,
+      ...(events && { events }),
+    };
   };
 }
 
@@ -39,11 +46,6 @@ export function createFunctionContext() {
 export function eventReceiver(): EventSink | undefined {
   const { EVENT_BUS_ARN: arn } = process.env;
   return arn ? eventBus(arn, environment('LAKE_URL'), environment('LAKE_OWNER')) : undefined;
-}
-
-/** The settings in the bundle: checked, with all defaults, since the stack was synthesised. */
-export function bundledSettings(): Settings {
-  return BRAND_REPORTS_SETTINGS;
 }
 
 export function environment(name: string): string {

@@ -3,6 +3,7 @@ import type { TestEvents } from '../shared/adapters/aws/test-events.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { object, parseInput, text } from '../shared/validation/input.ts';
 import { parseJson } from '../shared/json.ts';
+import type { PackedSettings } from '../shared/settings/packed-settings.ts';
 import type { Adopted } from './adoption.ts';
 
 /** CloudFormation's request to a custom resource, as far as it is used. */
@@ -43,6 +44,13 @@ export function parseRebuildEvent(event: unknown, place: ResponsePlace): CloudFo
 }
 
 const properties = z.object({
+  // Stacks of earlier versions have none, and their test events must be found.
+  settings: z.optional(
+    object({
+      hash: text('a SHA-256 in hexadecimal digits', (hash) => /^[0-9a-f]{64}$/.test(hash)),
+      packed: text('settings as a deployment packs them', (packed) => packed !== ''),
+    }),
+  ),
   adopted: z._default(object({ bucket: z.optional(z.string()), database: z.optional(z.string()) }), {}),
   testEvents: z._default(
     z.array(
@@ -67,13 +75,14 @@ const properties = z.object({
 
 /** What the stack tells the function at a deployment. */
 export interface RebuildProperties {
+  settings: PackedSettings | undefined;
   adopted: Adopted;
   /** By function. */
   testEvents: ReadonlyMap<string, TestEvents>;
 }
 
 /**
- * The properties `{adopted: {bucket, database}, testEvents: [{functionName, events: [{name, value}]}]}` with each `value`
+ * The properties `{settings: {hash, packed}, adopted: {bucket, database}, testEvents: [{functionName, events: [{name, value}]}]}` with each `value`
  * as JSON text. Others are CloudFormation's own, or the nonce.
  * @throws BrandReportsError `config`
  */
@@ -83,7 +92,7 @@ export function parseRebuildProperties(resourceProperties: unknown): RebuildProp
     ({ functionName, events }) =>
       [functionName, Object.fromEntries(events.map(({ name, value }) => [name, parseJson(value)]))] as const,
   );
-  return { adopted: parsed.adopted, testEvents: new Map(testEvents) };
+  return { settings: parsed.settings, adopted: parsed.adopted, testEvents: new Map(testEvents) };
 }
 
 const nonced = z.object({ nonce: z.string() });

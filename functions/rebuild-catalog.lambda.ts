@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SchemasClient } from '@aws-sdk/client-schemas';
 import type { Context } from 'aws-lambda';
 import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
-import { openBucket } from '../shared/adapters/aws/lake-store.ts';
+import { openBucket, openLakeStore } from '../shared/adapters/aws/lake-store.ts';
+import { removeVersions } from '../shared/adapters/aws/remove-versions.ts';
+import { SETTINGS_PREFIX } from '../shared/lake/paths.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { createTestEvents } from '../shared/adapters/aws/test-events.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
@@ -20,6 +23,7 @@ import {
   parseRebuildEvent,
   parseRebuildProperties,
 } from './rebuild-catalog-event.ts';
+import { areSuperseded, publishSettings } from './deployed-settings.ts';
 import { timeLimits } from './time-limits.ts';
 
 const events = createTestEvents(new SchemasClient(awsClientOptions));
@@ -67,10 +71,19 @@ async function responseTo(
     if (RequestType === 'Delete') {
       // Tables and registry stay: the lake outlives the stack, and the registry belongs to the account.
       await orLogged('test_events_failed', () => removeTestEvents(ResourceProperties));
+      await orLogged('settings_not_removed', () => removeSettings(ResourceProperties));
     } else {
-      const { adopted, testEvents } = parseRebuildProperties(ResourceProperties);
+      const { settings: packed, adopted, testEvents } = parseRebuildProperties(ResourceProperties);
       await retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId));
-      await rebuild(remainingMs);
+      // Before the rebuild: a rollback restores the former settings even if its rebuild fails.
+      const settings = await retryWhileAccessDenied(clock, () =>
+        publishSettings(
+          openLakeStore(environment('LAKE_URL'), environment('LAKE_OWNER')),
+          lakeBucket(),
+          packed,
+        ),
+      );
+      await rebuild(remainingMs, settings);
       await orLogged('test_events_failed', () =>
         retryWhileAccessDenied(clock, async () => {
           for (const [name, own] of testEvents) await events.publish(name, own);
@@ -87,6 +100,16 @@ async function responseTo(
   }
 }
 
+/**
+ * A first deployment that fails leaves an empty bucket, which CloudFormation can delete. The lake of a stack that is
+ * deleted gets the settings of the next deployment, unless another stack has adopted it already.
+ */
+async function removeSettings(resourceProperties: unknown): Promise<void> {
+  const { settings } = parseRebuildProperties(resourceProperties);
+  if (!settings || (await areSuperseded(lakeBucket(), settings))) return;
+  await removeVersions(environment('LAKE_URL'), environment('LAKE_OWNER'), SETTINGS_PREFIX);
+}
+
 /** Of functions that the stack had and has no longer. */
 async function removeTestEvents(
   resourceProperties: unknown,
@@ -96,10 +119,12 @@ async function removeTestEvents(
     if (!kept.has(name)) await events.remove(name);
 }
 
-async function rebuild(remainingMs: number): Promise<RebuildOutcome> {
+/** @param given the settings of a deployment; missing: those that the last one has published */
+async function rebuild(remainingMs: number, given?: Settings): Promise<RebuildOutcome> {
   const { deadline } = timeLimits(remainingMs);
-  const outcome = await retryWhileAccessDenied(clock, () =>
-    rebuildCatalog({ ...createFunctionContext(), clock, deadline, isFatal: isAccessDenied }),
+  const contextOf = createFunctionContext();
+  const outcome = await retryWhileAccessDenied(clock, async () =>
+    rebuildCatalog({ ...(await contextOf(given)), clock, deadline, isFatal: isAccessDenied }),
   );
   log({ event: 'catalog_rebuilt', ...outcome });
   return outcome;
@@ -110,7 +135,7 @@ function lakeBucket() {
   return openBucket(environment('LAKE_URL'), environment('LAKE_OWNER'));
 }
 
-type Convenience = 'test_events_failed' | 'update_not_remembered';
+type Convenience = 'test_events_failed' | 'update_not_remembered' | 'settings_not_removed';
 
 /** For what the deployment succeeds without, e.g. where test events are forbidden, or the region has none. */
 async function orLogged(event: Convenience, work: () => Promise<void>): Promise<void> {

@@ -6,7 +6,7 @@ import { environment, createFunctionContext } from './function-context.ts';
 import { parseSyncEvent } from './sync-event.ts';
 import { timeLimits } from './time-limits.ts';
 
-const context = createFunctionContext();
+const contextOf = createFunctionContext();
 const report = environment('REPORT');
 
 /**
@@ -15,6 +15,7 @@ const report = environment('REPORT');
  * @throws BrandReportsError on an event that is not valid
  */
 export async function handler(event: unknown, lambda: Pick<Context, 'getRemainingTimeInMillis'>) {
+  const context = await contextOf();
   const enabled = brandsWith(context.settings, report);
   const parsed = parseSyncEvent(event, enabled);
   const limits = timeLimits(lambda.getRemainingTimeInMillis());

@@ -30,7 +30,7 @@ import {
 import { CallAwsService, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
-import { type Settings, secretNameOf } from '../shared/settings/settings.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import type { EventBus } from './event-bus.ts';
@@ -100,7 +100,7 @@ export class BackfillStateMachine extends Construct {
     lake.grantReports(worker, reports);
     catalog.grantReports(worker, reports);
     bus.grantSend(worker);
-    worker.grantSecrets(Object.entries(settings.brands).map(([name, brand]) => secretNameOf(name, brand)));
+    worker.grantSecrets();
     return worker;
   }
 

@@ -20,18 +20,13 @@ const COMMON_JS: BuildOptions = { ...COMMON, format: 'cjs', supported: { 'dynami
  * ES modules only, and puts code that several parts share into files of its own. So a second step joins the files that a
  * start loads to `main.js`, replaces each of them by a file that hands out its exports to later parts, and makes all
  * files CommonJS.
- * @param define the text of expressions, and what stands in their place
  * @returns the contents of each file of the first step
  */
-export function bundleFunction(
-  entry: Pick<BuildOptions, 'entryPoints' | 'stdin'>,
-  folder: string,
-  define: Record<string, string> = {},
-): Metafile {
+export function bundleFunction(entry: Pick<BuildOptions, 'entryPoints' | 'stdin'>, folder: string): Metafile {
   const modules = mkdtempSync(join(tmpdir(), 'brand-reports-bundle-'));
   try {
     const { metafile } = buildSync({
-      ...{ ...COMMON, ...entry, define, outdir: modules, entryNames: 'main' },
+      ...{ ...COMMON, ...entry, outdir: modules, entryNames: 'main' },
       ...{ bundle: true, format: 'esm', splitting: true, metafile: true },
       // Otherwise esbuild takes the SDK's CommonJS builds, which are twice as large.
       mainFields: ['module', 'main'],

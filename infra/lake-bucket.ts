@@ -9,7 +9,13 @@ import { Effect, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
 import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
-import { DOCUMENT_PREFIXES, OTHER_PREFIXES, QUERY_RESULTS_PREFIX, RAW_PREFIX } from '../shared/lake/paths.ts';
+import {
+  DOCUMENT_PREFIXES,
+  OTHER_PREFIXES,
+  QUERY_RESULTS_PREFIX,
+  RAW_PREFIX,
+  SETTINGS_PREFIX,
+} from '../shared/lake/paths.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { customerKey } from './key-grants.ts';
 
@@ -41,6 +47,7 @@ export class LakeBucket extends Bucket {
     // By it the next deployment knows its own bucket, where a setting says to adopt it.
     Tags.of(this).add(OWNER_KEY, Aws.STACK_ID);
     this.refuseUnconditionalWrites();
+    this.refuseSettingsOfOthers();
     // Otherwise CloudFormation would remove the policy from the bucket that it retains.
     if (keepLake) this.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
@@ -58,7 +65,29 @@ export class LakeBucket extends Bucket {
       }),
     );
   }
+
+  /**
+   * Whoever writes settings decides where credentials are sent, so that only the function of the deployment may. A tag of
+   * its role stands for it: the bucket outlives the stack, and another stack has another role. A missing tag is not equal.
+   */
+  private refuseSettingsOfOthers(): void {
+    this.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'SettingsByDeploymentsOnly',
+        effect: Effect.DENY,
+        principals: [new StarPrincipal()],
+        actions: ['s3:PutObject'],
+        resources: [this.arnForObjects(`${SETTINGS_PREFIX}*`)],
+        conditions: {
+          StringNotEquals: { [`aws:PrincipalTag/${SETTINGS_WRITER.key}`]: SETTINGS_WRITER.value },
+        },
+      }),
+    );
+  }
 }
+
+/** The tag of the role that writes settings. */
+export const SETTINGS_WRITER = { key: 'brand-reports:writes', value: 'settings' } as const;
 
 /** Of overlapping rules S3 obeys the shorter one, so that each prefix has a rule of its own. */
 function lifecycle(rawRetentionDays: number): LifecycleRule[] {

@@ -20,6 +20,7 @@ import {
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   RATES_PREFIX,
+  SETTINGS_PREFIX,
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
   WATCH_KEY,
@@ -124,12 +125,16 @@ export class Lake extends Construct {
     const beside = own
       .flatMap((table) => tablesBeside(this.reports, table))
       .filter((table) => !own.includes(table));
-    this.grant(grantee, READ, [...others, ...beside.flatMap((table) => [schemaKey(table), rolesKey(table)])]);
+    this.grant(grantee, READ, [
+      `${SETTINGS_PREFIX}*`,
+      ...others,
+      ...beside.flatMap((table) => [schemaKey(table), rolesKey(table)]),
+    ]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** For rebuilding the catalog: ledgers, which record what is published, what is made from them, schemas, and what failed. */
+  /** For rebuilding the catalog: ledgers, which record what is published, what is made from them, schemas, settings, and what failed. */
   grantRebuild(grantee: Grantee): void {
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`]);
     const made = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
@@ -137,9 +142,10 @@ export class Lake extends Construct {
     this.grant(grantee, CHANGE, [`${CHANGES_PREFIX}*`]);
     this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
+    this.grant(grantee, [...CHANGE, 's3:DeleteObjectVersion'], [`${SETTINGS_PREFIX}*`]);
     this.grant(grantee, CHANGE, [`${ICEBERG_PREFIX}*`]);
     this.grant(grantee, [...CHANGE, ...DELETE], [`${DEPLOYMENTS_PREFIX}*`]);
-    this.grantList(grantee);
+    this.grantList(grantee, ['s3:ListBucket', 's3:ListBucketVersions']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
@@ -154,7 +160,7 @@ export class Lake extends Construct {
 
   /** For the watcher, who also draws the page: reads all ledgers and roles, and writes what it has seen. */
   grantWatch(grantee: Grantee): void {
-    this.grant(grantee, READ, [`${LEDGERS_PREFIX}*`, rolesKey('*')]);
+    this.grant(grantee, READ, [`${LEDGERS_PREFIX}*`, rolesKey('*'), `${SETTINGS_PREFIX}*`]);
     this.grant(grantee, CHANGE, [WATCH_KEY, FORMAT_KEY]);
     this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY]);
     this.grantList(grantee);
@@ -183,7 +189,7 @@ export class Lake extends Construct {
   }
 
   /** Without a condition on the prefix: otherwise S3 answers 403 for a missing key instead of 404. */
-  private grantList(grantee: Grantee): void {
-    Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
+  private grantList(grantee: Grantee, actions = ['s3:ListBucket']): void {
+    Grant.addToPrincipal({ grantee, actions, resourceArns: [this.bucket.bucketArn] });
   }
 }

@@ -12,6 +12,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
+import { BrandReportsError } from '../shared/errors.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { bundleFunction } from './bundle-function.ts';
 import { consoleLink } from './console-link.ts';
@@ -21,7 +22,6 @@ import { customerKey, grantKey } from './key-grants.ts';
 import { output } from './output.ts';
 
 export interface PipelineFunctionProps {
-  /** Part of the function's bundle. */
   settings: Settings;
   /** The function's name, without the stack's name before it. */
   name: string;
@@ -38,9 +38,7 @@ export interface PipelineFunctionProps {
   testEvents: Readonly<Record<string, unknown>>;
 }
 
-const SECRETS_PER_STATEMENT = 10;
-
-/** A Lambda function with the settings in its bundle, its log group, and a role that may write to that. */
+/** A Lambda function, its log group, and a role that may write to that. */
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: LambdaFunction;
   readonly role: Role;
@@ -68,7 +66,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.function = new LambdaFunction(this, 'Function', {
       functionName: this.name,
       description: props.description,
-      code: bundled(props.handler, settings),
+      code: bundled(props.handler),
       handler: 'main.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -92,45 +90,59 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
   }
 
-  /** Lets the function read these secrets. They are created by hand: I9. */
-  grantSecrets(names: Iterable<string>): void {
-    const resourceArns = [...new Set(names)].map((name) =>
-      Stack.of(this).formatArn({
-        service: 'secretsmanager',
-        resource: 'secret',
-        // Secrets Manager adds a hyphen and six characters to the name.
-        resourceName: `${name}-??????`,
-        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-      }),
+  /** Lets the function read the secrets of all brands, by the prefix of their names: a new brand changes no policy. They are created by hand: I9. */
+  grantSecrets(): void {
+    const { secretsPrefix, secretsKeyArn } = this.settings.deployment;
+    const outside = Object.entries(this.settings.brands).filter(
+      ([, { secretName }]) => secretName !== undefined && !secretName.startsWith(secretsPrefix),
     );
-    const actions = ['secretsmanager:GetSecretValue'];
-    // CDK divides large policies between statements: one of 60 secrets alone could exceed the size that IAM allows.
-    for (let first = 0; first < resourceArns.length; first += SECRETS_PER_STATEMENT)
-      Grant.addToPrincipal({
-        grantee: this,
-        actions,
-        resourceArns: resourceArns.slice(first, first + SECRETS_PER_STATEMENT),
-      });
-    grantKey(this, this.settings.deployment.secretsKeyArn, 'secretsmanager', 'read');
+    if (outside.length > 0)
+      throw outsideOfPrefix(
+        outside.map(([name]) => name),
+        secretsPrefix,
+      );
+    const secrets = Stack.of(this).formatArn({
+      service: 'secretsmanager',
+      resource: 'secret',
+      resourceName: `${secretsPrefix}*`,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
+    Grant.addToPrincipal({
+      grantee: this,
+      actions: ['secretsmanager:GetSecretValue'],
+      resourceArns: [secrets],
+    });
+    grantKey(this, secretsKeyArn, 'secretsmanager', 'read');
   }
 }
 
-function bundled(handler: string, settings: Settings): Code {
+/** I9: without the name met, in whose place a credential may have been put. */
+function outsideOfPrefix(brands: readonly string[], prefix: string): BrandReportsError {
+  const each = brands.map(
+    (brand) =>
+      `- brands.${brand}.secretName does not begin with "${prefix}". Leave it out and store the secret as ${prefix}${brand}.`,
+  );
+  return new BrandReportsError(
+    'config',
+    'secret_outside_prefix',
+    `The functions may read only secrets whose names begin with deployment.secretsPrefix:\n${each.join('\n')}\nIf all secrets have another prefix, set deployment.secretsPrefix to that.`,
+  );
+}
+
+function bundled(handler: string): Code {
   const folder = fileURLToPath(new URL('../functions', import.meta.url));
-  // Settings are part of the code, because a function's environment holds 4 kB at most.
-  const define = { BRAND_REPORTS_SETTINGS: JSON.stringify(settings) };
   return Code.fromAsset(folder, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       local: {
         tryBundle(output) {
-          bundleFunction({ entryPoints: [join(folder, `${handler}.lambda.ts`)] }, output, define);
+          bundleFunction({ entryPoints: [join(folder, `${handler}.lambda.ts`)] }, output);
           return true;
         },
       },
       // Never run; but functions with the same image and command get the same bundle.
       image: Runtime.NODEJS_24_X.bundlingImage,
-      command: [handler, define.BRAND_REPORTS_SETTINGS],
+      command: [handler],
     },
   });
 }

@@ -9,7 +9,7 @@
 import { Annotations, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
-import { type Settings, secretNameOf } from '../shared/settings/settings.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 import { Alarms } from './alarms.ts';
 import { Analysts } from './analysts.ts';
@@ -97,7 +97,10 @@ export class PipelineStack extends Stack {
       lake,
       catalog,
     });
-    this.outputSecretLinks(Object.entries(settings.brands).map(([name, brand]) => secretNameOf(name, brand)));
+    output(this, 'Secrets', {
+      value: consoleLink(this, 'secretsmanager', '!/listSecrets'),
+      description: `Before the first run put bid, token, secret and baseUrl of each brand into the secret ${deployment.secretsPrefix}<brand>`,
+    });
   }
 
   /** Where the quota does not suffice, CloudFormation fails the deployment with a message that names neither setting nor quota. */
@@ -107,14 +110,6 @@ export class PipelineStack extends Stack {
       'brand-reports:reservedConcurrency',
       `deployment.reservedConcurrency reserves ${reserved} instances, and AWS wants ${UNRESERVED} to stay unreserved: the deployment fails with "UnreservedConcurrentExecution below its minimum value" unless the account's quota "Concurrent executions" of Lambda is ${reserved + UNRESERVED} or more. New accounts have 10. Request more in Service Quotas, or leave the setting out.`,
     );
-  }
-
-  private outputSecretLinks(names: readonly string[]): void {
-    for (const [index, name] of [...new Set(names)].entries())
-      output(this, `Secret${index + 1}`, {
-        value: consoleLink(this, 'secretsmanager', `!/secret?name=${encodeURIComponent(name)}`),
-        description: `Put bid, token, secret and baseUrl into this secret before the first run: ${name}`,
-      });
   }
 }
 

@@ -1,24 +1,24 @@
 /*
  * Without this construct a new stack has no tables until each report has run, and nothing repairs a catalog that was
  * edited by hand. CloudFormation does not own the tables, because runs add columns and partitions between deployments:
- * a custom resource calls a function whenever the settings, the definitions or the version have changed, which makes the
- * catalog what definitions, schemas and ledgers in the lake say, and publishes the test events of the console. Where none
- * of them has changed, a deployment changes nothing, and `cdk diff` is empty. By hand: test event "Repair-the-catalog".
+ * a custom resource calls a function whenever the settings, the definitions, the function's code or the version have
+ * changed. The function stores the settings in the lake, from where all functions read them, makes the catalog what
+ * definitions, schemas and ledgers say, and publishes the test events of the console. If none of them has changed, a
+ * deployment changes nothing, and `cdk diff` is empty. By hand: test event "Repair-the-catalog".
  */
 import { hash } from 'node:crypto';
-import { CustomResource, Duration, Stack } from 'aws-cdk-lib';
+import { CustomResource, Duration, Stack, Tags } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
+import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import { coverageTable } from '../shared/catalog/coverage.ts';
-import { schemaChangesTable } from '../shared/catalog/schema-changes.ts';
-import { changeViews, changesTable } from '../shared/history/index.ts';
-import { freshness } from '../shared/catalog/freshness.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
+import { packSettings } from '../shared/settings/packed-settings.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
 import type { Catalog } from './catalog.ts';
 import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
+import { SETTINGS_WRITER } from './lake-bucket.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 
 export interface RebuildCatalogFunctionProps {
@@ -50,20 +50,22 @@ export class RebuildCatalogFunction extends PipelineFunction {
       testEvents: { 'Repair-the-catalog': {} },
     });
     lake.grantRebuild(this);
+    Tags.of(this.role).add(SETTINGS_WRITER.key, SETTINGS_WRITER.value);
     catalog.grantRebuild(this);
     const functions = [...props.functions, this];
     this.grantTestEvents(functions, reports);
     if (adoptBucket !== undefined) lake.grantReadOwner(this);
     if (adoptDatabase !== undefined) catalog.grantReadOwner(this);
-    const ownTables = [coverageTable, schemaChangesTable, changesTable];
-    const ownViews = [freshness, ...changeViews(reports)];
+    // For a deployment that has to store settings anew although nothing has changed.
+    const again: unknown = this.node.tryGetContext('again');
     this.resource = new CustomResource(this, 'Resource', {
       resourceType: 'Custom::BrandReportsCatalog',
       serviceToken: this.function.functionArn,
       // The longest wait for an instance and the function's timeout together; CloudFormation's default is an hour.
       serviceTimeout: Duration.minutes(31),
       properties: {
-        nonce: hash('sha256', JSON.stringify([version, settings, reports, ...ownTables, ...ownViews]), 'hex'),
+        nonce: hash('sha256', JSON.stringify([version, settings, reports, this.code(), again]), 'hex'),
+        settings: packSettings(settings),
         adopted: { bucket: adoptBucket, database: adoptDatabase },
         testEvents: functions.map(({ name, testEvents }) => ({
           functionName: name,
@@ -77,6 +79,12 @@ export class RebuildCatalogFunction extends PipelineFunction {
     });
     // The role includes its policies: without them the first call would be denied.
     this.resource.node.addDependency(this.function, this.role);
+  }
+
+  /** Where the bundle lies, by its hash: a release may change how tables are made without changing their definitions. */
+  private code(): unknown {
+    const { defaultChild } = this.function.node;
+    return defaultChild instanceof CfnFunction ? Stack.of(this).resolve(defaultChild.code) : undefined;
   }
 
   /** The registry belongs to the account: it may exist already, and is never deleted. */

@@ -2,7 +2,7 @@ import { Duration, TimeZone } from 'aws-cdk-lib';
 import { Schedule, ScheduleExpression, ScheduleTargetInput, TimeWindow } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct, IDependable } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
-import { type BrandSettings, type Settings, secretNameOf } from '../shared/settings/settings.ts';
+import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
 import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
@@ -57,7 +57,7 @@ export class ReportFunction extends PipelineFunction {
     lake.grantReports(this, [report]);
     catalog.grantReports(this, [report]);
     bus.grantSend(this);
-    this.grantSecrets(Object.entries(brands).map(([name, { brand }]) => secretNameOf(name, brand)));
+    this.grantSecrets();
     for (const [name, scheduled] of Object.entries(brands)) this.schedule(props, name, scheduled);
   }
 

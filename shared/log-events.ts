@@ -107,6 +107,7 @@ interface ProcessDetails {
   catalog_rebuild_failed: ErrorSummary;
   test_events_failed: ErrorSummary;
   update_not_remembered: ErrorSummary;
+  settings_not_removed: ErrorSummary;
   /** Of the watcher; `message` is the subject of what it told. */
   look_ended: { problems: number; message?: string };
 }
@@ -178,6 +179,7 @@ const LEVELS = {
   catalog_rebuild_failed: 'error',
   test_events_failed: 'error',
   update_not_remembered: 'warn',
+  settings_not_removed: 'warn',
   look_ended: 'info',
 } as const satisfies Record<LogEvent['event'], LogLevel>;
 

@@ -8,8 +8,6 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { bundleFunction, loadedAtStart } from '../../infra/bundle-function.ts';
-import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings/settings.ts';
 import { type BrandService, startBrandService } from './brand-service.ts';
 import { type Competitor, floor, ours } from './competitors.ts';
 import { withFolder } from './folder.ts';
@@ -66,13 +64,11 @@ function taskOf({ url }: BrandService, folder: string) {
 }
 
 async function printHandler(folder: string, rounds: number): Promise<void> {
-  const checked = parseSettings(SETTINGS, reports);
-  const define = { BRAND_REPORTS_SETTINGS: JSON.stringify(checked) };
   const reference = { stdin: { contents: LEAST_HANDLER, resolveDir: ROOT } };
   const [handler, least] = [join(folder, 'handler/main.js'), join(folder, 'least/main.js')];
   const whole = join(folder, 'whole.cjs');
   const entry = join(ROOT, 'functions/sync-report.lambda.ts');
-  const metafile = bundleFunction({ entryPoints: [entry] }, dirname(handler), define);
+  const metafile = bundleFunction({ entryPoints: [entry] }, dirname(handler));
   bundleFunction(reference, dirname(least));
   await build({
     ...{ ...reference, outfile: whole, bundle: true, minify: true },
@@ -103,18 +99,6 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
     `The bundle has ${kb(sum(files.map((file) => file.bytes)))}, of which its import reads ${kb(sum(Object.values(bytes)))}: ${partsOf(bytes)}.\n`,
   );
 }
-
-const SETTINGS = {
-  brands: {
-    acme: {
-      baseUrl: 'https://service.example/',
-      service: 'ACME',
-      timeZone: 'America/New_York',
-      startDate: '2026-01-01',
-      secretName: 'acme',
-    },
-  },
-};
 
 const LEAST_HANDLER = `
 import { S3Client } from '@aws-sdk/client-s3';

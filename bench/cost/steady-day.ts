@@ -221,7 +221,7 @@ async function openWorld(clicksPerDay: number) {
   const database = 'brand_reports';
   const catalog = createGlueCatalog({ client: glue.client, database, lakeUrl: store.url });
   const iceberg = createGlueIceberg({ client: glue.client, database, store });
-  const credentials = secretsOf(settings.brands, { needsBaseUrl: true, client: secrets.client });
+  const credentials = secretsOf(settings, { needsBaseUrl: true, client: secrets.client });
 
   return {
     settings,

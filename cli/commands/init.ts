@@ -206,7 +206,7 @@ async function measureOptions(
   const access = await lakeAccess({ lake: DEFAULT_LAKE }, () => undefined, openLake);
   const { credentials } =
     typed === undefined
-      ? await credentialSource({ ...flags, lake: DEFAULT_LAKE }, settings.brands)
+      ? await credentialSource({ ...flags, lake: DEFAULT_LAKE }, settings)
       : { credentials: fixedCredentials(typed, 'your answers') };
   return { ...access, settings, reports, credentials, send: sendRequest, scope: {} };
 }

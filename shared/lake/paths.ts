@@ -14,6 +14,7 @@
  *   rates/<brand>.json
  *   status/coverage.html, watch.json           the calendar as a page; what the watcher has told
  *   damaged/<key>.<time>                       copies of documents that were damaged
+ *   settings/<sha256>.json, current.json       checked settings of deployments; which of them count, in S3 only
  *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
  *   query-results/…                            Athena's, in S3 only
  *   iceberg/<table>/metadata/…                 of Iceberg, over the same snapshots; made from ledgers and schemas
@@ -62,10 +63,12 @@ export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
 const DAMAGED_PREFIX = 'damaged/';
 /** What deployments of the stack have to remember. */
 export const DEPLOYMENTS_PREFIX = 'deployments/';
+/** The settings of deployments. */
+export const SETTINGS_PREFIX = 'settings/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
-/** What is never deleted and changes by compare-and-swap alone: the truth about the lake. */
-export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PREFIX];
+/** What changes by compare-and-swap alone: the truth about the lake, which nothing deletes, and the deployment's settings. */
+export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PREFIX, SETTINGS_PREFIX];
 /** Every other prefix of a lake in S3. */
 export const OTHER_PREFIXES: readonly string[] = [
   SNAPSHOTS_PREFIX,
@@ -240,6 +243,14 @@ export function rolesKey(table: string): string {
 
 /** The update of the stack that has not succeeded. */
 export const FAILED_UPDATE_KEY = `${DEPLOYMENTS_PREFIX}failed-update.json`;
+
+/** Which settings the functions use: `{"settings": "<sha256>"}`. */
+export const CURRENT_SETTINGS_KEY = `${SETTINGS_PREFIX}current.json`;
+
+/** `settings/<sha256>.json` @param sha256 of the object's bytes, in hexadecimal digits */
+export function settingsKey(sha256: string): string {
+  return `${SETTINGS_PREFIX}${sha256}.json`;
+}
 
 /** `damaged/schema/orders.json.20260131T060000Z` */
 export function damagedCopyKey(key: string, at: Date): string {

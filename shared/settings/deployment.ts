@@ -36,6 +36,13 @@ export function deploymentSchema() {
     ),
     /** A key of KMS, by its ARN, that encrypts bucket, query results, logs, queues and topic; missing: keys of AWS. */
     lakeKeyArn: z.optional(keyArn()),
+    /** What the names of the brands' secrets in Secrets Manager begin with: the functions may read these secrets alone. */
+    secretsPrefix: z._default(
+      text('the beginning of names of secrets that ends with "/", e.g. brand-reports/', (prefix) =>
+        /^[\w/+=.@-]{1,255}\/$/.test(prefix),
+      ),
+      'brand-reports/',
+    ),
     /** The key of KMS, by its ARN, that encrypts the brands' secrets; missing: the one of Secrets Manager. */
     secretsKeyArn: z.optional(keyArn()),
     /** Who may use new tables: principals that IAM allows, or only those with a grant in Lake Formation. */

@@ -138,16 +138,6 @@ function eventsSchema() {
   });
 }
 
-/** The secret of a brand in a deployment. @throws BrandReportsError `config` if the settings have none */
-export function secretNameOf(brand: string, { secretName }: Pick<BrandSettings, 'secretName'>): string {
-  if (secretName !== undefined) return secretName;
-  throw new BrandReportsError(
-    'config',
-    'no_secret_name',
-    `The settings have no brands.${brand}.secretName. A deployment reads credentials from AWS Secrets Manager, so it needs the name of a secret. Add to brands.${brand}: "secretName": "brand-reports/${brand}".`,
-  );
-}
-
 const CATALOGS = ['hive', 'iceberg'] as const;
 
 function catalogsSchema() {
@@ -175,7 +165,7 @@ function brandSchema(reports: ReportRegistry) {
       'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
       (day) => isDay(day) && day >= '2000-01-01',
     ),
-    /** In AWS Secrets Manager; only a deployment needs it (`secretNameOf`). */
+    /** In AWS Secrets Manager; missing: `deployment.secretsPrefix` and the name of the brand. */
     secretName: z.optional(
       text('the name of a secret in Secrets Manager, not its ARN', matches(/^[\w/+=.@-]{1,512}$/)),
     ),

@@ -31,8 +31,12 @@ afterEach(async () => {
 });
 
 const BASE_URL = 'https://api.example.com/acme';
+const deployment = { secretsPrefix: 'brand-reports/' };
 const inSecret = (needsBaseUrl = false) =>
-  secretsOf({ acme: { secretName: NAME, baseUrl: BASE_URL } }, { needsBaseUrl, client: server.client });
+  secretsOf(
+    { brands: { acme: { secretName: NAME, baseUrl: BASE_URL } }, deployment },
+    { needsBaseUrl, client: server.client },
+  );
 
 /** The same credentials, from a secret and from text by brand. */
 function sourcesOf(json: string): [origin: string, source: CredentialSource][] {
@@ -108,7 +112,10 @@ describe('credentials', () => {
       message: expect.stringContaining(`brand ${brand}`),
     };
     expect(await refusal(fixedCredentials('{"other":{}}', 'the test'), brand)).toMatchObject(error);
-    const withoutBrands = secretsOf({}, { needsBaseUrl: false, client: server.client });
+    const withoutBrands = secretsOf(
+      { brands: {}, deployment },
+      { needsBaseUrl: false, client: server.client },
+    );
     expect(await refusal(withoutBrands, brand)).toMatchObject(error);
   });
 });
@@ -149,13 +156,15 @@ describe('environment variables', () => {
   });
 });
 
-it('a brand without secretName has no secret, and the error has the line of settings', async () => {
-  const source = secretsOf({ acme: { baseUrl: BASE_URL } }, { needsBaseUrl: false, client: server.client });
-  expect(await refusal(source)).toMatchObject({
-    message: expect.stringContaining(
-      'Add to brands.acme of the settings: "secretName": "brand-reports/acme".',
-    ),
-  });
+it('a brand without secretName has the secret of the prefix and its own name', async () => {
+  server.secrets.set('team/acme', GOOD);
+  const { read } = secretsOf(
+    { brands: { acme: { baseUrl: BASE_URL } }, deployment: { secretsPrefix: 'team/' } },
+    { needsBaseUrl: false, client: server.client },
+  );
+  expect(await read('acme')).toMatchObject({ bid: 'b1' });
+  server.secrets.delete('team/acme');
+  await expect(read('acme')).rejects.toThrow("create-secret --name 'team/acme'");
 });
 
 describe('the address that credentials are for', () => {

@@ -106,7 +106,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
   }
 
   function allows({ accessKey, key, headers }: Call, action: string, named = key): boolean {
-    const isOfBucket = ['s3:ListBucket', 's3:GetBucketTagging'].includes(action);
+    const isOfBucket = ['s3:ListBucket', 's3:ListBucketVersions', 's3:GetBucketTagging'].includes(action);
     const resource = isOfBucket ? bucket : `${bucket}/${named}`;
     const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
     return access(accessKey, action, `arn:aws:s3:::${resource}`, {
@@ -118,6 +118,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
   function perform(call: Call): Answer {
     const { method, key, query } = call;
     if (method === 'GET' && query.has('tagging')) return tagging();
+    if (method === 'GET' && query.has('versions')) return listVersions(query);
     if (method === 'GET' && key === '') return list(query);
     if (method === 'GET' || method === 'HEAD') return read(call);
     if (method === 'POST' && query.has('delete')) return removeAll(call);
@@ -186,10 +187,19 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     return xml('ListBucketResult', `<IsTruncated>${more}</IsTruncated>${next}${contents.join('')}`);
   }
 
+  /** Of each object its only version. */
+  function listVersions(query: URLSearchParams): Answer {
+    const keys = [...objects.keys()].filter((key) => key.startsWith(query.get('prefix') ?? ''));
+    const listed = keys.map((key) => `<Key>${escaped(key)}</Key><VersionId>only</VersionId>`);
+    return xml('ListVersionsResult', listed.map((each) => `<Version>${each}</Version>`).join(''));
+  }
+
   function removeAll(call: Call): Answer {
     const refused: string[] = [];
-    for (const [, key = ''] of call.body.toString().matchAll(/<Key>([^<]*)<\/Key>/g)) {
-      if (allows(call, 's3:DeleteObject', unescaped(key))) objects.delete(unescaped(key));
+    const named = /<Key>([^<]*)<\/Key>(<VersionId>)?/g;
+    for (const [, key = '', version] of call.body.toString().matchAll(named)) {
+      const action = version === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion';
+      if (allows(call, action, unescaped(key))) objects.delete(unescaped(key));
       else refused.push(`<Error><Key>${key}</Key><Code>AccessDenied</Code><Message>no</Message></Error>`);
     }
     return xml('DeleteResult', refused.join(''));
@@ -244,6 +254,7 @@ function ownerIn({ headers }: Call): string | undefined {
 /** The actions that must be allowed; which keys may be deleted together is judged key by key. */
 function neededBy({ method, key, query, headers }: Call): string[] {
   if (method === 'GET' && query.has('tagging')) return ['s3:GetBucketTagging'];
+  if (method === 'GET' && query.has('versions')) return ['s3:ListBucketVersions'];
   if (method === 'GET' && key === '') return ['s3:ListBucket'];
   if (method === 'GET' || method === 'HEAD') return ['s3:GetObject'];
   if (method === 'DELETE') return [query.has('uploadId') ? 's3:AbortMultipartUpload' : 's3:DeleteObject'];

@@ -9,10 +9,11 @@ import { isJsonObject, parseJson } from '../../shared/json.ts';
 import { claimDay, parseLedger, releaseDay } from '../../shared/lake/documents/ledger.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings/settings.ts';
+import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
+import { putSettings } from './settings-in-lake.ts';
 import { backfillTemplate } from '../infra/backfill-stack.ts';
 import { type Doubles, type Ended, execute } from '../infra/execute.ts';
 
@@ -32,6 +33,7 @@ let glue: Awaited<ReturnType<typeof startGlueServer>>;
 let secrets: Awaited<ReturnType<typeof startSecretsServer>>;
 let handler: (event: unknown, context: { getRemainingTimeInMillis: () => number }) => Promise<unknown>;
 let template: ReturnType<typeof backfillTemplate>;
+let deployed: Settings;
 const printed: string[] = [];
 
 beforeAll(async () => {
@@ -40,7 +42,8 @@ beforeAll(async () => {
   glue = await startGlueServer('brand_reports');
   secrets = await startSecretsServer();
   const settings = settingsOf(sample);
-  Object.assign(globalThis, { BRAND_REPORTS_SETTINGS: parseSettings(settings, reports) });
+  deployed = parseSettings(settings, reports);
+  putSettings(s3.objects, deployed);
   Object.assign(process.env, {
     LAKE_URL: 's3://lake',
     LAKE_OWNER: '123456789012',
@@ -61,6 +64,7 @@ beforeAll(async () => {
 
 afterEach(() => {
   s3.objects.clear();
+  putSettings(s3.objects, deployed);
   glue.tables.clear();
   sample.requests.length = 0;
   fillSecrets();

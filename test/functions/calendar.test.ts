@@ -9,6 +9,7 @@ import { parseSettings } from '../../shared/settings/settings.ts';
 import { DEFAULT_BUS, startEventsServer } from '../fakes/events-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSnsServer } from '../fakes/sns-server.ts';
+import { putSettings } from './settings-in-lake.ts';
 import { failure } from '../status/made-statuses.ts';
 import { readDay, storeDays } from '../status/stored-ledgers.ts';
 
@@ -67,7 +68,7 @@ beforeEach(() => {
     AWS_ENDPOINT_URL_SNS: sns.url,
     AWS_ENDPOINT_URL_EVENTBRIDGE: bus.url,
   };
-  Object.assign(globalThis, { BRAND_REPORTS_SETTINGS: settings });
+  putSettings(s3.objects, settings, 'prod/');
   s3.requests.length = 0;
 });
 

@@ -26,7 +26,9 @@ import {
   permissionsOfRole,
   policyOfBuckets,
   policyOfRole,
+  tagsOfRole,
 } from '../iam/policy.ts';
+import { putPacked } from './settings-in-lake.ts';
 import { parseTemplate, resolve, resourcesOf, type Template, type Values } from '../iam/template.ts';
 
 const MINUTES_15 = 900_000;
@@ -54,6 +56,9 @@ const functionSchema = z.object({
   Environment: z.object({ Variables: z.record(z.string(), z.string()) }),
 });
 
+const catalogSchema = z.object({ settings: z.object({ hash: z.string(), packed: z.string() }) });
+type Packed = z.infer<typeof catalogSchema>['settings'];
+
 export type Deployment = Awaited<ReturnType<typeof deployToDoubles>>;
 
 /** @param now the time of the service, which should pass where several runs read one day: an earlier reading replaces no later one */
@@ -63,10 +68,11 @@ export async function deployToDoubles(now: () => Date) {
   const policies = new Map<string, Allows>();
   const calls: RecordedCall[] = [];
   const refused: RecordedCall[] = [];
+  const tags = new Map<string, Record<string, string>>();
   /** What the policy of the bucket lets anybody do. */
   let bucketAllows: Allows = () => false;
   const may: Access = (role, action, resource, context) => {
-    const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', ...context };
+    const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', ...tags.get(role), ...context };
     const ofRole = policies.get(role)?.(action, resource, request) ?? false;
     return ofRole && (!action.startsWith('s3:') || bucketAllows(action, resource, request));
   };
@@ -86,11 +92,12 @@ export async function deployToDoubles(now: () => Date) {
   const cloudFormation = await startHttpServer((_request, _body, response) => response.end());
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
-  const functions = await synthesise();
+  const { functions, packed } = await synthesise();
+  putPacked(s3.objects, packed);
   let printed = '';
 
   /** Makes the template, the bundles and the policies as a deployment does. */
-  async function synthesise(): Promise<DeployedFunction[]> {
+  async function synthesise(): Promise<{ functions: DeployedFunction[]; packed: Packed }> {
     const settings = join(folder, 'settings.json');
     writeFileSync(settings, JSON.stringify(sampleSettings(sample)));
     const out = join(folder, 'cdk.out');
@@ -99,11 +106,14 @@ export async function deployToDoubles(now: () => Date) {
     const template = parseTemplate(readFileSync(join(out, 'BrandReports.template.json'), 'utf8'));
     const values = valuesOf(template);
     bucketAllows = policyOfBuckets(template, values);
-    return resourcesOf(template, 'AWS::Lambda::Function').flatMap(([, properties]) => {
+    const [[, catalog] = []] = resourcesOf(template, 'Custom::BrandReportsCatalog');
+    const { settings: packed } = z.parse(catalogSchema, catalog);
+    const functions = resourcesOf(template, 'AWS::Lambda::Function').flatMap(([, properties]) => {
       const { success, data } = z.safeParse(functionSchema, resolve(properties, values));
       if (!success) return [];
       const { FunctionName, Role, Code, Environment } = data;
       policies.set(Role, policyOfRole(template, Role, values));
+      tags.set(Role, tagsOfRole(template, Role));
       const asset = `asset.${Code.S3Key.replace('.zip', '')}`;
       return [
         {
@@ -115,6 +125,7 @@ export async function deployToDoubles(now: () => Date) {
         },
       ];
     });
+    return { functions, packed };
   }
 
   function functionNamed(name: string): DeployedFunction {
@@ -171,6 +182,8 @@ export async function deployToDoubles(now: () => Date) {
     events,
     cloudFormation,
     functions,
+    /** The settings in the properties of the custom resource. */
+    packed,
     policies,
     /** Without recording it as a call. */
     may,

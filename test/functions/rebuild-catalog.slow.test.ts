@@ -5,10 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseRebuildEvent } from '../../functions/rebuild-catalog-event.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { packSettings } from '../../shared/settings/packed-settings.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
+import { putSettings } from './settings-in-lake.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 
 const execute = promisify(execFile);
@@ -74,6 +76,7 @@ function request(RequestType: string, change: object = {}) {
     ResourceProperties: {
       ServiceToken: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-rebuild-catalog',
       nonce: '1',
+      settings: packSettings(SETTINGS),
       testEvents: [
         {
           functionName: 'BrandReports-order_list',
@@ -97,8 +100,6 @@ async function invoke(
   const { stdout, stderr } = await execute(
     process.execPath,
     [
-      '--import',
-      `data:text/javascript,globalThis.BRAND_REPORTS_SETTINGS=${encodeURIComponent(JSON.stringify(SETTINGS))}`,
       path('./lambda-runtime.ts'),
       path('../../functions/rebuild-catalog.lambda.ts'),
       JSON.stringify(event),
@@ -224,7 +225,7 @@ describe('rebuild-catalog for CloudFormation', () => {
     const update = (from: string, to: string, options: Parameters<typeof invoke>[1] = {}) =>
       invoke(
         request('Update', {
-          ResourceProperties: { nonce: to, testEvents: [] },
+          ResourceProperties: { nonce: to, settings: packSettings(SETTINGS), testEvents: [] },
           OldResourceProperties: { nonce: from, testEvents: [] },
         }),
         options,
@@ -309,7 +310,7 @@ describe('rebuild-catalog for CloudFormation', () => {
     const { ResourceProperties } = request('Update');
     await invoke(
       request('Update', {
-        ResourceProperties: { nonce: '2', testEvents: others },
+        ResourceProperties: { nonce: '2', settings: packSettings(SETTINGS), testEvents: others },
         OldResourceProperties: ResourceProperties,
       }),
     );
@@ -320,7 +321,9 @@ describe('rebuild-catalog for CloudFormation', () => {
     const OWNER = 'brand-reports:stack-id';
     const EARLIER = REQUEST.StackId.replace(/1$/, '0');
     const deploy = (adopted: object) =>
-      invoke(request('Update', { ResourceProperties: { nonce: '2', adopted } }));
+      invoke(
+        request('Update', { ResourceProperties: { nonce: '2', settings: packSettings(SETTINGS), adopted } }),
+      );
 
     it.each<[string, object, string, string]>([
       ['its own bucket', { bucket: 'lake' }, REQUEST.StackId, 'adoptBucket is "lake"'],
@@ -421,6 +424,8 @@ describe('rebuild-catalog for CloudFormation', () => {
 });
 
 describe('rebuild-catalog by hand', () => {
+  beforeEach(() => putSettings(s3.objects, SETTINGS));
+
   it('rebuilds the catalog, and returns what it did', async () => {
     const { last } = await invoke({});
     expect(last).toMatchObject({

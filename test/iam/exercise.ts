@@ -8,6 +8,7 @@ import { isJsonObject } from '../../shared/json.ts';
 import { LEDGER_TABLES, schemaKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Deployment } from '../functions/deployed.ts';
+import { othersIn } from '../functions/settings-in-lake.ts';
 import { type Permission, covers } from './policy.ts';
 
 /** Permissions that are there for a reason that no run of the functions shows. */
@@ -79,6 +80,7 @@ export async function exercise(deployment: Deployment): Promise<void> {
       ...(RequestType === 'Update' && { OldResourceProperties: { nonce: 'before', testEvents: [] } }),
       ResourceProperties: {
         nonce: 'after',
+        settings: deployment.packed,
         testEvents: deployment.functions.map(({ name }) => ({
           functionName: `BrandReports-${name}`,
           events: [{ name: 'event', value: JSON.stringify(value) }],
@@ -93,6 +95,8 @@ export async function exercise(deployment: Deployment): Promise<void> {
   // Old enough for a backfill at every hour: just after midnight the schedule still reads the day before the last.
   const day = addDays(dayOf(now.getTime(), 'UTC'), -3);
 
+  // As before a first deployment.
+  for (const [key] of deployment.s3.objects) deployment.s3.objects.delete(key);
   await deploy('Create', {});
   await invoke('order_list', { check: true });
   for (const work of [() => backfillAll(deployment, day), () => syncAll(deployment)]) {
@@ -188,7 +192,7 @@ async function backfill({ invoke }: Deployment, report: string, brand: string, d
 /** Afterwards the lake is as it was. */
 async function inEmptyLake({ s3 }: Deployment, work: () => Promise<unknown>): Promise<void> {
   const held = [...s3.objects];
-  s3.objects.clear();
+  for (const [key] of othersIn(s3.objects)) s3.objects.delete(key);
   await work();
   s3.objects.clear();
   for (const [key, stored] of held) s3.objects.set(key, stored);

@@ -34,6 +34,7 @@ type Statement = z.infer<typeof statementSchema>;
 
 const documentSchema = z.object({ Statement: z.array(statementSchema) });
 const attachedSchema = z.object({ Roles: z.optional(z.array(z.string())), PolicyDocument: documentSchema });
+const tagsSchema = z.object({ Tags: z.optional(z.array(z.object({ Key: z.string(), Value: z.string() }))) });
 const roleSchema = z.object({
   ManagedPolicyArns: z.optional(z.array(z.never('policies of AWS are not known here'))),
   Policies: z.optional(z.array(z.object({ PolicyDocument: documentSchema }))),
@@ -45,6 +46,12 @@ const roleSchema = z.object({
  */
 export function policyOfRole(template: Template, role: string, values: Values): Allows {
   return policyOf(statementsOfRole(template, role, values));
+}
+
+/** What policies find of the tags of a role, by their condition keys. */
+export function tagsOfRole(template: Template, role: string): Record<string, string> {
+  const { Tags = [] } = z.parse(tagsSchema, template.Resources[role]?.Properties);
+  return Object.fromEntries(Tags.map(({ Key, Value }) => [`aws:PrincipalTag/${Key}`, Value]));
 }
 
 /** An action on a resource: as a policy names them, or as a call does. */
@@ -96,7 +103,7 @@ export function policyOf(given: readonly unknown[]): Allows {
   const statements = z.parse(z.array(statementSchema), given);
   for (const { Condition = {} } of statements)
     Object.keys(Condition)
-      .filter((name) => name !== 'Null')
+      .filter((name) => name !== 'Null' && name !== 'StringNotEquals')
       .map(operatorOf);
   return (action, resource, context = {}) => {
     const effects = statements
@@ -115,6 +122,8 @@ function meets({ Condition = {} }: Statement, context: Readonly<Record<string, s
   return Object.entries(Condition).every(([operator, keys]) =>
     Object.entries(keys).every(([key, allowed]) => {
       const { [key]: value } = context;
+      // IAM: what requires that a key does not match is met if the key is missing, and its values are joined by AND.
+      if (operator === 'StringNotEquals') return !allowed.some((pattern) => pattern === value);
       if (operator === 'Null') return allowed.includes(String(value === undefined));
       return value !== undefined && allowed.some((pattern) => operatorOf(operator)(pattern, value));
     }),

@@ -5,12 +5,18 @@ import { shownAddress } from '../../validation/base-url.ts';
 import { CREDENTIALS_SHAPE, credentialsShape, noCredentials, parseCredentials } from '../credentials.ts';
 import { awsClientOptions, awsError, awsFailure } from './errors.ts';
 
+/** What the settings say of secrets: a brand without `secretName` has the one of the prefix and its own name. */
+interface SecretSettings {
+  brands: Readonly<Record<string, { secretName?: string | undefined; baseUrl: string }>>;
+  deployment: { secretsPrefix: string };
+}
+
 /**
- * Credentials from AWS Secrets Manager, from the secret of each brand that the settings name. Each read is a request.
+ * Credentials from AWS Secrets Manager, from the secret of each brand. Each read is a request.
  * @param needsBaseUrl whether a secret must name the address that it may be sent to
  */
 export function secretsOf(
-  brands: Readonly<Record<string, { secretName?: string | undefined; baseUrl: string }>>,
+  { brands, deployment }: SecretSettings,
   {
     needsBaseUrl,
     client = new SecretsManagerClient(awsClientOptions),
@@ -19,14 +25,14 @@ export function secretsOf(
   return {
     async read(brand) {
       const settings = Object.hasOwn(brands, brand) ? brands[brand] : undefined;
-      if (settings?.secretName === undefined)
+      if (!settings)
         throw noCredentials(
           brand,
           'AWS Secrets Manager',
-          'the settings name no secret for it',
-          `Add to brands.${brand} of the settings: "secretName": "brand-reports/${brand}".`,
+          'the settings have no such brand',
+          'Add it to "brands" of the settings.',
         );
-      const { secretName: name, baseUrl } = settings;
+      const { secretName: name = `${deployment.secretsPrefix}${brand}`, baseUrl } = settings;
       const text = await secretText(client, brand, name);
       const credentials = parseCredentials(text, brand, `the secret ${name}`);
       if (needsBaseUrl && credentials.baseUrl === undefined) throw withoutBaseUrl(brand, name, baseUrl);
