@@ -20,6 +20,7 @@ import {
   parseRebuildEvent,
   parseRebuildProperties,
 } from './rebuild-catalog-event.ts';
+import { publishSchedules } from './schedules.ts';
 import { timeLimits } from './time-limits.ts';
 
 const events = createTestEvents(new SchemasClient(awsClientOptions));
@@ -29,7 +30,7 @@ const clock = systemClock();
 const RESPONSE_MS = 30_000;
 
 /**
- * Rebuilds the catalog. For CloudFormation it also publishes the console's test events, and responds whatever happens;
+ * Rebuilds the catalog, then the schedules. For CloudFormation it also publishes the console's test events, and responds whatever happens;
  * by hand the event is `{}`.
  * @returns by hand: what was done
  * @throws by hand: what went wrong; otherwise only when CloudFormation does not accept the response
@@ -65,6 +66,9 @@ async function responseTo(
     });
   try {
     if (RequestType === 'Delete') {
+      await orLogged('schedules_failed', () =>
+        publishSchedules({ brands: {}, deployment: { schedules: false } }),
+      );
       // Tables and registry stay: the lake outlives the stack, and the registry belongs to the account.
       await orLogged('test_events_failed', () => removeTestEvents(ResourceProperties));
     } else {
@@ -98,9 +102,12 @@ async function removeTestEvents(
 
 async function rebuild(remainingMs: number): Promise<RebuildOutcome> {
   const { deadline } = timeLimits(remainingMs);
+  const context = createFunctionContext();
   const outcome = await retryWhileAccessDenied(clock, () =>
-    rebuildCatalog({ ...createFunctionContext(), clock, deadline, isFatal: isAccessDenied }),
+    rebuildCatalog({ ...context, clock, deadline, isFatal: isAccessDenied }),
   );
+  // Last, so that nothing starts before its tables are there.
+  await retryWhileAccessDenied(clock, () => publishSchedules(context.settings));
   log({ event: 'catalog_rebuilt', ...outcome });
   return outcome;
 }
@@ -110,7 +117,7 @@ function lakeBucket() {
   return openBucket(environment('LAKE_URL'), environment('LAKE_OWNER'));
 }
 
-type Convenience = 'test_events_failed' | 'update_not_remembered';
+type Convenience = 'schedules_failed' | 'test_events_failed' | 'update_not_remembered';
 
 /** For what the deployment succeeds without, e.g. where test events are forbidden, or the region has none. */
 async function orLogged(event: Convenience, work: () => Promise<void>): Promise<void> {

@@ -2,8 +2,9 @@
  * Without this construct a new stack has no tables until each report has run, and nothing repairs a catalog that was
  * edited by hand. CloudFormation does not own the tables, because runs add columns and partitions between deployments:
  * a custom resource calls a function whenever the settings, the definitions or the version have changed, which makes the
- * catalog what definitions, schemas and ledgers in the lake say, and publishes the test events of the console. Where none
- * of them has changed, a deployment changes nothing, and `cdk diff` is empty. By hand: test event "Repair-the-catalog".
+ * catalog what definitions, schemas and ledgers in the lake say, makes the schedules, and publishes the test events of the
+ * console. Where none of them has changed, a deployment changes nothing, and `cdk diff` is empty. By hand: test event
+ * "Repair-the-catalog".
  */
 import { hash } from 'node:crypto';
 import { CustomResource, Duration, Stack } from 'aws-cdk-lib';
@@ -20,6 +21,7 @@ import type { Catalog } from './catalog.ts';
 import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
+import type { Schedules } from './schedules.ts';
 
 export interface RebuildCatalogFunctionProps {
   settings: Settings;
@@ -27,6 +29,8 @@ export interface RebuildCatalogFunctionProps {
   catalog: Catalog;
   /** The other functions whose test events it publishes. */
   functions: readonly PipelineFunction[];
+  /** What it fills. */
+  schedules: Schedules;
   reports: ReportRegistry;
   /** Of the program. */
   version: string;
@@ -38,19 +42,20 @@ export class RebuildCatalogFunction extends PipelineFunction {
   readonly resource: CustomResource;
 
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
-    const { settings, reports, lake, catalog, version } = props;
+    const { settings, reports, lake, catalog, schedules, version } = props;
     const { adoptBucket, adoptDatabase } = settings.deployment;
     super(scope, id, {
       settings,
       name: 'rebuild-catalog',
       description:
-        'Rebuilds tables, views and partitions of the catalog from the lake; runs when a deployment changes them',
+        'Rebuilds tables, views and partitions of the catalog from the lake, and the schedules; runs when a deployment changes them',
       handler: 'rebuild-catalog',
-      environment: { ...lake.environment, DATABASE: catalog.databaseName },
+      environment: { ...lake.environment, ...schedules.environment, DATABASE: catalog.databaseName },
       testEvents: { 'Repair-the-catalog': {} },
     });
     lake.grantRebuild(this);
     catalog.grantRebuild(this);
+    schedules.grantPublish(this);
     const functions = [...props.functions, this];
     this.grantTestEvents(functions, reports);
     if (adoptBucket !== undefined) lake.grantReadOwner(this);
@@ -76,7 +81,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
       },
     });
     // The role includes its policies: without them the first call would be denied.
-    this.resource.node.addDependency(this.function, this.role);
+    this.resource.node.addDependency(this.function, this.role, schedules);
   }
 
   /** The registry belongs to the account: it may exist already, and is never deleted. */

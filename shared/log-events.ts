@@ -106,6 +106,7 @@ interface ProcessDetails {
   catalog_entry_skipped: ErrorSummary;
   catalog_rebuild_failed: ErrorSummary;
   test_events_failed: ErrorSummary;
+  schedules_failed: ErrorSummary;
   update_not_remembered: ErrorSummary;
   /** Of the watcher; `message` is the subject of what it told. */
   look_ended: { problems: number; message?: string };
@@ -177,6 +178,7 @@ const LEVELS = {
   catalog_entry_skipped: 'error',
   catalog_rebuild_failed: 'error',
   test_events_failed: 'error',
+  schedules_failed: 'error',
   update_not_remembered: 'warn',
   look_ended: 'info',
 } as const satisfies Record<LogEvent['event'], LogLevel>;
