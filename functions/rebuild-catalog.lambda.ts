@@ -106,9 +106,9 @@ async function rebuild(remainingMs: number): Promise<RebuildOutcome> {
   const outcome = await retryWhileAccessDenied(clock, () =>
     rebuildCatalog({ ...context, clock, deadline, isFatal: isAccessDenied }),
   );
+  log({ event: 'catalog_rebuilt', ...outcome });
   // Last, so that nothing starts before its tables are there.
   await retryWhileAccessDenied(clock, () => publishSchedules(context.settings));
-  log({ event: 'catalog_rebuilt', ...outcome });
   return outcome;
 }
 

@@ -94,6 +94,7 @@ export async function exercise(deployment: Deployment): Promise<void> {
   const day = addDays(dayOf(now.getTime(), 'UTC'), -3);
 
   await deploy('Create', {});
+  editSchedules(deployment);
   await invoke('order_list', { check: true });
   for (const work of [() => backfillAll(deployment, day), () => syncAll(deployment)]) {
     removeTables();
@@ -220,6 +221,12 @@ function damageTables({ glue }: Deployment): void {
     for (const [path, partition] of stored.partitions)
       stored.partitions.set(path, { ...partition, StorageDescriptor: { Location: 's3://elsewhere/' } });
   }
+}
+
+/** As after a person edited schedules by hand. */
+function editSchedules({ scheduler }: Deployment): void {
+  for (const schedules of scheduler.held.values())
+    for (const stored of schedules.values()) stored.modifiedAt += 60;
 }
 
 /** As before the first run of the report. */
