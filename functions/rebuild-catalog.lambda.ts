@@ -24,6 +24,7 @@ import {
   parseRebuildProperties,
 } from './rebuild-catalog-event.ts';
 import { areSuperseded, publishSettings } from './deployed-settings.ts';
+import { publishSchedules } from './schedules.ts';
 import { timeLimits } from './time-limits.ts';
 
 const events = createTestEvents(new SchemasClient(awsClientOptions));
@@ -33,7 +34,7 @@ const clock = systemClock();
 const RESPONSE_MS = 30_000;
 
 /**
- * Rebuilds the catalog. For CloudFormation it also publishes the console's test events, and responds whatever happens;
+ * Rebuilds the catalog, then the schedules. For CloudFormation it also publishes the console's test events, and responds whatever happens;
  * by hand the event is `{}`.
  * @returns by hand: what was done
  * @throws by hand: what went wrong; otherwise only when CloudFormation does not accept the response
@@ -69,6 +70,9 @@ async function responseTo(
     });
   try {
     if (RequestType === 'Delete') {
+      await orLogged('schedules_failed', () =>
+        publishSchedules({ brands: {}, deployment: { schedules: false } }),
+      );
       // Tables and registry stay: the lake outlives the stack, and the registry belongs to the account.
       await orLogged('test_events_failed', () => removeTestEvents(ResourceProperties));
       await orLogged('settings_not_removed', () => removeSettings(ResourceProperties));
@@ -123,10 +127,13 @@ async function removeTestEvents(
 async function rebuild(remainingMs: number, given?: Settings): Promise<RebuildOutcome> {
   const { deadline } = timeLimits(remainingMs);
   const contextOf = createFunctionContext();
-  const outcome = await retryWhileAccessDenied(clock, async () =>
-    rebuildCatalog({ ...(await contextOf(given)), clock, deadline, isFatal: isAccessDenied }),
+  const context = await retryWhileAccessDenied(clock, () => contextOf(given));
+  const outcome = await retryWhileAccessDenied(clock, () =>
+    rebuildCatalog({ ...context, clock, deadline, isFatal: isAccessDenied }),
   );
   log({ event: 'catalog_rebuilt', ...outcome });
+  // Last, so that nothing starts before its tables are there.
+  await retryWhileAccessDenied(clock, () => publishSchedules(context.settings));
   return outcome;
 }
 
@@ -135,7 +142,11 @@ function lakeBucket() {
   return openBucket(environment('LAKE_URL'), environment('LAKE_OWNER'));
 }
 
-type Convenience = 'test_events_failed' | 'update_not_remembered' | 'settings_not_removed';
+type Convenience =
+  | 'schedules_failed'
+  | 'settings_not_removed'
+  | 'test_events_failed'
+  | 'update_not_remembered';
 
 /** For what the deployment succeeds without, e.g. where test events are forbidden, or the region has none. */
 async function orLogged(event: Convenience, work: () => Promise<void>): Promise<void> {

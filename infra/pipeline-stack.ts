@@ -1,6 +1,6 @@
 /*
- * The whole deployment, wiring only. Per report a function with a schedule for each brand (report-function.ts), which
- * writes the lake (lake.ts) and the catalog (catalog.ts). A state machine for backfills, a function that watches all
+ * The whole deployment, wiring only. Per report a function (report-function.ts), which writes the lake
+ * (lake.ts) and the catalog (catalog.ts), and a group for the schedules of its brands (schedules.ts). A state machine for backfills, a function that watches all
  * days and draws the calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up
  * in two queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other
  * people's programs receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
@@ -9,7 +9,7 @@
 import { Annotations, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
-import type { Settings } from '../shared/settings/settings.ts';
+import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 import { Alarms } from './alarms.ts';
 import { Analysts } from './analysts.ts';
@@ -21,8 +21,9 @@ import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
 import { output } from './output.ts';
-import { ReportFunction, type ScheduledBrand } from './report-function.ts';
+import { ReportFunction } from './report-function.ts';
 import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
+import { Schedules } from './schedules.ts';
 
 /** Instances that an account has to leave unreserved. */
 const UNRESERVED = 100;
@@ -56,7 +57,6 @@ export class PipelineStack extends Stack {
           lake,
           catalog,
           bus,
-          undelivered,
           failed,
         }),
     );
@@ -87,10 +87,11 @@ export class PipelineStack extends Stack {
       lake,
       catalog,
       functions: [...functions, backfill.worker, calendar],
+      schedules: new Schedules(this, 'Schedules', { functions, reports, undelivered }),
       reports,
       version,
     });
-    for (const each of [...functions, calendar]) each.scheduleAfter(rebuild.resource);
+    calendar.scheduleAfter(rebuild.resource);
     new Analysts(this, 'Analysts', {
       reports: enabled.map(({ report }) => report),
       deployment,
@@ -113,22 +114,13 @@ export class PipelineStack extends Stack {
   }
 }
 
-/** The reports that a brand has enabled, with those brands. Each brand of each report gets its own slot: staggered.ts. */
+/** The reports that a brand has enabled, with those brands. */
 function enabledReports(
   reports: ReportRegistry,
   { brands }: Settings,
-): { report: ReportDefinition; brands: Record<string, ScheduledBrand> }[] {
-  const pairs = Object.values(reports).flatMap((report) =>
-    Object.entries(brands).flatMap(([name, brand]) => {
-      const own = brand.reports[report.name];
-      return own?.enabled ? [{ report, name, brand, schedule: own.schedule }] : [];
-    }),
-  );
-  const slotted = pairs.map((pair, slot) => ({ ...pair, slot, slots: pairs.length }));
-  return [...Map.groupBy(slotted, ({ report }) => report)].map(([report, scheduled]) => ({
-    report,
-    brands: Object.fromEntries(
-      scheduled.map(({ name, brand, schedule, slot, slots }) => [name, { brand, schedule, slot, slots }]),
-    ),
-  }));
+): { report: ReportDefinition; brands: Record<string, BrandSettings> }[] {
+  return Object.values(reports).flatMap((report) => {
+    const enabled = Object.entries(brands).filter(([, brand]) => brand.reports[report.name]?.enabled);
+    return enabled.length > 0 ? [{ report, brands: Object.fromEntries(enabled) }] : [];
+  });
 }

@@ -3,8 +3,8 @@
  * edited by hand. CloudFormation does not own the tables, because runs add columns and partitions between deployments:
  * a custom resource calls a function whenever the settings, the definitions, the function's code or the version have
  * changed. The function stores the settings in the lake, from where all functions read them, makes the catalog what
- * definitions, schemas and ledgers say, and publishes the test events of the console. If none of them has changed, a
- * deployment changes nothing, and `cdk diff` is empty. By hand: test event "Repair-the-catalog".
+ * definitions, schemas and ledgers say, makes the schedules, and publishes the test events of the console. If none of them
+ * has changed, a deployment changes nothing, and `cdk diff` is empty. By hand: test event "Repair-the-catalog".
  */
 import { hash } from 'node:crypto';
 import { CustomResource, Duration, Stack, Tags } from 'aws-cdk-lib';
@@ -20,6 +20,7 @@ import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
 import { SETTINGS_WRITER } from './lake-bucket.ts';
 import { PipelineFunction } from './pipeline-function.ts';
+import type { Schedules } from './schedules.ts';
 
 export interface RebuildCatalogFunctionProps {
   settings: Settings;
@@ -27,6 +28,8 @@ export interface RebuildCatalogFunctionProps {
   catalog: Catalog;
   /** The other functions whose test events it publishes. */
   functions: readonly PipelineFunction[];
+  /** What it fills. */
+  schedules: Schedules;
   reports: ReportRegistry;
   /** Of the program. */
   version: string;
@@ -38,20 +41,21 @@ export class RebuildCatalogFunction extends PipelineFunction {
   readonly resource: CustomResource;
 
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
-    const { settings, reports, lake, catalog, version } = props;
+    const { settings, reports, lake, catalog, schedules, version } = props;
     const { adoptBucket, adoptDatabase } = settings.deployment;
     super(scope, id, {
       settings,
       name: 'rebuild-catalog',
       description:
-        'Rebuilds tables, views and partitions of the catalog from the lake; runs when a deployment changes them',
+        'Rebuilds tables, views and partitions of the catalog from the lake, and the schedules; runs when a deployment changes them',
       handler: 'rebuild-catalog',
-      environment: { ...lake.environment, DATABASE: catalog.databaseName },
+      environment: { ...lake.environment, ...schedules.environment, DATABASE: catalog.databaseName },
       testEvents: { 'Repair-the-catalog': {} },
     });
     lake.grantRebuild(this);
     Tags.of(this.role).add(SETTINGS_WRITER.key, SETTINGS_WRITER.value);
     catalog.grantRebuild(this);
+    schedules.grantPublish(this);
     const functions = [...props.functions, this];
     this.grantTestEvents(functions, reports);
     if (adoptBucket !== undefined) lake.grantReadOwner(this);
@@ -78,7 +82,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
       },
     });
     // The role includes its policies: without them the first call would be denied.
-    this.resource.node.addDependency(this.function, this.role);
+    this.resource.node.addDependency(this.function, this.role, schedules);
   }
 
   /** Where the bundle lies, by its hash: a release may change how tables are made without changing their definitions. */

@@ -1,6 +1,4 @@
-import { Duration, TimeZone } from 'aws-cdk-lib';
-import { Schedule, ScheduleExpression, ScheduleTargetInput, TimeWindow } from 'aws-cdk-lib/aws-scheduler';
-import type { Construct, IDependable } from 'constructs';
+import type { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
@@ -8,33 +6,20 @@ import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
-import { ScheduleTarget } from './schedule-target.ts';
-import { staggered } from './staggered.ts';
 
 export interface ReportFunctionProps {
   settings: Settings;
   report: ReportDefinition;
   /** The brands that have the report enabled, by name. */
-  brands: Readonly<Record<string, ScheduledBrand>>;
+  brands: Readonly<Record<string, BrandSettings>>;
   lake: Lake;
   catalog: Catalog;
   bus: EventBus;
-  /** The queue for events that a schedule could not deliver. */
-  undelivered: FailureQueue;
   /** The queue for events that the function failed on. */
   failed: FailureQueue;
 }
 
-export interface ScheduledBrand {
-  brand: BrandSettings;
-  /** As in the settings. */
-  schedule: string;
-  /** The schedule's number among all `slots` schedules of the stack, from 0. */
-  slot: number;
-  slots: number;
-}
-
-/** The function that syncs one report, and a schedule for each brand in the brand's time zone. */
+/** The function that syncs one report. Its schedules are in `schedules.ts`. */
 export class ReportFunction extends PipelineFunction {
   constructor(scope: Construct, id: string, props: ReportFunctionProps) {
     const { settings, report, brands, lake, catalog, bus } = props;
@@ -58,39 +43,13 @@ export class ReportFunction extends PipelineFunction {
     catalog.grantReports(this, [report]);
     bus.grantSend(this);
     this.grantSecrets();
-    for (const [name, scheduled] of Object.entries(brands)) this.schedule(props, name, scheduled);
-  }
-
-  /**
-   * Nothing starts by itself before the tables are there, nor while the stack is being deleted: a first deployment that
-   * fails leaves a bucket that is empty, and so can be deleted.
-   */
-  scheduleAfter(dependency: IDependable): void {
-    for (const child of this.node.children)
-      if (child instanceof Schedule) child.node.addDependency(dependency);
-  }
-
-  private schedule(
-    { settings, report, undelivered }: ReportFunctionProps,
-    brandName: string,
-    { brand, schedule, slot, slots }: ScheduledBrand,
-  ): void {
-    const { expression, windowMinutes } = staggered(schedule, slot, slots);
-    new Schedule(this, `Schedule-${brandName}`, {
-      description: `Syncs ${report.table} of ${brandName}`,
-      schedule: ScheduleExpression.expression(expression, TimeZone.of(brand.timeZone)),
-      enabled: settings.deployment.schedules,
-      timeWindow:
-        windowMinutes === 0 ? TimeWindow.off() : TimeWindow.flexible(Duration.minutes(windowMinutes)),
-      target: new ScheduleTarget(this, undelivered, ScheduleTargetInput.fromObject({ brand: brandName })),
-    });
   }
 }
 
 /** The range is an example: set its days before testing with it. */
 function testEvents(brands: ReportFunctionProps['brands']): Record<string, unknown> {
   const [brand, first] = Object.entries(brands)[0] ?? [];
-  const day = first?.brand.startDate;
+  const day = first?.startDate;
   return {
     'Sync-now': {},
     'Check-the-connection': { check: true },

@@ -106,6 +106,7 @@ interface ProcessDetails {
   catalog_entry_skipped: ErrorSummary;
   catalog_rebuild_failed: ErrorSummary;
   test_events_failed: ErrorSummary;
+  schedules_failed: ErrorSummary;
   update_not_remembered: ErrorSummary;
   settings_not_removed: ErrorSummary;
   /** Of the watcher; `message` is the subject of what it told. */
@@ -178,6 +179,7 @@ const LEVELS = {
   catalog_entry_skipped: 'error',
   catalog_rebuild_failed: 'error',
   test_events_failed: 'error',
+  schedules_failed: 'error',
   update_not_remembered: 'warn',
   settings_not_removed: 'warn',
   look_ended: 'info',

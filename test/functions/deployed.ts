@@ -12,11 +12,13 @@ import { promisify } from 'node:util';
 import * as z from 'zod/mini';
 import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
+import { reports } from '../../shared/reports/index.ts';
 import { type Access, PLACE } from '../fakes/access.ts';
 import { startEventsServer } from '../fakes/events-server.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
+import { startSchedulerServer } from '../fakes/scheduler-server.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 import { startSnsServer } from '../fakes/sns-server.ts';
@@ -86,6 +88,8 @@ export async function deployToDoubles(now: () => Date) {
   const glue = await startGlueServer('brand_reports', { access });
   const secrets = await startSecretsServer({ access });
   const schemas = await startSchemasServer({ access });
+  const groups = Object.keys(reports).map((report) => `BrandReports-${report}`);
+  const scheduler = await startSchedulerServer(groups, { access });
   const sns = await startSnsServer({ access });
   const events = await startEventsServer({ access });
   /** Takes the response of the custom resource. */
@@ -161,6 +165,7 @@ export async function deployToDoubles(now: () => Date) {
           AWS_ENDPOINT_URL_GLUE: glue.url,
           AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
           AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
+          AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
           AWS_ENDPOINT_URL_SNS: sns.url,
           AWS_ENDPOINT_URL_EVENTBRIDGE: events.url,
           AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
@@ -178,6 +183,7 @@ export async function deployToDoubles(now: () => Date) {
     glue,
     secrets,
     schemas,
+    scheduler,
     sns,
     events,
     cloudFormation,
@@ -196,7 +202,9 @@ export async function deployToDoubles(now: () => Date) {
     printed: () => printed,
     async close() {
       await Promise.all(
-        [sample, s3, glue, secrets, schemas, sns, events, cloudFormation].map((server) => server.close()),
+        [sample, s3, glue, secrets, schemas, scheduler, sns, events, cloudFormation].map((server) =>
+          server.close(),
+        ),
       );
       rmSync(folder, { recursive: true });
     },

@@ -6,11 +6,11 @@ import { parseRebuildEvent } from '../../functions/rebuild-catalog-event.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { packSettings } from '../../shared/settings/packed-settings.ts';
-import { parseSettings } from '../../shared/settings/settings.ts';
+import { type BrandSettings, parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
-import { putSettings } from './settings-in-lake.ts';
+import { startSchedulerServer } from '../fakes/scheduler-server.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 
 const execute = promisify(execFile);
@@ -31,9 +31,21 @@ const SETTINGS = parseSettings(
   reports,
 );
 
+const REPORTS = ['clicks_list', 'order_list', 'transaction_list', 'amazon_attribution_report'];
+const withoutOrders = (brand: BrandSettings): BrandSettings => ({
+  ...brand,
+  reports: Object.fromEntries(
+    Object.entries(brand.reports).map(([name, own]) => [
+      name,
+      { ...own, enabled: own.enabled && name !== 'order_list' },
+    ]),
+  ),
+});
+
 let s3: Awaited<ReturnType<typeof startS3Server>>;
 let glue: Awaited<ReturnType<typeof startGlueServer>>;
 let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
+let scheduler: Awaited<ReturnType<typeof startSchedulerServer>>;
 let cloudFormation: HttpServer & {
   responses: { contentType: string | undefined; body: JsonObject }[];
   /** So many responses are refused. */
@@ -44,6 +56,7 @@ beforeEach(async () => {
   s3 = await startS3Server({ bucket: 'lake' });
   glue = await startGlueServer('brand_reports');
   schemas = await startSchemasServer();
+  scheduler = await startSchedulerServer(REPORTS.map((report) => `BrandReports-${report}`));
   const server = await startHttpServer((request, body, response) => {
     const refused = cloudFormation.refusals > 0;
     cloudFormation.refusals -= refused ? 1 : 0;
@@ -56,7 +69,7 @@ beforeEach(async () => {
   cloudFormation = Object.assign(server, { responses: [], refusals: 0 });
 });
 afterEach(async () => {
-  for (const server of [s3, glue, schemas, cloudFormation]) await server.close();
+  for (const server of [s3, glue, schemas, scheduler, cloudFormation]) await server.close();
 });
 
 const REQUEST = {
@@ -117,6 +130,10 @@ async function invoke(
         AWS_ENDPOINT_URL_S3: s3.url,
         AWS_ENDPOINT_URL_GLUE: glue.url,
         AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
+        AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
+        SCHEDULED_FUNCTIONS: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-',
+        SCHEDULER_ROLE: 'arn:aws:iam::123456789012:role/scheduler',
+        UNDELIVERED_QUEUE: 'arn:aws:sqs:us-east-1:123456789012:undelivered',
         AWS_ENDPOINT_URL_CLOUDFORMATION: endpoint,
       },
     },
@@ -134,6 +151,15 @@ async function whileSilent(server: HttpServer, act: () => Promise<unknown>): Pro
     return silent.close();
   });
 }
+
+/** The reports that have a schedule, with its brand and state. */
+const scheduled = () =>
+  [...scheduler.held].flatMap(([group, schedules]) =>
+    [...schedules].map(
+      ([name, { schedule }]) =>
+        `${group.replace('BrandReports-', '')} ${name.replace(/-\w+$/, '')} ${String(schedule.State)}`,
+    ),
+  );
 
 const responded = () => cloudFormation.responses.map(({ body }) => body);
 
@@ -164,13 +190,55 @@ describe('rebuild-catalog for CloudFormation', () => {
     },
   );
 
-  it('at Delete removes the test events and nothing else', async () => {
+  it('makes the schedules once the tables are there: none where the rebuild fails', async () => {
+    await invoke(request('Create'), { database: 'nowhere' });
+    expect(scheduled()).toEqual([]);
+    await invoke(request('Create'));
+    expect(scheduled()).toEqual(REPORTS.map((report) => `${report} acme ENABLED`));
+  });
+
+  it('at an update makes the schedules of the new settings, at its rollback those of the old ones', async () => {
+    const acme = SETTINGS.brands.acme;
+    const changed = {
+      ...SETTINGS,
+      brands: { ...(acme && { acme: withoutOrders(acme), globex: acme }) },
+      deployment: { ...SETTINGS.deployment, schedules: false },
+    };
+    await invoke(request('Create'));
+    await invoke(
+      request('Update', {
+        ResourceProperties: { nonce: '2', settings: packSettings(changed), testEvents: [] },
+      }),
+    );
+    expect(scheduled().sort()).toEqual(
+      [
+        ...REPORTS.filter((report) => report !== 'order_list').map((report) => `${report} acme DISABLED`),
+        ...REPORTS.map((report) => `${report} globex DISABLED`),
+      ].sort(),
+    );
+    await invoke(request('Update'));
+    expect(scheduled().sort()).toEqual(REPORTS.map((report) => `${report} acme ENABLED`).sort());
+  });
+
+  it('fails where Scheduler refuses: without schedules nothing would run', async () => {
+    scheduler.held.delete('BrandReports-order_list');
+    // Less than the minute for which new permissions are waited for.
+    const { printed } = await invoke(request('Create'), { remainingMs: 12_000 });
+    expect(responded()).toMatchObject([
+      { Status: 'FAILED', Reason: expect.stringContaining('deploy again') },
+    ]);
+    expect(printed).toContain('catalog_rebuilt');
+  });
+
+  it('at Delete removes schedules and test events and nothing else', async () => {
     await invoke(request('Create'));
     const tables = [...glue.tables.keys()];
+    expect(scheduled()).toHaveLength(REPORTS.length);
     await invoke(request('Delete', { PhysicalResourceId: 'as-it-was' }), { database: '' });
     expect(responded()[1]).toMatchObject({ Status: 'SUCCESS', PhysicalResourceId: 'as-it-was' });
     expect([...schemas.schemas.keys()]).toEqual([]);
     expect([...schemas.registries]).toEqual(['lambda-testevent-schemas']);
+    expect(scheduled()).toEqual([]);
     expect([...glue.tables.keys()]).toEqual(tables);
   });
 
@@ -191,8 +259,11 @@ describe('rebuild-catalog for CloudFormation', () => {
     expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
   });
 
-  it('lets a stack be deleted where the schema registry does not respond', async () => {
-    await whileSilent(schemas, () => invoke(request('Delete'), { remainingMs: 2000 }));
+  it.each<[string, () => HttpServer]>([
+    ['the schema registry', () => schemas],
+    ['Scheduler', () => scheduler],
+  ])('lets a stack be deleted where %s does not respond', async (_name, server) => {
+    await whileSilent(server(), () => invoke(request('Delete'), { remainingMs: 2000 }));
     expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
   });
 

@@ -98,6 +98,7 @@ export async function exercise(deployment: Deployment): Promise<void> {
   // As before a first deployment.
   for (const [key] of deployment.s3.objects) deployment.s3.objects.delete(key);
   await deploy('Create', {});
+  editSchedules(deployment);
   await invoke('order_list', { check: true });
   for (const work of [() => backfillAll(deployment, day), () => syncAll(deployment)]) {
     removeTables();
@@ -224,6 +225,12 @@ function damageTables({ glue }: Deployment): void {
     for (const [path, partition] of stored.partitions)
       stored.partitions.set(path, { ...partition, StorageDescriptor: { Location: 's3://elsewhere/' } });
   }
+}
+
+/** As after a person edited schedules by hand. */
+function editSchedules({ scheduler }: Deployment): void {
+  for (const schedules of scheduler.held.values())
+    for (const stored of schedules.values()) stored.modifiedAt += 60;
 }
 
 /** As before the first run of the report. */

@@ -126,6 +126,16 @@ export function awsFailure(error: unknown): AwsFailure {
   };
 }
 
+/** The response, or `undefined` where AWS refused the request by this error. */
+export async function unlessFailedWith<T>(expected: string, response: Promise<T>): Promise<T | undefined> {
+  try {
+    return await response;
+  } catch (error) {
+    if (awsFailure(error).name === expected) return undefined;
+    throw error;
+  }
+}
+
 function errorKind(failure: AwsFailure): AwsKind {
   const { name, message, status = 0 } = failure;
   const $metadata = failure.status === undefined ? {} : { httpStatusCode: failure.status };
@@ -134,6 +144,8 @@ function errorKind(failure: AwsFailure): AwsKind {
     return 'transient';
   if (CONFIG_STATUSES.includes(status) || CONFIG_ERRORS.has(name) || name.startsWith('KMS.')) return 'config';
   if (message.includes('Region is missing')) return 'config';
+  // Scheduler's answer while a new role takes effect.
+  if (message.includes('to assume the role')) return 'config';
   if (TRANSIENT_STATUSES.includes(status) || TRANSIENT_ERRORS.has(name)) return 'transient';
   // Without a response it is the network, unless it is a bug in this program.
   return status === 0 && !/^(Type|Range|Reference)Error$/.test(name) ? 'transient' : 'bug';

@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-schemas';
 import { type Json, type JsonObject, isJsonObject, parseJson, stringifyJson } from '../../json.ts';
 import { REGISTRY, schemaName } from './test-event-schemas.ts';
-import { awsError, awsFailure } from './errors.ts';
+import { awsError, unlessFailedWith } from './errors.ts';
 
 const MISSING = 'NotFoundException';
 const EXISTS = 'ConflictException';
@@ -51,15 +51,6 @@ export function createTestEvents(client: SchemasClient) {
         unlessFailedWith(MISSING, client.send(new DeleteSchemaCommand(schemaOf(functionName)))),
       ),
   };
-}
-
-async function unlessFailedWith<T>(expected: string, response: Promise<T>): Promise<T | undefined> {
-  try {
-    return await response;
-  } catch (error) {
-    if (awsFailure(error).name === expected) return undefined;
-    throw error;
-  }
 }
 
 async function inRegistry(functionName: string, doing: string, work: Promise<unknown>): Promise<void> {

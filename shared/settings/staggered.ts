@@ -1,5 +1,40 @@
-import { MINUTE_MS } from '../shared/days.ts';
-import { rateMs } from '../shared/settings/schedule.ts';
+/*
+ * When the functions of a deployment start by themselves: each report of each brand in the brand's time zone, none at the
+ * same moment as another if the hour has room for it.
+ */
+import { MINUTE_MS } from '../days.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
+import { rateMs } from './schedule.ts';
+import type { Settings } from './settings.ts';
+
+/** The starts of one report of one brand, as EventBridge Scheduler takes them. */
+export interface Start {
+  report: string;
+  brand: string;
+  timeZone: string;
+  expression: string;
+  /** Scheduler starts the function within so many minutes; 0: at the minute. */
+  windowMinutes: number;
+}
+
+/** One start for each report that a brand has enabled, spread over the hour in the order of reports and brands. */
+export function startsOf({ brands }: Pick<Settings, 'brands'>, reports: ReportRegistry): Start[] {
+  const pairs = Object.keys(reports).flatMap((report) =>
+    Object.entries(brands).flatMap(
+      ([
+        brand,
+        {
+          timeZone,
+          reports: { [report]: own },
+        },
+      ]) => (own?.enabled ? [{ report, brand, timeZone, schedule: own.schedule }] : []),
+    ),
+  );
+  return pairs.map(({ schedule, ...pair }, slot) => ({
+    ...pair,
+    ...staggered(schedule, slot, pairs.length),
+  }));
+}
 
 /**
  * A schedule that does not start at the same moment as the others. Rates count from the deployment, so all of them

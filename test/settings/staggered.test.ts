@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { staggered } from '../../infra/staggered.ts';
+import { staggered } from '../../shared/settings/staggered.ts';
 
 describe('staggered schedules', () => {
   it.each([

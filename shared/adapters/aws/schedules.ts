@@ -1,0 +1,134 @@
+/*
+ * Makes the schedules of EventBridge Scheduler what the settings say. The name of a schedule has a hash of its contents, so
+ * that the list of a group is enough to know which ones are missing and which are obsolete, whoever was here before: an
+ * earlier version, a rollback, a run that died halfway. New ones are created before old ones are deleted: a change may
+ * start a function once too often, which finds nothing due, and never once too seldom.
+ */
+import { hash } from 'node:crypto';
+import {
+  CreateScheduleCommand,
+  DeleteScheduleCommand,
+  type ScheduleSummary,
+  type SchedulerClient,
+  type SchedulerClientConfig,
+  UpdateScheduleCommand,
+  paginateListSchedules,
+} from '@aws-sdk/client-scheduler';
+import { forEachConcurrent } from '../../concurrency.ts';
+import { awsClientOptions, awsError, unlessFailedWith } from './errors.ts';
+
+/** Regions allow 250 to 5,000 calls a second. The SDK sends more slowly after one was throttled. */
+export const schedulerClientOptions: SchedulerClientConfig = {
+  ...awsClientOptions,
+  retryMode: 'adaptive',
+  maxAttempts: 20,
+};
+const CONCURRENCY = 20;
+/** The most that a list returns. */
+const PAGE_SIZE = 100;
+/** Of a name's 64 characters; 41 are for the brand, and one is a hyphen. */
+const HASH_LENGTH = 22;
+/** AWS sets both times of a new schedule. A person needs longer to change one. */
+const EDITED_AFTER_MS = 1_000;
+
+/** When a function starts for a brand. */
+interface BrandStart {
+  brand: string;
+  timeZone: string;
+  expression: string;
+  /** 0: at the minute. */
+  windowMinutes: number;
+}
+
+/** What all schedules of a group have in common. */
+export interface ScheduleTarget {
+  functionArn: string;
+  /** The role by which Scheduler starts the function. */
+  roleArn: string;
+  /** The queue that gets events which could not be delivered. */
+  queueArn: string;
+  enabled: boolean;
+}
+
+/** The schedules in groups that exist. Failures are BrandReportsErrors. */
+export function createSchedules(client: SchedulerClient) {
+  async function publish(GroupName: string, starts: readonly BrandStart[], target: ScheduleTarget) {
+    const wanted = new Map<string, ReturnType<typeof scheduleOf>[1]>(
+      starts.map((start) => scheduleOf(start, target)),
+    );
+    const held = await schedulesIn(client, GroupName);
+    await forEachConcurrent([...wanted], CONCURRENCY, async ([Name, schedule]) => {
+      const found = held.get(Name);
+      if (found && !isEdited(found)) return;
+      const input = { GroupName, Name, ...schedule };
+      // A name that exists is the answer to a retry, or another run's, which has the same contents.
+      await (found
+        ? client.send(new UpdateScheduleCommand(input))
+        : unlessFailedWith('ConflictException', client.send(new CreateScheduleCommand(input))));
+    });
+    const obsolete = [...held.keys()].filter((name) => !wanted.has(name));
+    await forEachConcurrent(obsolete, CONCURRENCY, async (Name) => {
+      const deletion = client.send(new DeleteScheduleCommand({ GroupName, Name }));
+      await unlessFailedWith('ResourceNotFoundException', deletion);
+    });
+  }
+
+  return {
+    /**
+     * Afterwards the group has these schedules and no others, as if nobody had edited one by hand.
+     * @param group may only be missing if there are no starts
+     */
+    async publish(group: string, starts: readonly BrandStart[], target: ScheduleTarget): Promise<void> {
+      try {
+        await publish(group, starts, target);
+      } catch (error) {
+        throw awsError(
+          error,
+          `Writing the schedules of the group ${group}`,
+          `The stack creates the group, the role ${target.roleArn}, and the permissions scheduler:ListSchedules, CreateSchedule, UpdateSchedule, DeleteSchedule and iam:PassRole. Restore what somebody has removed, then test rebuild-catalog with {}.`,
+        );
+      }
+    },
+  };
+}
+
+/** What it holds, by name; nothing where there is no such group. */
+async function schedulesIn(client: SchedulerClient, GroupName: string) {
+  const held = new Map<string, ScheduleSummary>();
+  const list = async () => {
+    for await (const { Schedules = [] } of paginateListSchedules(
+      { client, pageSize: PAGE_SIZE },
+      { GroupName },
+    ))
+      for (const schedule of Schedules) held.set(schedule.Name ?? '', schedule);
+  };
+  await unlessFailedWith('ResourceNotFoundException', list());
+  return held;
+}
+
+function isEdited({ CreationDate, LastModificationDate }: ScheduleSummary): boolean {
+  return Number(LastModificationDate) - Number(CreationDate) > EDITED_AFTER_MS;
+}
+
+function scheduleOf({ brand, timeZone, expression, windowMinutes }: BrandStart, target: ScheduleTarget) {
+  const schedule = {
+    Description: `Starts a run for ${brand}. Change the settings and deploy: what is edited here is written anew.`,
+    ScheduleExpression: expression,
+    ScheduleExpressionTimezone: timeZone,
+    FlexibleTimeWindow:
+      windowMinutes === 0
+        ? { Mode: 'OFF' as const }
+        : { Mode: 'FLEXIBLE' as const, MaximumWindowInMinutes: windowMinutes },
+    State: target.enabled ? ('ENABLED' as const) : ('DISABLED' as const),
+    Target: {
+      Arn: target.functionArn,
+      RoleArn: target.roleArn,
+      Input: JSON.stringify({ brand }),
+      DeadLetterConfig: { Arn: target.queueArn },
+      // The next start is the retry.
+      RetryPolicy: { MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 900 },
+    },
+  };
+  const contents = hash('sha256', JSON.stringify(schedule), 'hex').slice(0, HASH_LENGTH);
+  return [`${brand}-${contents}`, schedule] as const;
+}
