@@ -19,10 +19,11 @@ import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.
 import type { Catalog } from './catalog.ts';
 import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
-import { PipelineFunction } from './pipeline-function.ts';
+import { type Network, PipelineFunction } from './pipeline-function.ts';
 
 export interface RebuildCatalogFunctionProps {
   settings: Settings;
+  network?: Network;
   lake: Lake;
   catalog: Catalog;
   /** The other functions whose test events it publishes. */
@@ -38,10 +39,10 @@ export class RebuildCatalogFunction extends PipelineFunction {
   readonly resource: CustomResource;
 
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
-    const { settings, reports, lake, catalog, version } = props;
-    const { adoptBucket, adoptDatabase } = settings.deployment;
+    const { settings, network, reports, lake, catalog, version } = props;
     super(scope, id, {
       settings,
+      network,
       name: 'rebuild-catalog',
       description:
         'Rebuilds tables, views and partitions of the catalog from the lake; runs when a deployment changes them',
@@ -53,8 +54,8 @@ export class RebuildCatalogFunction extends PipelineFunction {
     catalog.grantRebuild(this);
     const functions = [...props.functions, this];
     this.grantTestEvents(functions, reports);
-    if (adoptBucket !== undefined) lake.grantReadOwner(this);
-    if (adoptDatabase !== undefined) catalog.grantReadOwner(this);
+    if (lake.adopted !== undefined) lake.grantReadOwner(this);
+    if (catalog.adopted !== undefined) catalog.grantReadOwner(this);
     const ownTables = [coverageTable, schemaChangesTable, changesTable];
     const ownViews = [freshness, ...changeViews(reports)];
     this.resource = new CustomResource(this, 'Resource', {
@@ -64,7 +65,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
       serviceTimeout: Duration.minutes(31),
       properties: {
         nonce: hash('sha256', JSON.stringify([version, settings, reports, ...ownTables, ...ownViews]), 'hex'),
-        adopted: { bucket: adoptBucket, database: adoptDatabase },
+        adopted: { bucket: lake.adopted, database: catalog.adopted },
         testEvents: functions.map(({ name, testEvents }) => ({
           functionName: name,
           // As JSON text, because CloudFormation turns numbers and booleans in properties into text.
