@@ -117,7 +117,7 @@ export class BrandReports extends Construct {
     const common = { settings, network, lake, catalog, bus };
 
     const enabled = enabledReports(reports, settings);
-    this.warnOfQuota(enabled.length * (deployment.reservedConcurrency ?? 0));
+    warnOfQuota(this, enabled.length * (deployment.reservedConcurrency ?? 0));
     const functions = enabled.map(
       ({ report, brands }) =>
         new ReportFunction(this, report.name, { ...common, report, brands, undelivered, failed }),
@@ -141,7 +141,10 @@ export class BrandReports extends Construct {
       version,
     });
     for (const each of [...functions, calendar]) each.scheduleAfter(rebuild.resource);
-    this.outputSecretLinks(Object.entries(settings.brands).map(([name, brand]) => secretNameOf(name, brand)));
+    outputSecretLinks(
+      this,
+      Object.entries(settings.brands).map(([name, brand]) => secretNameOf(name, brand)),
+    );
     this.lakeBucket = lake.bucket;
     this.database = catalog.databaseName;
     this.alarmTopic = topic.topic;
@@ -200,23 +203,6 @@ export class BrandReports extends Construct {
     });
     return rule;
   }
-
-  /** Where the quota does not suffice, CloudFormation fails the deployment with a message that names neither setting nor quota. */
-  private warnOfQuota(reserved: number): void {
-    if (reserved === 0) return;
-    Annotations.of(this).addWarningV2(
-      'brand-reports:reservedConcurrency',
-      `deployment.reservedConcurrency reserves ${reserved} instances, and AWS wants ${UNRESERVED} to stay unreserved: the deployment fails with "UnreservedConcurrentExecution below its minimum value" unless the account's quota "Concurrent executions" of Lambda is ${reserved + UNRESERVED} or more. New accounts have 10. Request more in Service Quotas, or leave the setting out.`,
-    );
-  }
-
-  private outputSecretLinks(names: readonly string[]): void {
-    for (const [index, name] of [...new Set(names)].entries())
-      output(this, `Secret${index + 1}`, {
-        value: consoleLink(this, 'secretsmanager', `!/secret?name=${encodeURIComponent(name)}`),
-        description: `Put bid, token, secret and baseUrl into this secret before the first run: ${name}`,
-      });
-  }
 }
 
 /** The checked settings, with the props in their place. @throws BrandReportsError `config` where both have the same */
@@ -270,4 +256,21 @@ function enabledReports(
       scheduled.map(({ name, brand, schedule, slot, slots }) => [name, { brand, schedule, slot, slots }]),
     ),
   }));
+}
+
+/** Where the quota does not suffice, CloudFormation fails the deployment with a message that names neither setting nor quota. */
+function warnOfQuota(scope: Construct, reserved: number): void {
+  if (reserved === 0) return;
+  Annotations.of(scope).addWarningV2(
+    'brand-reports:reservedConcurrency',
+    `deployment.reservedConcurrency reserves ${reserved} instances, and AWS wants ${UNRESERVED} to stay unreserved: the deployment fails with "UnreservedConcurrentExecution below its minimum value" unless the account's quota "Concurrent executions" of Lambda is ${reserved + UNRESERVED} or more. New accounts have 10. Request more in Service Quotas, or leave the setting out.`,
+  );
+}
+
+function outputSecretLinks(scope: Construct, names: readonly string[]): void {
+  for (const [index, name] of [...new Set(names)].entries())
+    output(scope, `Secret${index + 1}`, {
+      value: consoleLink(scope, 'secretsmanager', `!/secret?name=${encodeURIComponent(name)}`),
+      description: `Put bid, token, secret and baseUrl into this secret before the first run: ${name}`,
+    });
 }

@@ -71,10 +71,10 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   ],
 ];
 
-/** A policy that names the resource with a `*`. @param path where the policy is, below the construct */
+/** A policy that names the resource with a `*`. @param path where the policy is, below the stack or its construct */
 function wildcard(resource: string, path: string): RegExp {
   return new RegExp(
-    String.raw`^AwsSolutions-IAM5\[Resource::${resource}\] at BrandReports/Default/${path}/Resource$`,
+    String.raw`^AwsSolutions-IAM5\[Resource::${resource}\] at BrandReports/(Default/)?${path}/Resource$`,
   );
 }
 
