@@ -11,16 +11,17 @@ import { output } from './output.ts';
 /** The topic that alarms and the watcher's messages go to: an existing one, or one that `alarmEmail` is subscribed to. */
 export class AlarmTopic extends Construct {
   readonly topic: ITopic;
-  /** The customer-managed key of an own topic, if it has one. */
+  /** The customer-managed key of the topic, if it is known. */
   readonly #keyArn: string | undefined;
 
-  constructor(scope: Construct, id: string, { alarmTopicArn, alarmEmail, lakeKeyArn }: DeploymentSettings) {
+  /** @param given an existing topic, in place of the setting `alarmTopicArn` */
+  constructor(scope: Construct, id: string, deployment: DeploymentSettings, given?: ITopic) {
     super(scope, id);
-    this.#keyArn = alarmTopicArn === undefined ? lakeKeyArn : undefined;
-    this.topic =
-      alarmTopicArn === undefined
-        ? this.newTopic(alarmEmail)
-        : Topic.fromTopicArn(this, 'Topic', alarmTopicArn);
+    const { alarmTopicArn, alarmEmail, lakeKeyArn } = deployment;
+    const existing =
+      given ?? (alarmTopicArn === undefined ? undefined : Topic.fromTopicArn(this, 'Topic', alarmTopicArn));
+    this.#keyArn = existing ? existing.masterKey?.keyArn : lakeKeyArn;
+    this.topic = existing ?? this.newTopic(alarmEmail);
     output(this, 'AlarmTopicArn', {
       value: this.topic.topicArn,
       description: 'The topic of all alarms and of the watcher’s messages: subscribe to it',

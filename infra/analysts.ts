@@ -7,6 +7,7 @@ import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { instanceName } from './instance-name.ts';
+import type { Grantee } from './key-grants.ts';
 import type { Lake } from './lake.ts';
 import { savedQueries } from './saved-queries.ts';
 import { output } from './output.ts';
@@ -21,9 +22,12 @@ export interface AnalystsProps {
 /** For people who query: a workgroup with a limit and saved queries, and a policy that allows querying and nothing else. */
 export class Analysts extends Construct {
   readonly workGroupName: string;
+  readonly #props: AnalystsProps;
 
-  constructor(scope: Construct, id: string, { reports, deployment, lake, catalog }: AnalystsProps) {
+  constructor(scope: Construct, id: string, props: AnalystsProps) {
     super(scope, id);
+    const { reports, deployment, lake, catalog } = props;
+    this.#props = props;
     const name = instanceName(this);
     const { queryScanLimitGb, lakeKeyArn } = deployment;
     const workGroup = new CfnWorkGroup(this, 'WorkGroup', {
@@ -57,7 +61,7 @@ export class Analysts extends Construct {
       });
       query.addResourceDependency(workGroup);
     }
-    const policy = this.policy({ deployment, lake, catalog });
+    const policy = this.policy(deployment);
     output(this, 'AnalystsPolicyArn', {
       value: policy.managedPolicyArn,
       description:
@@ -69,7 +73,7 @@ export class Analysts extends Construct {
     });
   }
 
-  private policy({ deployment, lake, catalog }: Omit<AnalystsProps, 'reports'>): ManagedPolicy {
+  private policy({ analystRoles = [] }: DeploymentSettings): ManagedPolicy {
     const name = instanceName(this);
     const { region } = Stack.of(this);
     const policy = new ManagedPolicy(this, 'Policy', {
@@ -77,12 +81,19 @@ export class Analysts extends Construct {
       managedPolicyName: `${name}-analysts-${region}`,
       description: `Query the affiliate reports of ${name} in Athena`,
       // What is attached by hand would block the deletion of the stack: CloudFormation detaches only what it attached.
-      roles: (deployment.analystRoles ?? []).map((name) => Role.fromRoleName(this, `Role-${name}`, name)),
+      roles: analystRoles.map((name) => Role.fromRoleName(this, `Role-${name}`, name)),
     });
-    lake.grantQuery(policy);
-    catalog.grantQuery(policy);
+    this.grant(policy);
+    return policy;
+  }
+
+  /** Allows querying and nothing else. */
+  grant(grantee: Grantee): void {
+    const { lake, catalog } = this.#props;
+    lake.grantQuery(grantee);
+    catalog.grantQuery(grantee);
     const allow = (actions: string[], resourceArns: string[]) =>
-      Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
+      Grant.addToPrincipal({ grantee, actions, resourceArns });
     allow(
       [
         'athena:GetWorkGroup',
@@ -98,7 +109,13 @@ export class Analysts extends Construct {
         'athena:GetNamedQuery',
         'athena:BatchGetNamedQuery',
       ],
-      [Stack.of(this).formatArn({ service: 'athena', resource: 'workgroup', resourceName: name })],
+      [
+        Stack.of(this).formatArn({
+          service: 'athena',
+          resource: 'workgroup',
+          resourceName: this.workGroupName,
+        }),
+      ],
     );
     // These actions take no narrower resource. The last one gives access only where Lake Formation granted it.
     allow(
@@ -115,6 +132,5 @@ export class Analysts extends Construct {
       ],
       ['*'],
     );
-    return policy;
   }
 }

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
-import packageJson from '../package.json' with { type: 'json' };
 import { defaultSettings } from '../shared/adapters/default-settings.ts';
-import { reports } from '../shared/reports/index.ts';
-import { parseSettings, settingsInput } from '../shared/settings/settings.ts';
+import { settingsInput } from '../shared/settings/settings.ts';
 import { featureFlags } from './feature-flags.ts';
 import { PipelineStack } from './pipeline-stack.ts';
 
@@ -13,11 +11,9 @@ const app = new App({ analyticsReporting: false, context: featureFlags() });
 const origin = String(app.node.tryGetContext('settings') ?? defaultSettings());
 const chosen: unknown = app.node.tryGetContext('environment');
 const name = chosen === undefined || typeof chosen === 'string' ? chosen : JSON.stringify(chosen);
-const input = settingsInput(readFileSync(origin, 'utf8'), origin, name);
 
 new PipelineStack(app, name === undefined ? 'BrandReports' : `BrandReports-${name}`, {
   description: 'Copies the affiliate reports of brands into dated Parquet partitions',
-  reports,
-  settings: parseSettings(input, reports, origin),
-  version: packageJson.version,
+  settings: settingsInput(readFileSync(origin, 'utf8'), origin, name),
+  program: { origin },
 });

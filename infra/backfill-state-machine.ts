@@ -38,10 +38,11 @@ import { instanceName } from './instance-name.ts';
 import { customerKey } from './key-grants.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
-import { PipelineFunction } from './pipeline-function.ts';
+import { type Network, PipelineFunction } from './pipeline-function.ts';
 
 export interface BackfillStateMachineProps {
   settings: Settings;
+  network?: Network;
   /** The reports that a brand has enabled. */
   reports: readonly ReportDefinition[];
   lake: Lake;
@@ -84,9 +85,10 @@ export class BackfillStateMachine extends Construct {
   }
 
   private newWorker(stateMachineName: string, props: BackfillStateMachineProps): PipelineFunction {
-    const { settings, reports, lake, catalog, bus } = props;
+    const { settings, network, reports, lake, catalog, bus } = props;
     const worker = new PipelineFunction(this, 'Worker', {
       settings,
+      network,
       name: 'backfill',
       description: `Does the steps of the state machine ${stateMachineName}: start that, not this function`,
       handler: 'backfill',

@@ -1,8 +1,10 @@
+import { createRequire } from 'node:module';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BuildOptions, type Metafile, buildSync } from 'esbuild';
+import type * as Esbuild from 'esbuild';
+import type { BuildOptions, Metafile } from 'esbuild';
 
 const COMMON: BuildOptions = {
   absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
@@ -23,6 +25,8 @@ const COMMON_JS: BuildOptions = { ...COMMON, format: 'cjs', supported: { 'dynami
  * @returns the contents of each file of the first step
  */
 export function bundleFunction(entry: Pick<BuildOptions, 'entryPoints' | 'stdin'>, folder: string): Metafile {
+  // A package has its bundles ready, and no esbuild: only who bundles may load it.
+  const { buildSync }: typeof Esbuild = createRequire(import.meta.url)('esbuild');
   const modules = mkdtempSync(join(tmpdir(), 'brand-reports-bundle-'));
   try {
     const { metafile } = buildSync({

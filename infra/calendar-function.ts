@@ -10,11 +10,12 @@ import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
-import { PipelineFunction } from './pipeline-function.ts';
+import { type Network, PipelineFunction } from './pipeline-function.ts';
 import { ScheduleTarget } from './schedule-target.ts';
 
 export interface CalendarFunctionProps {
   settings: Settings;
+  network?: Network;
   lake: Lake;
   /** Where the watcher's messages go. */
   topic: AlarmTopic;
@@ -31,11 +32,12 @@ export class CalendarFunction extends PipelineFunction {
   readonly #schedule: Schedule;
 
   constructor(scope: Construct, id: string, props: CalendarFunctionProps) {
-    const { settings, lake, topic, bus, undelivered, failed } = props;
+    const { settings, network, lake, topic, bus, undelivered, failed } = props;
     const { region } = Stack.of(scope);
     const page = objectPage(region, lake.bucket.bucketName, COVERAGE_PAGE_KEY);
     super(scope, id, {
       settings,
+      network,
       name: 'calendar',
       description:
         'Watches every day of every report, tells what has changed, draws which days are in the lake',

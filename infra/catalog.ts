@@ -28,27 +28,31 @@ const QUERY = [
 export interface CatalogProps {
   reports: ReportRegistry;
   settings: Settings;
+  /** An existing database, in place of the setting `adoptDatabase`. */
+  database?: string | undefined;
 }
 
 /** The Glue database, and beside it the one of the Iceberg tables, whose columns have other types. The functions create its tables, views and partitions, because records decide the columns. */
 export class Catalog extends Construct {
   readonly databaseName: string;
+  /** The name of the database, where it is adopted. */
+  readonly adopted: string | undefined;
 
   private readonly icebergName: string | undefined;
   private readonly reports: ReportRegistry;
   private readonly settings: Settings;
 
-  constructor(scope: Construct, id: string, { reports, settings }: CatalogProps) {
+  constructor(scope: Construct, id: string, { reports, settings, database }: CatalogProps) {
     super(scope, id);
     this.reports = reports;
     this.settings = settings;
-    const { adoptDatabase } = settings.deployment;
-    if (adoptDatabase === ownName(this)) throw adoptsOwn(adoptDatabase);
+    this.adopted = database ?? settings.deployment.adoptDatabase;
+    if (this.adopted === ownName(this)) throw adoptsOwn(this.adopted);
     const description = 'Affiliate reports of brands, a partition per brand and day';
-    this.databaseName = adoptDatabase ?? this.newDatabase('Database', ownName(this), description);
+    this.databaseName = this.adopted ?? this.newDatabase('Database', ownName(this), description);
     output(this, 'DatabaseName', { value: this.databaseName, description: 'The database in Athena' });
     if (!settings.catalogs.includes('iceberg')) return;
-    const name = icebergDatabase(adoptDatabase ?? ownName(this));
+    const name = icebergDatabase(this.adopted ?? ownName(this));
     this.icebergName = this.newDatabase('Iceberg', name, 'The same reports as Iceberg tables');
   }
 

@@ -1,7 +1,9 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { EventBus as ExistingBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { EVENT_SOURCE } from '../shared/adapters/aws/event-bridge.ts';
+import { BrandReportsError } from '../shared/errors.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import type { Grantee } from './key-grants.ts';
 
@@ -10,10 +12,32 @@ export class EventBus {
   /** By which a function finds the bus; empty where the settings have events off. */
   readonly environment: { EVENT_BUS_ARN?: string };
 
-  constructor(scope: Construct, { enabled, bus: name = 'default' }: Settings['events']) {
+  readonly #settings: Settings['events'];
+
+  constructor(scope: Construct, settings: Settings['events']) {
+    const { enabled, bus: name = 'default' } = settings;
+    this.#settings = settings;
     const resource = { service: 'events', resource: 'event-bus', resourceName: name };
     const arnOf = () => Stack.of(scope).formatArn({ ...resource, arnFormat: ArnFormat.SLASH_RESOURCE_NAME });
     this.environment = enabled ? { EVENT_BUS_ARN: name.startsWith('arn:') ? name : arnOf() } : {};
+  }
+
+  /**
+   * The bus, for a rule on it; `undefined` is the default one.
+   * @throws BrandReportsError `config` if the settings have events off
+   */
+  existing(scope: Construct, id: string): IEventBus | undefined {
+    const { enabled, bus } = this.#settings;
+    if (!enabled)
+      throw new BrandReportsError(
+        'config',
+        'events_off',
+        'events.enabled is false, so that no rule would ever start: remove the rule, or set events.enabled to true.',
+      );
+    if (bus === undefined) return undefined;
+    return bus.startsWith('arn:')
+      ? ExistingBus.fromEventBusArn(scope, id, bus)
+      : ExistingBus.fromEventBusName(scope, id, bus);
   }
 
   /** Lets a function send events of this program, and find out that a bus with a name of its own exists. */

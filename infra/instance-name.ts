@@ -1,7 +1,54 @@
-import { Stack } from 'aws-cdk-lib';
-import type { IConstruct } from 'constructs';
+import { Stack, Token } from 'aws-cdk-lib';
+import type { Construct, IConstruct } from 'constructs';
+import { BrandReportsError } from '../shared/errors.ts';
+
+const CONTEXT = 'brand-reports:instance';
+/** Lambda allows a function 64 characters: "-" and the longest name of a report, which has 25, follow these 38. */
+const ALLOWED = /^[A-Za-z][A-Za-z0-9-]{0,37}$/;
 
 /** What the names of everything in the account begin with, so that two pipelines have no name in common. */
 export function instanceName(scope: IConstruct): string {
-  return Stack.of(scope).stackName;
+  return givenName(scope) ?? Stack.of(scope).stackName;
+}
+
+/**
+ * Names everything that is created below a construct.
+ * @param given by default the name of the stack
+ * @throws BrandReportsError `config` for a name that AWS would refuse somewhere, or that the stack has already
+ */
+export function nameInstance(scope: Construct, given: string | undefined): void {
+  const stack = Stack.of(scope);
+  const name = given ?? stack.stackName;
+  if (Token.isUnresolved(name))
+    throw refused(scope, 'no name: a nested stack gets its own only when it is deployed');
+  if (!ALLOWED.test(name))
+    throw refused(scope, `the name "${name}"; allowed: a letter, then letters, digits and "-", 38 at most`);
+  const taken = stack.node.findAll().find((each) => comparable(givenName(each) ?? '') === comparable(name));
+  if (taken !== undefined)
+    throw refused(scope, `the name "${name}", and "${givenName(taken)}" is in this stack already`);
+  scope.node.setContext(CONTEXT, name);
+}
+
+/** What the ids of outputs begin with: nothing, unless the instance has a name of its own. */
+export function outputPrefix(scope: IConstruct): string {
+  const name = instanceName(scope);
+  return name === Stack.of(scope).stackName ? '' : name.replaceAll('-', '');
+}
+
+function givenName(scope: IConstruct): string | undefined {
+  const name: unknown = scope.node.tryGetContext(CONTEXT);
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** Ids of outputs have no "-", and databases no capitals. */
+function comparable(name: string): string {
+  return name.replaceAll('-', '').toLowerCase();
+}
+
+function refused(scope: Construct, why: string): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'instance_name',
+    `${scope.node.path} has ${why}. Pass another name: new BrandReports(this, "${scope.node.id}", { name: "orders", … }).`,
+  );
 }

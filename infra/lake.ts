@@ -48,6 +48,8 @@ import { output } from './output.ts';
 export interface LakeProps {
   reports: ReportRegistry;
   deployment: DeploymentSettings;
+  /** An existing bucket, in place of the setting `adoptBucket`. */
+  bucket?: IBucket | undefined;
 }
 
 const READ = ['s3:GetObject'];
@@ -60,6 +62,8 @@ const DELETE = ['s3:DeleteObject'];
 /** The bucket of snapshots, raw records, ledgers, schemas and query results, and who may do what in it. */
 export class Lake extends Construct {
   readonly bucket: IBucket;
+  /** The name of the bucket, where it is adopted. */
+  readonly adopted: string | undefined;
   readonly url: string;
   /** By which a function finds the lake: where it is, and the account that its bucket has to belong to. */
   readonly environment: { LAKE_URL: string; LAKE_OWNER: string };
@@ -70,16 +74,16 @@ export class Lake extends Construct {
   private readonly keepsObjects: boolean;
   private readonly reports: ReportRegistry;
 
-  constructor(scope: Construct, id: string, { reports, deployment }: LakeProps) {
+  constructor(scope: Construct, id: string, { reports, deployment, bucket }: LakeProps) {
     super(scope, id);
     const { adoptBucket, keepLake, lakeKeyArn } = deployment;
     this.reports = reports;
-    this.keyArn = lakeKeyArn;
+    this.keyArn = lakeKeyArn ?? bucket?.encryptionKey?.keyArn;
     this.keepsObjects = keepLake;
-    this.bucket =
-      adoptBucket === undefined
-        ? new LakeBucket(this, 'Bucket', deployment)
-        : Bucket.fromBucketName(this, 'Bucket', adoptBucket);
+    const adopted =
+      bucket ?? (adoptBucket === undefined ? undefined : Bucket.fromBucketName(this, 'Bucket', adoptBucket));
+    this.bucket = adopted ?? new LakeBucket(this, 'Bucket', deployment);
+    this.adopted = adopted?.bucketName;
     this.url = `s3://${this.bucket.bucketName}`;
     this.environment = { LAKE_URL: this.url, LAKE_OWNER: Stack.of(this).account };
     this.queryResultsUrl = `${this.url}/${QUERY_RESULTS_PREFIX}`;

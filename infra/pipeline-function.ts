@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ArnFormat, AssetHashType, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
@@ -5,6 +6,7 @@ import { Grant, type IGrantable, type IPrincipal, Role, ServicePrincipal } from 
 import {
   Architecture,
   Code,
+  type FunctionOptions,
   Function as LambdaFunction,
   LoggingFormat,
   Runtime,
@@ -21,8 +23,12 @@ import { instanceName } from './instance-name.ts';
 import { customerKey, grantKey } from './key-grants.ts';
 import { output } from './output.ts';
 
+/** The VPC that functions run in, if they do, as CDK takes it. */
+export type Network = Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'>;
+
 export interface PipelineFunctionProps {
   settings: Settings;
+  network?: Network | undefined;
   /** The function's name, without the stack's name before it. */
   name: string;
   description: string;
@@ -52,7 +58,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     super(scope, id);
     this.name = `${instanceName(this)}-${props.name}`;
     this.testEvents = props.testEvents;
-    const { settings, onFailure, reservedConcurrency } = props;
+    const { settings, network, onFailure, reservedConcurrency } = props;
     this.settings = settings;
     const { logRetentionDays, lakeKeyArn } = settings.deployment;
     // Without a fixed name: a group left over from a deleted stack would block the next deployment.
@@ -63,10 +69,12 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.grantPrincipal = this.role;
+    if (network?.vpc) this.grantNetwork();
     this.function = new LambdaFunction(this, 'Function', {
       functionName: this.name,
       description: props.description,
-      code: bundled(props.handler),
+      ...network,
+      code: functionCode(props.handler),
       handler: 'main.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -87,6 +95,22 @@ export class PipelineFunction extends Construct implements IGrantable {
     output(this, `${pascalCase(props.name)}Function`, {
       value: consoleLink(this, 'lambda', testPage(this.name)),
       description: props.description,
+    });
+  }
+
+  /** Lambda connects the function to the VPC by its role. These actions take no narrower resource before the interface exists. */
+  private grantNetwork(): void {
+    Grant.addToPrincipal({
+      grantee: this,
+      actions: [
+        'ec2:CreateNetworkInterface',
+        'ec2:DescribeNetworkInterfaces',
+        'ec2:DescribeSubnets',
+        'ec2:DeleteNetworkInterface',
+        'ec2:AssignPrivateIpAddresses',
+        'ec2:UnassignPrivateIpAddresses',
+      ],
+      resourceArns: ['*'],
     });
   }
 
@@ -129,8 +153,11 @@ function outsideOfPrefix(brands: readonly string[], prefix: string): BrandReport
   );
 }
 
-function bundled(handler: string): Code {
+/** The code of a handler: a package has it bundled beforehand, a checkout bundles it now. */
+function functionCode(handler: string): Code {
   const folder = fileURLToPath(new URL('../functions', import.meta.url));
+  const ready = join(folder, handler);
+  if (existsSync(ready)) return Code.fromAsset(ready);
   return Code.fromAsset(folder, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {

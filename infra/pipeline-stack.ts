@@ -1,126 +1,19 @@
-/*
- * The whole deployment, wiring only. Per report a function (report-function.ts), which writes the lake
- * (lake.ts) and the catalog (catalog.ts), and a group for the schedules of its brands (schedules.ts). A state machine for backfills, a function that watches all
- * days and draws the calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up
- * in two queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other
- * people's programs receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
- * neither created nor read here, only named, so that no credential is in the template.
- */
-import { Annotations, Stack, type StackProps } from 'aws-cdk-lib';
+import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
-import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
-import { AlarmTopic } from './alarm-topic.ts';
-import { Alarms } from './alarms.ts';
-import { Analysts } from './analysts.ts';
-import { BackfillStateMachine } from './backfill-state-machine.ts';
-import { Catalog } from './catalog.ts';
-import { consoleLink } from './console-link.ts';
-import { CalendarFunction } from './calendar-function.ts';
-import { EventBus } from './event-bus.ts';
-import { FailureQueue } from './failure-queue.ts';
-import { Lake } from './lake.ts';
-import { output } from './output.ts';
-import { ReportFunction } from './report-function.ts';
-import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
-import { Schedules } from './schedules.ts';
-
-/** Instances that an account has to leave unreserved. */
-const UNRESERVED = 100;
+import { BrandReports, type Program } from './brand-reports.ts';
 
 export interface PipelineStackProps extends StackProps {
-  reports: ReportRegistry;
-  settings: Settings;
-  /** Of the program. */
-  version: string;
+  /** Not yet checked. */
+  settings: unknown;
+  /** By default this one. */
+  program?: Partial<Program>;
 }
 
+/** The stack of an app that has nothing else: the construct, with the name of the stack. */
 export class PipelineStack extends Stack {
-  constructor(scope: Construct, id: string, props: PipelineStackProps) {
+  constructor(scope: Construct, id: string, { settings, program, ...props }: PipelineStackProps) {
     super(scope, id, props);
-    const { reports, settings, version } = props;
-    const { deployment } = settings;
-    const lake = new Lake(this, 'Lake', { reports, deployment });
-    const catalog = new Catalog(this, 'Catalog', { reports, settings });
-    const bus = new EventBus(this, settings.events);
-    const undelivered = new FailureQueue(this, 'Undelivered', deployment);
-    const failed = new FailureQueue(this, 'Failed', deployment);
-
-    const enabled = enabledReports(reports, settings);
-    this.warnOfQuota(enabled.length * (deployment.reservedConcurrency ?? 0));
-    const functions = enabled.map(
-      ({ report, brands }) =>
-        new ReportFunction(this, report.name, {
-          settings,
-          report,
-          brands,
-          lake,
-          catalog,
-          bus,
-          failed,
-        }),
-    );
-    const backfill = new BackfillStateMachine(this, 'Backfill', {
-      settings,
-      reports: enabled.map(({ report }) => report),
-      lake,
-      catalog,
-      bus,
-    });
-    const topic = new AlarmTopic(this, 'AlarmTopic', deployment);
-    const calendar = new CalendarFunction(this, 'Calendar', {
-      settings,
-      lake,
-      topic,
-      bus,
-      undelivered,
-      failed,
-    });
-    new Alarms(this, 'Alarms', {
-      deployment,
-      queues: { undelivered, failed },
-      stateMachine: backfill.stateMachine,
-      topic: topic.topic,
-    });
-    const rebuild = new RebuildCatalogFunction(this, 'RebuildCatalog', {
-      settings,
-      lake,
-      catalog,
-      functions: [...functions, backfill.worker, calendar],
-      schedules: new Schedules(this, 'Schedules', { functions, reports, undelivered }),
-      reports,
-      version,
-    });
-    calendar.scheduleAfter(rebuild.resource);
-    new Analysts(this, 'Analysts', {
-      reports: enabled.map(({ report }) => report),
-      deployment,
-      lake,
-      catalog,
-    });
-    output(this, 'Secrets', {
-      value: consoleLink(this, 'secretsmanager', '!/listSecrets'),
-      description: `Before the first run put bid, token, secret and baseUrl of each brand into the secret ${deployment.secretsPrefix}<brand>`,
-    });
+    // CDK leaves this id out of logical ids, so that they have the names of the parts alone.
+    new BrandReports(this, 'Default', { settings }, { ...program });
   }
-
-  /** Where the quota does not suffice, CloudFormation fails the deployment with a message that names neither setting nor quota. */
-  private warnOfQuota(reserved: number): void {
-    if (reserved === 0) return;
-    Annotations.of(this).addWarningV2(
-      'brand-reports:reservedConcurrency',
-      `deployment.reservedConcurrency reserves ${reserved} instances, and AWS wants ${UNRESERVED} to stay unreserved: the deployment fails with "UnreservedConcurrentExecution below its minimum value" unless the account's quota "Concurrent executions" of Lambda is ${reserved + UNRESERVED} or more. New accounts have 10. Request more in Service Quotas, or leave the setting out.`,
-    );
-  }
-}
-
-/** The reports that a brand has enabled, with those brands. */
-function enabledReports(
-  reports: ReportRegistry,
-  { brands }: Settings,
-): { report: ReportDefinition; brands: Record<string, BrandSettings> }[] {
-  return Object.values(reports).flatMap((report) => {
-    const enabled = Object.entries(brands).filter(([, brand]) => brand.reports[report.name]?.enabled);
-    return enabled.length > 0 ? [{ report, brands: Object.fromEntries(enabled) }] : [];
-  });
 }

@@ -19,11 +19,12 @@ import type { Catalog } from './catalog.ts';
 import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
 import { SETTINGS_WRITER } from './lake-bucket.ts';
-import { PipelineFunction } from './pipeline-function.ts';
+import { type Network, PipelineFunction } from './pipeline-function.ts';
 import type { Schedules } from './schedules.ts';
 
 export interface RebuildCatalogFunctionProps {
   settings: Settings;
+  network?: Network;
   lake: Lake;
   catalog: Catalog;
   /** The other functions whose test events it publishes. */
@@ -41,10 +42,10 @@ export class RebuildCatalogFunction extends PipelineFunction {
   readonly resource: CustomResource;
 
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
-    const { settings, reports, lake, catalog, schedules, version } = props;
-    const { adoptBucket, adoptDatabase } = settings.deployment;
+    const { settings, network, reports, lake, catalog, schedules, version } = props;
     super(scope, id, {
       settings,
+      network,
       name: 'rebuild-catalog',
       description:
         'Rebuilds tables, views and partitions of the catalog from the lake, and the schedules; runs when a deployment changes them',
@@ -58,8 +59,8 @@ export class RebuildCatalogFunction extends PipelineFunction {
     schedules.grantPublish(this);
     const functions = [...props.functions, this];
     this.grantTestEvents(functions, reports);
-    if (adoptBucket !== undefined) lake.grantReadOwner(this);
-    if (adoptDatabase !== undefined) catalog.grantReadOwner(this);
+    if (lake.adopted !== undefined) lake.grantReadOwner(this);
+    if (catalog.adopted !== undefined) catalog.grantReadOwner(this);
     // For a deployment that has to store settings anew although nothing has changed.
     const again: unknown = this.node.tryGetContext('again');
     this.resource = new CustomResource(this, 'Resource', {
@@ -70,7 +71,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
       properties: {
         nonce: hash('sha256', JSON.stringify([version, settings, reports, this.code(), again]), 'hex'),
         settings: packSettings(settings),
-        adopted: { bucket: adoptBucket, database: adoptDatabase },
+        adopted: { bucket: lake.adopted, database: catalog.adopted },
         testEvents: functions.map(({ name, testEvents }) => ({
           functionName: name,
           // As JSON text, because CloudFormation turns numbers and booleans in properties into text.

@@ -5,10 +5,11 @@ import type { Catalog } from './catalog.ts';
 import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import type { Lake } from './lake.ts';
-import { PipelineFunction } from './pipeline-function.ts';
+import { type Network, PipelineFunction } from './pipeline-function.ts';
 
 export interface ReportFunctionProps {
   settings: Settings;
+  network?: Network;
   report: ReportDefinition;
   /** The brands that have the report enabled, by name. */
   brands: Readonly<Record<string, BrandSettings>>;
@@ -21,11 +22,14 @@ export interface ReportFunctionProps {
 
 /** The function that syncs one report. Its schedules are in `schedules.ts`. */
 export class ReportFunction extends PipelineFunction {
+  readonly report: ReportDefinition;
+
   constructor(scope: Construct, id: string, props: ReportFunctionProps) {
-    const { settings, report, brands, lake, catalog, bus } = props;
+    const { settings, network, report, brands, lake, catalog, bus } = props;
     const { reservedConcurrency } = settings.deployment;
     super(scope, id, {
       settings,
+      network,
       name: report.name,
       description: `Syncs ${report.table}: ${report.description}`,
       handler: 'sync-report',
@@ -39,6 +43,7 @@ export class ReportFunction extends PipelineFunction {
       onFailure: props.failed,
       testEvents: testEvents(brands),
     });
+    this.report = report;
     lake.grantReports(this, [report]);
     catalog.grantReports(this, [report]);
     bus.grantSend(this);

@@ -12,6 +12,7 @@ import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSchedulerServer } from '../fakes/scheduler-server.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
+import { putSettings } from './settings-in-lake.ts';
 
 const execute = promisify(execFile);
 const SIGNATURE = 'X-Amz-Signature=5ec2e7';

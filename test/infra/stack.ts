@@ -3,7 +3,6 @@ import { featureFlags } from '../../infra/feature-flags.ts';
 import { PipelineStack } from '../../infra/pipeline-stack.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings/settings.ts';
 
 export const ACME = {
   baseUrl: 'https://service.example/api/brand',
@@ -20,9 +19,5 @@ export function stackOf(
 ): PipelineStack {
   const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
   const app = options.app ?? new App({ context: { ...featureFlags(), 'aws:cdk:bundling-stacks': [] } });
-  return new PipelineStack(app, name, {
-    reports: registry,
-    settings: parseSettings(settings, registry),
-    version,
-  });
+  return new PipelineStack(app, name, { settings, program: { reports: registry, version } });
 }

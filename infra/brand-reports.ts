@@ -1,0 +1,260 @@
+/*
+ * The whole deployment as a construct, for the stack of this repository (pipeline-stack.ts) and for other people's apps.
+ * Per report a function (report-function.ts), which writes the lake (lake.ts) and the catalog (catalog.ts), and a group for
+ * the schedules of its brands (schedules.ts). A state machine for backfills, a function that watches all
+ * days and draws the calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up
+ * in two queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other
+ * people's programs receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
+ * neither created nor read here, only named, so that no credential is in the template.
+ */
+import { Annotations, RemovalPolicy } from 'aws-cdk-lib';
+import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { FunctionOptions, IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { Construct, type IConstruct } from 'constructs';
+import packageJson from '../package.json' with { type: 'json' };
+import { EVENT_SOURCE } from '../shared/adapters/aws/event-bridge.ts';
+import { BrandReportsError } from '../shared/errors.ts';
+import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
+import { reports as ourReports } from '../shared/reports/index.ts';
+import { chosenEnvironment } from '../shared/settings/environments.ts';
+import { type BrandSettings, type Settings, parseSettings } from '../shared/settings/settings.ts';
+import { AlarmTopic } from './alarm-topic.ts';
+import { Alarms } from './alarms.ts';
+import { Analysts } from './analysts.ts';
+import { BackfillStateMachine } from './backfill-state-machine.ts';
+import { CalendarFunction } from './calendar-function.ts';
+import { Catalog } from './catalog.ts';
+import { consoleLink } from './console-link.ts';
+import { EventBus } from './event-bus.ts';
+import { FailureQueue } from './failure-queue.ts';
+import { nameInstance } from './instance-name.ts';
+import { Lake } from './lake.ts';
+import { Operators } from './operators.ts';
+import { output } from './output.ts';
+import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
+import { ReportFunction } from './report-function.ts';
+import { Schedules } from './schedules.ts';
+
+/** Instances that an account has to leave unreserved. */
+const UNRESERVED = 100;
+
+/** With `vpc`, all functions run in it: they need a way to the service and to AWS from there. */
+export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
+  /** What a settings file has, as an object; docs/settings.md describes it. */
+  readonly settings: object;
+  /** The name in `environments` of the settings. @default - the common settings alone */
+  readonly environment?: string;
+  /**
+   * What all names in AWS begin with: a letter, then letters, digits and "-", 38 at most.
+   * @default - the name of the stack
+   */
+  readonly name?: string;
+  /** The bucket of the lake, instead of the setting `adoptBucket`. @default - a new one */
+  readonly bucket?: IBucket;
+  /** The name of an existing Glue database, instead of the setting `adoptDatabase`. @default - a new one */
+  readonly database?: string;
+  /**
+   * The topic of alarms and of the watcher's messages, instead of the settings `alarmTopicArn` and `alarmEmail`.
+   * @default - a new one
+   */
+  readonly topic?: ITopic;
+  /**
+   * Of a new lake, instead of the setting `keepLake`: `DESTROY` deletes the reports with the stack.
+   * @default RemovalPolicy.RETAIN
+   */
+  readonly removalPolicy?: RemovalPolicy;
+}
+
+/** What the construct deploys, for tests. @internal */
+export interface Program {
+  reports: ReportRegistry;
+  version: string;
+  /** What errors call the settings. */
+  origin: string;
+}
+
+/** Copies the affiliate reports of brands into dated Parquet partitions on S3, for SQL with Athena. */
+export class BrandReports extends Construct {
+  /** Where the reports are. */
+  readonly lakeBucket: IBucket;
+  /** The name of the Glue database. */
+  readonly database: string;
+  /** What alarms and the watcher publish to. */
+  readonly alarmTopic: ITopic;
+  readonly #functions: readonly ReportFunction[];
+  readonly #bus: EventBus;
+  readonly #analysts: Analysts;
+  readonly #operators: Operators;
+
+  /** @throws Error with a line for every problem of the settings */
+  constructor(scope: Construct, id: string, props: BrandReportsProps);
+  /** @internal */
+  constructor(
+    scope: Construct,
+    id: string,
+    props: Omit<BrandReportsProps, 'settings'> & { settings: unknown },
+    program: Partial<Program>,
+  );
+  constructor(
+    scope: Construct,
+    id: string,
+    props: Omit<BrandReportsProps, 'settings'> & { settings: unknown },
+    program: Partial<Program> = {},
+  ) {
+    super(scope, id);
+    const { reports = ourReports, version = packageJson.version, origin = 'settings' } = program;
+    nameInstance(this, props.name);
+    const settings = settingsOf(props, reports, origin);
+    const { deployment } = settings;
+    const network = { vpc: props.vpc, vpcSubnets: props.vpcSubnets, securityGroups: props.securityGroups };
+    const lake = new Lake(this, 'Lake', { reports, deployment, bucket: props.bucket });
+    const catalog = new Catalog(this, 'Catalog', { reports, settings, database: props.database });
+    const bus = new EventBus(this, settings.events);
+    const undelivered = new FailureQueue(this, 'Undelivered', deployment);
+    const failed = new FailureQueue(this, 'Failed', deployment);
+    const common = { settings, network, lake, catalog, bus };
+
+    const enabled = enabledReports(reports, settings);
+    warnOfQuota(this, enabled.length * (deployment.reservedConcurrency ?? 0));
+    const functions = enabled.map(
+      ({ report, brands }) => new ReportFunction(this, report.name, { ...common, report, brands, failed }),
+    );
+    const backfill = new BackfillStateMachine(this, 'Backfill', {
+      ...common,
+      reports: enabled.map(({ report }) => report),
+    });
+    const topic = new AlarmTopic(this, 'AlarmTopic', deployment, props.topic);
+    const calendar = new CalendarFunction(this, 'Calendar', { ...common, topic, undelivered, failed });
+    new Alarms(this, 'Alarms', {
+      deployment,
+      queues: { undelivered, failed },
+      stateMachine: backfill.stateMachine,
+      topic: topic.topic,
+    });
+    const rebuild = new RebuildCatalogFunction(this, 'RebuildCatalog', {
+      ...common,
+      functions: [...functions, backfill.worker, calendar],
+      schedules: new Schedules(this, 'Schedules', { functions, reports, undelivered }),
+      reports,
+      version,
+    });
+    calendar.scheduleAfter(rebuild.resource);
+    output(this, 'Secrets', {
+      value: consoleLink(this, 'secretsmanager', '!/listSecrets'),
+      description: `Before the first run put bid, token, secret and baseUrl of each brand into the secret ${deployment.secretsPrefix}<brand>`,
+    });
+    this.lakeBucket = lake.bucket;
+    this.database = catalog.databaseName;
+    this.alarmTopic = topic.topic;
+    this.#functions = functions;
+    this.#bus = bus;
+    this.#analysts = new Analysts(this, 'Analysts', {
+      reports: enabled.map(({ report }) => report),
+      deployment,
+      lake,
+      catalog,
+    });
+    this.#operators = new Operators(this, 'Operators', {
+      functions: [...functions, backfill.worker, calendar, rebuild],
+      stateMachine: backfill.stateMachine,
+    });
+  }
+
+  /**
+   * The function that reads a report.
+   * @param report its name, or that of its table
+   * @throws Error if no brand has the report enabled
+   */
+  function(report: string): IFunction {
+    const found = this.#functions.find((each) => [each.report.name, each.report.table].includes(report));
+    if (found !== undefined) return found.function;
+    const names = this.#functions.map((each) => each.report.name).join(', ');
+    throw new BrandReportsError(
+      'config',
+      'no_function',
+      `${this.node.path} has no function for "${report}"; its reports: ${names}. Enable it for a brand in the settings.`,
+    );
+  }
+
+  /** Lets somebody query the tables in the workgroup of this instance, and nothing else. */
+  grantQuery(grantee: IGrantable & IConstruct): void {
+    this.#analysts.grant(grantee);
+  }
+
+  /** Lets somebody start and follow runs and backfills, without the data and without the secrets. */
+  grantOperate(grantee: IGrantable & IConstruct): void {
+    this.#operators.grant(grantee);
+  }
+
+  /**
+   * A rule that starts a target when a day of this lake is published; docs/events.md has the event. An `eventPattern` of
+   * the options is added to it: a brand or a report in `detail`, or `Day Changed` as another `detailType`.
+   * @throws Error if the settings have events off
+   */
+  onDayPublished(id: string, options: OnEventOptions = {}): Rule {
+    const rule = new Rule(this, id, { ...options, eventBus: this.#bus.existing(this, `${id}Bus`) });
+    if (options.target !== undefined) rule.addTarget(options.target);
+    rule.addEventPattern({
+      source: [EVENT_SOURCE],
+      detailType: ['Day Published'],
+      resources: [this.lakeBucket.bucketArn],
+    });
+    return rule;
+  }
+}
+
+/** The checked settings, with the props in their place. @throws BrandReportsError `config` where both have the same */
+function settingsOf(
+  props: Omit<BrandReportsProps, 'settings'> & { settings: unknown },
+  reports: ReportRegistry,
+  origin: string,
+): Settings {
+  const input = chosenEnvironment(props.settings, origin, props.environment);
+  const settings = parseSettings(input, reports, origin);
+  const { deployment } = settings;
+  const twice = (
+    [
+      ['bucket', 'adoptBucket'],
+      ['database', 'adoptDatabase'],
+      ['topic', 'alarmTopicArn'],
+      ['topic', 'alarmEmail'],
+    ] as const
+  ).find(([prop, setting]) => props[prop] !== undefined && deployment[setting] !== undefined);
+  if (twice !== undefined)
+    throw new BrandReportsError(
+      'config',
+      'given_twice',
+      `BrandReports has the prop ${twice[0]}, and ${origin} has deployment.${twice[1]}: leave one of them out.`,
+    );
+  const keepLake = props.removalPolicy ? props.removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
+  if (!keepLake && (props.bucket ?? deployment.adoptBucket) !== undefined)
+    throw new BrandReportsError(
+      'config',
+      'deletes_adopted',
+      'BrandReports would delete the bucket that it adopts: leave out removalPolicy and deployment.keepLake, or the bucket.',
+    );
+  return { ...settings, deployment: { ...deployment, keepLake } };
+}
+
+/** The reports that a brand has enabled, with those brands. */
+function enabledReports(
+  reports: ReportRegistry,
+  { brands }: Settings,
+): { report: ReportDefinition; brands: Record<string, BrandSettings> }[] {
+  return Object.values(reports).flatMap((report) => {
+    const enabled = Object.entries(brands).filter(([, brand]) => brand.reports[report.name]?.enabled);
+    return enabled.length > 0 ? [{ report, brands: Object.fromEntries(enabled) }] : [];
+  });
+}
+
+/** Where the quota does not suffice, CloudFormation fails the deployment with a message that names neither setting nor quota. */
+function warnOfQuota(scope: Construct, reserved: number): void {
+  if (reserved === 0) return;
+  Annotations.of(scope).addWarningV2(
+    'brand-reports:reservedConcurrency',
+    `deployment.reservedConcurrency reserves ${reserved} instances, and AWS wants ${UNRESERVED} to stay unreserved: the deployment fails with "UnreservedConcurrentExecution below its minimum value" unless the account's quota "Concurrent executions" of Lambda is ${reserved + UNRESERVED} or more. New accounts have 10. Request more in Service Quotas, or leave the setting out.`,
+  );
+}

@@ -1,0 +1,32 @@
+/*
+ * Builds what an installed package has for apps of other people, where neither TypeScript nor esbuild is there: the
+ * construct as one file, the types of its surface, and the bundle of each function. `npm pack` runs it (`prepack`).
+ */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
+import { bundleFunction } from './bundle-function.ts';
+
+const inRepository = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+for (const entry of globSync(inRepository('functions/*.lambda.ts')))
+  bundleFunction({ entryPoints: [entry] }, inRepository(`dist/functions/${basename(entry, '.lambda.ts')}`));
+buildSync({
+  entryPoints: [inRepository('infra/brand-reports.ts')],
+  outdir: inRepository('dist/cdk'),
+  ...{ bundle: true, platform: 'node', format: 'esm', target: 'node22.18', logLevel: 'warning' },
+  external: ['aws-cdk-lib', 'constructs'],
+  mainFields: ['module', 'main'],
+});
+// The compiler writes a file for each module; the types of the construct refer to none of the others.
+const types = mkdtempSync(join(tmpdir(), 'brand-reports-types-'));
+try {
+  const project = inRepository('infra/tsconfig.pack.json');
+  execFileSync('tsc', ['--project', project, '--outDir', types], { stdio: 'inherit' });
+  copyFileSync(join(types, 'infra/brand-reports.d.ts'), inRepository('dist/cdk/brand-reports.d.ts'));
+} finally {
+  rmSync(types, { recursive: true });
+}
