@@ -68,12 +68,12 @@ async function responseTo(
       // Tables and registry stay: the lake outlives the stack, and the registry belongs to the account.
       await orLogged('test_events_failed', () => removeTestEvents(ResourceProperties));
     } else {
-      const { adopted, testEvents } = parseRebuildProperties(ResourceProperties);
+      const { adopted, testEvents, tags } = parseRebuildProperties(ResourceProperties);
       await retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId));
       await rebuild(remainingMs);
       await orLogged('test_events_failed', () =>
         retryWhileAccessDenied(clock, async () => {
-          for (const [name, own] of testEvents) await events.publish(name, own);
+          for (const [name, own] of testEvents) await events.publish(name, own, tags);
           if (RequestType === 'Update') await removeTestEvents(OldResourceProperties, testEvents);
         }),
       );

@@ -1,4 +1,4 @@
-import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { Annotations, ArnFormat, Stack } from 'aws-cdk-lib';
 import { Grant, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -11,12 +11,13 @@ import { output } from './output.ts';
 /** The topic that alarms and the watcher's messages go to: an existing one, or one that `alarmEmail` is subscribed to. */
 export class AlarmTopic extends Construct {
   readonly topic: ITopic;
-  /** The customer-managed key of an own topic, if it has one. */
+  /** The customer-managed key of the topic, if it has one. */
   readonly #keyArn: string | undefined;
 
-  constructor(scope: Construct, id: string, { alarmTopicArn, alarmEmail, lakeKeyArn }: DeploymentSettings) {
+  constructor(scope: Construct, id: string, deployment: DeploymentSettings) {
     super(scope, id);
-    this.#keyArn = alarmTopicArn === undefined ? lakeKeyArn : undefined;
+    const { alarmTopicArn, alarmTopicKeyArn, alarmEmail, lakeKeyArn } = deployment;
+    this.#keyArn = alarmTopicArn === undefined ? lakeKeyArn : alarmTopicKeyArn;
     this.topic =
       alarmTopicArn === undefined
         ? this.newTopic(alarmEmail)
@@ -39,8 +40,16 @@ export class AlarmTopic extends Construct {
       masterKey: customerKey(this, this.#keyArn),
     });
     this.letAlarmsPublish(topic);
-    if (alarmEmail !== undefined) topic.addSubscription(new EmailSubscription(alarmEmail));
+    if (alarmEmail === undefined) this.warnOfSilence();
+    else topic.addSubscription(new EmailSubscription(alarmEmail));
     return topic;
+  }
+
+  private warnOfSilence(): void {
+    Annotations.of(this).addWarningV2(
+      'brand-reports:noReceiver',
+      'Nobody receives the alarms and the watcher’s messages, so nobody is told when something is wrong. Set deployment.alarmEmail to an e-mail address, or deployment.alarmTopicArn to the ARN of a topic that somebody is subscribed to.',
+    );
   }
 
   /** A topic with its own policy (`enforceSSL`) loses the default one, which lets the account's alarms publish. */

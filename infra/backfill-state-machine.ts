@@ -65,7 +65,6 @@ export class BackfillStateMachine extends Construct {
       stateMachineName,
       comment: 'Reads a range of days of one report of one brand again, month by month',
       definitionBody: DefinitionBody.fromChainable(this.definition(stateMachineName, backfillConcurrency)),
-      tracingEnabled: true,
       logs: {
         destination: new LogGroup(this, 'Logs', {
           // Log groups under this prefix do not count against the size limit of the account's log resource policy.

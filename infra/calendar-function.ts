@@ -1,10 +1,10 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct, IDependable } from 'constructs';
-import { objectPage } from '../shared/adapters/aws/console-url.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import type { AlarmTopic } from './alarm-topic.ts';
+import { objectLink } from './console-link.ts';
 import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
@@ -32,8 +32,6 @@ export class CalendarFunction extends PipelineFunction {
 
   constructor(scope: Construct, id: string, props: CalendarFunctionProps) {
     const { settings, lake, topic, bus, undelivered, failed } = props;
-    const { region } = Stack.of(scope);
-    const page = objectPage(region, lake.bucket.bucketName, COVERAGE_PAGE_KEY);
     super(scope, id, {
       settings,
       name: 'calendar',
@@ -45,7 +43,6 @@ export class CalendarFunction extends PipelineFunction {
         ...bus.environment,
         FUNCTION_PREFIX: instanceName(scope),
         TOPIC_ARN: topic.topic.topicArn,
-        PAGE_URL: page,
       },
       timeout: Duration.minutes(5),
       onFailure: failed,
@@ -62,7 +59,7 @@ export class CalendarFunction extends PipelineFunction {
       target: new ScheduleTarget(this, undelivered),
     });
     output(this, 'CoveragePage', {
-      value: page,
+      value: objectLink(this, lake.bucket.bucketName, COVERAGE_PAGE_KEY),
       description: 'Which days are in the lake, what is missing and what to do, drawn every hour: press Open',
     });
   }

@@ -18,6 +18,7 @@ import { consoleLink } from './console-link.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
 import { customerKey, grantKey } from './key-grants.ts';
+import { grantNetwork, networkOf } from './network.ts';
 import { output } from './output.ts';
 
 export interface PipelineFunctionProps {
@@ -56,7 +57,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.testEvents = props.testEvents;
     const { settings, onFailure, reservedConcurrency } = props;
     this.settings = settings;
-    const { logRetentionDays, lakeKeyArn } = settings.deployment;
+    const { logRetentionDays, lakeKeyArn, vpc } = settings.deployment;
     // Without a fixed name: a group left over from a deleted stack would block the next deployment.
     const logGroup = new LogGroup(this, 'Logs', {
       retention: logRetentionDays,
@@ -65,6 +66,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.grantPrincipal = this.role;
+    if (vpc) grantNetwork(this.role, this.name, vpc);
     this.function = new LambdaFunction(this, 'Function', {
       functionName: this.name,
       description: props.description,
@@ -83,6 +85,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       loggingFormat: LoggingFormat.JSON,
       logGroup,
       role: this.role,
+      ...(vpc && networkOf(this, vpc)),
       environment: { ...props.environment },
     });
     logGroup.grantWrite(this.role);

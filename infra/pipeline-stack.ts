@@ -19,6 +19,7 @@ import { consoleLink } from './console-link.ts';
 import { CalendarFunction } from './calendar-function.ts';
 import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
+import { environmentOf, guard } from './guards.ts';
 import { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
@@ -36,9 +37,10 @@ export interface PipelineStackProps extends StackProps {
 
 export class PipelineStack extends Stack {
   constructor(scope: Construct, id: string, props: PipelineStackProps) {
-    super(scope, id, props);
     const { reports, settings, version } = props;
     const { deployment } = settings;
+    super(scope, id, { ...props, env: { ...environmentOf(deployment), ...props.env } });
+    guard(this, deployment);
     const lake = new Lake(this, 'Lake', { reports, deployment });
     const catalog = new Catalog(this, 'Catalog', { reports, settings });
     const bus = new EventBus(this, settings.events);

@@ -39,7 +39,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
 
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
     const { settings, reports, lake, catalog, version } = props;
-    const { adoptBucket, adoptDatabase } = settings.deployment;
+    const { adoptBucket, adoptDatabase, tags } = settings.deployment;
     super(scope, id, {
       settings,
       name: 'rebuild-catalog',
@@ -52,7 +52,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
     lake.grantRebuild(this);
     catalog.grantRebuild(this);
     const functions = [...props.functions, this];
-    this.grantTestEvents(functions, reports);
+    this.grantTestEvents(functions, reports, tags !== undefined);
     if (adoptBucket !== undefined) lake.grantReadOwner(this);
     if (adoptDatabase !== undefined) catalog.grantReadOwner(this);
     const ownTables = [coverageTable, schemaChangesTable, changesTable];
@@ -65,6 +65,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
       properties: {
         nonce: hash('sha256', JSON.stringify([version, settings, reports, ...ownTables, ...ownViews]), 'hex'),
         adopted: { bucket: adoptBucket, database: adoptDatabase },
+        ...(tags && { tags }),
         testEvents: functions.map(({ name, testEvents }) => ({
           functionName: name,
           // As JSON text, because CloudFormation turns numbers and booleans in properties into text.
@@ -80,7 +81,11 @@ export class RebuildCatalogFunction extends PipelineFunction {
   }
 
   /** The registry belongs to the account: it may exist already, and is never deleted. */
-  private grantTestEvents(functions: readonly PipelineFunction[], reports: ReportRegistry): void {
+  private grantTestEvents(
+    functions: readonly PipelineFunction[],
+    reports: ReportRegistry,
+    areTagged: boolean,
+  ): void {
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
     const registry = arn('registry', REGISTRY);
@@ -97,6 +102,8 @@ export class RebuildCatalogFunction extends PipelineFunction {
       // AWS wants the registry of a schema to be named beside it.
       resourceArns: [registry, ...current],
     });
+    if (areTagged)
+      Grant.addToPrincipal({ grantee: this, actions: ['schemas:TagResource'], resourceArns: current });
     // The events of a report that is no longer enabled go too.
     const ofReports = Object.keys(reports).map((name) => schema(`${instanceName(this)}-${name}`));
     Grant.addToPrincipal({
