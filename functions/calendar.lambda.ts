@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { objectPage } from '../shared/adapters/aws/console-url.ts';
 import { openLakeStore } from '../shared/adapters/aws/lake-store.ts';
 import { snsNotifier } from '../shared/adapters/aws/sns-notifier.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
+import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { reports } from '../shared/reports/index.ts';
 import { consoleControls, consoleTextControls } from './console-controls.ts';
@@ -32,8 +34,10 @@ export function countProblems(namespace: string, problems: number): void {
  * @throws BrandReportsError if the look fails: the alarm of the missing metric, and the queue, tell of that
  */
 export async function handler(): Promise<WatchOutcome> {
-  const store = openLakeStore(environment('LAKE_URL'), environment('LAKE_OWNER'));
+  const lake = environment('LAKE_URL');
+  const store = openLakeStore(lake, environment('LAKE_OWNER'));
   const [region, stack] = [environment('AWS_REGION'), environment('FUNCTION_PREFIX')];
+  const page = objectPage(region, new URL(lake).hostname, COVERAGE_PAGE_KEY);
   return watch({
     settings: await deployedSettings(store)(),
     reports,
@@ -45,7 +49,7 @@ export async function handler(): Promise<WatchOutcome> {
     notifier: snsNotifier(environment('TOPIC_ARN')),
     events: eventReceiver(),
     countProblems: (count) => countProblems(stack, count),
-    message: { pipeline: stack, page: environment('PAGE_URL'), controls: consoleTextControls(region, stack) },
+    message: { pipeline: stack, page, controls: consoleTextControls(region, stack) },
     controls: consoleControls(region, stack),
   });
 }

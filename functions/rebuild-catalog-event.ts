@@ -71,6 +71,7 @@ const properties = z.object({
     ),
     [],
   ),
+  tags: z._default(z.record(z.string(), z.string()), {}),
 });
 
 /** What the stack tells the function at a deployment. */
@@ -79,11 +80,13 @@ export interface RebuildProperties {
   adopted: Adopted;
   /** By function. */
   testEvents: ReadonlyMap<string, TestEvents>;
+  /** Of what the function creates. */
+  tags: Readonly<Record<string, string>>;
 }
 
 /**
- * The properties `{settings: {hash, packed}, adopted: {bucket, database}, testEvents: [{functionName, events: [{name, value}]}]}` with each `value`
- * as JSON text. Others are CloudFormation's own, or the nonce.
+ * The properties `{settings: {hash, packed}, adopted: {bucket, database}, testEvents: [{functionName, events: [{name, value}]}], tags}`
+ * with each `value` as JSON text. Others are CloudFormation's own, or the nonce.
  * @throws BrandReportsError `config`
  */
 export function parseRebuildProperties(resourceProperties: unknown): RebuildProperties {
@@ -92,7 +95,7 @@ export function parseRebuildProperties(resourceProperties: unknown): RebuildProp
     ({ functionName, events }) =>
       [functionName, Object.fromEntries(events.map(({ name, value }) => [name, parseJson(value)]))] as const,
   );
-  return { settings: parsed.settings, adopted: parsed.adopted, testEvents: new Map(testEvents) };
+  return { ...parsed, settings: parsed.settings, testEvents: new Map(testEvents) };
 }
 
 const nonced = z.object({ nonce: z.string() });

@@ -77,7 +77,7 @@ async function responseTo(
       await orLogged('test_events_failed', () => removeTestEvents(ResourceProperties));
       await orLogged('settings_not_removed', () => removeSettings(ResourceProperties));
     } else {
-      const { settings: packed, adopted, testEvents } = parseRebuildProperties(ResourceProperties);
+      const { settings: packed, adopted, testEvents, tags } = parseRebuildProperties(ResourceProperties);
       await retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId));
       // Before the rebuild: a rollback restores the former settings even if its rebuild fails.
       const settings = await retryWhileAccessDenied(clock, () =>
@@ -90,7 +90,7 @@ async function responseTo(
       await rebuild(remainingMs, settings);
       await orLogged('test_events_failed', () =>
         retryWhileAccessDenied(clock, async () => {
-          for (const [name, own] of testEvents) await events.publish(name, own);
+          for (const [name, own] of testEvents) await events.publish(name, own, tags);
           if (RequestType === 'Update') await removeTestEvents(OldResourceProperties, testEvents);
         }),
       );

@@ -1,4 +1,4 @@
-import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { Annotations, ArnFormat, Stack } from 'aws-cdk-lib';
 import { Grant, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -17,10 +17,10 @@ export class AlarmTopic extends Construct {
   /** @param given an existing topic, in place of the setting `alarmTopicArn` */
   constructor(scope: Construct, id: string, deployment: DeploymentSettings, given?: ITopic) {
     super(scope, id);
-    const { alarmTopicArn, alarmEmail, lakeKeyArn } = deployment;
+    const { alarmTopicArn, alarmTopicKeyArn, alarmEmail, lakeKeyArn } = deployment;
     const existing =
       given ?? (alarmTopicArn === undefined ? undefined : Topic.fromTopicArn(this, 'Topic', alarmTopicArn));
-    this.#keyArn = existing ? existing.masterKey?.keyArn : lakeKeyArn;
+    this.#keyArn = existing ? (alarmTopicKeyArn ?? existing.masterKey?.keyArn) : lakeKeyArn;
     this.topic = existing ?? this.newTopic(alarmEmail);
     output(this, 'AlarmTopicArn', {
       value: this.topic.topicArn,
@@ -40,8 +40,16 @@ export class AlarmTopic extends Construct {
       masterKey: customerKey(this, this.#keyArn),
     });
     this.letAlarmsPublish(topic);
-    if (alarmEmail !== undefined) topic.addSubscription(new EmailSubscription(alarmEmail));
+    if (alarmEmail === undefined) this.warnOfSilence();
+    else topic.addSubscription(new EmailSubscription(alarmEmail));
     return topic;
+  }
+
+  private warnOfSilence(): void {
+    Annotations.of(this).addWarningV2(
+      'brand-reports:noReceiver',
+      'Nobody receives the alarms and the watcher’s messages, so nobody is told when something is wrong. Set deployment.alarmEmail to an e-mail address, or deployment.alarmTopicArn to the ARN of a topic that somebody is subscribed to.',
+    );
   }
 
   /** A topic with its own policy (`enforceSSL`) loses the default one, which lets the account's alarms publish. */

@@ -38,7 +38,8 @@ import { instanceName } from './instance-name.ts';
 import { customerKey } from './key-grants.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
-import { type Network, PipelineFunction } from './pipeline-function.ts';
+import type { Network } from './network.ts';
+import { PipelineFunction } from './pipeline-function.ts';
 
 export interface BackfillStateMachineProps {
   settings: Settings;
@@ -66,7 +67,6 @@ export class BackfillStateMachine extends Construct {
       stateMachineName,
       comment: 'Reads a range of days of one report of one brand again, month by month',
       definitionBody: DefinitionBody.fromChainable(this.definition(stateMachineName, backfillConcurrency)),
-      tracingEnabled: true,
       logs: {
         destination: new LogGroup(this, 'Logs', {
           // Log groups under this prefix do not count against the size limit of the account's log resource policy.

@@ -30,8 +30,10 @@ import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
+import { guard } from './guards.ts';
 import { nameInstance } from './instance-name.ts';
 import { Lake } from './lake.ts';
+import { networkOf } from './network.ts';
 import { Operators } from './operators.ts';
 import { output } from './output.ts';
 import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
@@ -74,6 +76,8 @@ export interface Program {
   version: string;
   /** What errors call the settings. */
   origin: string;
+  /** What has the boundary and the tags of the settings: by default the construct alone. */
+  guarded: Construct;
 }
 
 /** Copies the affiliate reports of brands into dated Parquet partitions on S3, for SQL with Athena. */
@@ -105,11 +109,13 @@ export class BrandReports extends Construct {
     program: Partial<Program> = {},
   ) {
     super(scope, id);
-    const { reports = ourReports, version = packageJson.version, origin = 'settings' } = program;
+    const { reports = ourReports, version = packageJson.version, guarded = this } = program;
     nameInstance(this, props.name);
-    const settings = settingsOf(props, reports, origin);
+    const settings = settingsOf(props, program);
     const { deployment } = settings;
-    const network = { vpc: props.vpc, vpcSubnets: props.vpcSubnets, securityGroups: props.securityGroups };
+    guard(guarded, deployment);
+    const { vpc, vpcSubnets, securityGroups } = props;
+    const network = deployment.vpc ? networkOf(this, deployment.vpc) : { vpc, vpcSubnets, securityGroups };
     const lake = new Lake(this, 'Lake', { reports, deployment, bucket: props.bucket });
     const catalog = new Catalog(this, 'Catalog', { reports, settings, database: props.database });
     const bus = new EventBus(this, settings.events);
@@ -207,10 +213,9 @@ export class BrandReports extends Construct {
 }
 
 /** The checked settings, with the props in their place. @throws BrandReportsError `config` where both have the same */
-function settingsOf(
+export function settingsOf(
   props: Omit<BrandReportsProps, 'settings'> & { settings: unknown },
-  reports: ReportRegistry,
-  origin: string,
+  { reports = ourReports, origin = 'settings' }: Partial<Program>,
 ): Settings {
   const input = chosenEnvironment(props.settings, origin, props.environment);
   const settings = parseSettings(input, reports, origin);
@@ -221,6 +226,7 @@ function settingsOf(
       ['database', 'adoptDatabase'],
       ['topic', 'alarmTopicArn'],
       ['topic', 'alarmEmail'],
+      ['vpc', 'vpc'],
     ] as const
   ).find(([prop, setting]) => props[prop] !== undefined && deployment[setting] !== undefined);
   if (twice !== undefined)

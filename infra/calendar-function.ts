@@ -1,16 +1,17 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct, IDependable } from 'constructs';
-import { objectPage } from '../shared/adapters/aws/console-url.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import type { AlarmTopic } from './alarm-topic.ts';
+import { objectLink } from './console-link.ts';
 import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
-import { type Network, PipelineFunction } from './pipeline-function.ts';
+import type { Network } from './network.ts';
+import { PipelineFunction } from './pipeline-function.ts';
 import { ScheduleTarget } from './schedule-target.ts';
 
 export interface CalendarFunctionProps {
@@ -33,8 +34,6 @@ export class CalendarFunction extends PipelineFunction {
 
   constructor(scope: Construct, id: string, props: CalendarFunctionProps) {
     const { settings, network, lake, topic, bus, undelivered, failed } = props;
-    const { region } = Stack.of(scope);
-    const page = objectPage(region, lake.bucket.bucketName, COVERAGE_PAGE_KEY);
     super(scope, id, {
       settings,
       network,
@@ -47,7 +46,6 @@ export class CalendarFunction extends PipelineFunction {
         ...bus.environment,
         FUNCTION_PREFIX: instanceName(scope),
         TOPIC_ARN: topic.topic.topicArn,
-        PAGE_URL: page,
       },
       timeout: Duration.minutes(5),
       onFailure: failed,
@@ -64,7 +62,7 @@ export class CalendarFunction extends PipelineFunction {
       target: new ScheduleTarget(this, undelivered),
     });
     output(this, 'CoveragePage', {
-      value: page,
+      value: objectLink(this, lake.bucket.bucketName, COVERAGE_PAGE_KEY),
       description: 'Which days are in the lake, what is missing and what to do, drawn every hour: press Open',
     });
   }

@@ -1,8 +1,26 @@
-import { Stack } from 'aws-cdk-lib';
+import { Aws, CfnCondition, Fn, Stack, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { consoleUrl } from '../shared/adapters/aws/console-url.ts';
+import { CONSOLE, OTHER_CONSOLES, consoleUrl, objectPage } from '../shared/adapters/aws/console-url.ts';
 
 /** A page of the AWS console, in the region of the stack. @param page behind the `#` */
 export function consoleLink(scope: Construct, service: string, page: string): string {
-  return consoleUrl(Stack.of(scope).region, service, page);
+  return consoleUrl(Stack.of(scope).region, service, page, domainOf(scope));
+}
+
+/** The page of an object in the S3 console, in the region of the stack. */
+export function objectLink(scope: Construct, bucket: string, key: string): string {
+  return objectPage(Stack.of(scope).region, bucket, key, domainOf(scope));
+}
+
+/** A stack that may be deployed anywhere gets the domain of its partition when it is deployed. */
+function domainOf(scope: Construct): string | undefined {
+  const stack = Stack.of(scope);
+  if (!Token.isUnresolved(stack.region)) return undefined;
+  return OTHER_CONSOLES.reduce((otherwise, { partition, domain }) => {
+    const id = `In-${partition}`;
+    const found = stack.node.tryFindChild(id);
+    const expression = Fn.conditionEquals(Aws.PARTITION, partition);
+    const condition = found instanceof CfnCondition ? found : new CfnCondition(stack, id, { expression });
+    return Fn.conditionIf(condition.logicalId, domain, otherwise).toString();
+  }, CONSOLE);
 }

@@ -6,7 +6,6 @@ import { Grant, type IGrantable, type IPrincipal, Role, ServicePrincipal } from 
 import {
   Architecture,
   Code,
-  type FunctionOptions,
   Function as LambdaFunction,
   LoggingFormat,
   Runtime,
@@ -21,10 +20,8 @@ import { consoleLink } from './console-link.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
 import { customerKey, grantKey } from './key-grants.ts';
+import { type Network, grantNetwork } from './network.ts';
 import { output } from './output.ts';
-
-/** The VPC that functions run in, if they do, as CDK takes it. */
-export type Network = Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'>;
 
 export interface PipelineFunctionProps {
   settings: Settings;
@@ -69,7 +66,6 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.grantPrincipal = this.role;
-    if (network?.vpc) this.grantNetwork();
     this.function = new LambdaFunction(this, 'Function', {
       functionName: this.name,
       description: props.description,
@@ -92,25 +88,13 @@ export class PipelineFunction extends Construct implements IGrantable {
       environment: { ...props.environment },
     });
     logGroup.grantWrite(this.role);
+    if (network?.vpc) {
+      const subnets = network.vpc.selectSubnets(network.vpcSubnets);
+      grantNetwork(this.role, this.name, subnets, this.function.connections.securityGroups);
+    }
     output(this, `${pascalCase(props.name)}Function`, {
       value: consoleLink(this, 'lambda', testPage(this.name)),
       description: props.description,
-    });
-  }
-
-  /** Lambda connects the function to the VPC by its role. These actions take no narrower resource before the interface exists. */
-  private grantNetwork(): void {
-    Grant.addToPrincipal({
-      grantee: this,
-      actions: [
-        'ec2:CreateNetworkInterface',
-        'ec2:DescribeNetworkInterfaces',
-        'ec2:DescribeSubnets',
-        'ec2:DeleteNetworkInterface',
-        'ec2:AssignPrivateIpAddresses',
-        'ec2:UnassignPrivateIpAddresses',
-      ],
-      resourceArns: ['*'],
     });
   }
 

@@ -1,6 +1,7 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { BrandReports, type Program } from './brand-reports.ts';
+import { BrandReports, type Program, settingsOf } from './brand-reports.ts';
+import { environmentOf } from './guards.ts';
 
 export interface PipelineStackProps extends StackProps {
   /** Not yet checked. */
@@ -11,9 +12,10 @@ export interface PipelineStackProps extends StackProps {
 
 /** The stack of an app that has nothing else: the construct, with the name of the stack. */
 export class PipelineStack extends Stack {
-  constructor(scope: Construct, id: string, { settings, program, ...props }: PipelineStackProps) {
-    super(scope, id, props);
+  constructor(scope: Construct, id: string, { settings, program = {}, ...props }: PipelineStackProps) {
+    const { deployment } = settingsOf({ settings }, program);
+    super(scope, id, { ...props, env: { ...environmentOf(deployment), ...props.env } });
     // CDK leaves this id out of logical ids, so that they have the names of the parts alone.
-    new BrandReports(this, 'Default', { settings }, { ...program });
+    new BrandReports(this, 'Default', { settings }, { ...program, guarded: this });
   }
 }

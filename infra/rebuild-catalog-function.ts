@@ -19,7 +19,8 @@ import type { Catalog } from './catalog.ts';
 import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
 import { SETTINGS_WRITER } from './lake-bucket.ts';
-import { type Network, PipelineFunction } from './pipeline-function.ts';
+import type { Network } from './network.ts';
+import { PipelineFunction } from './pipeline-function.ts';
 import type { Schedules } from './schedules.ts';
 
 export interface RebuildCatalogFunctionProps {
@@ -43,6 +44,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
 
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
     const { settings, network, reports, lake, catalog, schedules, version } = props;
+    const { tags } = settings.deployment;
     super(scope, id, {
       settings,
       network,
@@ -58,7 +60,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
     catalog.grantRebuild(this);
     schedules.grantPublish(this);
     const functions = [...props.functions, this];
-    this.grantTestEvents(functions, reports);
+    this.grantTestEvents(functions, reports, tags !== undefined);
     if (lake.adopted !== undefined) lake.grantReadOwner(this);
     if (catalog.adopted !== undefined) catalog.grantReadOwner(this);
     // For a deployment that has to store settings anew although nothing has changed.
@@ -72,6 +74,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
         nonce: hash('sha256', JSON.stringify([version, settings, reports, this.code(), again]), 'hex'),
         settings: packSettings(settings),
         adopted: { bucket: lake.adopted, database: catalog.adopted },
+        ...(tags && { tags }),
         testEvents: functions.map(({ name, testEvents }) => ({
           functionName: name,
           // As JSON text, because CloudFormation turns numbers and booleans in properties into text.
@@ -93,7 +96,11 @@ export class RebuildCatalogFunction extends PipelineFunction {
   }
 
   /** The registry belongs to the account: it may exist already, and is never deleted. */
-  private grantTestEvents(functions: readonly PipelineFunction[], reports: ReportRegistry): void {
+  private grantTestEvents(
+    functions: readonly PipelineFunction[],
+    reports: ReportRegistry,
+    areTagged: boolean,
+  ): void {
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
     const registry = arn('registry', REGISTRY);
@@ -110,6 +117,8 @@ export class RebuildCatalogFunction extends PipelineFunction {
       // AWS wants the registry of a schema to be named beside it.
       resourceArns: [registry, ...current],
     });
+    if (areTagged)
+      Grant.addToPrincipal({ grantee: this, actions: ['schemas:TagResource'], resourceArns: current });
     // The events of a report that is no longer enabled go too.
     const ofReports = Object.keys(reports).map((name) => schema(`${instanceName(this)}-${name}`));
     Grant.addToPrincipal({

@@ -5,7 +5,8 @@ import type { Catalog } from './catalog.ts';
 import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import type { Lake } from './lake.ts';
-import { type Network, PipelineFunction } from './pipeline-function.ts';
+import type { Network } from './network.ts';
+import { PipelineFunction } from './pipeline-function.ts';
 
 export interface ReportFunctionProps {
   settings: Settings;

@@ -8,6 +8,12 @@ const LOG_RETENTION_DAYS = [
 
 const ROLE_NAMES = 'a list of names of IAM roles, without paths and ARNs';
 
+/** AWS allows 50 tags of a resource, and some resources have tags of ours. */
+const MOST_TAGS = 45;
+const TAGS = `an object of at most ${MOST_TAGS} texts by the keys of tags`;
+const TAG_KEY =
+  'a key of at most 128 letters, digits, spaces and _.:/=+-@ that begins neither with aws: nor with brand-reports:';
+
 /** How the stack is deployed. Nothing here changes what is read from the service. */
 export type DeploymentSettings = z.output<ReturnType<typeof deploymentSchema>>;
 
@@ -61,22 +67,42 @@ export function deploymentSchema() {
         /^arn:aws[\w-]*:sns:[a-z\d-]+:\d{12}:[\w-]{1,256}$/.test(arn),
       ),
     ),
+    /** The key of KMS, by its ARN, of the topic `alarmTopicArn`; missing: the topic is not encrypted by a key of the customer. */
+    alarmTopicKeyArn: z.optional(keyArn()),
     /** Names of roles in the account that get the analysts' policy. */
-    analystRoles: z.optional(
-      z
-        .array(
-          text(ROLE_NAMES, (name) => /^[\w+=,.@-]{1,64}$/.test(name)),
-          { error: ROLE_NAMES },
-        )
-        .check(
-          z.refine((names) => new Set(names).size === names.length, { error: 'each role once' }),
-          z.refine((names) => names.length <= 10, { error: '10 roles at most' }),
-        ),
-    ),
+    analystRoles: z.optional(roleNames()),
     /** How much data one query in the workgroup may read. */
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
+    /** The only account to deploy to; missing: any. */
+    account: z.optional(
+      text('the 12 digits of an AWS account, in quotes', (account) => /^\d{12}$/.test(account)),
+    ),
+    /** The only region to deploy to; missing: any. */
+    region: z.optional(
+      text('the name of an AWS region, e.g. eu-central-1', (region) =>
+        /^[a-z]{2,4}(-[a-z]+)+-\d$/.test(region),
+      ),
+    ),
+    /** The policy of IAM, by its ARN, that limits every role; missing: none. */
+    permissionsBoundaryArn: z.optional(
+      text('the ARN of a managed policy, e.g. arn:aws:iam::123456789012:policy/boundary', (arn) =>
+        /^arn:aws[\w-]*:iam::(\d{12}|aws):policy\/[\w+=,.@/-]{1,512}$/.test(arn),
+      ),
+    ),
+    /** On everything that can have tags. */
+    tags: z.optional(tags()),
+    /** The network that functions work in; missing: the one of Lambda. */
+    vpc: z.optional(
+      object({
+        vpcId: text('the id of a VPC, e.g. vpc-0123456789abcdef0', isId('vpc')),
+        /** With a route to the service and to S3: they have no public address. */
+        subnetIds: ids('subnet', 16),
+        securityGroupIds: ids('sg', 5),
+      }),
+    ),
   });
-  return schema.check(({ value: { adoptBucket, keepLake, alarmEmail, alarmTopicArn }, issues }) => {
+  return schema.check(({ value, issues }) => {
+    const { adoptBucket, keepLake, alarmEmail, alarmTopicArn, alarmTopicKeyArn } = value;
     if (adoptBucket !== undefined && !keepLake) {
       const message = 'true where adoptBucket names a bucket: the stack never deletes what it adopts';
       issues.push({ code: 'custom', path: ['keepLake'], input: keepLake, message });
@@ -85,7 +111,65 @@ export function deploymentSchema() {
       const message = 'alarmEmail or alarmTopicArn: whoever owns the topic subscribes to it';
       issues.push({ code: 'custom', path: ['alarmEmail'], input: alarmEmail, message });
     }
+    if (alarmTopicKeyArn !== undefined && alarmTopicArn === undefined) {
+      const message = 'nothing without alarmTopicArn: the topic of the stack is encrypted by lakeKeyArn';
+      issues.push({ code: 'custom', path: ['alarmTopicKeyArn'], input: alarmTopicKeyArn, message });
+    }
   });
+}
+
+/** Names of roles that a policy of the stack is attached to, each once: IAM allows a role 10 policies, a list 10 roles. */
+export function roleNames() {
+  const isName = (name: string) => /^[\w+=,.@-]{1,64}$/.test(name);
+  return listOf(
+    text(ROLE_NAMES, isName).check(
+      z.refine((name) => !name.startsWith('AWSReservedSSO_'), {
+        error:
+          'no role of IAM Identity Center, which alone may change it: name the policy in its permission set (docs/operations.md, "Roles of IAM Identity Center")',
+      }),
+    ),
+    ROLE_NAMES,
+    'roles',
+    10,
+  );
+}
+
+function ids(kind: string, most: number) {
+  const allowed = `a list of ids such as ${kind}-0123456789abcdef0`;
+  return listOf(text(allowed, isId(kind)), allowed, 'ids', most).check(
+    z.refine((given) => given.length > 0, { error: allowed }),
+  );
+}
+
+function isId(kind: string): (id: string) => boolean {
+  return (id) => new RegExp(`^${kind}-([0-9a-f]{8}|[0-9a-f]{17})$`).test(id);
+}
+
+function listOf(each: z.ZodMiniType<string>, allowed: string, things: string, most: number) {
+  return z.array(each, { error: allowed }).check(
+    z.refine((given) => new Set(given).size === given.length, { error: `each of the ${things} once` }),
+    z.refine((given) => given.length <= most, { error: `${most} ${things} at most` }),
+  );
+}
+
+/** As IAM takes them, whose rules are the narrowest: to it `Team` and `team` are one key. */
+function tags() {
+  const key = text(TAG_KEY, (name) =>
+    /^(?!aws:|brand-reports:)[\p{L}\p{N}_.:/=+@-][\p{L}\p{N} _.:/=+@-]{0,127}$/iu.test(name),
+  );
+  const value = text('a text of 1 to 256 letters, digits, spaces and _.:/=+-@', (given) =>
+    /^[\p{L}\p{N} _.:/=+@-]{1,256}$/u.test(given),
+  );
+  return z.record(key, value, { error: TAGS }).check(
+    z.refine((given) => Object.keys(given).length <= MOST_TAGS, { error: TAGS }),
+    z.refine(
+      (given) =>
+        new Set(Object.keys(given).map((name) => name.toLowerCase())).size === Object.keys(given).length,
+      {
+        error: 'keys that differ in more than capitals',
+      },
+    ),
+  );
 }
 
 /** By its ARN, because a role can be granted the use of a key, and not of an alias. */

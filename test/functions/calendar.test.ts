@@ -60,7 +60,6 @@ beforeEach(() => {
     FUNCTION_PREFIX: 'BrandReports',
     TOPIC_ARN: 'arn:aws:sns:us-east-1:123456789012:alarms',
     EVENT_BUS_ARN: DEFAULT_BUS,
-    PAGE_URL: 'https://page.example',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',

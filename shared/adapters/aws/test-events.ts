@@ -5,6 +5,7 @@ import {
   DeleteSchemaCommand,
   DescribeSchemaCommand,
   type SchemasClient,
+  TagResourceCommand,
   UpdateSchemaCommand,
 } from '@aws-sdk/client-schemas';
 import { type Json, type JsonObject, isJsonObject, parseJson, stringifyJson } from '../../json.ts';
@@ -13,6 +14,9 @@ import { awsError, unlessFailedWith } from './errors.ts';
 
 const MISSING = 'NotFoundException';
 const EXISTS = 'ConflictException';
+
+/** By key, of a schema. */
+type Tags = Readonly<Record<string, string>>;
 
 /** The events that the Lambda console offers for a function, by name. */
 export type TestEvents = Readonly<Record<string, Json>>;
@@ -24,9 +28,12 @@ export function createTestEvents(client: SchemasClient) {
     SchemaName: schemaName(functionName),
   });
 
-  async function publish(functionName: string, events: TestEvents): Promise<void> {
+  async function publish(functionName: string, events: TestEvents, tags: Tags): Promise<void> {
     const schema = schemaOf(functionName);
     const found = await unlessFailedWith(MISSING, client.send(new DescribeSchemaCommand(schema)));
+    const isTagged = Object.entries(tags).every(([key, value]) => found?.Tags?.[key] === value);
+    if (found?.SchemaArn !== undefined && !isTagged)
+      await client.send(new TagResourceCommand({ ResourceArn: found.SchemaArn, Tags: tags }));
     const before = parsed(found?.Content);
     const document = withEvents(before, events);
     if (isDeepStrictEqual(document, before)) return;
@@ -35,14 +42,14 @@ export function createTestEvents(client: SchemasClient) {
       await client.send(new UpdateSchemaCommand(written));
     } else {
       await unlessFailedWith(EXISTS, client.send(new CreateRegistryCommand({ RegistryName: REGISTRY })));
-      await client.send(new CreateSchemaCommand(written));
+      await client.send(new CreateSchemaCommand({ ...written, ...(!isTagged && { Tags: tags }) }));
     }
   }
 
   return {
-    /** Saves these events; others of the function, saved by people, stay. */
-    publish: (functionName: string, events: TestEvents) =>
-      inRegistry(functionName, 'Saving', publish(functionName, events)),
+    /** Saves these events, and these tags of their schema; others of the function, saved by people, stay. */
+    publish: (functionName: string, events: TestEvents, tags: Tags = {}) =>
+      inRegistry(functionName, 'Saving', publish(functionName, events, tags)),
     /** Removes all events of a function. The registry belongs to the account and stays. */
     remove: (functionName: string) =>
       inRegistry(
@@ -60,7 +67,7 @@ async function inRegistry(functionName: string, doing: string, work: Promise<unk
     throw awsError(
       error,
       `${doing} the test events of ${functionName}`,
-      `Grant schemas:CreateRegistry on the registry ${REGISTRY}, and schemas:DescribeSchema, CreateSchema, UpdateSchema and DeleteSchema on its schema ${schemaName(functionName)}.`,
+      `Grant schemas:CreateRegistry on the registry ${REGISTRY}, and schemas:DescribeSchema, CreateSchema, UpdateSchema, DeleteSchema and, if the settings have tags, TagResource on its schema ${schemaName(functionName)}.`,
     );
   }
 }
