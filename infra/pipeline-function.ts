@@ -9,7 +9,7 @@ import {
   LoggingFormat,
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -44,6 +44,7 @@ const SECRETS_PER_STATEMENT = 10;
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: LambdaFunction;
   readonly role: Role;
+  readonly logGroup: ILogGroup;
   readonly grantPrincipal: IPrincipal;
   /** The function's name in AWS, which starts with the stack's name. */
   readonly name: string;
@@ -58,7 +59,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.settings = settings;
     const { logRetentionDays, lakeKeyArn } = settings.deployment;
     // Without a fixed name: a group left over from a deleted stack would block the next deployment.
-    const logGroup = new LogGroup(this, 'Logs', {
+    this.logGroup = new LogGroup(this, 'Logs', {
       retention: logRetentionDays,
       encryptionKey: customerKey(this, lakeKeyArn),
       removalPolicy: RemovalPolicy.DESTROY,
@@ -81,11 +82,11 @@ export class PipelineFunction extends Construct implements IGrantable {
       ...(onFailure && { onFailure }),
       ...(reservedConcurrency !== undefined && { reservedConcurrentExecutions: reservedConcurrency }),
       loggingFormat: LoggingFormat.JSON,
-      logGroup,
+      logGroup: this.logGroup,
       role: this.role,
       environment: { ...props.environment },
     });
-    logGroup.grantWrite(this.role);
+    this.logGroup.grantWrite(this.role);
     output(this, `${pascalCase(props.name)}Function`, {
       value: consoleLink(this, 'lambda', testPage(this.name)),
       description: props.description,

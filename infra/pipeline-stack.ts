@@ -3,7 +3,8 @@
  * writes the lake (lake.ts) and the catalog (catalog.ts). A state machine for backfills, a function that watches all
  * days and draws the calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up
  * in two queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other
- * people's programs receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
+ * people's programs receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts), people of one brand
+ * theirs (brand-access.ts), and whoever runs the pipeline a policy (operators.ts). I9: secrets are
  * neither created nor read here, only named, so that no credential is in the template.
  */
 import { Annotations, Stack, type StackProps } from 'aws-cdk-lib';
@@ -16,10 +17,12 @@ import { Analysts } from './analysts.ts';
 import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
+import { BrandAccess } from './brand-access.ts';
 import { CalendarFunction } from './calendar-function.ts';
 import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
+import { Operators } from './operators.ts';
 import { output } from './output.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
 import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
@@ -97,6 +100,15 @@ export class PipelineStack extends Stack {
       lake,
       catalog,
     });
+    new Operators(this, 'Operators', {
+      deployment,
+      functions: [...functions, backfill.worker, calendar, rebuild],
+      backfill,
+      queues: [undelivered, failed],
+      lake,
+    });
+    for (const [brand, roleNames] of Object.entries(deployment.brandAccess ?? {}))
+      new BrandAccess(this, `Brand-${brand}`, { brand, roleNames, deployment, lake, catalog });
     this.outputSecretLinks(Object.entries(settings.brands).map(([name, brand]) => secretNameOf(name, brand)));
   }
 

@@ -15,7 +15,7 @@
  *   status/coverage.html, watch.json           the calendar as a page; what the watcher has told
  *   damaged/<key>.<time>                       copies of documents that were damaged
  *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
- *   query-results/…                            Athena's, in S3 only
+ *   query-results/…, query-results/brand=<brand>/…   Athena's, in S3 only
  *   iceberg/<table>/metadata/…                 of Iceberg, over the same snapshots; made from ledgers and schemas
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  */
@@ -181,6 +181,11 @@ export function attemptPrefix(report: string, brand: string, day: string, attemp
 /** `chunk-000007.json-seq.zst`, under the prefix of an attempt. */
 export function chunkName(number: number): string {
   return `chunk-${String(number).padStart(6, '0')}.json-seq.zst`;
+}
+
+/** `query-results/brand=acme/`: the results of queries in the workgroup of a brand. */
+export function brandResultsPrefix(brand: string): string {
+  return `${QUERY_RESULTS_PREFIX}${partitionPath(brandPartitions(brand))}/`;
 }
 
 const PROGRESS_FILE = 'progress.json';

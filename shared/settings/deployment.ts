@@ -55,16 +55,12 @@ export function deploymentSchema() {
       ),
     ),
     /** Names of roles in the account that get the analysts' policy. */
-    analystRoles: z.optional(
-      z
-        .array(
-          text(ROLE_NAMES, (name) => /^[\w+=,.@-]{1,64}$/.test(name)),
-          { error: ROLE_NAMES },
-        )
-        .check(
-          z.refine((names) => new Set(names).size === names.length, { error: 'each role once' }),
-          z.refine((names) => names.length <= 10, { error: '10 roles at most' }),
-        ),
+    analystRoles: z.optional(roleNames()),
+    /** Names of roles in the account that get the operators' policy. */
+    operatorRoles: z.optional(roleNames()),
+    /** By brand: names of roles in the account that may read this brand and no other. */
+    brandAccess: z.optional(
+      z.record(z.string(), roleNames(), { error: 'an object that holds roles by brand' }),
     ),
     /** How much data one query in the workgroup may read. */
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
@@ -79,6 +75,19 @@ export function deploymentSchema() {
       issues.push({ code: 'custom', path: ['alarmEmail'], input: alarmEmail, message });
     }
   });
+}
+
+/** Each of them gets a policy of the stack. */
+export function roleNames() {
+  return z
+    .array(
+      text(ROLE_NAMES, (name) => /^[\w+=,.@-]{1,64}$/.test(name)),
+      { error: ROLE_NAMES },
+    )
+    .check(
+      z.refine((names) => new Set(names).size === names.length, { error: 'each role once' }),
+      z.refine((names) => names.length <= 10, { error: '10 roles at most' }),
+    );
 }
 
 /** By its ARN, because a role can be granted the use of a key, and not of an alias. */

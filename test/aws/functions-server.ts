@@ -41,8 +41,12 @@ const RUNTIME = process.env.AWS_LAMBDA_RIC ?? fileURLToPath(new URL('./bootstrap
  * Runs functions as Lambda does: each event that is posted goes to an idle process of the function, or else to a new
  * one, by way of the Runtime API.
  * @param variables go to every function, in addition to its own
+ * @param judge decides about calls of AWS that are posted to `/judge`
  */
-export async function startFunctionsServer(variables: Readonly<Record<string, string>>) {
+export async function startFunctionsServer(
+  variables: Readonly<Record<string, string>>,
+  judge: (call: unknown) => boolean,
+) {
   const idle = new Map<string, Environment[]>();
   const all: Environment[] = [];
 
@@ -55,8 +59,10 @@ export async function startFunctionsServer(variables: Readonly<Record<string, st
     return answer;
   }
 
-  const server = await startHttpServer((_request, body, response) => {
-    run(z.parse(invocationSchema, JSON.parse(body.toString()))).then(
+  const server = await startHttpServer(({ url }, body, response) => {
+    const posted: unknown = JSON.parse(body.toString());
+    if (url === '/judge') return response.end(JSON.stringify(judge(posted)));
+    return run(z.parse(invocationSchema, posted)).then(
       (answer) => response.end(JSON.stringify(answer)),
       () => response.destroy(),
     );

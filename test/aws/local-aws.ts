@@ -16,6 +16,7 @@ import * as z from 'zod/mini';
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/json.ts';
 import { awsTestOptions } from '../fakes/aws-test-options.ts';
 import { startFunctionsServer } from './functions-server.ts';
+import type { Judge } from './judge.ts';
 
 const ACCOUNT = '123456789012';
 const REGION = 'us-east-1';
@@ -47,15 +48,20 @@ export interface Held {
 }
 
 /**
- * A local AWS: moto's server, in which functions run.
+ * A local AWS: moto's server, in which functions run with the credentials of their own roles.
  * @param folder is where code is unpacked
  * @param variables go to every function, in addition to its own
+ * @param judge decides about each call of a role
  */
-export async function startLocalAws(folder: string, variables: Readonly<Record<string, string>>) {
+export async function startLocalAws(
+  folder: string,
+  variables: Readonly<Record<string, string>>,
+  judge: Judge,
+) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const account = { AWS_REGION: REGION, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
-  const functions = await startFunctionsServer({ ...account, AWS_ENDPOINT_URL: url, ...variables });
+  const place = { AWS_REGION: REGION, AWS_ENDPOINT_URL: url };
+  const functions = await startFunctionsServer({ ...place, ...variables }, judge.allows);
   const moto = await startMoto(port, functions.url, folder).catch(async (error: unknown) => {
     await functions.close();
     throw error;
@@ -114,7 +120,7 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
       const env = {
         PATH: process.env.PATH,
         HOME: folder,
-        ...account,
+        ...{ AWS_REGION: REGION, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
         // moto reads templates from addresses of S3 that are Amazon's or have this name.
         AWS_ENDPOINT_URL: `http://localhost:${port}`,
         AWS_ENDPOINT_URL_S3: url,

@@ -24,6 +24,7 @@ import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { type Template, parseTemplate, resourcesOf } from '../iam/template.ts';
 import { openDatabase } from './analyst.ts';
+import { newJudge } from './judge.ts';
 import { type Held, startLocalAws } from './local-aws.ts';
 import { eventsNamed } from '../functions/log-as-lambda.ts';
 
@@ -69,6 +70,7 @@ let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let sample: SampleService;
 let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
 let aws: Awaited<ReturnType<typeof startLocalAws>>;
+const judge = newJudge();
 let settings: Settings;
 let bucket = '';
 let database = '';
@@ -78,8 +80,8 @@ let eventsOfDays: Awaited<ReturnType<typeof aws.listen>>;
 beforeAll(async () => {
   folder = await temporaryFolder();
   sample = await startSampleService();
-  schemas = await startSchemasServer();
-  aws = await startLocalAws(folder.path, { AWS_ENDPOINT_URL_SCHEMAS: schemas.url });
+  schemas = await startSchemasServer({ access: judge.access });
+  aws = await startLocalAws(folder.path, { AWS_ENDPOINT_URL_SCHEMAS: schemas.url }, judge);
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     await aws.createSecret(`brand-reports/${brand}`, credentials);
   await aws.cdk('bootstrap', aws.account);
@@ -393,6 +395,11 @@ it('I9: leaves no credential in what it prints or stores', async () => {
     expect(all).not.toContain(token);
     expect(all).not.toContain(secret);
   }
+});
+
+it('every call was allowed by the policies of its role and of the bucket', () => {
+  console.log([...new Set(judge.allowed.map(({ action }) => action))].sort().join('\n'));
+  expect(judge.refused).toEqual([]);
 });
 
 const cdkOut = () => join(folder.path, 'cdk.out');
