@@ -40,11 +40,22 @@ export interface Judged {
   resource: string;
 }
 
+/** What nothing here enforces, and why a run passes without it. */
+const NOT_JUDGED = [
+  'trust policies of roles: sessions are made by the server of the local AWS itself',
+  'policies of queues and the topic: they let services of AWS in, which call nothing here',
+  'keys of KMS: the stack of this test has none (test/iam/people.slow.test.ts judges their statements)',
+  'what Lambda does for a function by its role: logs and events that failed',
+  'Athena, Scheduler, Logs and CloudWatch: nothing of them runs here',
+];
+
 export type Judge = ReturnType<typeof newJudge>;
 
 export function newJudge() {
   const allowed: Judged[] = [];
   const refused: Judged[] = [];
+  /** Calls of roles that moto authorizes nowhere: the service, the method and the path. */
+  const unjudged: string[] = [];
   /** What the role of a session may do, by its access key: as it was at its last call. */
   const sessions = new Map<string, (needed: Needed) => boolean>();
 
@@ -72,7 +83,23 @@ export function newJudge() {
   const access: Access = (accessKey, action, resource) =>
     sessions.get(accessKey)?.({ action, resources: [resource] }) ?? false;
 
-  return { allows: (call: unknown) => judge(z.parse(callSchema, call)), access, allowed, refused };
+  /** For people: which actions were judged, how often, and what was not. */
+  function summary(): string {
+    const counts = [...Map.groupBy([...allowed, ...refused], ({ action }) => action)];
+    const lines = counts.map(([action, calls]) => `  ${action}: ${calls.length}`).sort();
+    return [
+      'Judged by the policies of the role and of the bucket:',
+      ...lines,
+      'Judged by nobody:',
+      ...[...new Set(unjudged)].map((call) => `  ${call}`),
+      ...NOT_JUDGED.map((what) => `  ${what}`),
+    ].join('\n');
+  }
+
+  return {
+    allows: (call: unknown) => judge(z.parse(callSchema, call)),
+    ...{ access, allowed, refused, unjudged, summary },
+  };
 }
 
 /** moto's names of actions that IAM calls otherwise. */

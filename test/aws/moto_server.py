@@ -38,6 +38,7 @@ from moto.core.config import default_user_config
 from moto.glue.models import glue_backends
 from moto.iam.access_control import IAMPolicy, IAMRequestBase
 from moto.iam.models import ManagedPolicy, iam_backends
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 from moto.s3.models import FakeBucket
 from moto.stepfunctions import models as step_functions
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
@@ -83,14 +84,39 @@ ADMINISTRATORS = {"test", "ak"}
 moto_authorize = ActionAuthenticatorMixin._authenticate_and_authorize_action
 
 
+judged = threading.local()
+
+
+def signed_by_role(authorization):
+    """The scope of the signature, e.g. the key, the day, the region and the service; None for an administrator."""
+    _, credential, rest = authorization.partition("Credential=")
+    scope = rest.partition(",")[0].split("/")
+    return scope if credential and scope[0] not in ADMINISTRATORS else None
+
+
 def authorize(self, request_class, resource="*"):
     """moto finds the session of an access key, and checks the signature and the token."""
-    _, credential, rest = self.headers.get("Authorization", "").partition("Credential=")
-    if credential and rest.split("/")[0] not in ADMINISTRATORS:
+    judged.last = True
+    if signed_by_role(self.headers.get("Authorization", "")):
         moto_authorize(self, request_class, resource)
 
 
 ActionAuthenticatorMixin._authenticate_and_authorize_action = authorize
+
+moto_answer = DomainDispatcherApplication.__call__
+
+
+def answer_and_note(self, environ, start_response):
+    """Tells the other process of a call of a role that no part of moto has authorized."""
+    judged.last = False
+    scope = signed_by_role(environ.get("HTTP_AUTHORIZATION", ""))
+    answer = moto_answer(self, environ, start_response)
+    if scope and not judged.last:
+        post("/unjudged", f"{scope[3]}: {environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
+    return answer
+
+
+DomainDispatcherApplication.__call__ = answer_and_note
 
 # By the name of the bucket.
 bucket_policies = {}

@@ -34,6 +34,7 @@ type Statement = z.infer<typeof statementSchema>;
 
 const documentSchema = z.object({ Statement: z.array(statementSchema) });
 const attachedSchema = z.object({ Roles: z.optional(z.array(z.string())), PolicyDocument: documentSchema });
+const managedSchema = z.object({ ManagedPolicyName: z.optional(z.string()), PolicyDocument: documentSchema });
 const roleSchema = z.object({
   ManagedPolicyArns: z.optional(z.array(z.never('policies of AWS are not known here'))),
   Policies: z.optional(z.array(z.object({ PolicyDocument: documentSchema }))),
@@ -45,6 +46,15 @@ const roleSchema = z.object({
  */
 export function policyOfRole(template: Template, role: string, values: Values): Allows {
   return policyOf(statementsOfRole(template, role, values));
+}
+
+/** What a managed policy allows whom it is attached to, by its name. */
+export function policyNamed(template: Template, name: string, values: Values): Allows {
+  const named = resourcesOf(template, 'AWS::IAM::ManagedPolicy')
+    .map(([, properties]) => z.parse(managedSchema, resolve(properties, values)))
+    .filter(({ ManagedPolicyName }) => ManagedPolicyName === name);
+  if (named.length !== 1) throw new Error(`the template has ${named.length} policies named ${name}`);
+  return policyOf(named.flatMap(({ PolicyDocument }) => PolicyDocument.Statement));
 }
 
 /** An action on a resource: as a policy names them, or as a call does. */
