@@ -1,6 +1,6 @@
 import { Stack } from 'aws-cdk-lib';
-import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
-import { Grant, ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam';
+import { CfnNamedQuery } from 'aws-cdk-lib/aws-athena';
+import type { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
@@ -9,8 +9,10 @@ import { consoleLink } from './console-link.ts';
 import { instanceName } from './instance-name.ts';
 import type { Grantee } from './key-grants.ts';
 import type { Lake } from './lake.ts';
-import { savedQueries } from './saved-queries.ts';
 import { output } from './output.ts';
+import { rolePolicy } from './role-policy.ts';
+import { savedQueries } from './saved-queries.ts';
+import { grantWorkGroup, newWorkGroup } from './work-group.ts';
 
 export interface AnalystsProps {
   reports: readonly ReportDefinition[];
@@ -29,27 +31,8 @@ export class Analysts extends Construct {
     const { reports, deployment, lake, catalog } = props;
     this.#props = props;
     const name = instanceName(this);
-    const { queryScanLimitGb, lakeKeyArn } = deployment;
-    const workGroup = new CfnWorkGroup(this, 'WorkGroup', {
-      name,
-      description: 'Queries on the affiliate reports',
-      // Otherwise queries that people saved would block the deletion of the stack.
-      recursiveDeleteOption: true,
-      workGroupConfiguration: {
-        enforceWorkGroupConfiguration: true,
-        publishCloudWatchMetricsEnabled: true,
-        engineVersion: { selectedEngineVersion: 'Athena engine version 3' },
-        bytesScannedCutoffPerQuery: Math.round(queryScanLimitGb * 1e9),
-        resultConfiguration: {
-          outputLocation: lake.queryResultsUrl,
-          expectedBucketOwner: Stack.of(this).account,
-          encryptionConfiguration:
-            lakeKeyArn === undefined
-              ? { encryptionOption: 'SSE_S3' }
-              : { encryptionOption: 'SSE_KMS', kmsKey: lakeKeyArn },
-        },
-      },
-    });
+    const description = 'Queries on the affiliate reports';
+    const workGroup = newWorkGroup(this, { name, description, deployment, results: lake.queryResultsUrl });
     this.workGroupName = name;
     for (const { name: title, description, sql } of savedQueries(reports)) {
       const query = new CfnNamedQuery(this, `Query-${title}`, {
@@ -75,13 +58,11 @@ export class Analysts extends Construct {
 
   private policy({ analystRoles = [] }: DeploymentSettings): ManagedPolicy {
     const name = instanceName(this);
-    const { region } = Stack.of(this);
-    const policy = new ManagedPolicy(this, 'Policy', {
+    const policy = rolePolicy(this, {
       // Others name it, e.g. permission sets. IAM is global, and a stack of this name may be in another region too.
-      managedPolicyName: `${name}-analysts-${region}`,
+      managedPolicyName: `${name}-analysts-${Stack.of(this).region}`,
       description: `Query the affiliate reports of ${name} in Athena`,
-      // What is attached by hand would block the deletion of the stack: CloudFormation detaches only what it attached.
-      roles: analystRoles.map((name) => Role.fromRoleName(this, `Role-${name}`, name)),
+      roleNames: analystRoles,
     });
     this.grant(policy);
     return policy;
@@ -91,46 +72,8 @@ export class Analysts extends Construct {
   grant(grantee: Grantee): void {
     const { lake, catalog } = this.#props;
     lake.grantQuery(grantee);
+    lake.grantReadPage(grantee);
     catalog.grantQuery(grantee);
-    const allow = (actions: string[], resourceArns: string[]) =>
-      Grant.addToPrincipal({ grantee, actions, resourceArns });
-    allow(
-      [
-        'athena:GetWorkGroup',
-        'athena:StartQueryExecution',
-        'athena:StopQueryExecution',
-        'athena:GetQueryExecution',
-        'athena:BatchGetQueryExecution',
-        'athena:ListQueryExecutions',
-        'athena:GetQueryResults',
-        'athena:GetQueryResultsStream',
-        'athena:GetQueryRuntimeStatistics',
-        'athena:ListNamedQueries',
-        'athena:GetNamedQuery',
-        'athena:BatchGetNamedQuery',
-      ],
-      [
-        Stack.of(this).formatArn({
-          service: 'athena',
-          resource: 'workgroup',
-          resourceName: this.workGroupName,
-        }),
-      ],
-    );
-    // These actions take no narrower resource. The last one gives access only where Lake Formation granted it.
-    allow(
-      [
-        'athena:ListWorkGroups',
-        'athena:ListEngineVersions',
-        'athena:ListDataCatalogs',
-        'athena:GetDataCatalog',
-        'athena:ListDatabases',
-        'athena:GetDatabase',
-        'athena:ListTableMetadata',
-        'athena:GetTableMetadata',
-        'lakeformation:GetDataAccess',
-      ],
-      ['*'],
-    );
+    grantWorkGroup(grantee, this.workGroupName);
   }
 }

@@ -6,7 +6,7 @@
  * the end with the reasons. What happens inside of the steps: shared/operations/backfill-months.ts.
  */
 import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
 import {
   Choice,
   Condition,
@@ -57,24 +57,28 @@ const MAP_LABEL = 'Months';
 export class BackfillStateMachine extends Construct {
   readonly worker: PipelineFunction;
   readonly stateMachine: StateMachine;
+  readonly logGroup: ILogGroup;
+  /** What the names of its map runs have after the name of the state machine. */
+  readonly mapLabel = MAP_LABEL;
 
   constructor(scope: Construct, id: string, props: BackfillStateMachineProps) {
     super(scope, id);
     const { backfillConcurrency, logRetentionDays, lakeKeyArn } = props.settings.deployment;
     const stateMachineName = `${instanceName(this)}-backfill`;
     this.worker = this.newWorker(stateMachineName, props);
+    this.logGroup = new LogGroup(this, 'Logs', {
+      // Log groups under this prefix do not count against the size limit of the account's log resource policy.
+      logGroupName: `/aws/vendedlogs/states/${stateMachineName}`,
+      retention: logRetentionDays,
+      encryptionKey: customerKey(this, lakeKeyArn),
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
     this.stateMachine = new StateMachine(this, 'StateMachine', {
       stateMachineName,
       comment: 'Reads a range of days of one report of one brand again, month by month',
       definitionBody: DefinitionBody.fromChainable(this.definition(stateMachineName, backfillConcurrency)),
       logs: {
-        destination: new LogGroup(this, 'Logs', {
-          // Log groups under this prefix do not count against the size limit of the account's log resource policy.
-          logGroupName: `/aws/vendedlogs/states/${stateMachineName}`,
-          retention: logRetentionDays,
-          encryptionKey: customerKey(this, lakeKeyArn),
-          removalPolicy: RemovalPolicy.DESTROY,
-        }),
+        destination: this.logGroup,
         level: LogLevel.ALL,
       },
     });

@@ -4,8 +4,9 @@
  * the schedules of its brands (schedules.ts). A state machine for backfills, a function that watches all
  * days and draws the calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up
  * in two queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other
- * people's programs receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
- * neither created nor read here, only named, so that no credential is in the template.
+ * people's programs receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts), people of one brand
+ * theirs (brand-access.ts), and whoever runs the pipeline a policy (operators.ts). I9: secrets are neither created nor read
+ * here, only named, so that no credential is in the template.
  */
 import { Annotations, RemovalPolicy } from 'aws-cdk-lib';
 import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
@@ -25,6 +26,7 @@ import { AlarmTopic } from './alarm-topic.ts';
 import { Alarms } from './alarms.ts';
 import { Analysts } from './analysts.ts';
 import { BackfillStateMachine } from './backfill-state-machine.ts';
+import { BrandAccess } from './brand-access.ts';
 import { CalendarFunction } from './calendar-function.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
@@ -164,9 +166,15 @@ export class BrandReports extends Construct {
       catalog,
     });
     this.#operators = new Operators(this, 'Operators', {
-      functions: [...functions, backfill.worker, calendar, rebuild],
-      stateMachine: backfill.stateMachine,
+      deployment,
+      functions: [...functions, backfill.worker, calendar],
+      rebuild,
+      backfill,
+      queues: [undelivered, failed],
+      lake,
     });
+    for (const [brand, roleNames] of Object.entries(deployment.brandAccess ?? {}))
+      new BrandAccess(this, `Brand-${brand}`, { brand, roleNames, deployment, lake, catalog });
   }
 
   /**

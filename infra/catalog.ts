@@ -1,6 +1,7 @@
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
 import { Grant } from 'aws-cdk-lib/aws-iam';
+import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
 import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import { BrandReportsError } from '../shared/errors.ts';
@@ -10,6 +11,7 @@ import type { Settings } from '../shared/settings/settings.ts';
 import { instanceName } from './instance-name.ts';
 import type { Grantee } from './key-grants.ts';
 import { output } from './output.ts';
+import type { PipelineFunction } from './pipeline-function.ts';
 
 /** Of tables and views. */
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
@@ -85,7 +87,8 @@ export class Catalog extends Construct {
   }
 
   /** For runs of these reports: their tables, those made from ledgers, and the views that read them. */
-  grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
+  grantReports(grantee: PipelineFunction, reports: readonly ReportDefinition[]): void {
+    this.grantInLakeFormation(grantee);
     const own = [...reports.map(({ table }) => table), ...LEDGER_TABLES];
     const views = reports.flatMap(({ table }) => viewsOf(this.reports, table).map(({ name }) => name));
     this.grant(grantee, this.databaseName, DEFINE, [...new Set([...own, ...views])]);
@@ -94,7 +97,8 @@ export class Catalog extends Construct {
     this.grant(grantee, this.icebergName, DEFINE, tables);
   }
 
-  grantRebuild(grantee: Grantee): void {
+  grantRebuild(grantee: PipelineFunction): void {
+    this.grantInLakeFormation(grantee);
     this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH], ['*']);
     this.grant(grantee, this.icebergName, DEFINE, ['*']);
   }
@@ -109,12 +113,46 @@ export class Catalog extends Construct {
   }
 
   grantQuery(grantee: Grantee): void {
-    this.grant(grantee, this.databaseName, QUERY, ['*']);
+    this.grantQueryHive(grantee);
     this.grant(grantee, this.icebergName, QUERY, ['*']);
+  }
+
+  /** All but the Iceberg tables. */
+  grantQueryHive(grantee: Grantee): void {
+    this.grant(grantee, this.databaseName, QUERY, ['*']);
     // Athena needs the database `default`, and lists databases only for who may read all names; their tables stay closed.
     const [byDefault, all] = [[this.arn('database', 'default')], [this.arn('database', '*')]];
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabase'], resourceArns: byDefault });
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabases'], resourceArns: all });
+  }
+
+  /**
+   * Under Lake Formation what IAM allows is not enough. The grants are made before the first rebuild, which depends on
+   * its role and all below that; whoever deploys has to be a data lake administrator (docs/lake-formation.md).
+   */
+  private grantInLakeFormation({ role }: PipelineFunction): void {
+    if (this.settings.deployment.tablePermissions === 'iam') return;
+    const catalogId = Stack.of(this).account;
+    const databases = { Hive: this.databaseName, Iceberg: this.icebergName };
+    for (const [id, name] of Object.entries(databases)) {
+      if (name === undefined) continue;
+      const granted = {
+        Database: {
+          resource: { database: { catalogId, name } },
+          permissions: ['CREATE_TABLE', 'DESCRIBE'],
+        },
+        Tables: {
+          resource: { table: { catalogId, databaseName: name, tableWildcard: {} } },
+          permissions: ['ALL'],
+        },
+      };
+      for (const [what, grant] of Object.entries(granted))
+        new CfnPrincipalPermissions(role, `${id}${what}`, {
+          ...grant,
+          principal: { dataLakePrincipalIdentifier: role.roleArn },
+          permissionsWithGrantOption: [],
+        });
+    }
   }
 
   private arn(resource: string, resourceName?: string): string {

@@ -26,6 +26,20 @@ export class FailureQueue extends Queue implements IDestination {
     grantKey(grantee, this.#keyArn, 'sqs', 'write');
   }
 
+  /** For a person: read, delete and purge what failed. */
+  grantOperate(grantee: Grantee): void {
+    const actions = [
+      'sqs:GetQueueAttributes',
+      'sqs:GetQueueUrl',
+      'sqs:ListQueueTags',
+      'sqs:ReceiveMessage',
+      'sqs:DeleteMessage',
+      'sqs:PurgeQueue',
+    ];
+    Grant.addToPrincipal({ grantee, actions, resourceArns: [this.queueArn] });
+    grantKey(grantee, this.#keyArn, 'sqs', 'read');
+  }
+
   bind(_scope: Construct, failing: IFunction): DestinationConfig {
     this.grantSend(failing);
     return { destination: this.queueArn };

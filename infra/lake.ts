@@ -24,6 +24,8 @@ import {
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
   WATCH_KEY,
+  brandPartitions,
+  brandResultsPrefix,
   changesPrefix,
   icebergMetadataPrefix,
   monthPartition,
@@ -58,6 +60,8 @@ const CHANGE = [...READ, 's3:PutObject'];
 /** Snapshots, which may be so large that they are uploaded in parts, and what vacuum deletes. */
 const UPLOAD = [...CHANGE, 's3:AbortMultipartUpload'];
 const DELETE = ['s3:DeleteObject'];
+/** Of queries, by Athena. */
+const WRITE_RESULTS = [...UPLOAD, 's3:ListMultipartUploadParts'];
 
 /** The bucket of snapshots, raw records, ledgers, schemas and query results, and who may do what in it. */
 export class Lake extends Construct {
@@ -171,15 +175,39 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
+  /** Where queries in the workgroup of a brand put their results. */
+  brandResultsUrl(brand: string): string {
+    return `${this.url}/${brandResultsPrefix(brand)}`;
+  }
+
+  /** For a person who opens the calendar in the console of S3, which lists the object before it opens it. */
+  grantReadPage(grantee: Grantee): void {
+    this.grant(grantee, READ, [COVERAGE_PAGE_KEY]);
+    this.grantListBelow(grantee, [COVERAGE_PAGE_KEY]);
+    this.grantLocation(grantee, []);
+    grantKey(grantee, this.keyArn, 's3', 'read');
+  }
+
+  /**
+   * For Athena on behalf of a person of one brand. Tables are named one by one: the `*` of IAM spans `/`, and so would
+   * find the brand anywhere in a key. Queries fail that reach the files of other brands.
+   */
+  grantQueryBrand(grantee: Grantee, brand: string): void {
+    const tables = [...Object.values(this.reports).map(({ table }) => table), ...LEDGER_TABLES];
+    const snapshots = tables.map((table) => `${partitionPrefix(table, brandPartitions(brand))}*`);
+    const results = `${brandResultsPrefix(brand)}*`;
+    this.grant(grantee, READ, snapshots);
+    this.grant(grantee, WRITE_RESULTS, [results]);
+    this.grantListBelow(grantee, [...snapshots, results]);
+    this.grantLocation(grantee, ['s3:ListBucketMultipartUploads']);
+    grantKey(grantee, this.keyArn, 's3', 'write');
+  }
+
   /** For Athena on behalf of a person: current and superseded snapshots (I3), what names them in Iceberg, and query results. */
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
-    this.grant(grantee, [...UPLOAD, 's3:ListMultipartUploadParts'], [`${QUERY_RESULTS_PREFIX}*`]);
-    Grant.addToPrincipal({
-      grantee,
-      actions: ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads'],
-      resourceArns: [this.bucket.bucketArn],
-    });
+    this.grant(grantee, WRITE_RESULTS, [`${QUERY_RESULTS_PREFIX}*`]);
+    this.grantLocation(grantee, ['s3:ListBucket', 's3:ListBucketMultipartUploads']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
@@ -190,6 +218,21 @@ export class Lake extends Construct {
     // The names of objects are not known before: a prefix is the narrowest resource.
     const resourceArns = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
     Grant.addToPrincipal({ grantee, actions, resourceArns });
+  }
+
+  /** Where the bucket is, and what else of it has no narrower resource. */
+  private grantLocation(grantee: Grantee, more: readonly string[]): void {
+    const actions = ['s3:GetBucketLocation', ...more];
+    Grant.addToPrincipal({ grantee, actions, resourceArns: [this.bucket.bucketArn] });
+  }
+
+  private grantListBelow(grantee: Grantee, prefixes: string[]): void {
+    Grant.addToPrincipal({
+      grantee,
+      actions: ['s3:ListBucket'],
+      resourceArns: [this.bucket.bucketArn],
+      conditions: { StringLike: { 's3:prefix': prefixes } },
+    });
   }
 
   /** Without a condition on the prefix: otherwise S3 answers 403 for a missing key instead of 404. */

@@ -10,7 +10,7 @@ import {
   LoggingFormat,
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
 import { BrandReportsError } from '../shared/errors.ts';
@@ -45,6 +45,7 @@ export interface PipelineFunctionProps {
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: LambdaFunction;
   readonly role: Role;
+  readonly logGroup: ILogGroup;
   readonly grantPrincipal: IPrincipal;
   /** The function's name in AWS, which starts with the stack's name. */
   readonly name: string;
@@ -59,7 +60,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.settings = settings;
     const { logRetentionDays, lakeKeyArn } = settings.deployment;
     // Without a fixed name: a group left over from a deleted stack would block the next deployment.
-    const logGroup = new LogGroup(this, 'Logs', {
+    this.logGroup = new LogGroup(this, 'Logs', {
       retention: logRetentionDays,
       encryptionKey: customerKey(this, lakeKeyArn),
       removalPolicy: RemovalPolicy.DESTROY,
@@ -83,11 +84,11 @@ export class PipelineFunction extends Construct implements IGrantable {
       ...(onFailure && { onFailure }),
       ...(reservedConcurrency !== undefined && { reservedConcurrentExecutions: reservedConcurrency }),
       loggingFormat: LoggingFormat.JSON,
-      logGroup,
+      logGroup: this.logGroup,
       role: this.role,
       environment: { ...props.environment },
     });
-    logGroup.grantWrite(this.role);
+    this.logGroup.grantWrite(this.role);
     if (network?.vpc) {
       const subnets = network.vpc.selectSubnets(network.vpcSubnets);
       grantNetwork(this.role, this.name, subnets, this.function.connections.securityGroups);

@@ -16,7 +16,7 @@
  *   damaged/<key>.<time>                       copies of documents that were damaged
  *   settings/<sha256>.json, current.json       checked settings of deployments; which of them count, in S3 only
  *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
- *   query-results/…                            Athena's, in S3 only
+ *   query-results/…, query-results/brand=<brand>/…   Athena's, in S3 only
  *   iceberg/<table>/metadata/…                 of Iceberg, over the same snapshots; made from ledgers and schemas
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  */
@@ -184,6 +184,11 @@ export function attemptPrefix(report: string, brand: string, day: string, attemp
 /** `chunk-000007.json-seq.zst`, under the prefix of an attempt. */
 export function chunkName(number: number): string {
   return `chunk-${String(number).padStart(6, '0')}.json-seq.zst`;
+}
+
+/** `query-results/brand=acme/`: the results of queries in the workgroup of a brand. */
+export function brandResultsPrefix(brand: string): string {
+  return `${QUERY_RESULTS_PREFIX}${partitionPath(brandPartitions(brand))}/`;
 }
 
 const PROGRESS_FILE = 'progress.json';

@@ -71,6 +71,12 @@ export function deploymentSchema() {
     alarmTopicKeyArn: z.optional(keyArn()),
     /** Names of roles in the account that get the analysts' policy. */
     analystRoles: z.optional(roleNames()),
+    /** Names of roles in the account that get the operators' policy. */
+    operatorRoles: z.optional(roleNames()),
+    /** By brand: names of roles in the account that may read this brand and no other. */
+    brandAccess: z.optional(
+      z.record(z.string(), roleNames(), { error: 'an object that holds roles by brand' }),
+    ),
     /** How much data one query in the workgroup may read. */
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
     /** The only account to deploy to; missing: any. */

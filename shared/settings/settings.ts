@@ -103,7 +103,7 @@ export function parseSettings(input: unknown, reports: ReportRegistry, origin = 
 
 /** The schema of all settings. */
 export function settingsSchema(reports: ReportRegistry) {
-  return object({
+  const schema = object({
     brands: z
       .record(
         text('lower-case letters, digits and "-", 41 at most', matches(/^[a-z0-9][a-z0-9-]{0,40}$/)),
@@ -118,6 +118,14 @@ export function settingsSchema(reports: ReportRegistry) {
     catalogs: z._default(catalogsSchema(), [...CATALOGS]),
     events: z.prefault(eventsSchema(), {}),
     deployment: z.prefault(deploymentSchema(), {}),
+  });
+  return schema.check(({ value: { brands, deployment }, issues }) => {
+    const names = Object.keys(brands);
+    for (const name of Object.keys(deployment.brandAccess ?? {}).filter((each) => !names.includes(each)))
+      issues.push({
+        ...{ code: 'unrecognized_keys', keys: [name], path: ['deployment', 'brandAccess'] },
+        ...{ input: deployment.brandAccess, message: names.join(', ') },
+      });
   });
 }
 

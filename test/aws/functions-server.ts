@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod/mini';
 import { startHttpServer } from '../fakes/http-server.ts';
+import type { Judge } from './judge.ts';
 
 /** A deployed function and an event for it. */
 const invocationSchema = z.object({
@@ -41,8 +42,9 @@ const RUNTIME = process.env.AWS_LAMBDA_RIC ?? fileURLToPath(new URL('./bootstrap
  * Runs functions as Lambda does: each event that is posted goes to an idle process of the function, or else to a new
  * one, by way of the Runtime API.
  * @param variables go to every function, in addition to its own
+ * @param judge decides about calls of AWS that are posted to `/judge`, and hears of those that nobody judged
  */
-export async function startFunctionsServer(variables: Readonly<Record<string, string>>) {
+export async function startFunctionsServer(variables: Readonly<Record<string, string>>, judge: Judge) {
   const idle = new Map<string, Environment[]>();
   const all: Environment[] = [];
 
@@ -55,8 +57,11 @@ export async function startFunctionsServer(variables: Readonly<Record<string, st
     return answer;
   }
 
-  const server = await startHttpServer((_request, body, response) => {
-    run(z.parse(invocationSchema, JSON.parse(body.toString()))).then(
+  const server = await startHttpServer(({ url }, body, response) => {
+    const posted: unknown = JSON.parse(body.toString());
+    if (url === '/judge') return response.end(JSON.stringify(judge.allows(posted)));
+    if (url === '/unjudged') return response.end(JSON.stringify(judge.unjudged.push(String(posted))));
+    return run(z.parse(invocationSchema, posted)).then(
       (answer) => response.end(JSON.stringify(answer)),
       () => response.destroy(),
     );

@@ -16,6 +16,7 @@ import * as z from 'zod/mini';
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/json.ts';
 import { awsTestOptions } from '../fakes/aws-test-options.ts';
 import { startFunctionsServer } from './functions-server.ts';
+import type { Judge } from './judge.ts';
 
 const ACCOUNT = '123456789012';
 const REGION = 'us-east-1';
@@ -40,6 +41,10 @@ const eventSchema = z.object({
 /** What a target of a rule gets. */
 type LakeEventOnBus = z.infer<typeof eventSchema>;
 
+const documentSchema = z.looseObject({
+  Statement: z.array(z.looseObject({ Action: z.union([z.string(), z.array(z.string())]) })),
+});
+
 /** What a database and a bucket hold, as the readers of `test/acceptance/athena.ts` take it. */
 export interface Held {
   tables: Map<string, { table: JsonObject; version: number; partitions: Map<string, JsonObject> }>;
@@ -47,15 +52,20 @@ export interface Held {
 }
 
 /**
- * A local AWS: moto's server, in which functions run.
+ * A local AWS: moto's server, in which functions run with the credentials of their own roles.
  * @param folder is where code is unpacked
  * @param variables go to every function, in addition to its own
+ * @param judge decides about each call of a role
  */
-export async function startLocalAws(folder: string, variables: Readonly<Record<string, string>>) {
+export async function startLocalAws(
+  folder: string,
+  variables: Readonly<Record<string, string>>,
+  judge: Judge,
+) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const account = { AWS_REGION: REGION, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
-  const functions = await startFunctionsServer({ ...account, AWS_ENDPOINT_URL: url, ...variables });
+  const place = { AWS_REGION: REGION, AWS_ENDPOINT_URL: url };
+  const functions = await startFunctionsServer({ ...place, ...variables }, judge);
   const moto = await startMoto(port, functions.url, folder).catch(async (error: unknown) => {
     await functions.close();
     throw error;
@@ -101,6 +111,28 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
     return { arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${QueueName}`, received };
   }
 
+  /** Calls IAM or STS in AWS's Query protocol. @returns XML */
+  async function query(service: 'iam' | 'sts', Action: string, input: Record<string, string>) {
+    const Version = service === 'iam' ? '2010-05-08' : '2011-06-15';
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const body = new URLSearchParams({ Action, Version, ...input }).toString();
+    return (await call(service, '/', form, body)).text;
+  }
+
+  /** The statements of a role's own policies, by the policy's name. */
+  async function policiesOf(RoleName: string): Promise<[name: string, document: string][]> {
+    const names = textsIn(await query('iam', 'ListRolePolicies', { RoleName }), 'member');
+    return Promise.all(
+      names.map(async (PolicyName) => {
+        const [document = ''] = textsIn(
+          await query('iam', 'GetRolePolicy', { RoleName, PolicyName }),
+          'PolicyDocument',
+        );
+        return [PolicyName, decodeURIComponent(document)];
+      }),
+    );
+  }
+
   return {
     account: `aws://${ACCOUNT}/${REGION}`,
     /** For what others do in the account. */
@@ -114,7 +146,7 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
       const env = {
         PATH: process.env.PATH,
         HOME: folder,
-        ...account,
+        ...{ AWS_REGION: REGION, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
         // moto reads templates from addresses of S3 that are Amazon's or have this name.
         AWS_ENDPOINT_URL: `http://localhost:${port}`,
         AWS_ENDPOINT_URL_S3: url,
@@ -132,6 +164,51 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
 
     deleteSecret: (SecretId: string) =>
       clients.secrets.send(new DeleteSecretCommand({ SecretId, ForceDeleteWithoutRecovery: true })),
+
+    /** A role of people, to which the stack may attach its policies. */
+    createRole: (RoleName: string) =>
+      query('iam', 'CreateRole', {
+        RoleName,
+        AssumeRolePolicyDocument: JSON.stringify({ Version: '2012-10-17', Statement: [] }),
+      }),
+
+    /** What somebody with this role uses. */
+    async assume(role: string) {
+      const xml = await query('sts', 'AssumeRole', {
+        RoleArn: `arn:aws:iam::${ACCOUNT}:role/${role}`,
+        RoleSessionName: 'test',
+      });
+      const [[accessKeyId = ''], [secretAccessKey = ''], [sessionToken = '']] = [
+        textsIn(xml, 'AccessKeyId'),
+        textsIn(xml, 'SecretAccessKey'),
+        textsIn(xml, 'SessionToken'),
+      ];
+      const options = {
+        ...awsTestOptions(url),
+        credentials: { accessKeyId, secretAccessKey, sessionToken },
+        maxAttempts: 1,
+      };
+      return {
+        s3: new S3Client(options),
+        glue: new GlueClient(options),
+        secrets: new SecretsManagerClient(options),
+      };
+    },
+
+    /** Does something while the role lacks every statement with this action. */
+    async without<Result>(RoleName: string, action: string, work: () => Promise<Result>): Promise<Result> {
+      const policies = await policiesOf(RoleName);
+      const put = (PolicyName: string, PolicyDocument: string) =>
+        query('iam', 'PutRolePolicy', { RoleName, PolicyName, PolicyDocument });
+      for (const [name, document] of policies) {
+        const { Statement, ...rest } = z.parse(documentSchema, JSON.parse(document));
+        const left = Statement.filter(({ Action }) => ![Action].flat().includes(action));
+        await put(name, JSON.stringify({ ...rest, Statement: left }));
+      }
+      const result = await work();
+      for (const [name, document] of policies) await put(name, document);
+      return result;
+    },
 
     /** Subscribes to a topic. @returns a function for the messages that came since it was last called */
     async subscribe(topicArn: string): Promise<() => Promise<Mail[]>> {
@@ -217,6 +294,11 @@ async function startMoto(port: number, functionsUrl: string, folder: string) {
     await sleep(100);
   }
   return moto;
+}
+
+/** The texts of the elements with this name. */
+function textsIn(xml: string, name: string): string[] {
+  return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, 'gs'))].map(([, text = '']) => text.trim());
 }
 
 async function freePort(): Promise<number> {

@@ -1,10 +1,11 @@
 """moto's server with what it lacks to run this stack: functions that run, custom resources that hear of every
-deployment and may fail it, and Glue databases in templates.
+deployment and may fail it, Glue databases in templates, and policies that count.
 
 usage: moto_server.py PORT FUNCTIONS_URL FOLDER    (FOLDER is where the functions' code is unpacked)
 """
 
 import hashlib
+import html
 import io
 import json
 import logging
@@ -18,7 +19,10 @@ import warnings
 import zipfile
 
 PORT, FUNCTIONS_URL, FOLDER = sys.argv[1:]
+ACCOUNT, REGION = "123456789012", "us-east-1"
 os.environ["MOTO_PORT"] = PORT
+# From the first call on, moto checks signatures and policies.
+os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = "0"
 
 from moto import server
 from moto.awslambda.models import LambdaFunction
@@ -28,17 +32,22 @@ from moto.cloudformation.custom_model import CustomModel
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Stack, cloudformation_backends
 from moto.cloudformation.responses import CloudFormationResponse
+from moto.core.authorization import ActionAuthenticatorMixin
 from moto.core.common_models import CloudFormationModel
 from moto.core.config import default_user_config
 from moto.glue.models import glue_backends
-from moto.iam.models import ManagedPolicy
+from moto.iam.access_control import IAMPolicy, IAMRequestBase
+from moto.iam.models import ManagedPolicy, iam_backends
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 from moto.s3.models import FakeBucket
 from moto.stepfunctions import models as step_functions
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
     StateTaskServiceAwsSdk,
 )
+from moto.stepfunctions.parser.asl.utils import boto_client
 from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
+from moto.sts.models import sts_backends
 
 # What moto's CloudFormation cannot make, and why the proof does without.
 NOT_MADE = {
@@ -46,12 +55,128 @@ NOT_MADE = {
     "AWS::Athena::WorkGroup": "there is no engine: DuckDB reads the rows",
     "AWS::CloudWatch::Alarm": "nothing collects the metric that one looks at: it is looked for in the log",
     "AWS::Lambda::EventInvokeConfig": "of events that nobody waits for: nothing sends such here",
-    "AWS::S3::BucketPolicy": "policies are not enforced: test/functions/bundle.slow.test.ts runs under those of the roles",
     "AWS::SNS::Subscription": "a test subscribes by itself",
-    "AWS::SNS::TopicPolicy": "policies are not enforced",
-    "AWS::SQS::QueuePolicy": "policies are not enforced",
+    "AWS::SNS::TopicPolicy": "it lets services in, and denies nothing that is tried here",
+    "AWS::SQS::QueuePolicy": "it lets services in, and denies nothing that is tried here",
     "AWS::Scheduler::Schedule": "nothing would start on it: the functions are started by hand",
 }
+
+
+def post(path, value):
+    request = urllib.request.Request(FUNCTIONS_URL + path, json.dumps(value).encode())
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
+
+
+sessions = {}
+
+
+def session_of(role_arn):
+    """The one session of a role in which it acts here. A role that was made anew gets another one."""
+    role = iam_backends[ACCOUNT]["aws"].get_role_by_arn(role_arn)
+    if role.id not in sessions:
+        sessions[role.id] = sts_backends[ACCOUNT]["aws"].assume_role(REGION, "local", role_arn, None, 3600, None)
+    return sessions[role.id]
+
+
+# The tests and the CDK, and moto itself: they act as an administrator of the account, whom nothing is denied.
+ADMINISTRATORS = {"test", "ak"}
+moto_authorize = ActionAuthenticatorMixin._authenticate_and_authorize_action
+
+
+judged = threading.local()
+
+
+def signed_by_role(authorization):
+    """The scope of the signature, e.g. the key, the day, the region and the service; None for an administrator."""
+    _, credential, rest = authorization.partition("Credential=")
+    scope = rest.partition(",")[0].split("/")
+    return scope if credential and scope[0] not in ADMINISTRATORS else None
+
+
+def authorize(self, request_class, resource="*"):
+    """moto finds the session of an access key, and checks the signature and the token."""
+    judged.last = True
+    if signed_by_role(self.headers.get("Authorization", "")):
+        moto_authorize(self, request_class, resource)
+
+
+ActionAuthenticatorMixin._authenticate_and_authorize_action = authorize
+
+moto_answer = DomainDispatcherApplication.__call__
+
+
+def answer_and_note(self, environ, start_response):
+    """Tells the other process of a call of a role that no part of moto has authorized."""
+    judged.last = False
+    scope = signed_by_role(environ.get("HTTP_AUTHORIZATION", ""))
+    answer = moto_answer(self, environ, start_response)
+    if scope and not judged.last:
+        post("/unjudged", f"{scope[3]}: {environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
+    return answer
+
+
+DomainDispatcherApplication.__call__ = answer_and_note
+
+# By the name of the bucket.
+bucket_policies = {}
+
+
+def judge(self, resource):
+    """Has the other process judge the call by the policies that the stack gave to the role and to the bucket. The roles
+    of the CDK's own toolkit stack are not ours.
+    moto's own judgement compares `*` with the resources of Glue and others, and takes conditions for met."""
+    role = self.backend.get_role(self._access_key._owner_role_name)
+    if role.name.startswith("cdk-"):
+        return
+    bucket = self._data.get("BucketName")
+    tags = role.tags.values() if isinstance(role.tags, dict) else role.tags
+    call = {
+        "accessKey": self._access_key._access_key_id,
+        "role": role.name,
+        "tags": {tag["Key"]: tag["Value"] for tag in tags},
+        "action": self._action,
+        "resource": resource,
+        "method": self._method,
+        "path": self._path,
+        "headers": {name.lower(): value for name, value in self._headers.items()},
+        "body": self._body.decode() if isinstance(self._body, bytes) and self._service != "s3" else "",
+        "keys": keys_to_delete(self),
+        "policies": [IAMPolicy(policy)._policy_json for policy in self._access_key.collect_policies()],
+        "bucketPolicy": bucket_policies.get(bucket),
+    }
+    if not post("/judge", call):
+        self._raise_access_denied()
+
+
+def keys_to_delete(call):
+    if call._method != "POST" or not re.search(r"[?&]delete(=|&|$)", call._path):
+        return []
+    return [html.unescape(key) for key in re.findall(r"<Key>(.*?)</Key>", call._body.decode(), re.S)]
+
+
+IAMRequestBase.check_action_permitted = judge
+
+moto_client = boto_client.boto3.client
+
+
+def client_for(region, service, state_credentials=None):
+    """What a state machine calls, it calls in a session of its role."""
+    session = session_of(state_credentials.role_arn)
+    return moto_client(
+        service_name=service,
+        region_name=region,
+        endpoint_url=f"http://localhost:{PORT}",
+        aws_access_key_id=session.access_key_id,
+        aws_secret_access_key=session.secret_access_key,
+        aws_session_token=session.session_token,
+        config=boto_client.Config(parameter_validation=False, retries={"total_max_attempts": 1}, read_timeout=900),
+    )
+
+
+for module in list(sys.modules.values()):
+    if getattr(module, "boto_client_for", None) is boto_client.boto_client_for and module is not boto_client:
+        module.boto_client_for = client_for
 
 
 unpacking = threading.Lock()
@@ -69,13 +194,21 @@ def invoke(function, event=None):
         "handler": function.handler,
         "timeoutSeconds": int(function.timeout),
         "memoryMb": int(function.memory_size),
-        "environment": function.environment_vars,
+        "environment": {**function.environment_vars, **credentials_of(function.role)},
         "event": event or {},
     }
-    request = urllib.request.Request(FUNCTIONS_URL, json.dumps(asked).encode())
-    with urllib.request.urlopen(request) as response:
-        answer = json.load(response)
+    answer = post("/invoke", asked)
     return answer["payload"], answer["failed"], answer["log"]
+
+
+def credentials_of(role_arn):
+    """As Lambda hands them to a function."""
+    session = session_of(role_arn)
+    return {
+        "AWS_ACCESS_KEY_ID": session.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": session.secret_access_key,
+        "AWS_SESSION_TOKEN": session.session_token,
+    }
 
 
 LambdaFunction._invoke_lambda = invoke
@@ -289,6 +422,30 @@ class GlueDatabase(Resource, CloudFormationModel):
 
     def delete(self, account_id, region):
         glue_backends[account_id][region].delete_database(self.physical_resource_id)
+
+
+class BucketPolicy(Resource, CloudFormationModel):
+    __module__ = "moto.cloudformation"
+
+    @staticmethod
+    def cloudformation_type():
+        return "AWS::S3::BucketPolicy"
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls, resource_name, cloudformation_json, account_id, region_name, **kwargs
+    ):
+        described = cloudformation_json["Properties"]
+        bucket_policies[described["Bucket"]] = described["PolicyDocument"]
+        return cls(described["Bucket"])
+
+    @classmethod
+    def update_from_cloudformation_json(
+        cls, original_resource, new_resource_name, cloudformation_json, account_id, region_name
+    ):
+        return cls.create_from_cloudformation_json(
+            new_resource_name, cloudformation_json, account_id, region_name
+        )
 
 
 def not_made(kind):

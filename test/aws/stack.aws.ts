@@ -5,9 +5,11 @@ import {
   CreateDatabaseCommand,
   CreateTableCommand,
   DeleteTableCommand,
+  GetTableCommand,
   UpdateDatabaseCommand,
 } from '@aws-sdk/client-glue';
-import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as z from 'zod/mini';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
@@ -24,6 +26,7 @@ import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { type Template, parseTemplate, resourcesOf } from '../iam/template.ts';
 import { openDatabase } from './analyst.ts';
+import { newJudge } from './judge.ts';
 import { type Held, startLocalAws } from './local-aws.ts';
 import { eventsNamed } from '../functions/log-as-lambda.ts';
 
@@ -69,6 +72,7 @@ let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let sample: SampleService;
 let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
 let aws: Awaited<ReturnType<typeof startLocalAws>>;
+const judge = newJudge();
 let settings: Settings;
 let bucket = '';
 let database = '';
@@ -78,10 +82,11 @@ let eventsOfDays: Awaited<ReturnType<typeof aws.listen>>;
 beforeAll(async () => {
   folder = await temporaryFolder();
   sample = await startSampleService();
-  schemas = await startSchemasServer();
-  aws = await startLocalAws(folder.path, { AWS_ENDPOINT_URL_SCHEMAS: schemas.url });
+  schemas = await startSchemasServer({ access: judge.access });
+  aws = await startLocalAws(folder.path, { AWS_ENDPOINT_URL_SCHEMAS: schemas.url }, judge);
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     await aws.createSecret(`brand-reports/${brand}`, credentials);
+  for (const role of ['OnCall', 'Analysts', 'AcmeTeam']) await aws.createRole(role);
   await aws.cdk('bootstrap', aws.account);
   eventsOfDays = await aws.listen({ source: ['brand-reports'], 'detail-type': [{ prefix: 'Day ' }] });
   await deploy({});
@@ -395,6 +400,71 @@ it('I9: leaves no credential in what it prints or stores', async () => {
   }
 });
 
+describe('policies', () => {
+  it('allowed every call that a function or the state machine made', () => {
+    expect(judge.refused).toEqual([]);
+    const services = new Set(judge.allowed.map(({ action }) => action.split(':')[0]));
+    expect([...services].sort()).toEqual(
+      ['events', 'glue', 'lambda', 's3', 'schemas', 'secretsmanager', 'sns', 'states'].sort(),
+    );
+    expect(judge.unjudged).toEqual([]);
+  });
+
+  it('make a function fail that lacks a statement', async () => {
+    const { role = '' } = judge.allowed.find(({ role }) => /orderlist/.test(role)) ?? {};
+    const outcome = aws.without(role, 's3:GetObject', () =>
+      sync('order_list').catch((error: unknown) => String(error)),
+    );
+    expect(await outcome).toMatch(/failed/);
+    expect(judge.refused.splice(0)).toContainEqual(expect.objectContaining({ role, action: 's3:GetObject' }));
+    expect(await sync('order_list')).toBe('complete');
+    expect(judge.refused).toEqual([]);
+  });
+
+  it.each<[role: string, allowed: string[], denied: string[]]>([
+    ['Analysts', ['orders acme', 'orders globex', 'page', 'iceberg'], ['ledger', 'secret']],
+    [
+      'AcmeTeam',
+      ['orders acme', 'coverage acme'],
+      ['orders globex', 'coverage globex', 'page', 'iceberg', 'ledger', 'secret'],
+    ],
+    ['OnCall', ['page'], ['orders acme', 'coverage acme', 'iceberg', 'ledger', 'secret', 'tables']],
+  ])('let %s read %j, and not %j', async (role, allowed, denied) => {
+    const { s3, glue, secrets } = await aws.assume(role);
+    const { objects } = await held();
+    const read = (start: string) => () => {
+      const Key = [...objects.keys()].find((key) => key.startsWith(start));
+      if (Key === undefined) throw new Error(`no object begins with ${start}`);
+      return s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
+    };
+    const ways: Record<string, () => Promise<unknown>> = {
+      'orders acme': read('snapshots/orders/brand=acme/'),
+      'orders globex': read('snapshots/orders/brand=globex/'),
+      'coverage acme': read('snapshots/coverage/brand=acme/'),
+      'coverage globex': read('snapshots/coverage/brand=globex/'),
+      page: read('status/coverage.html'),
+      ledger: read('ledger/'),
+      iceberg: () =>
+        glue.send(new GetTableCommand({ DatabaseName: icebergDatabase(database), Name: 'orders' })),
+      tables: () => glue.send(new GetTableCommand({ DatabaseName: database, Name: 'orders' })),
+      secret: () => secrets.send(new GetSecretValueCommand({ SecretId: 'brand-reports/acme' })),
+    };
+    const outcome = async (name: string) =>
+      ways[name]?.().then(
+        () => 'allowed',
+        () => 'denied',
+      );
+    for (const name of allowed) expect([name, await outcome(name)]).toEqual([name, 'allowed']);
+    expect(judge.refused).toEqual([]);
+    for (const name of denied) expect([name, await outcome(name)]).toEqual([name, 'denied']);
+    // One call each, and each because of the policies.
+    expect(new Set(judge.refused.splice(0).map((call) => call.role))).toEqual(new Set([role]));
+    for (const client of [s3, glue, secrets]) client.destroy();
+  });
+
+  afterAll(() => console.log(judge.summary()));
+});
+
 const cdkOut = () => join(folder.path, 'cdk.out');
 const held = () => aws.held(database, bucket);
 
@@ -407,7 +477,12 @@ async function deploy(deployment: JsonObject, history = 0): Promise<void> {
   const earlier = Object.entries(brands).map(
     ([name, brand]) => [name, { ...brand, startDate: addDays(brand.startDate, -history) }] as const,
   );
-  const input = { ...others, brands: Object.fromEntries(earlier), deployment };
+  const people = {
+    operatorRoles: ['OnCall'],
+    analystRoles: ['Analysts'],
+    brandAccess: { acme: ['AcmeTeam'] },
+  };
+  const input = { ...others, brands: Object.fromEntries(earlier), deployment: { ...people, ...deployment } };
   settings = parseSettings(input, reports);
   const file = join(folder.path, 'settings.json');
   const outputs = join(folder.path, 'outputs.json');

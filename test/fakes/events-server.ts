@@ -4,7 +4,7 @@
  */
 import { isJsonObject, type JsonObject, parseJson } from '../../shared/json.ts';
 import { type Access, PLACE } from './access.ts';
-import { AwsFault, startAwsJsonServer, stringOf } from './aws-json-server.ts';
+import { AwsFault, type Needed, startAwsJsonServer, stringOf } from './aws-json-server.ts';
 
 export const DEFAULT_BUS = `arn:aws:events:${PLACE}:event-bus/default`;
 
@@ -58,20 +58,22 @@ export async function startEventsServer({ access = () => true }: { access?: Acce
         return { FailedEntryCount, Entries: results };
       },
     },
-    (operation, { Name, Entries }) => {
-      const entries = Array.isArray(Entries) ? Entries.filter(isJsonObject) : [];
-      const action = `events:${operation}`;
-      if (operation !== 'PutEvents') return { action, resources: [stringOf(Name)] };
-      const sources = [...new Set(entries.map(({ Source }) => stringOf(Source)))];
-      return {
-        action,
-        resources: entries.map(({ EventBusName }) => stringOf(EventBusName)),
-        context: { 'events:source': sources.join() },
-      };
-    },
+    neededInEvents,
     access,
   );
   return { ...server, received, requests, buses, faults };
+}
+
+export function neededInEvents(operation: string, { Name, Entries }: JsonObject): Needed {
+  const entries = Array.isArray(Entries) ? Entries.filter(isJsonObject) : [];
+  const action = `events:${operation}`;
+  if (operation !== 'PutEvents') return { action, resources: [stringOf(Name)] };
+  const sources = [...new Set(entries.map(({ Source }) => stringOf(Source)))];
+  return {
+    action,
+    resources: entries.map(({ EventBusName }) => stringOf(EventBusName)),
+    context: { 'events:source': sources.join() },
+  };
 }
 
 function sizeOf({ Source, DetailType, Detail, Resources }: JsonObject): number {

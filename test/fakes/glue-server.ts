@@ -119,7 +119,7 @@ export async function startGlueServer(database: string, { access }: { access?: A
       return {};
     },
   };
-  const server = await startAwsJsonServer(operations, neededBy, access);
+  const server = await startAwsJsonServer(operations, neededInGlue, access);
   return {
     ...server,
     tables,
@@ -131,11 +131,12 @@ export async function startGlueServer(database: string, { access }: { access?: A
 }
 
 /** Glue wants every action on a table to be allowed on the catalog and on the database too. */
-function neededBy(operation: string, input: JsonObject): Needed {
+export function neededInGlue(operation: string, input: JsonObject): Needed {
   const { Name } = isJsonObject(input.TableInput) ? input.TableInput : input;
-  const database = stringOf(input.DatabaseName);
-  const table = stringOf(input.TableName ?? Name);
-  const resources = ['catalog', `database/${database}`, `table/${database}/${table}`];
+  const isOfDatabase = operation === 'GetDatabase';
+  const database = stringOf(isOfDatabase ? Name : input.DatabaseName);
+  const table = `table/${database}/${stringOf(input.TableName ?? Name)}`;
+  const resources = ['catalog', `database/${database}`, ...(isOfDatabase ? [] : [table])];
   return {
     action: `glue:${operation}`,
     resources: resources.map((resource) => `arn:aws:glue:${PLACE}:${resource}`),

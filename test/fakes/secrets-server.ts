@@ -5,7 +5,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { JsonObject } from '../../shared/json.ts';
 import { type Access, PLACE } from './access.ts';
-import { AwsFault, startAwsJsonServer, stringOf } from './aws-json-server.ts';
+import { AwsFault, type Needed, startAwsJsonServer, stringOf } from './aws-json-server.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 
 export async function startSecretsServer({ access }: { access?: Access } = {}) {
@@ -19,11 +19,14 @@ export async function startSecretsServer({ access }: { access?: Access } = {}) {
       throw new AwsFault('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
     },
   };
-  const neededBy = (operation: string, { SecretId }: JsonObject) => ({
+  const server = await startAwsJsonServer(operations, neededInSecrets, access);
+  return { ...server, secrets, client: new SecretsManagerClient(awsTestOptions(server.url)) };
+}
+
+export function neededInSecrets(operation: string, { SecretId }: JsonObject): Needed {
+  return {
     action: `secretsmanager:${operation}`,
     // AWS adds six characters to the name.
     resources: [`arn:aws:secretsmanager:${PLACE}:secret:${stringOf(SecretId)}-AbCdEf`],
-  });
-  const server = await startAwsJsonServer(operations, neededBy, access);
-  return { ...server, secrets, client: new SecretsManagerClient(awsTestOptions(server.url)) };
+  };
 }

@@ -35,6 +35,7 @@ type Statement = z.infer<typeof statementSchema>;
 const documentSchema = z.object({ Statement: z.array(statementSchema) });
 const attachedSchema = z.object({ Roles: z.optional(z.array(z.string())), PolicyDocument: documentSchema });
 const tagsSchema = z.object({ Tags: z.optional(z.array(z.object({ Key: z.string(), Value: z.string() }))) });
+const managedSchema = z.object({ ManagedPolicyName: z.optional(z.string()), PolicyDocument: documentSchema });
 const roleSchema = z.object({
   ManagedPolicyArns: z.optional(z.array(z.never('policies of AWS are not known here'))),
   Policies: z.optional(z.array(z.object({ PolicyDocument: documentSchema }))),
@@ -52,6 +53,15 @@ export function policyOfRole(template: Template, role: string, values: Values): 
 export function tagsOfRole(template: Template, role: string): Record<string, string> {
   const { Tags = [] } = z.parse(tagsSchema, template.Resources[role]?.Properties);
   return Object.fromEntries(Tags.map(({ Key, Value }) => [`aws:PrincipalTag/${Key}`, Value]));
+}
+
+/** What a managed policy allows whom it is attached to, by its name. */
+export function policyNamed(template: Template, name: string, values: Values): Allows {
+  const named = resourcesOf(template, 'AWS::IAM::ManagedPolicy')
+    .map(([, properties]) => z.parse(managedSchema, resolve(properties, values)))
+    .filter(({ ManagedPolicyName }) => ManagedPolicyName === name);
+  if (named.length !== 1) throw new Error(`the template has ${named.length} policies named ${name}`);
+  return policyOf(named.flatMap(({ PolicyDocument }) => PolicyDocument.Statement));
 }
 
 /** An action on a resource: as a policy names them, or as a call does. */

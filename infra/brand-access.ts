@@ -1,0 +1,45 @@
+import { Stack } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import type { Catalog } from './catalog.ts';
+import { instanceName } from './instance-name.ts';
+import type { Lake } from './lake.ts';
+import { rolePolicy } from './role-policy.ts';
+import { grantWorkGroup, newWorkGroup } from './work-group.ts';
+
+export interface BrandAccessProps {
+  brand: string;
+  /** Of roles that may read this brand. */
+  roleNames: readonly string[];
+  deployment: DeploymentSettings;
+  lake: Lake;
+  catalog: Catalog;
+}
+
+/**
+ * For people of one brand: a workgroup with results of its own, and a policy that reads the files of this brand alone.
+ * Metadata in Glue has no brands: the names and days of others can be listed (docs/operations.md). The Iceberg tables
+ * stay closed, because a file of their metadata names the files of all brands.
+ */
+export class BrandAccess extends Construct {
+  constructor(
+    scope: Construct,
+    id: string,
+    { brand, roleNames, deployment, lake, catalog }: BrandAccessProps,
+  ) {
+    super(scope, id);
+    const instance = instanceName(this);
+    const name = `${instance}-${brand}`;
+    const description = `Queries on the affiliate reports of ${brand}`;
+    newWorkGroup(this, { name, description, deployment, results: lake.brandResultsUrl(brand) });
+    const policy = rolePolicy(this, {
+      // With "brand", because a brand may be called "analysts".
+      managedPolicyName: `${instance}-brand-${brand}-${Stack.of(this).region}`,
+      description: `Query the affiliate reports of ${brand} in the workgroup ${name}`,
+      roleNames,
+    });
+    lake.grantQueryBrand(policy, brand);
+    catalog.grantQueryHive(policy);
+    grantWorkGroup(policy, name);
+  }
+}

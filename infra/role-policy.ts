@@ -1,0 +1,18 @@
+import { ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam';
+import type { Construct } from 'constructs';
+
+export interface RolePolicyProps {
+  managedPolicyName: string;
+  description: string;
+  /** Of roles of the account, from a setting. */
+  roleNames: readonly string[] | undefined;
+}
+
+/** A policy for people, attached to the roles that a setting names. */
+export function rolePolicy(scope: Construct, { roleNames = [], ...props }: RolePolicyProps): ManagedPolicy {
+  return new ManagedPolicy(scope, 'Policy', {
+    ...props,
+    // What is attached by hand would block the deletion of the stack: CloudFormation detaches only what it attached.
+    roles: roleNames.map((name) => Role.fromRoleName(scope, `Role-${name}`, name)),
+  });
+}

@@ -1,0 +1,83 @@
+import { Stack } from 'aws-cdk-lib';
+import { CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
+import { Grant } from 'aws-cdk-lib/aws-iam';
+import type { Construct } from 'constructs';
+import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import type { Grantee } from './key-grants.ts';
+
+export interface WorkGroupProps {
+  name: string;
+  description: string;
+  deployment: DeploymentSettings;
+  /** Where results go, as an address in S3. */
+  results: string;
+}
+
+/** A workgroup of Athena that limits each query and decides where results go, whatever the person who queries sets. */
+export function newWorkGroup(
+  scope: Construct,
+  { name, description, deployment, results }: WorkGroupProps,
+): CfnWorkGroup {
+  const { queryScanLimitGb, lakeKeyArn } = deployment;
+  return new CfnWorkGroup(scope, 'WorkGroup', {
+    name,
+    description,
+    // Otherwise queries that people saved would block the deletion of the stack.
+    recursiveDeleteOption: true,
+    workGroupConfiguration: {
+      enforceWorkGroupConfiguration: true,
+      publishCloudWatchMetricsEnabled: true,
+      engineVersion: { selectedEngineVersion: 'Athena engine version 3' },
+      bytesScannedCutoffPerQuery: Math.round(queryScanLimitGb * 1e9),
+      resultConfiguration: {
+        outputLocation: results,
+        expectedBucketOwner: Stack.of(scope).account,
+        encryptionConfiguration:
+          lakeKeyArn === undefined
+            ? { encryptionOption: 'SSE_S3' }
+            : { encryptionOption: 'SSE_KMS', kmsKey: lakeKeyArn },
+      },
+    },
+  });
+}
+
+/** For a person: queries and named queries in one workgroup. What a query reads, S3 and Glue decide. */
+export function grantWorkGroup(grantee: Grantee, name: string): void {
+  const allow = (actions: string[], resourceArns: string[]) =>
+    Grant.addToPrincipal({ grantee, actions, resourceArns });
+  allow(
+    [
+      'athena:GetWorkGroup',
+      'athena:StartQueryExecution',
+      'athena:StopQueryExecution',
+      'athena:GetQueryExecution',
+      'athena:BatchGetQueryExecution',
+      'athena:ListQueryExecutions',
+      'athena:GetQueryResults',
+      'athena:GetQueryResultsStream',
+      'athena:GetQueryRuntimeStatistics',
+      'athena:ListNamedQueries',
+      'athena:GetNamedQuery',
+      'athena:BatchGetNamedQuery',
+      'athena:CreateNamedQuery',
+      'athena:UpdateNamedQuery',
+      'athena:DeleteNamedQuery',
+    ],
+    [Stack.of(grantee).formatArn({ service: 'athena', resource: 'workgroup', resourceName: name })],
+  );
+  // These actions take no narrower resource. The last one gives access only where Lake Formation granted it.
+  allow(
+    [
+      'athena:ListWorkGroups',
+      'athena:ListEngineVersions',
+      'athena:ListDataCatalogs',
+      'athena:GetDataCatalog',
+      'athena:ListDatabases',
+      'athena:GetDatabase',
+      'athena:ListTableMetadata',
+      'athena:GetTableMetadata',
+      'lakeformation:GetDataAccess',
+    ],
+    ['*'],
+  );
+}
