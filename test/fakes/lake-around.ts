@@ -43,6 +43,8 @@ export function catalogAround(catalog: Catalog, around: Around): Catalog {
       around({ name: 'snapshotOf', on: table }, () => catalog.snapshotOf(table, partition)),
     setSnapshot: (table, partition, snapshot) =>
       around({ name: 'setSnapshot', on: table.name }, () => catalog.setSnapshot(table, partition, snapshot)),
+    removePartition: (table, partition) =>
+      around({ name: 'removePartition', on: table }, () => catalog.removePartition(table, partition)),
     snapshotsByPartition: (table, leading, within) =>
       around(
         { name: 'snapshotsByPartition', on: `${table} ${within ? `${within.from}..${within.to}` : 'all'}` },
