@@ -1,0 +1,138 @@
+import { hash } from 'node:crypto';
+import { zstdDecompressSync } from 'node:zlib';
+import { expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
+import { damagedCopyKey, ledgerKey, progressKey } from '../../shared/lake/paths.ts';
+import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
+import { type EraseOptions, erase, undoErasure } from '../../shared/operations/erase.ts';
+import { repairLake } from '../../shared/repair/index.ts';
+import { dayFacts } from '../../shared/day-facts.ts';
+import type { Lake } from '../../shared/ports.ts';
+import { diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
+import { runs } from '../fixtures/property-runs.ts';
+import { alter, coverageOf, ledgerEntries, ledgerEntry, requestsOf, rowsOf, wrongReports } from '../sync/lake-contents.ts';
+import { BRAND, NO_TIME, REPORTS, type SampleLake, ZONE, blindRegistry } from '../sync/sample-lake.ts';
+import { sharedLakes } from '../sync/shared-lakes.ts';
+
+const FIRST = '2026-02-26';
+const TODAY = '2026-03-04';
+const DAYS = daysFrom(FIRST, TODAY);
+const PAGED = REPORTS.filter((report) => report !== 'clicks_detail');
+const sample = sharedLakes({ now: `${TODAY}T15:00:00Z`, startDate: FIRST, clicksPerDay: 3 });
+
+const markOf = (report: string, day: string) => `mark ${report} ${day}`;
+/** The lake with Iceberg tables. */
+const lakeOf = (lake: SampleLake, over: Partial<Lake> = {}): Lake => {
+  const store = over.store ?? lake.store;
+  return { runs: blindRegistry, catalog: lake.catalog, ...over, store, iceberg: createFolderIceberg(store, 'memory://lake') };
+};
+const sync = (lake: SampleLake, options = {}) => lake.sync({ lake: lakeOf(lake), commonSettings: { catalogs: ['hive', 'iceberg'] }, ...options });
+const optionsOf = (lake: SampleLake, of: Partial<EraseOptions> = {}): EraseOptions => ({
+  ...lake.access(),
+  lake: lakeOf(lake),
+  settings: lake.settings(),
+  brand: BRAND,
+  plans: false,
+  ...of,
+});
+
+/** Every day has older versions, changes and raw records of several attempts, and another brand has the same. */
+async function filledLake(): Promise<SampleLake> {
+  const lake = sample.emptyLake();
+  for (const report of PAGED) for (const day of DAYS) alter(lake, report, day, { mark: markOf(report, day) });
+  await sync(lake);
+  lake.nowMs += HOUR_MS;
+  for (const report of PAGED) for (const day of DAYS) alter(lake, report, day, { again: 1 }, 1);
+  await sync(lake, { scope: { from: FIRST, to: TODAY } });
+  await sync(lake, { deadline: NO_TIME, scope: { from: FIRST, to: TODAY } });
+  const key = ledgerKey('order_list', BRAND, '2026-03');
+  lake.store.objects.set(damagedCopyKey(key, new Date(lake.nowMs)), lake.store.objects.get(key) ?? fail());
+  lake.store.objects.set('query-results/1.csv', { ...(lake.store.objects.get(key) ?? fail()), body: Buffer.from(markOf('order_list', FIRST)) });
+  for (const [of, object] of [...lake.store.objects]) {
+    const other = of.replace('brand=acme', 'brand=zeta').replace('/acme', '/zeta');
+    const isJson = of.startsWith('ledger/');
+    if (other !== of && !of.startsWith('iceberg/')) lake.store.objects.set(other, isJson ? { ...object, body: Buffer.from(Buffer.from(object.body).toString().replaceAll('acme', 'zeta')) } : object);
+  }
+  return lake;
+}
+
+function fail(): never {
+  throw new Error('missing');
+}
+
+/** What any tool could read in an object. */
+async function textOf(lake: SampleLake, key: string): Promise<string> {
+  const { body } = lake.store.objects.get(key) ?? fail();
+  if (key.endsWith('.zst')) return zstdDecompressSync(body).toString();
+  if (!key.endsWith('.parquet')) return Buffer.from(body).toString('latin1');
+  const rows = await rowsOf(lake, key);
+  return JSON.stringify(rows, (_name, value) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+const isOther = (key: string) => key.includes('zeta') && !key.startsWith('iceberg/');
+
+/** The objects of the brand that have one of the texts. */
+async function objectsWith(lake: SampleLake, texts: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const key of [...lake.store.objects.keys()].filter((each) => !each.includes('zeta'))) {
+    const text = await textOf(lake, key);
+    if (texts.some((each) => text.includes(each))) found.push(key);
+  }
+  return found;
+}
+
+const bytesOfOthers = (lake: SampleLake) =>
+  [...lake.store.objects].filter(([key]) => isOther(key)).map(([key, { body }]) => [key, hash('md5', body)] as const);
+
+/** The days that requests begin on; one for a single instant belongs to the day before. */
+function requestedDays({ service }: SampleLake): string[] {
+  return service.requests.flatMap(({ fields: { start_date: date, start_time: from, end_time: to } }) => {
+    if (typeof date === 'string') return date.replace(/^(....)(..)(..)$/, '$1-$2-$3');
+    return typeof from === 'number' && from !== to ? dayOf(from > 1e11 ? from : from * 1000, ZONE) : [];
+  });
+}
+
+const rangeOfDays = fc.tuple(fc.nat(DAYS.length - 1), fc.nat(DAYS.length - 1)).map(([a, b]) => ({
+  from: DAYS[Math.min(a, b)] ?? FIRST,
+  to: DAYS[Math.max(a, b)] ?? TODAY,
+}));
+
+it('nothing of erased days is left, no run reads them again, and undone they come back', async () => {
+  const filled = await filledLake();
+  const { nowMs } = filled;
+  await fc.assert(
+    fc.asyncProperty(rangeOfDays, async ({ from, to }) => {
+      const lake = filled.fork();
+      lake.nowMs = nowMs;
+      const others = bytesOfOthers(lake);
+      const erasedDays = daysFrom(from, to);
+      const marks = PAGED.flatMap((report) => erasedDays.map((day) => markOf(report, day)));
+      const ids = (await Promise.all([...lake.store.objects.keys()].map((key) => erasedDays.map((day) => new RegExp(`/brand=acme/dt=${day}/([^/]+)/`).exec(key)?.[1] ?? [])))).flat(2);
+      expect(await objectsWith(lake, marks)).not.toEqual([]);
+      const outcome = await erase(optionsOf(lake, { from, to }));
+      expect(outcome.status).toBe('complete');
+      expect(await objectsWith(lake, [...marks, ...new Set(ids)])).toEqual([]);
+      expect(bytesOfOthers(lake)).toEqual(others);
+
+      for (const [key] of others) lake.store.objects.delete(key);
+      lake.service.requests.splice(0);
+      lake.nowMs += 2 * DAY_MS;
+      expect((await sync(lake)).status).toBe('complete');
+      expect((await sync(lake, { scope: { from, to } })).status).toBe('complete');
+      expect(requestedDays(lake).filter((day) => erasedDays.includes(day))).toEqual([]);
+      for (const report of REPORTS) {
+        const entries = Object.fromEntries(await ledgerEntries(lake, report));
+        expect(erasedDays.filter((day) => entries[day]?.committed)).toEqual([]);
+        expect((await coverageOf(lake, report))[from]).toMatchObject({ state: 'erased' });
+      }
+      expect(await objectsWith(lake, PAGED.flatMap((report) => erasedDays.slice(1).map((day) => markOf(report, day))))).toEqual([]);
+
+      await undoErasure(optionsOf(lake, { from, to }));
+      expect((await sync(lake)).status).toBe('complete');
+      expect(await wrongReports(lake, addDays(TODAY, 2))).toEqual({});
+    }),
+    { ...runs(4), endOnFailure: true },
+  );
+});
