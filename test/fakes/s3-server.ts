@@ -60,6 +60,8 @@ interface S3Options {
 export async function startS3Server({ bucket = 'lake', pageSize = 3, access = () => true }: S3Options = {}) {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, Map<number, Buffer>>();
+  /** What a versioned bucket keeps of objects, by version; without a size it is a delete marker. */
+  const noncurrent = new Map<string, { key: string; bytes?: number }>();
   /** Of the bucket. */
   const tags = new Map<string, string>();
   /** `PUT key`, or `PUT key?uploads` with the names of the query. */
@@ -118,6 +120,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
   function perform(call: Call): Answer {
     const { method, key, query } = call;
     if (method === 'GET' && query.has('tagging')) return tagging();
+    if (method === 'GET' && query.has('versions')) return listVersions(query);
     if (method === 'GET' && key === '') return list(query);
     if (method === 'GET' || method === 'HEAD') return read(call);
     if (method === 'POST' && query.has('delete')) return removeAll(call);
@@ -186,10 +189,35 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     return xml('ListBucketResult', `<IsTruncated>${more}</IsTruncated>${next}${contents.join('')}`);
   }
 
+  function listVersions(query: URLSearchParams): Answer {
+    const prefix = query.get('prefix') ?? '';
+    const after = query.get('version-id-marker') ?? '';
+    const kept = [...noncurrent].filter(([id, { key }]) => key.startsWith(prefix) && id > after).sort();
+    const page = kept.slice(0, pageSize);
+    const text = ([id, { key, bytes }]: (typeof page)[number]) => {
+      const named = `<Key>${escaped(key)}</Key><VersionId>${id}</VersionId><IsLatest>${bytes === undefined}</IsLatest>`;
+      return bytes === undefined
+        ? `<DeleteMarker>${named}</DeleteMarker>`
+        : `<Version>${named}<Size>${bytes}</Size></Version>`;
+    };
+    const current = [...objects.keys()]
+      .filter((key) => key.startsWith(prefix))
+      .map((key) => `<Version><Key>${escaped(key)}</Key><VersionId>now</VersionId><IsLatest>true</IsLatest></Version>`);
+    const [key, id] = [page.at(-1)?.[1].key ?? '', page.at(-1)?.[0] ?? ''];
+    const next = `<NextKeyMarker>${escaped(key)}</NextKeyMarker><NextVersionIdMarker>${id}</NextVersionIdMarker>`;
+    return xml(
+      'ListVersionsResult',
+      `<IsTruncated>${kept.length > pageSize}</IsTruncated>${next}${[...page.map(text), ...current].join('')}`,
+    );
+  }
+
   function removeAll(call: Call): Answer {
     const refused: string[] = [];
-    for (const [, key = ''] of call.body.toString().matchAll(/<Key>([^<]*)<\/Key>/g)) {
-      if (allows(call, 's3:DeleteObject', unescaped(key))) objects.delete(unescaped(key));
+    for (const [, key = '', , id] of call.body
+      .toString()
+      .matchAll(/<Key>([^<]*)<\/Key>(<VersionId>([^<]*)<\/VersionId>)?/g)) {
+      if (id !== undefined && allows(call, 's3:DeleteObjectVersion', unescaped(key))) noncurrent.delete(id);
+      else if (id === undefined && allows(call, 's3:DeleteObject', unescaped(key))) objects.delete(unescaped(key));
       else refused.push(`<Error><Key>${key}</Key><Code>AccessDenied</Code><Message>no</Message></Error>`);
     }
     return xml('DeleteResult', refused.join(''));
@@ -234,7 +262,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
 
   const server = await startHttpServer(respond);
   const client = new S3Client(awsTestOptions(server.url));
-  return { ...server, bucket, client, objects, uploads, tags, requests, namedOwners, faults };
+  return { ...server, bucket, client, objects, noncurrent, uploads, tags, requests, namedOwners, faults };
 }
 
 function ownerIn({ headers }: Call): string | undefined {
@@ -244,6 +272,7 @@ function ownerIn({ headers }: Call): string | undefined {
 /** The actions that must be allowed; which keys may be deleted together is judged key by key. */
 function neededBy({ method, key, query, headers }: Call): string[] {
   if (method === 'GET' && query.has('tagging')) return ['s3:GetBucketTagging'];
+  if (method === 'GET' && query.has('versions')) return ['s3:ListBucketVersions'];
   if (method === 'GET' && key === '') return ['s3:ListBucket'];
   if (method === 'GET' || method === 'HEAD') return ['s3:GetObject'];
   if (method === 'DELETE') return [query.has('uploadId') ? 's3:AbortMultipartUpload' : 's3:DeleteObject'];

@@ -3,10 +3,10 @@ import { zstdDecompressSync } from 'node:zlib';
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
-import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
-import { damagedCopyKey, ledgerKey, progressKey } from '../../shared/lake/paths.ts';
-import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
+import { damagedCopyKey, ledgerKey, versionKey } from '../../shared/lake/paths.ts';
 import { type EraseOptions, erase, undoErasure } from '../../shared/operations/erase.ts';
+import { orders } from '../../shared/reports/orders.ts';
 import { repairLake } from '../../shared/repair/index.ts';
 import { dayFacts } from '../../shared/day-facts.ts';
 import type { Lake } from '../../shared/ports.ts';
@@ -135,4 +135,47 @@ it('nothing of erased days is left, no run reads them again, and undone they com
     }),
     { ...runs(4), endOnFailure: true },
   );
+});
+
+const ORDERS = { order_list: orders };
+const from = '2026-02-27';
+const to = '2026-02-28';
+
+/** The objects that ledgers name and the lake lacks. */
+async function lostObjects(lake: SampleLake): Promise<string[]> {
+  const named = (await ledgerEntries(lake, 'order_list')).flatMap(([day, { committed, superseded = [] }]) =>
+    committed ? [committed, ...superseded].map(({ snapshot }) => versionKey('orders', BRAND, day, snapshot)) : [],
+  );
+  return named.filter((key) => !lake.store.objects.has(key));
+}
+
+it.each([
+  ['days', undefined],
+  ['records', { field: 'mark', value: markOf('order_list', from) }],
+])('an erasure of %s that dies at any operation loses no other day, and the same command finishes it', async (what, records) => {
+  const filled = await filledLake();
+  const { nowMs } = filled;
+  const marks = [markOf('order_list', from), ...(records ? [] : [markOf('order_list', to)])];
+  let isReached = true;
+  for (let n = 1; isReached; n += 1) {
+    expect(n).toBeLessThan(400);
+    const lake = filled.fork();
+    lake.nowMs = nowMs;
+    const others = bytesOfOthers(lake);
+    const store = diesAtN(lake.store, n);
+    const dying = lakeOf(lake, { store, catalog: diesAtNCatalog(lake.catalog, store) });
+    const of = { from, to, reports: ORDERS, ...(records && { records }) };
+    await erase(optionsOf(lake, { ...of, lake: dying })).catch((thrown: unknown) => {
+      if (!store.life.dead) throw thrown;
+    });
+    isReached = store.operations >= n;
+    for (const [key] of others) if (key.startsWith('ledger/')) lake.store.objects.delete(key);
+    expect({ n, lost: await lostObjects(lake) }).toEqual({ n, lost: [] });
+    lake.advance(2 * MINUTE_MS);
+    expect((await erase(optionsOf(lake, of))).status).toBe('complete');
+    expect({ n, left: (await objectsWith(lake, marks)).filter((key) => /order/.test(key)) }).toEqual({ n, left: [] });
+    expect({ n, lost: await lostObjects(lake) }).toEqual({ n, lost: [] });
+    expect(bytesOfOthers(lake)).toEqual(others.filter(([key]) => !key.startsWith('ledger/')));
+  }
+  expect(what).toBeDefined();
 });
