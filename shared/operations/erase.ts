@@ -101,17 +101,16 @@ export async function erase(options: EraseOptions): Promise<EraseOutcome> {
       const isOf = await Promise.all(needless.map((object) => isOfRecords(object, found, plans)));
       return needless.filter((_object, index) => isOf[index]);
     };
-    const days = await Promise.all(
-      found?.map(async ({ ctx, day }) => ({
-        report: ctx.report.name,
-        day,
-        isReadAgain: await isReadAgain(ctx, day),
-      })) ?? [],
-    );
-    const erased = { ...of, ...(found && { days }) };
+    const days = (found ?? []).filter(({ hasVersions }) => hasVersions);
+    const shown = days.map(async ({ ctx, day }) => ({
+      report: ctx.report.name,
+      day,
+      isReadAgain: await isReadAgain(ctx, day),
+    }));
+    const erased = { ...of, ...(found && { days: await Promise.all(shown) }) };
     if (plans) return { status: 'planned', ...erased, removed: amountsOf(await erasedAmong(before)) };
     if (!records) await writeTombstones(scope, judged);
-    for (const each of found ?? []) if (records && each.hasVersions) await rewriteDay(scope, each, records);
+    for (const each of days) if (records) await rewriteDay(scope, each, records);
     await followLedgers(scope, found);
     await lake.store.delete((await erasedAmong(await erasedObjects(scope))).map(({ key }) => key));
     const noncurrent = await purge(scope);

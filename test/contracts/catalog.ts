@@ -64,7 +64,9 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       await catalog.removePartition('orders', day);
       await catalog.removePartition('orders', day);
       expect(await catalog.snapshotOf('orders', day)).toBeUndefined();
-      expect(await catalog.snapshotsByPartition('orders', [])).toEqual(new Map([[partitionPath(other), ['s2']]]));
+      expect(await catalog.snapshotsByPartition('orders', [])).toEqual(
+        new Map([[partitionPath(other), ['s2']]]),
+      );
       await publish('s3');
       expect(await catalog.snapshotOf('orders', day)).toBe('s3');
     });

@@ -16,6 +16,7 @@ export function storeAround(store: ObjectStore, around: Around): ObjectStore {
   return {
     url: store.url,
     ...(store.localFolder !== undefined && { localFolder: store.localFolder }),
+    ...(store.noncurrent && { noncurrent: store.noncurrent }),
     get: (key) => around({ name: 'get', on: key }, () => store.get(key)),
     range: (key, start, end) => around({ name: 'range', on: key }, () => store.range(key, start, end)),
     put: (key, body, precondition) =>

@@ -202,7 +202,10 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     };
     const current = [...objects.keys()]
       .filter((key) => key.startsWith(prefix))
-      .map((key) => `<Version><Key>${escaped(key)}</Key><VersionId>now</VersionId><IsLatest>true</IsLatest></Version>`);
+      .map(
+        (key) =>
+          `<Version><Key>${escaped(key)}</Key><VersionId>now</VersionId><IsLatest>true</IsLatest></Version>`,
+      );
     const [key, id] = [page.at(-1)?.[1].key ?? '', page.at(-1)?.[0] ?? ''];
     const next = `<NextKeyMarker>${escaped(key)}</NextKeyMarker><NextVersionIdMarker>${id}</NextVersionIdMarker>`;
     return xml(
@@ -217,7 +220,8 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
       .toString()
       .matchAll(/<Key>([^<]*)<\/Key>(<VersionId>([^<]*)<\/VersionId>)?/g)) {
       if (id !== undefined && allows(call, 's3:DeleteObjectVersion', unescaped(key))) noncurrent.delete(id);
-      else if (id === undefined && allows(call, 's3:DeleteObject', unescaped(key))) objects.delete(unescaped(key));
+      else if (id === undefined && allows(call, 's3:DeleteObject', unescaped(key)))
+        objects.delete(unescaped(key));
       else refused.push(`<Error><Key>${key}</Key><Code>AccessDenied</Code><Message>no</Message></Error>`);
     }
     return xml('DeleteResult', refused.join(''));

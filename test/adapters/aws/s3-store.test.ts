@@ -70,9 +70,13 @@ describe('S3', () => {
   it('names the permission that deleting what the bucket keeps needs', async () => {
     const limited = await startS3Server({ access: (_key, action) => !action.includes('Version') });
     const own = openS3Store({ client: limited.client, bucket: limited.bucket, prefix: '' });
-    await expect(Array.fromAsync(own.noncurrent?.list('raw/') ?? [])).rejects.toThrow('s3:ListBucketVersions');
+    await expect(Array.fromAsync(own.noncurrent?.list('raw/') ?? [])).rejects.toThrow(
+      's3:ListBucketVersions',
+    );
     const kept = { key: 'raw/a', version: 'v1', bytes: 1 };
-    await expect(own.noncurrent?.delete([kept])).rejects.toThrow('s3:DeleteObjectVersion, which no role of the stack has');
+    await expect(own.noncurrent?.delete([kept])).rejects.toThrow(
+      's3:DeleteObjectVersion, which no role of the stack has',
+    );
     limited.client.destroy();
     await limited.close();
   });
