@@ -53,6 +53,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   verify: async () => (await import('./commands/verify.ts')).addVerify,
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,
   rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,
+  erase: async () => (await import('./commands/erase.ts')).addErase,
   repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
   completion: async () => {

@@ -88,7 +88,8 @@ export function dayFacts(day: string, of: ReportDays, nowMs: number): DayFacts {
   const overdueMs = overdueAtMs(known, nowMs);
   const findings = findingsOf(known);
   const committed = entry?.committed ? committedFacts(entry.committed, of) : NOTHING_COMMITTED;
-  const state = failure ? 'failed' : (committed.committedState ?? (entry?.claim ? 'in_progress' : 'missing'));
+  const without = entry?.erasedAt === undefined ? 'missing' : 'erased';
+  const state = failure ? 'failed' : (committed.committedState ?? (entry?.claim ? 'in_progress' : without));
   return {
     dt: day,
     state: !failure && overdueMs !== null && nowMs >= overdueMs ? 'overdue' : state,

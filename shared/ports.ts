@@ -65,6 +65,16 @@ export interface ObjectStore {
   list(prefix: string): AsyncIterable<ListedObject>;
   /** Deletes objects; a key without an object is not an error. */
   delete(keys: readonly string[]): Promise<void>;
+  /** What a versioned bucket keeps of objects that were deleted or replaced, and its delete markers; missing: nothing is kept. */
+  readonly noncurrent?: {
+    list(prefix: string): AsyncIterable<NoncurrentVersion>;
+    delete(versions: readonly NoncurrentVersion[]): Promise<void>;
+  };
+}
+
+/** A version of an object that is not current, or a delete marker, which has no bytes. */
+export interface NoncurrentVersion extends Pick<ListedObject, 'key' | 'bytes'> {
+  version: string;
 }
 
 /** Which runs are alive, as far as the lake can detect it. */
@@ -114,6 +124,8 @@ export interface Catalog {
   snapshotOf(table: string, partition: Partition): Promise<string | undefined>;
   /** Points the partition at the snapshot, whose objects must exist. */
   setSnapshot(table: TableShape, partition: Partition, snapshot: string): Promise<void>;
+  /** Removes a partition, if it is there. */
+  removePartition(table: string, partition: Partition): Promise<void>;
   /**
    * The snapshot ids that the catalog points at, by partition path (`brand=acme/dt=2026-01-31`), below the leading keys.
    * @param within only partitions whose next key has a value in this range, both ends included

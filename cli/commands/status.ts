@@ -170,6 +170,7 @@ const MARKS: Record<Look, readonly [mark: string, colour: Colour]> = {
   settled: ['█', 'green'],
   complete: ['▆', 'green'],
   open: ['▃', 'cyan'],
+  erased: ['x', 'dim'],
   in_progress: ['▁', 'cyan'],
   to_come: ['_', 'dim'],
   overdue: ['o', 'yellow'],

@@ -200,8 +200,8 @@ function restartedTooOften(
 
 type LeaseContext = Pick<RunContext, 'leases' | 'runId' | 'clock' | 'lake'>;
 
-/** @param progressOf the progress document of an attempt at it */
-async function isBeingRead(
+/** Whether another run works at the day. @param progressOf the progress document of an attempt at it */
+export async function isBeingRead(
   ctx: LeaseContext,
   { claim }: DayEntry,
   progressOf: (attempt: string) => CasDocument<Progress>,

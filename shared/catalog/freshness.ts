@@ -23,7 +23,8 @@ function countOf(state: ProblemState): string {
 }
 
 const IS_COMPLETE = `committed_state IN (${statesSql(COMPLETE_STATES)})`;
-const COMPLETE_DT = `CASE WHEN ${IS_COMPLETE} THEN expected_dt END`;
+/** Nothing is to come of an erased day. */
+const COMPLETE_DT = `CASE WHEN ${IS_COMPLETE} OR state = 'erased' THEN expected_dt END`;
 
 /**
  * One row per brand and report: up to when its data is complete, and how many days are in which state. It is computed
@@ -61,7 +62,7 @@ FROM (
     CASE WHEN ${IS_AHEAD_SQL} THEN NULL ELSE committed_state END AS committed_state,
     CASE WHEN ${IS_AHEAD_SQL} THEN NULL ELSE read_from END AS read_from,
     CASE WHEN dt < max(start_date) OVER (PARTITION BY brand, report) THEN NULL ELSE dt END AS expected_dt,
-    min(CASE WHEN NOT (${IS_AHEAD_SQL}) AND ${IS_COMPLETE} THEN dt END) OVER (
+    min(CASE WHEN NOT (${IS_AHEAD_SQL}) AND ${IS_COMPLETE} OR state = 'erased' THEN dt END) OVER (
       PARTITION BY brand, report ORDER BY dt ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     ) AS next_complete_dt,
     ${STATE_NOW_SQL} AS state,

@@ -73,20 +73,25 @@ interface Commit {
  * Commits these months of the brand, in one snapshot; of a table that has none, or none of ours, all months of all brands.
  * Without a difference it writes nothing.
  * @param months `all`: those of all brands
- * @param expires also drop snapshots whose time is over if there is nothing else to commit
+ * @param mode `expire`: also drop snapshots whose time is over if there is nothing else to commit. `anew`: the table begins
+ * with the files of now, and whatever named others is deleted; readers see one change
  * @throws BrandReportsError if the table cannot be written; what is committed in the ledgers is safe
  */
 export async function publishIceberg(
   context: BrandReport,
   months: readonly string[] | 'all',
-  expires = false,
+  mode?: 'expire' | 'anew' | undefined,
 ): Promise<void> {
-  const { iceberg, report, log, clock } = context;
-  if (!iceberg || (months.length === 0 && !expires)) return;
+  const { iceberg, report, log, clock, lake } = context;
+  if (!iceberg || (months.length === 0 && !mode)) return;
   const ctx = { ...context, iceberg };
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    // Listed before the table is read: a commit that builds on it names none of these afterwards.
+    const prefix = icebergMetadataPrefix(report.table);
+    const old = mode === 'anew' ? await Array.fromAsync(lake.store.list(prefix), ({ key }) => key) : [];
+    if (mode === 'anew' && old.length === 0) return;
     const head = await iceberg.catalog.load(report.table);
-    const found = await tableIn(ctx, head);
+    const found = mode === 'anew' ? { manifests: [] } : await tableIn(ctx, head);
     if (found.foreign !== undefined)
       log({
         event: 'iceberg_projected_again',
@@ -98,12 +103,14 @@ export async function publishIceberg(
     const { table, manifests: before } = found;
     const changed = await changedMonths(ctx, before, table ? months : 'all');
     const fromMs = clock.earlierMs() - iceberg.keptMs;
-    const grown = changed.length > 0 ? await withCommit(ctx, table, before, changed) : expires && table;
+    const grown =
+      changed.length > 0 || mode === 'anew' ? await withCommit(ctx, table, before, changed) : mode && table;
     const next = grown && withoutSnapshots(grown, fromMs);
     if (!next || next === table) return;
     const { name, description, columns } = { ...report, name: report.table, ...(await ctx.schema.cached()) };
     const shape = { name, description, columns, partitionKeys: DAY_PARTITION_KEYS };
-    if (await head.replace(metadataBytes(next, clock.wallMs()), shape)) return;
+    if (await head.replace(metadataBytes(next, clock.wallMs()), shape))
+      return lake.store.delete(old.filter((key) => !key.endsWith('.text')));
     await clock.sleep(PAUSE_MS * (round + 1));
   }
   throw new BrandReportsError(

@@ -60,7 +60,7 @@ export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
 /** What the watcher has seen and told. */
 export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
 /** Copies of documents that a repair has replaced. */
-const DAMAGED_PREFIX = 'damaged/';
+export const DAMAGED_PREFIX = 'damaged/';
 /** What deployments of the stack have to remember. */
 export const DEPLOYMENTS_PREFIX = 'deployments/';
 /** The settings of deployments. */
@@ -260,6 +260,13 @@ export function settingsKey(sha256: string): string {
 /** `damaged/schema/orders.json.20260131T060000Z` */
 export function damagedCopyKey(key: string, at: Date): string {
   return `${DAMAGED_PREFIX}${key}.${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+}
+
+/** The inverse of `damagedCopyKey`; another key as it is. */
+export function keyOfDamagedCopy(key: string): string {
+  return key.startsWith(DAMAGED_PREFIX)
+    ? key.slice(DAMAGED_PREFIX.length).replace(/\.\d{8}T\d{6}Z$/, '')
+    : key;
 }
 
 /** The inverse of `reportStateKey`; `undefined` for objects that are not ours. */

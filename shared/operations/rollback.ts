@@ -132,18 +132,19 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
  * Of how the day is read all stays but its attempt, whose raw records are not those of this version. `unsettled` stays,
  * because when the day is read next follows from what the service said last.
  */
-function commitRollback(
-  { settings, newId }: RollbackOptions,
+export function commitRollback(
+  { settings, newId }: Pick<RollbackOptions, 'settings' | 'newId'>,
   ctx: BrandReport & { runId: string },
   open: OpenDay,
   replaced: Committed,
   content: SnapshotContent & { snapshot: string },
+  cause: 'rollback' | 'erasure' = 'rollback',
 ): Promise<OpenDay> {
   const own = settings?.brands[ctx.brand]?.reports[ctx.report.name];
   const attempt = attemptOfRollback(newId());
   return replaceVersion({ ...ctx, ...(own && { settings: own }) }, open, {
     runId: ctx.runId,
-    cause: 'rollback',
+    cause,
     next: (current = replaced) => {
       // Whoever goes back to fewer rows has decided it: they have not fallen.
       const { contradictions: _contradictions, ...reading } = current;

@@ -1,4 +1,4 @@
-import { DAY_MS, addDays } from '../days.ts';
+import { DAY_MS, addDays, monthOf } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { dateFields } from '../planning/day-queries.ts';
 import { type FetchContext, type RunContext, todayIn } from '../context/context.ts';
@@ -21,6 +21,8 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
   if (report.day.by !== 'dates' || setting === 'midnight') return;
   const { probedEndDate, probePausedAt } = await reportState.cached();
   if (probedEndDate === setting || isPaused(ctx, probePausedAt)) return;
+  for (const day of probedDays(ctx))
+    if ((await ctx.ledger(monthOf(day)).cached()).days[day]?.erasedAt !== undefined) return;
   const meaning = await observeOrLog(ctx);
   if (meaning === 'midnight' && (await observeOrLog(ctx)) === 'midnight')
     throw new BrandReportsError(
@@ -57,7 +59,7 @@ async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
  * not enough: if one is empty and the other begins with a record at midnight, midnights add up too.
  */
 export async function observeEndDate(ctx: FetchContext): Promise<EndDateMeaning> {
-  const days = [-3, -2, -1].map((ago) => addDays(todayIn(ctx), ago));
+  const days = probedDays(ctx);
   const [first = '', , last = ''] = days;
   let sum = 0;
   for (const day of days) {
@@ -69,6 +71,10 @@ export async function observeEndDate(ctx: FetchContext): Promise<EndDateMeaning>
   if (all.records === 0 && !all.more) return undefined;
   const addsUp = all.more ? sum > all.records : sum >= all.records;
   return addsUp ? 'whole_day' : 'midnight';
+}
+
+function probedDays(ctx: FetchContext): string[] {
+  return [-3, -2, -1].map((ago) => addDays(todayIn(ctx), ago));
 }
 
 async function countOnFirstPage(

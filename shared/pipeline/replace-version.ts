@@ -16,7 +16,8 @@ export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
   next: (before: Committed | undefined) => Omit<Committed, 'changes'>;
   /** The hashes of its rows, where they are known. */
   hashes?: RowHashes | undefined;
-  cause: 'reading' | 'rollback' | 'rebuild';
+  /** Of an erasure no change is recorded: it would have what was erased. */
+  cause: 'reading' | 'rollback' | 'rebuild' | 'erasure';
 }
 
 /** @throws BrandReportsError `conflict` where another run has taken the day over; then nothing was changed */
@@ -38,7 +39,7 @@ export async function replaceVersion(
   return replacing;
 
   async function changesOf() {
-    if (!replaced) return undefined;
+    if (!replaced || cause === 'erasure') return undefined;
     // Of a repaired day that is not over nobody knows more than that it has grown.
     if (after.state === 'open' && !isWhole(replaced)) return replaced.changes;
     const afterHashes = hashes && { afterHashes: hashes };

@@ -23,6 +23,8 @@ export const DAY_STATES = {
   unverified: 'problem',
   /** Nothing is committed yet; a run is reading the day, or will resume it. */
   in_progress: 'problem',
+  /** A person has erased it; no run reads it. */
+  erased: 'none',
   /** Read up to a time; the day was not over then. */
   open: 'none',
   /** Read whole after the day's end; its records may still be restated. */

@@ -93,7 +93,7 @@ export function dueAtMs(
   nowMs: number,
   upstream?: UpstreamState,
 ): number | null {
-  if (day < policy.startDate) return null;
+  if (day < policy.startDate || entry?.erasedAt !== undefined) return null;
   if (entry?.failure)
     return Math.max(startOfDay(day, policy.timeZone), retryAtMs(entry.failure, policy, nowMs));
   const passMs = passDueAtMs(day, entry ?? {}, policy, nowMs, upstream);

@@ -59,7 +59,7 @@ export function plan(
     .filter((day) => !upstream || upstream(day))
     .flatMap((day): DueDay[] => {
       const entry = withoutFuture(ledgers.get(monthOf(day))?.days[day] ?? {});
-      if (isAheadOf(day, entry, policy, nowMs)) return [];
+      if (entry.erasedAt !== undefined || isAheadOf(day, entry, policy, nowMs)) return [];
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];

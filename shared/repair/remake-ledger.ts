@@ -1,5 +1,6 @@
-import { monthOf } from '../days.ts';
+import { daysOfMonth, monthOf } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import type { Committed, DayChanges, Ledger, Superseded, VersionContent } from '../lake/documents/ledger.ts';
 import {
   brandPartitions,
@@ -67,6 +68,11 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
       versionsFrom: now,
     };
   }
+  const { erased = [] } = await createLakeDocuments({ store: lake.store, ...options })
+    .reportState(report.name, brand)
+    .cached();
+  for (const day of daysOfMonth(month))
+    if (erased.some(({ from, to }) => from <= day && day <= to)) days[day] = { erasedAt: now };
   const ledger: Ledger = { version: 1, report: report.name, brand, month, days, recentWrites: [newId()] };
   return {
     document: ledger,

@@ -93,7 +93,7 @@ export async function finishReport(
   const mayVacuum =
     ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
   // Before the vacuum, so that no snapshot of Iceberg names what that deletes; a failure leaves the months dirty.
-  await publishIceberg(ctx, covered, mayVacuum);
+  await publishIceberg(ctx, covered, mayVacuum ? 'expire' : undefined);
   await sendEvents(ctx, months, hasReturnedRecords);
   if (mayVacuum) await vacuumOrLog(ctx, at);
 

@@ -10,6 +10,7 @@ const CELLS: Record<Look, string> = {
   settled: 'background:var(--done)',
   complete: 'background:linear-gradient(var(--blank) 22%,var(--new) 0)',
   open: 'background:linear-gradient(var(--blank) 55%,var(--busy) 0)',
+  erased: 'background:linear-gradient(-45deg,transparent 45%,var(--quiet) 45% 55%,transparent 55%)',
   in_progress: 'background:linear-gradient(var(--blank) 80%,var(--busy) 0)',
   to_come: 'background:var(--blank)',
   overdue:

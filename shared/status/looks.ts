@@ -9,6 +9,7 @@ export const LOOKS: Record<Look, { name: string; meaning: string }> = {
   settled: { name: 'settled', meaning: 'complete, and can change no more' },
   complete: { name: 'complete', meaning: 'read whole after the day ended' },
   open: { name: 'open', meaning: 'read up to now; the day is not over' },
+  erased: { name: 'erased', meaning: 'a person has erased it; no run reads it' },
   in_progress: { name: 'in progress', meaning: 'a run has begun to read it' },
   to_come: { name: 'to come', meaning: 'today, not read yet' },
   overdue: { name: 'overdue', meaning: 'should have been read again by now' },

@@ -31,7 +31,7 @@ export function completeThrough(tables: readonly TableStatus[]): string | undefi
 }
 
 function tableCompleteThrough({ days }: TableStatus): string | undefined {
-  const firstOther = days.findIndex(({ state }) => !isComplete(state));
+  const firstOther = days.findIndex(({ state }) => state !== 'erased' && !isComplete(state));
   return (firstOther === -1 ? days.at(-1) : days[firstOther - 1])?.dt;
 }
 

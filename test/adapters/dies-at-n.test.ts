@@ -42,6 +42,7 @@ describe('a process that dies', () => {
         ensureView: async () => {},
         snapshotOf: async () => 's1',
         setSnapshot: async () => {},
+        removePartition: async () => {},
         snapshotsByPartition: async () => new Map(),
       },
       store,

@@ -57,6 +57,20 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       expect(await catalog.snapshotsByPartition('orders', [])).toEqual(new Map());
     });
 
+    it('has nothing of a partition that was removed, twice or not, and all of the others', async () => {
+      const other = dayPartition('acme', '2026-02-01');
+      await publish('s1');
+      await publish('s2', other);
+      await catalog.removePartition('orders', day);
+      await catalog.removePartition('orders', day);
+      expect(await catalog.snapshotOf('orders', day)).toBeUndefined();
+      expect(await catalog.snapshotsByPartition('orders', [])).toEqual(
+        new Map([[partitionPath(other), ['s2']]]),
+      );
+      await publish('s3');
+      expect(await catalog.snapshotOf('orders', day)).toBe('s3');
+    });
+
     it('I3: points at the snapshot that was set last', async () => {
       for (const id of ['s1', 's2', 's1']) {
         await publish(id);

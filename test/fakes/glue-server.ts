@@ -111,6 +111,11 @@ export async function startGlueServer(database: string, { access }: { access?: A
       partitions.set(path, partition);
       return {};
     },
+    DeletePartition: (input) => {
+      const { partitions } = tableOf(input, input.TableName);
+      if (!partitions.delete(valuesIn(input.PartitionValues))) throw missing('Partition');
+      return {};
+    },
     UpdatePartition: (input) => {
       const { partitions } = tableOf(input, input.TableName);
       const path = valuesIn(input.PartitionValueList);

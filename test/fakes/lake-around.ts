@@ -16,6 +16,7 @@ export function storeAround(store: ObjectStore, around: Around): ObjectStore {
   return {
     url: store.url,
     ...(store.localFolder !== undefined && { localFolder: store.localFolder }),
+    ...(store.noncurrent && { noncurrent: store.noncurrent }),
     get: (key) => around({ name: 'get', on: key }, () => store.get(key)),
     range: (key, start, end) => around({ name: 'range', on: key }, () => store.range(key, start, end)),
     put: (key, body, precondition) =>
@@ -43,6 +44,8 @@ export function catalogAround(catalog: Catalog, around: Around): Catalog {
       around({ name: 'snapshotOf', on: table }, () => catalog.snapshotOf(table, partition)),
     setSnapshot: (table, partition, snapshot) =>
       around({ name: 'setSnapshot', on: table.name }, () => catalog.setSnapshot(table, partition, snapshot)),
+    removePartition: (table, partition) =>
+      around({ name: 'removePartition', on: table }, () => catalog.removePartition(table, partition)),
     snapshotsByPartition: (table, leading, within) =>
       around(
         { name: 'snapshotsByPartition', on: `${table} ${within ? `${within.from}..${within.to}` : 'all'}` },

@@ -18,6 +18,7 @@ export function memoryCatalog(): Catalog & {
     snapshotOf: async (table, partition) => pointers.get(`${table}/${partitionPath(partition)}`),
     setSnapshot: async (table, partition, snapshot) =>
       void pointers.set(`${table.name}/${partitionPath(partition)}`, snapshot),
+    removePartition: async (table, partition) => void pointers.delete(`${table}/${partitionPath(partition)}`),
     snapshotsByPartition: async (table, leading, within) => {
       const prefix = `${table}/${partitionPath(leading)}/`;
       const isWithin = (path: string) => {

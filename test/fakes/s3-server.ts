@@ -60,6 +60,8 @@ interface S3Options {
 export async function startS3Server({ bucket = 'lake', pageSize = 3, access = () => true }: S3Options = {}) {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, Map<number, Buffer>>();
+  /** What a versioned bucket keeps of objects, by version; without a size it is a delete marker. */
+  const noncurrent = new Map<string, { key: string; bytes?: number }>();
   /** Of the bucket. */
   const tags = new Map<string, string>();
   /** `PUT key`, or `PUT key?uploads` with the names of the query. */
@@ -187,20 +189,41 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     return xml('ListBucketResult', `<IsTruncated>${more}</IsTruncated>${next}${contents.join('')}`);
   }
 
-  /** Of each object its only version. */
   function listVersions(query: URLSearchParams): Answer {
-    const keys = [...objects.keys()].filter((key) => key.startsWith(query.get('prefix') ?? ''));
-    const listed = keys.map((key) => `<Key>${escaped(key)}</Key><VersionId>only</VersionId>`);
-    return xml('ListVersionsResult', listed.map((each) => `<Version>${each}</Version>`).join(''));
+    const prefix = query.get('prefix') ?? '';
+    const after = query.get('version-id-marker') ?? '';
+    const kept = [...noncurrent].filter(([id, { key }]) => key.startsWith(prefix) && id > after).sort();
+    const page = kept.slice(0, pageSize);
+    const text = ([id, { key, bytes }]: (typeof page)[number]) => {
+      const named = `<Key>${escaped(key)}</Key><VersionId>${id}</VersionId><IsLatest>${bytes === undefined}</IsLatest>`;
+      return bytes === undefined
+        ? `<DeleteMarker>${named}</DeleteMarker>`
+        : `<Version>${named}<Size>${bytes}</Size></Version>`;
+    };
+    const current = [...objects.keys()]
+      .filter((key) => key.startsWith(prefix))
+      .map(
+        (key) =>
+          `<Version><Key>${escaped(key)}</Key><VersionId>now</VersionId><IsLatest>true</IsLatest></Version>`,
+      );
+    const [key, id] = [page.at(-1)?.[1].key ?? '', page.at(-1)?.[0] ?? ''];
+    const next = `<NextKeyMarker>${escaped(key)}</NextKeyMarker><NextVersionIdMarker>${id}</NextVersionIdMarker>`;
+    return xml(
+      'ListVersionsResult',
+      `<IsTruncated>${kept.length > pageSize}</IsTruncated>${next}${[...page.map(text), ...current].join('')}`,
+    );
   }
 
   function removeAll(call: Call): Answer {
     const refused: string[] = [];
-    const named = /<Key>([^<]*)<\/Key>(<VersionId>)?/g;
-    for (const [, key = '', version] of call.body.toString().matchAll(named)) {
+    const named = /<Key>([^<]*)<\/Key>(?:<VersionId>([^<]*)<\/VersionId>)?/g;
+    for (const [, text = '', version] of call.body.toString().matchAll(named)) {
+      const key = unescaped(text);
       const action = version === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion';
-      if (allows(call, action, unescaped(key))) objects.delete(unescaped(key));
-      else refused.push(`<Error><Key>${key}</Key><Code>AccessDenied</Code><Message>no</Message></Error>`);
+      if (!allows(call, action, key))
+        refused.push(`<Error><Key>${text}</Key><Code>AccessDenied</Code><Message>no</Message></Error>`);
+      else if (version === undefined || version === 'now') objects.delete(key);
+      else noncurrent.delete(version);
     }
     return xml('DeleteResult', refused.join(''));
   }
@@ -244,7 +267,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
 
   const server = await startHttpServer(respond);
   const client = new S3Client(awsTestOptions(server.url));
-  return { ...server, bucket, client, objects, uploads, tags, requests, namedOwners, faults };
+  return { ...server, bucket, client, objects, noncurrent, uploads, tags, requests, namedOwners, faults };
 }
 
 function ownerIn({ headers }: Call): string | undefined {

@@ -74,7 +74,7 @@ describe('the policy of operators', () => {
   it('allows everything that running the pipeline takes', () => {
     const groups = resourcesOf(template, 'AWS::Logs::LogGroup').map(([id]) => id);
     expect(groups).toHaveLength(8);
-    const names = ['order_list', 'clicks_list', 'backfill', 'calendar', 'rebuild-catalog'];
+    const names = ['order_list', 'clicks_list', 'backfill', 'calendar'];
     const calls: Call[] = [
       ...names.flatMap((name): Call[] => [
         ['lambda:InvokeFunction', arn('lambda', `function:BrandReports-${name}`)],

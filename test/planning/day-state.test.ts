@@ -259,7 +259,8 @@ describe('for every entry, policy and time', () => {
         const isOverdue = overdueMs !== null && overdueMs <= NOW_MS;
         const conditions: Record<DayState, boolean> = {
           failed: hasFailed,
-          missing: !hasFailed && !entry && !isClaimed,
+          missing: !hasFailed && !entry && !isClaimed && given.entry?.erasedAt === undefined,
+          erased: !hasFailed && !entry && !isClaimed && given.entry?.erasedAt !== undefined,
           in_progress: !hasFailed && !entry && isClaimed !== undefined,
           unverified: stored === 'unverified',
           overdue: stored !== undefined && isOverdue,

@@ -8,6 +8,7 @@
 import {
   CreatePartitionCommand,
   CreateTableCommand,
+  DeletePartitionCommand,
   GetPartitionCommand,
   GetTableCommand,
   GlueClient,
@@ -151,6 +152,11 @@ export function createGlueCatalog({
     throw contended(`partition ${partitionPath(partition)} of table ${shape.name}`, database);
   }
 
+  async function removePartition(TableName: string, partition: Partition): Promise<void> {
+    const target = { ...inDatabase, TableName, PartitionValues: partition.map(([, value]) => value) };
+    await orRefused(client.send(new DeletePartitionCommand(target)), [MISSING]);
+  }
+
   async function snapshotsByPartition(
     table: string,
     leading: Partition,
@@ -187,6 +193,8 @@ export function createGlueCatalog({
       inGlue(database, `Reading a partition of ${table}`, snapshotOf(table, partition)),
     setSnapshot: (shape, partition, snapshot) =>
       inGlue(database, `Publishing a partition of ${shape.name}`, setSnapshot(shape, partition, snapshot)),
+    removePartition: (table, partition) =>
+      inGlue(database, `Removing a partition of ${table}`, removePartition(table, partition)),
     snapshotsByPartition: (table, leading, within) =>
       inGlue(database, `Reading the partitions of ${table}`, snapshotsByPartition(table, leading, within)),
   };

@@ -10,6 +10,8 @@ import {
   GetObjectCommand,
   type GetObjectCommandInput,
   PutObjectCommand,
+  ListObjectVersionsCommand,
+  type ObjectIdentifier,
   paginateListObjectsV2,
   type S3Client,
 } from '@aws-sdk/client-s3';
@@ -17,6 +19,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { BrandReportsError } from '../../errors.ts';
 import type {
   ListedObject,
+  NoncurrentVersion,
   ObjectStore,
   ObjectWriter,
   Precondition,
@@ -39,6 +42,9 @@ const PERMISSIONS = {
   Writing: 's3:PutObject, s3:GetObject and s3:AbortMultipartUpload',
   Listing: 's3:ListBucket',
   Deleting: 's3:DeleteObject',
+  'Listing the versions of': 's3:ListBucketVersions',
+  'Deleting versions of':
+    's3:DeleteObjectVersion, which no role of the stack has: use the credentials of an administrator',
 };
 
 /** Runs on a lake in S3 cannot see each other's processes: only leases show which are alive. */
@@ -124,17 +130,42 @@ export function openS3Store({
     }
   }
 
-  async function remove(keys: readonly string[]): Promise<void> {
-    for (let from = 0; from < keys.length; from += MAX_KEYS_PER_DELETE) {
-      const Objects = keys.slice(from, from + MAX_KEYS_PER_DELETE).map((key) => ({ Key: object(key).Key }));
+  async function* listNoncurrent(begin: string): AsyncGenerator<NoncurrentVersion> {
+    let next: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } = {};
+    do {
+      const input = { Bucket: bucket, Prefix: `${base}${checkedPrefix(begin)}`, ...next };
+      const page = await client.send(new ListObjectVersionsCommand(input)).catch((error: unknown) => {
+        throw failure(error, 'Listing the versions of', begin);
+      });
+      const { Versions = [], DeleteMarkers = [], IsTruncated, NextKeyMarker, NextVersionIdMarker } = page;
+      for (const { Key, VersionId, Size } of [
+        ...Versions.filter((each) => !each.IsLatest),
+        ...DeleteMarkers.map((marker) => ({ ...marker, Size: 0 })),
+      ])
+        yield {
+          key: present(Key, begin).slice(base.length),
+          version: present(VersionId, begin),
+          bytes: Size ?? 0,
+        };
+      next = { KeyMarker: IsTruncated ? NextKeyMarker : undefined, VersionIdMarker: NextVersionIdMarker };
+    } while (next.KeyMarker !== undefined);
+  }
+
+  async function remove(
+    objects: readonly ObjectIdentifier[],
+    doing: 'Deleting' | 'Deleting versions of',
+  ): Promise<void> {
+    for (let from = 0; from < objects.length; from += MAX_KEYS_PER_DELETE) {
+      const Objects = objects.slice(from, from + MAX_KEYS_PER_DELETE);
+      const keyOf = ({ Key = '' }: { Key?: string | undefined } = {}) => Key.slice(base.length);
       const { Errors: [refused] = [] } = await client
         .send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } }))
         .catch((error: unknown) => {
-          throw failure(error, 'Deleting', keys[from] ?? '');
+          throw failure(error, doing, keyOf(Objects[0]));
         });
       if (refused !== undefined) {
         const error = Object.assign(new Error(refused.Message), { name: refused.Code ?? 'Error' });
-        throw failure(error, 'Deleting', (refused.Key ?? '').slice(base.length));
+        throw failure(error, doing, keyOf(refused));
       }
     }
   }
@@ -145,7 +176,19 @@ export function openS3Store({
     range,
     put,
     list,
-    delete: remove,
+    delete: (keys) =>
+      remove(
+        keys.map((key) => ({ Key: object(key).Key })),
+        'Deleting',
+      ),
+    noncurrent: {
+      list: listNoncurrent,
+      delete: (versions) =>
+        remove(
+          versions.map(({ key, version }) => ({ Key: object(key).Key, VersionId: version })),
+          'Deleting versions of',
+        ),
+    },
     create: (key) => create(client, typed(key), (error) => failure(error, 'Writing', key)),
   };
 }

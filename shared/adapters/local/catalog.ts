@@ -1,5 +1,5 @@
 import { linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { LOCAL_CATALOG_FOLDER, partitionPath, snapshotKey } from '../../lake/paths.ts';
 import type { Catalog, ValueRange } from '../../ports.ts';
@@ -36,6 +36,8 @@ export function createLocalCatalog(folder: string): Catalog {
         await underLakeLock(root, () => link(object, links, `${snapshot}${SUFFIX}`));
         await syncFolder(links);
       }),
+    removePartition: (table, partition) =>
+      onDisk(root, () => rm(folderOf(table, partitionPath(partition)), { recursive: true, force: true })),
     snapshotsByPartition: (table, leading, within) =>
       onDisk(root, async () => {
         const base = partitionPath(leading);

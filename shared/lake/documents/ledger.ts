@@ -189,6 +189,8 @@ const dayEntry = storedObject(() => ({
   firstCommittedAt: z.optional(storedTime),
   /** Missing before the first event of the day. */
   events: z.optional(outbox),
+  /** Erased then: nothing of the day is here, and no run reads it again. */
+  erasedAt: z.optional(storedTime),
 }));
 
 const ledger = storedObject(() => ({
@@ -340,9 +342,45 @@ function withPublication(
 /** Records which run reads the day. @throws conflict where the claim is no longer the one that the decision was based on */
 export function claimDay(ledger: Ledger, day: string, expected: Claim | undefined, next: Claim): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
-    if (entry.claim?.attempt !== expected?.attempt || entry.claim?.runId !== expected?.runId)
-      throw claimLost(day);
+    if (entry.erasedAt !== undefined || !isSameClaim(entry.claim, expected)) throw claimLost(day);
     return { ...entry, claim: next };
+  });
+}
+
+function isSameClaim(one: Claim | undefined, other: Claim | undefined): boolean {
+  return one?.attempt === other?.attempt && one?.runId === other?.runId;
+}
+
+/**
+ * Leaves of these days nothing but that they were erased: a run that has claimed one cannot commit it, and none claims it.
+ * @param judged the ledger by which nobody works on the days
+ * @throws conflict where a run has claimed one of them since
+ */
+export function eraseDays(ledger: Ledger, days: readonly string[], at: string, judged: Ledger): Ledger {
+  const erased = days.filter((day) => ledger.days[day]?.erasedAt === undefined);
+  const taken = erased.find((day) => !isSameClaim(ledger.days[day]?.claim, judged.days[day]?.claim));
+  if (taken !== undefined) throw claimLost(taken);
+  const tombstones = erased.map((day) => [day, { erasedAt: at }] as const);
+  return erased.length === 0
+    ? ledger
+    : { ...ledger, days: { ...ledger.days, ...Object.fromEntries(tombstones) } };
+}
+
+/** Makes erased days missing ones. */
+export function withoutTombstones(ledger: Ledger, isWanted: (day: string) => boolean): Ledger {
+  const { length } = Object.keys(ledger.days);
+  const kept = Object.entries(ledger.days).filter(
+    ([day, entry]) => entry.erasedAt === undefined || !isWanted(day),
+  );
+  return kept.length === length ? ledger : { ...ledger, days: Object.fromEntries(kept) };
+}
+
+/** Leaves nothing of what was current before: older versions and changes have the records that the version lacks now. */
+export function forgetHistory(ledger: Ledger, day: string, at: string): Ledger {
+  return withEntry(ledger, day, ({ committed, superseded: _superseded, ...entry }): DayEntry => {
+    if (!committed) return entry;
+    const { changes: _changes, ...current } = committed;
+    return { ...entry, committed: current, versionsFrom: at };
   });
 }
 

@@ -91,6 +91,8 @@ const state = storedObject(() => ({
   /** When a run last examined all months, whatever their hints were. */
   examinedAt: z.optional(storedTime),
   lastRun: z.optional(lastRun),
+  /** The days that were erased, as their ledgers have them: a ledger that is damaged is made again without them. */
+  erased: z.optional(z.array(storedObject(() => ({ from: z.string(), to: z.string() })))),
   recentWrites: z.array(z.string()),
 }));
 
@@ -117,6 +119,16 @@ export function parseReportState(key: string, latestMs = () => Number.POSITIVE_I
     const ended = lastRun && { lastRun: marked(lastRun, lastRun.at, latestMs) };
     return marked({ ...parsed, ...ended }, examinedAt, latestMs);
   };
+}
+
+/** The state after days were erased, or after that was undone: without the hints of their months. @param ranges of all erased days */
+export function withErased(
+  state: ReportState,
+  ranges: ReportState['erased'],
+  changed: readonly string[],
+): ReportState {
+  const months = Object.entries(state.months).filter(([month]) => !changed.includes(month));
+  return { ...state, months: Object.fromEntries(months), erased: ranges };
 }
 
 /** How a run ended, as the report state keeps it. */

@@ -53,6 +53,34 @@ describe('S3', () => {
     expect(Buffer.from((await store.get('key'))?.body ?? []).toString()).toBe('{}');
   });
 
+  it('lists and deletes what the bucket keeps of objects, and nothing that is current', async () => {
+    await store.put('raw/a', body, { ifAbsent: true });
+    for (const id of ['v1', 'v2', 'v3', 'v4']) server.noncurrent.set(id, { key: 'lake/raw/a', bytes: 7 });
+    server.noncurrent.set('v5', { key: 'lake/raw/b' });
+    server.noncurrent.set('v6', { key: 'lake/other', bytes: 1 });
+    const kept = await Array.fromAsync(store.noncurrent?.list('raw/') ?? []);
+    expect(kept.map(({ key, version, bytes }) => `${key} ${version} ${bytes}`).sort()).toEqual(
+      ['v1', 'v2', 'v3', 'v4'].map((id) => `raw/a ${id} 7`).concat('raw/b v5 0'),
+    );
+    await store.noncurrent?.delete(kept);
+    expect([...server.noncurrent.keys()]).toEqual(['v6']);
+    expect(await store.get('raw/a')).toBeDefined();
+  });
+
+  it('names the permission that deleting what the bucket keeps needs', async () => {
+    const limited = await startS3Server({ access: (_key, action) => !action.includes('Version') });
+    const own = openS3Store({ client: limited.client, bucket: limited.bucket, prefix: '' });
+    await expect(Array.fromAsync(own.noncurrent?.list('raw/') ?? [])).rejects.toThrow(
+      's3:ListBucketVersions',
+    );
+    const kept = { key: 'raw/a', version: 'v1', bytes: 1 };
+    await expect(own.noncurrent?.delete([kept])).rejects.toThrow(
+      's3:DeleteObjectVersion, which no role of the stack has',
+    );
+    limited.client.destroy();
+    await limited.close();
+  });
+
   it('retries a write that lost a race, until it is done', async () => {
     server.faults.conflicts = 2;
     expect(await store.put('key', body, { ifAbsent: true })).toEqual({ etag: expect.any(String) });

@@ -1,0 +1,167 @@
+import type { Command } from 'commander';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { type EraseOptions, type EraseOutcome, erase, undoErasure } from '../../shared/operations/erase.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { openQuestions } from '../ask.ts';
+import { EXIT } from '../exit-codes.ts';
+import { rewriteDatabase } from '../open-database.ts';
+import {
+  databaseOption,
+  environmentOption,
+  fromOption,
+  jsonOption,
+  lakeOption,
+  settingsOption,
+  toOption,
+} from '../options.ts';
+import { count, counted, note, print, printJson } from '../output.ts';
+import { checkOrder, checkRange, lakeAccess, readSettingsIfAny } from '../run-options.ts';
+import { styleText } from '../terminal-text.ts';
+import { table } from '../text-table.ts';
+
+interface EraseFlags {
+  brand: string;
+  from?: string;
+  to?: string;
+  key?: string;
+  undo?: boolean;
+  plan?: boolean;
+  yes?: boolean;
+  queue: string[];
+  lake: string;
+  database?: string;
+  settings: string;
+  environment?: string;
+  json?: boolean;
+}
+
+export function addErase(program: Command): void {
+  const command = program.command('erase');
+  command
+    .description(
+      'erase days of a brand, or the records of one customer or publisher, and keep runs from reading the days again',
+    )
+    .requiredOption('--brand <name>', 'the brand')
+    .addOption(fromOption('the first day to erase (default: the first one of the brand)'))
+    .addOption(toOption('the last one (default: today)'))
+    .option(
+      '--key <field=value>',
+      'erase only the records whose column, field or role has this value; the days stay',
+    )
+    .option('--plan', 'show what would be removed; changes nothing')
+    .option('--undo', 'let runs read the erased days of the range again; what was erased stays erased here')
+    .option('--yes', 'do not ask')
+    .option(
+      '--queue <url>',
+      'delete the messages of this SQS queue that name the brand; may be repeated (see the outputs of the stack)',
+      (url: string, urls: string[]) => [...urls, url],
+      [],
+    )
+    .addOption(lakeOption())
+    .addOption(databaseOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
+    .addOption(jsonOption('print what was removed, and what remains, as one JSON document'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ brand-reports erase --brand acme --from 2026-01-01 --to 2026-01-31 --plan
+  $ brand-reports erase --brand acme --key customer_id=8841 --yes`,
+    )
+    .action(async (flags: EraseFlags) => {
+      const options = await eraseOptions(flags, command);
+      await confirm(flags);
+      const outcome = await (flags.undo ? undoErasure(options) : erase(options));
+      const remains = [...outcome.remains, ...(await eraseQueues(flags))];
+      if (!flags.plan) await rewriteDatabase(options.lake, options.settings);
+      if (flags.json) printJson({ ...outcome, remains });
+      else print(outcomeText({ ...outcome, remains }));
+      process.exitCode =
+        outcome.status === 'busy' || outcome.status === 'incomplete' ? EXIT[outcome.status] : EXIT.complete;
+    });
+}
+
+async function eraseOptions(flags: EraseFlags, command: Command): Promise<EraseOptions> {
+  const { brand, from, to, key, plan = false } = flags;
+  const settings = await readSettingsIfAny(command, flags);
+  if (settings) checkRange(flags, settings);
+  else checkOrder(from, to);
+  const [, field = '', value = ''] = /^([^=]+)=(.+)$/s.exec(key ?? '') ?? [];
+  if (key !== undefined && (field === '' || flags.undo))
+    throw refused(
+      'bad_key',
+      `--key "${key}" is not FIELD=VALUE, e.g. customer_id=8841, or it stands beside --undo, which has none.`,
+    );
+  return {
+    ...(await lakeAccess(flags, () => {})),
+    ...{ reports, settings, brand, from, to, plans: plan },
+    ...(key !== undefined && { records: { field, value } }),
+  };
+}
+
+/** @throws BrandReportsError `config` if nobody has confirmed it */
+async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
+  if (plan || undo || yes) return;
+  if (!process.stdin.isTTY)
+    throw refused(
+      'not_confirmed',
+      'Nothing was erased: without a terminal it needs --yes. To see what it would remove: --plan.',
+    );
+  const questions = openQuestions();
+  const typed = await questions
+    .ask(`This cannot be undone. Type the name of the brand (${brand}) to erase`, 'visible')
+    .finally(questions.close);
+  if (typed !== brand) throw refused('not_confirmed', `"${typed}" is not "${brand}". Nothing was erased.`);
+}
+
+function refused(code: string, message: string): BrandReportsError {
+  return new BrandReportsError('config', code, message);
+}
+
+/** @returns what remains of them */
+async function eraseQueues({ queue, brand, lake, plan, undo }: EraseFlags): Promise<string[]> {
+  if (undo) return [];
+  if (plan || (queue.length === 0 && lake.startsWith('s3://')))
+    return ['messages in the queues of the stack that name the brand: give each with --queue URL'];
+  const { eraseMessages } = await import('../../shared/adapters/aws/erase-messages.ts');
+  for (const url of queue) note(`${counted(await eraseMessages(url, brand), 'message')} deleted from ${url}`);
+  return [];
+}
+
+function outcomeText({ status, brand, from, to, days, removed, remains }: EraseOutcome): string {
+  const range = `${brand} ${from} to ${to}`;
+  if (status === 'busy')
+    return `busy: a run reads a day of ${range}. Nothing more was erased. Run the same command again when it has ended.`;
+  if (status === 'undone')
+    return `${styleText('green', 'done')}: runs read the erased days of ${range} again by the normal rules.`;
+  const amounts = Object.entries(removed).map(([kind, { objects, bytes }]) => [
+    kind,
+    count(objects),
+    count(bytes),
+  ]);
+  const columns = [
+    { name: status === 'planned' ? 'would be removed' : 'removed' },
+    ...['objects', 'bytes'].map((name) => ({ name, align: 'right' as const })),
+  ];
+  const again = days?.filter(({ isReadAgain }) => isReadAgain) ?? [];
+  return [
+    `${range}: ${days ? `records on ${counted(days.length, 'day')}` : 'all days'}`,
+    '',
+    table(columns, amounts),
+    ...(again.length > 0
+      ? [
+          '',
+          'These days are read again, which brings the records back unless the service has erased them first:',
+          ...again.map(({ report, day }) => `  ${report} ${day}`),
+        ]
+      : []),
+    '',
+    'Not removed:',
+    ...remains.map((what) => `- ${what}`),
+    '',
+    status === 'incomplete'
+      ? 'incomplete: a run has written meanwhile. Run the same command again.'
+      : styleText('green', status),
+  ].join('\n');
+}

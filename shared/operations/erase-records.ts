@@ -1,0 +1,211 @@
+/*
+ * Erases the records of one customer or publisher: finds the days that have some, in any version, change or raw record, and
+ * writes their current versions without them. A version is replaced in the one way that there is, by a commit like a
+ * rollback's, but no change is recorded, because it would have the records.
+ */
+import { claimForVersion } from '../attempt/claim.ts';
+import { decompress } from '../attempt/stage.ts';
+import { type Column, RESCUED, typeSpec } from '../column-types.ts';
+import type { BrandReport, LakeAccess } from '../context/context.ts';
+import { changeDay, openDayAnew } from '../context/open-day.ts';
+import { monthOf } from '../days.ts';
+import { BrandReportsError } from '../errors.ts';
+import { type Json, isJsonObject, numberText, parseJson } from '../json.ts';
+import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
+import { claimLost, forgetHistory, releaseDay } from '../lake/documents/ledger.ts';
+import { saidRoles } from '../lake/documents/roles.ts';
+import type { Row } from '../lake/table/columns.ts';
+import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
+import { readContent } from '../lake/table/read-content.ts';
+import { fileIn, findFile } from '../lake/table/readable-file.ts';
+import { dueAtMs, upstreamState } from '../planning/due.ts';
+import { publishDay } from '../pipeline/publish.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { ErasedObject } from './erased-objects.ts';
+import { commitRollback } from './rollback.ts';
+
+/** Records by the text of one value. */
+export interface RecordsOf {
+  /** A column, a field of the service, or a role. */
+  field: string;
+  value: string;
+}
+
+/** A day that has such records. */
+export interface DayWithRecords {
+  ctx: BrandReport;
+  day: string;
+  /** Otherwise only its raw records have some. */
+  hasVersions: boolean;
+}
+
+/** @throws BrandReportsError `config` if no table of the brand has the field */
+export async function daysWithRecords(
+  contexts: readonly BrandReport[],
+  objects: readonly ErasedObject[],
+  records: RecordsOf,
+): Promise<DayWithRecords[]> {
+  const matchers = new Map(
+    await Promise.all(contexts.map(async (ctx) => [ctx, await matcherOf(ctx, records)] as const)),
+  );
+  if ([...matchers.values()].every((matches) => !matches)) {
+    const names = await Promise.all(
+      contexts.map(async ({ schema }) => (await schema.cached()).columns.map(({ name }) => name)),
+    );
+    throw new BrandReportsError(
+      'config',
+      'unknown_field',
+      `No table has the field, column or role "${records.field}". Columns: ${[...new Set(names.flat())].sort().join(', ')}.`,
+    );
+  }
+  const days = new Map<string, DayWithRecords>();
+  for (const { of, ...object } of objects) {
+    const matches = of && matchers.get(of.ctx);
+    if (!matches || !(await hasRecords(of.ctx, object, matches, records.value))) continue;
+    const { ctx, day } = of;
+    const id = `${ctx.report.name} ${day}`;
+    const hasVersions = object.kind !== 'raw' || (days.get(id)?.hasVersions ?? false);
+    days.set(id, { ctx, day, hasVersions });
+  }
+  return [...days.values()];
+}
+
+type Matches = (row: Row) => boolean;
+
+/** Whether a row is one of the records; `undefined` if the table lacks the field. */
+async function matcherOf(ctx: BrandReport, { field, value }: RecordsOf): Promise<Matches | undefined> {
+  const roles: Readonly<Record<string, string | null | undefined>> = { ...(await rolesOf(ctx)) };
+  const { columns } = await ctx.schema.cached();
+  const found = columns.filter((column) =>
+    [column.name, column.field].some(
+      (name) => name === field || (name !== undefined && name === roles[field]),
+    ),
+  );
+  if (found.length === 0) return undefined;
+  const hasValue =
+    (row: Row) =>
+    ({ name, type }: Column) => {
+      const held = row[name];
+      return held !== undefined && held !== null && typeSpec(type).texts(held).includes(value);
+    };
+  return (row) => found.some(hasValue(row)) || isRescued(row[RESCUED], found, value);
+}
+
+/** What does not fit into a column is in `_rescued`, by field. */
+function isRescued(rescued: Row[string], columns: readonly Column[], value: string): boolean {
+  const parsed = typeof rescued === 'string' ? parseJson(rescued) : null;
+  return (
+    isJsonObject(parsed) &&
+    columns.some(({ field = '' }) => Object.hasOwn(parsed, field) && has(parsed[field] ?? null, value))
+  );
+}
+
+async function rolesOf({ roles, brand, policy }: BrandReport) {
+  return saidRoles((await roles.cached()).brands[brand], policy?.fields);
+}
+
+async function hasRecords(
+  { lake }: BrandReport,
+  { key, bytes, kind }: Omit<ErasedObject, 'of'>,
+  matches: Matches,
+  value: string,
+): Promise<boolean> {
+  const { readParquetRows } = await loadCodedFile();
+  const rows = () => readParquetRows(fileIn(lake.store, { key, bytes }));
+  if (kind === 'versions') for await (const row of rows()) if (matches(row)) return true;
+  if (kind === 'changes')
+    for await (const row of rows())
+      if (Object.values(row).some((cell) => typeof cell === 'string' && hasText(cell, value))) return true;
+  if (kind !== 'raw' || !key.endsWith('.zst')) return false;
+  const chunk = await lake.store.get(key);
+  const pages = chunk ? (await decompress(chunk.body)).toString('utf8').split('\u001e').slice(1) : [];
+  return pages.some((page) => has(parseJson(page), value));
+}
+
+/** A cell of `changes` is a value, or JSON with values. */
+function hasText(cell: string, value: string): boolean {
+  if (cell === value) return true;
+  try {
+    return /^[[{"]/.test(cell) && has(parseJson(cell), value);
+  } catch {
+    return false;
+  }
+}
+
+function has(json: Json, value: string): boolean {
+  const text = typeof json === 'string' ? json : (numberText(json) ?? String(json));
+  if (text === value) return true;
+  return Array.isArray(json)
+    ? json.some((each) => has(each, value))
+    : isJsonObject(json) && Object.values(json).some((each) => has(each, value));
+}
+
+/**
+ * Writes the current version of the day without the records, and forgets all others.
+ * @throws BrandReportsError `conflict` if a run works at the day
+ */
+export async function rewriteDay(
+  options: LakeAccess & { settings: Settings | undefined; documents: LakeDocuments; runId: string },
+  { ctx, day }: DayWithRecords,
+  records: RecordsOf,
+): Promise<void> {
+  const { runId, documents, newId, lake } = options;
+  const claimant = { ...ctx, leases: true, runId };
+  const open = await openDayAnew(ctx, day);
+  const claimed = await claimForVersion(claimant, open, (attempt) =>
+    documents.progress(ctx.report.name, ctx.brand, day, attempt),
+  );
+  if (!claimed) throw claimLost(day);
+  try {
+    const { committed } = open;
+    const matches = await matcherOf(ctx, records);
+    const snapshot = newId();
+    const file = committed && (await findFile(lake.store, open.keys.version(committed.snapshot)));
+    if (
+      committed &&
+      file &&
+      matches &&
+      (await writeWithout(ctx, open.keys.version(snapshot), file, matches))
+    ) {
+      const written = await findFile(lake.store, open.keys.version(snapshot));
+      if (!written) throw claimLost(day);
+      const content = await readContent(written, await rolesOf(ctx));
+      await commitRollback(options, claimant, claimed, committed, { snapshot, ...content }, 'erasure');
+    }
+  } finally {
+    await changeDay(ctx, open, (ledger) => releaseDay(ledger, day, runId));
+  }
+  await publishDay(ctx, day);
+  const at = new Date(ctx.clock.wallMs()).toISOString();
+  await changeDay(ctx, open, (ledger) => forgetHistory(ledger, day, at));
+}
+
+/** @returns whether some rows were left out; otherwise nothing is written */
+async function writeWithout(
+  { lake, schema }: BrandReport,
+  key: string,
+  from: Parameters<typeof readContent>[0],
+  matches: Matches,
+): Promise<boolean> {
+  const [{ writeParquet }, { readParquetRows }] = await Promise.all([loadParquet(), loadCodedFile()]);
+  const parquet = writeParquet(lake.store.create(key), (await schema.refresh()).columns);
+  let left = 0;
+  try {
+    for await (const row of readParquetRows(from))
+      if (matches(row)) left += 1;
+      else await parquet.append(row);
+    await (left > 0 ? parquet.finish() : parquet.abort());
+    return left > 0;
+  } catch (thrown) {
+    await parquet.abort();
+    throw thrown;
+  }
+}
+
+/** Whether a run reads the day again by the normal rules, which brings back what the service still has. */
+export async function isReadAgain(ctx: BrandReport, day: string): Promise<boolean> {
+  const { policy, upstream, clock } = ctx;
+  const entry = (await ctx.ledger(monthOf(day)).cached()).days[day];
+  const ofUpstream = upstreamState((await upstream?.ledger(monthOf(day)).cached())?.days[day]);
+  return policy !== undefined && dueAtMs(day, entry, policy, clock.now().getTime(), ofUpstream) !== null;
+}

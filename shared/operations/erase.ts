@@ -1,0 +1,304 @@
+/*
+ * Erases days of a brand, or the records of one customer or publisher in them (`erase-records.ts`).
+ * 1. Tombstones: each report state gets the range, and each ledger keeps of a day only that it was erased. From then on a
+ *    run that has read the day cannot commit it, and none claims it (I5). A day that a live run reads is refused.
+ * 2. What follows from the ledgers follows them again: partitions, tables made from ledgers, Iceberg, the watcher's record.
+ * 3. Only then are objects deleted, so that no ledger names one that is gone; in S3 also what the bucket keeps of them.
+ * Each step finds in the lake what is left to do: an erasure that died is finished by the same command.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { isBeingRead } from '../attempt/claim.ts';
+import { writeChanges } from '../catalog/changes.ts';
+import { writeCoverage } from '../catalog/coverage.ts';
+import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
+import { mapConcurrent } from '../concurrency.ts';
+import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
+import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../days.ts';
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import { publishIceberg } from '../iceberg/index.ts';
+import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { type Ledger, claimLost, eraseDays, withoutTombstones } from '../lake/documents/ledger.ts';
+import { listLedgers } from '../lake/documents/read.ts';
+import { type ReportState, parseReportState, withErased } from '../lake/documents/report-state.ts';
+import type { WatchRecord } from '../lake/documents/watch-record.ts';
+import { COVERAGE_TABLE, brandPartitions, dayPartition, partitionPrefix } from '../lake/paths.ts';
+import { enabledPolicy } from '../planning/policy.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
+import type { Settings } from '../settings/settings.ts';
+import {
+  type DayWithRecords,
+  type RecordsOf,
+  daysWithRecords,
+  isReadAgain,
+  rewriteDay,
+} from './erase-records.ts';
+import {
+  type ErasedObject,
+  type ErasedRange,
+  amountsOf,
+  erasedObjects,
+  purge,
+  withoutNeeded,
+} from './erased-objects.ts';
+
+const CONCURRENCY = 8;
+
+/** What an erasure works with. Days are `YYYY-MM-DD`. */
+export interface EraseOptions extends LakeAccess {
+  reports: ReportRegistry;
+  settings: Settings | undefined;
+  brand: string;
+  /** Both missing: all that the lake has of the brand. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Only these records; the days stay. */
+  records?: RecordsOf | undefined;
+  /** Say what would be removed, and change nothing. */
+  plans: boolean;
+}
+
+/** The document of `erase --json`. */
+export interface EraseOutcome {
+  /** `busy`: a run reads one of the days; the same command finishes it later. `incomplete`: a run has written meanwhile; the same. */
+  status: 'complete' | 'planned' | 'busy' | 'incomplete' | 'undone';
+  brand: string;
+  from: string;
+  to: string;
+  /** Of records: the days that had some. Days that are read again bring back what the service still has. */
+  days?: { report: string; day: string; isReadAgain: boolean }[];
+  /** By kind; `noncurrent`: what the bucket kept of objects that were deleted or replaced. */
+  removed: ReturnType<typeof amountsOf>;
+  /** What no erasure removes. */
+  remains: string[];
+}
+
+const REMAINS = [
+  'logs, until the retention of their log groups ends; messages and events that were sent',
+  'exports, downloads, caches of queries and dbt tables that people made; backups and replicas of the bucket',
+  'names of columns that only erased records had (schema/)',
+  'the records at the service',
+];
+
+interface Scope extends EraseOptions, ErasedRange {
+  from: string;
+  to: string;
+  documents: LakeDocuments;
+  runId: string;
+}
+
+/** Erases, or says what it would. @throws BrandReportsError `config` for a brand that neither lake nor settings have */
+export async function erase(options: EraseOptions): Promise<EraseOutcome> {
+  const scope = await scopeOf(options);
+  const { brand, from, to, lake, records, plans } = scope;
+  const of = { brand, from, to, remains: REMAINS };
+  try {
+    const judged = await ledgersWithoutRuns(scope);
+    const before = await erasedObjects(scope);
+    const found = records && (await daysWithRecords(scope.contexts, before, records));
+    const erasedAmong = async (objects: readonly ErasedObject[]) => {
+      const needless = await withoutNeeded(scope, objects);
+      if (!found) return needless;
+      const isOf = await Promise.all(needless.map((object) => isOfRecords(object, found, plans)));
+      return needless.filter((_object, index) => isOf[index]);
+    };
+    const days = (found ?? []).filter(({ hasVersions }) => hasVersions);
+    const shown = days.map(async ({ ctx, day }) => ({
+      report: ctx.report.name,
+      day,
+      isReadAgain: await isReadAgain(ctx, day),
+    }));
+    const erased = { ...of, ...(found && { days: await Promise.all(shown) }) };
+    if (plans) return { status: 'planned', ...erased, removed: amountsOf(await erasedAmong(before)) };
+    if (!records) await writeTombstones(scope, judged);
+    for (const each of days) if (records) await rewriteDay(scope, each, records);
+    await followLedgers(scope, found);
+    await lake.store.delete((await erasedAmong(await erasedObjects(scope))).map(({ key }) => key));
+    const noncurrent = await purge(scope);
+    const after = await erasedObjects(scope);
+    const left = new Set(after.map(({ key }) => key));
+    return {
+      status: (await erasedAmong(after)).length > 0 ? 'incomplete' : 'complete',
+      ...erased,
+      removed: {
+        ...amountsOf(before.filter(({ key }) => !left.has(key))),
+        ...(noncurrent.objects > 0 && { noncurrent }),
+      },
+    };
+  } catch (thrown) {
+    if (rethrowBugs(thrown).kind !== 'conflict') throw thrown;
+    return { status: 'busy', ...of, removed: {} };
+  }
+}
+
+/** Makes the erased days of the range missing ones, so that runs read them by the normal rules. */
+export async function undoErasure(options: EraseOptions): Promise<EraseOutcome> {
+  const scope = await scopeOf(options);
+  const { brand, from, to, contexts } = scope;
+  const months = monthsFrom(from, to);
+  for (const ctx of contexts) {
+    await mapConcurrent(months, CONCURRENCY, async (month) => {
+      await ctx.ledger(month).refresh();
+      await ctx
+        .ledger(month)
+        .update((ledger) => withoutTombstones(ledger, (day) => from <= day && day <= to));
+    });
+    // The hints of the months last: a run that looks meanwhile would note that nothing is due.
+    await ctx.reportState.update((state) =>
+      state.erased ? withErased(state, withoutRange(state.erased, from, to), months) : state,
+    );
+    await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
+  }
+  return { status: 'undone', brand, from, to, removed: {}, remains: [] };
+}
+
+async function scopeOf(options: EraseOptions): Promise<Scope> {
+  const { lake, reports, settings, brand, clock, newId } = options;
+  const documents = createLakeDocuments({ store: lake.store, ...options });
+  const contexts = Object.values(reports).map((report) =>
+    createBrandReport(options, documents, { brand, report, policy: enabledPolicy(settings, brand, report) }),
+  );
+  const listed = await listLedgers(lake.store, reports);
+  const known = [...new Set([...listed.map((each) => each.brand), ...Object.keys(settings?.brands ?? {})])];
+  if (!known.includes(brand))
+    throw refused(
+      'unknown_brand',
+      `Neither ${lake.store.url} nor the settings have the brand "${brand}". Allowed: ${known.join(', ') || 'none'}.`,
+    );
+  const covered = lake.catalog
+    ? []
+    : await Array.fromAsync(lake.store.list(partitionPrefix(COVERAGE_TABLE, brandPartitions(brand))));
+  if (covered.length > 0)
+    throw refused(
+      'no_catalog',
+      `A Glue database points at the objects of ${lake.store.url}. Name it with --database: otherwise its partitions would stay.`,
+    );
+  const months = listed.flatMap((each) => (each.brand === brand ? each.months : [])).sort();
+  const { timeZone = 'UTC' } = settings?.brands[brand] ?? {};
+  const today = dayOf(clock.wallMs(), timeZone);
+  const starts = contexts.flatMap(({ policy }) => policy?.startDate ?? []);
+  const isAll = options.from === undefined && options.to === undefined && !options.records;
+  // A clock that was ahead may have written later months.
+  const last = isAll ? daysOfMonth(months.at(-1) ?? '').at(-1) : undefined;
+  return {
+    ...options,
+    from:
+      options.from ?? [...starts, ...months.slice(0, 1).map((month) => `${month}-01`), today].reduce(earlier),
+    to: options.to ?? (last !== undefined && monthOf(last) > monthOf(today) ? last : today),
+    ...{ isAll, documents, contexts, runId: newId() },
+  };
+}
+
+function refused(code: string, message: string): BrandReportsError {
+  return new BrandReportsError('config', code, message);
+}
+
+/** What the ledgers said when no live run worked at the days. */
+type Judged = ReadonlyMap<BrandReport, ReadonlyMap<string, Ledger>>;
+
+/** Reads the ledgers of the range and of the day before it. @throws conflict if a live run reads one of these days */
+async function ledgersWithoutRuns({ contexts, from, to, documents, runId }: Scope): Promise<Judged> {
+  const judged = new Map<BrandReport, ReadonlyMap<string, Ledger>>();
+  const first = addDays(from, -1);
+  for (const ctx of contexts) {
+    const ledgers = await mapConcurrent(monthsFrom(first, to), CONCURRENCY, (month) =>
+      ctx.ledger(month).refresh(),
+    );
+    judged.set(ctx, new Map(ledgers.map((ledger) => [ledger.month, ledger])));
+    for (const [day, entry] of ledgers.flatMap(({ days }) => Object.entries(days))) {
+      const progressOf = (attempt: string) => documents.progress(ctx.report.name, ctx.brand, day, attempt);
+      const isNear = first <= day && day <= to;
+      if (isNear && (await isBeingRead({ ...ctx, leases: true, runId }, entry, progressOf)))
+        throw claimLost(day);
+    }
+  }
+  return judged;
+}
+
+async function writeTombstones({ contexts, from, to, isAll, clock }: Scope, judged: Judged): Promise<void> {
+  const at = new Date(clock.wallMs()).toISOString();
+  const byMonth = [...Map.groupBy(daysFrom(from, to), monthOf)];
+  for (const ctx of contexts) {
+    await ctx.reportState.update((state) => {
+      const ranges = [...withoutRange(state.erased ?? [], from, to), { from, to }];
+      return withErased(isAll ? parseReportState('')(undefined) : state, ranges, monthsFrom(from, to));
+    });
+    await mapConcurrent(byMonth, CONCURRENCY, async ([month, days]) => {
+      const seen = judged.get(ctx)?.get(month);
+      if (seen) await ctx.ledger(month).update((ledger) => eraseDays(ledger, days, at, seen));
+    });
+  }
+}
+
+/** What lies of the ranges outside `from` to `to`. */
+function withoutRange(ranges: NonNullable<ReportState['erased']>, from: string, to: string) {
+  const [before, after] = [addDays(from, -1), addDays(to, 1)];
+  return ranges
+    .flatMap((range) => [
+      { ...range, to: earlier(range.to, before) },
+      { ...range, from: range.from < after ? after : range.from },
+    ])
+    .filter((range) => range.from <= range.to);
+}
+
+/** @param found the days that have other versions now; missing: the whole range, which has none */
+async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | undefined): Promise<void> {
+  const { lake, contexts, brand, from, to, isAll, documents } = scope;
+  const days = found ? [...new Set(found.map(({ day }) => day))] : daysFrom(from, to);
+  const months = [...new Set(days.map(monthOf))];
+  for (const ctx of contexts) {
+    const { table } = ctx.report;
+    const within = isAll ? undefined : { from, to };
+    const published = found
+      ? undefined
+      : await lake.catalog?.snapshotsByPartition(table, brandPartitions(brand), within);
+    for (const path of published?.keys() ?? [])
+      await lake.catalog?.removePartition(table, dayPartition(brand, path.slice(path.lastIndexOf('=') + 1)));
+    await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
+    await writeSchemaChanges(ctx, monthsComparedWith(days, '9999-12-31'));
+    await writeChanges(ctx, months);
+    // Also where the settings have it off now: they may have had it on.
+    const iceberg = lake.iceberg && { catalog: lake.iceberg, keptMs: Number.POSITIVE_INFINITY };
+    if (iceberg) await publishIceberg({ ...ctx, iceberg }, 'all', 'anew');
+    await ctx.roles.update((roles) => {
+      const { [brand]: known, ...brands } = roles.brands;
+      return isAll && known ? { ...roles, brands } : roles;
+    });
+  }
+  if (!found) await documents.watchRecord().update((record) => withoutDays(record, scope));
+}
+
+/** The watcher's record without what it has of the days of the range. */
+function withoutDays(record: WatchRecord, { brand, isAll, from, to }: Scope): WatchRecord {
+  const isKept = (id: string, days: readonly string[]) =>
+    !id.startsWith(`${brand} `) || !(isAll || days.some((day) => from <= day && day <= to));
+  const keptOf = <T>(by: Record<string, T>, daysOf: (value: T) => readonly string[]) =>
+    Object.fromEntries(Object.entries(by).filter(([id, value]) => isKept(id, daysOf(value))));
+  const { events } = record;
+  const next: WatchRecord = {
+    ...record,
+    seen: keptOf(record.seen, () => []),
+    told: keptOf(record.told, ({ finding }) => (finding ? [finding.day] : [])),
+    ...(events && {
+      events: {
+        ...events,
+        open: keptOf(events.open, ({ opened }) => opened.days),
+        pending: events.pending.filter(({ detail }) => isKept(detail.id, detail.days)),
+      },
+    }),
+  };
+  return isDeepStrictEqual(next, record) ? record : next;
+}
+
+/** Whether an object of a day has records that are erased: its raw records, and every version but the current one. */
+async function isOfRecords(
+  { kind, of }: ErasedObject,
+  found: readonly DayWithRecords[],
+  plans: boolean,
+): Promise<boolean> {
+  if (!of || kind === 'damaged') return true;
+  const { ctx, day, id } = of;
+  const own = found.find((each) => each.ctx === ctx && each.day === day);
+  if (!own || kind === 'raw') return own !== undefined;
+  const { committed } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
+  return own.hasVersions && (plans || committed?.snapshot !== id);
+}

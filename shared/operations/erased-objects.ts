@@ -1,0 +1,170 @@
+/* Finds the objects of a lake that have something of the days that are erased, by their keys alone. */
+import type { BrandReport } from '../context/context.ts';
+import { addDays, monthOf } from '../days.ts';
+import {
+  COVERAGE_PAGE_KEY,
+  DAMAGED_PREFIX,
+  LEDGER_TABLES,
+  QUERY_RESULTS_PREFIX,
+  STATUS_PREFIX,
+  brandPartitions,
+  brandRawPrefix,
+  changesPrefix,
+  icebergMetadataPrefix,
+  keyOfDamagedCopy,
+  monthPartition,
+  parseDayKey,
+  parseLedgerKey,
+  partitionPrefix,
+  rateBudgetKey,
+  reportLedgersPrefix,
+  snapshotOfKey,
+} from '../lake/paths.ts';
+import type { Lake, ListedObject } from '../ports.ts';
+
+/** The brand's part of a lake, and the range, `YYYY-MM-DD`. */
+export interface ErasedRange {
+  lake: Lake;
+  brand: string;
+  contexts: readonly BrandReport[];
+  from: string;
+  to: string;
+  /** All that the lake has of the brand, whatever the range. */
+  isAll: boolean;
+}
+
+/** What an object is; `documents` and `iceberg` are replaced by what no longer has the days, all others are deleted. */
+type Kind =
+  | 'versions'
+  | 'changes'
+  | 'raw'
+  | 'derived'
+  | 'iceberg'
+  | 'documents'
+  | 'rates'
+  | 'status'
+  | 'query_results'
+  | 'damaged';
+
+/** An object that has something of the range. */
+export interface ErasedObject {
+  key: string;
+  bytes: number;
+  kind: Kind;
+  /** Of an object of a day. */
+  of?: { ctx: BrandReport; day: string; id: string };
+}
+
+/** Where such objects lie. */
+interface Place {
+  kind: Kind;
+  prefix: string;
+  /** Of objects of days. */
+  days?: { ctx: BrandReport; from: string };
+}
+
+function placesOf({ brand, contexts, from, isAll }: ErasedRange): Place[] {
+  const ofReports = contexts.flatMap((ctx): Place[] => {
+    const { name, table } = ctx.report;
+    // The reading of the day before may have staged the records of the range's first instant, to leave them out.
+    const before = { ctx, from: addDays(from, -1) };
+    return [
+      { kind: 'versions', prefix: partitionPrefix(table, brandPartitions(brand)), days: { ctx, from } },
+      { kind: 'changes', prefix: changesPrefix(brand, name), days: { ctx, from } },
+      { kind: 'raw', prefix: brandRawPrefix(name, brand), days: before },
+      { kind: 'iceberg', prefix: icebergMetadataPrefix(table) },
+      { kind: 'documents', prefix: `${reportLedgersPrefix(name)}${brand}/` },
+      ...LEDGER_TABLES.map(
+        (each): Place => ({ kind: 'derived', prefix: partitionPrefix(each, monthPartition(brand, name)) }),
+      ),
+    ];
+  });
+  const rates: Place = { kind: 'rates', prefix: rateBudgetKey(brand) };
+  return [
+    ...ofReports,
+    ...(isAll ? [rates] : []),
+    { kind: 'query_results', prefix: QUERY_RESULTS_PREFIX },
+    { kind: 'status', prefix: STATUS_PREFIX },
+  ];
+}
+
+/** What the object of a key has of the range; `undefined`: nothing. */
+function foundAt<T extends Pick<ListedObject, 'key' | 'bytes'>>(
+  range: ErasedRange,
+  places: readonly Place[],
+  object: T,
+): (T & ErasedObject)[] {
+  const { from, to, isAll } = range;
+  const key = keyOfDamagedCopy(object.key);
+  const place = places.find(({ prefix }) => key.startsWith(prefix));
+  if (!place) return [];
+  const kind = key === object.key ? place.kind : 'damaged';
+  const { month = monthOf(from) } = parseLedgerKey(key) ?? {};
+  if (!place.days)
+    return isAll || (monthOf(from) <= month && month <= monthOf(to)) ? [{ ...object, kind }] : [];
+  const { ctx, from: first } = place.days;
+  const parsed = parseDayKey(place.prefix, key);
+  return parsed && (isAll || (first <= parsed.day && parsed.day <= to))
+    ? [{ ...object, kind, of: { ctx, ...parsed } }]
+    : [];
+}
+
+/** All objects of the lake that have something of the range. */
+export async function erasedObjects(range: ErasedRange): Promise<ErasedObject[]> {
+  const places = placesOf(range);
+  const found: ErasedObject[] = [];
+  for (const prefix of [...places.map((place) => place.prefix), DAMAGED_PREFIX])
+    for await (const { key, bytes } of range.lake.store.list(prefix))
+      found.push(...foundAt(range, places, { key, bytes }));
+  return found;
+}
+
+/** Those of the objects that nothing needs: partitions of tables made from ledgers point at what follows from the ledgers now. */
+export async function withoutNeeded(
+  { lake, brand, contexts }: ErasedRange,
+  found: readonly ErasedObject[],
+): Promise<ErasedObject[]> {
+  const current = new Set<string>();
+  for (const { report } of contexts)
+    for (const table of LEDGER_TABLES)
+      for (const ids of (
+        await lake.catalog?.snapshotsByPartition(table, monthPartition(brand, report.name))
+      )?.values() ?? [])
+        for (const id of ids) current.add(id);
+  return found.filter(({ key, kind }) => {
+    if (kind === 'derived') return !current.has(snapshotOfKey(key) ?? '');
+    return kind === 'status' ? key === COVERAGE_PAGE_KEY : kind !== 'documents' && kind !== 'iceberg';
+  });
+}
+
+/** Deletes what a versioned bucket keeps of all these objects. @returns how much that was */
+export async function purge(range: ErasedRange): Promise<Amount> {
+  const { noncurrent } = range.lake.store;
+  const places = placesOf(range);
+  const amount = { objects: 0, bytes: 0 };
+  for (const prefix of noncurrent ? [...places.map((place) => place.prefix), DAMAGED_PREFIX] : []) {
+    const listed = await Array.fromAsync(noncurrent?.list(prefix) ?? []);
+    const found = listed.flatMap((version) => foundAt(range, places, version));
+    await noncurrent?.delete(found);
+    amount.objects += found.length;
+    amount.bytes += found.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+  return amount;
+}
+
+/** How much was removed. */
+export interface Amount {
+  objects: number;
+  bytes: number;
+}
+
+/** How much it is, by kind. */
+export function amountsOf(objects: readonly ErasedObject[]): Partial<Record<Kind | 'noncurrent', Amount>> {
+  const byKind = [...Map.groupBy(objects, ({ kind }) => kind)];
+  return Object.fromEntries(
+    byKind.map(([kind, own]) => [
+      kind,
+      { objects: own.length, bytes: own.reduce((sum, { bytes }) => sum + bytes, 0) },
+    ]),
+  );
+}

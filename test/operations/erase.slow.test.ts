@@ -1,0 +1,319 @@
+import { hash } from 'node:crypto';
+import { zstdDecompressSync } from 'node:zlib';
+import { expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
+import { damagedCopyKey, ledgerKey, reportStateKey, versionKey } from '../../shared/lake/paths.ts';
+import { type EraseOptions, erase, undoErasure } from '../../shared/operations/erase.ts';
+import { orders } from '../../shared/reports/orders.ts';
+import { repairLake } from '../../shared/repair/index.ts';
+import type { Lake } from '../../shared/ports.ts';
+import { diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
+import { runs } from '../fixtures/property-runs.ts';
+import {
+  alter,
+  coverageOf,
+  ledgerEntries,
+  ledgerEntry,
+  rowsOf,
+  wrongReports,
+} from '../sync/lake-contents.ts';
+import { BRAND, NO_TIME, REPORTS, type SampleLake, ZONE, blindRegistry } from '../sync/sample-lake.ts';
+import { sharedLakes } from '../sync/shared-lakes.ts';
+
+const FIRST = '2026-02-26';
+const TODAY = '2026-03-04';
+/** On this day one order is of the customer c-8841. */
+const CUSTOMERS = '2026-03-01';
+const DAYS = daysFrom(FIRST, TODAY);
+const PAGED = REPORTS.filter((report) => report !== 'clicks_detail');
+const sample = sharedLakes({ now: `${TODAY}T15:00:00Z`, startDate: FIRST, clicksPerDay: 3 });
+
+const markOf = (report: string, day: string) => `mark ${report} ${day}`;
+/** The lake with Iceberg tables. */
+const lakeOf = (lake: SampleLake, over: Partial<Lake> = {}): Lake => {
+  const store = over.store ?? lake.store;
+  return {
+    runs: blindRegistry,
+    catalog: lake.catalog,
+    ...over,
+    store,
+    iceberg: createFolderIceberg(store, 'memory://lake'),
+  };
+};
+const sync = (lake: SampleLake, options = {}) =>
+  lake.sync({ lake: lakeOf(lake), commonSettings: { catalogs: ['hive', 'iceberg'] }, ...options });
+const optionsOf = (lake: SampleLake, of: Partial<EraseOptions> = {}): EraseOptions => ({
+  ...lake.access(),
+  lake: lakeOf(lake),
+  settings: lake.settings(),
+  brand: BRAND,
+  plans: false,
+  ...of,
+});
+
+/** Every day has older versions, changes and raw records of several attempts, and another brand has the same. */
+async function filledLake(names: readonly string[] = REPORTS): Promise<SampleLake> {
+  const lake = sample.emptyLake();
+  for (const report of PAGED) for (const day of DAYS) alter(lake, report, day, { mark: markOf(report, day) });
+  alter(lake, 'order_list', CUSTOMERS, { customer: 'c-8841' }, 1);
+  await sync(lake, { scope: { reports: names } });
+  lake.nowMs += HOUR_MS;
+  for (const report of PAGED) for (const day of DAYS) alter(lake, report, day, { again: 1 }, 1);
+  const scope = { reports: names, from: FIRST, to: TODAY };
+  await sync(lake, { scope });
+  await sync(lake, { deadline: NO_TIME, scope });
+  const key = ledgerKey('order_list', BRAND, '2026-03');
+  lake.store.objects.set(damagedCopyKey(key, new Date(lake.nowMs)), lake.store.objects.get(key) ?? fail());
+  lake.store.objects.set('query-results/1.csv', {
+    ...(lake.store.objects.get(key) ?? fail()),
+    body: Buffer.from(markOf('order_list', FIRST)),
+  });
+  for (const [of, object] of [...lake.store.objects]) {
+    const other = of.replace('brand=acme', 'brand=zeta').replace('/acme', '/zeta');
+    const isJson = of.startsWith('ledger/');
+    if (other !== of && !of.startsWith('iceberg/'))
+      lake.store.objects.set(
+        other,
+        isJson
+          ? { ...object, body: Buffer.from(Buffer.from(object.body).toString().replaceAll('acme', 'zeta')) }
+          : object,
+      );
+  }
+  return lake;
+}
+
+function fail(): never {
+  throw new Error('missing');
+}
+
+/** What any tool could read in an object. */
+async function textOf(lake: SampleLake, key: string): Promise<string> {
+  const { body } = lake.store.objects.get(key) ?? fail();
+  if (key.endsWith('.zst')) return zstdDecompressSync(body).toString();
+  if (!key.endsWith('.parquet')) return Buffer.from(body).toString('latin1');
+  const rows = await rowsOf(lake, key);
+  return JSON.stringify(rows, (_name, value) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+const isOther = (key: string) => key.includes('zeta') && !key.startsWith('iceberg/');
+
+/** The objects of the brand that have one of the texts. */
+async function objectsWith(lake: SampleLake, texts: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const key of [...lake.store.objects.keys()].filter((each) => !each.includes('zeta'))) {
+    const text = await textOf(lake, key);
+    if (texts.some((each) => text.includes(each))) found.push(key);
+  }
+  return found;
+}
+
+const bytesOfOthers = (lake: SampleLake) =>
+  [...lake.store.objects]
+    .filter(([key]) => isOther(key))
+    .map(([key, { body }]) => [key, hash('md5', body)] as const);
+
+/** What reads ledgers for tests takes those of all brands. */
+function removeOthers({ store }: SampleLake): void {
+  for (const key of [...store.objects.keys()].filter(isOther)) store.objects.delete(key);
+}
+
+/** The days that requests begin on; one for a single instant belongs to the day before. */
+function requestedDays({ service }: SampleLake): string[] {
+  return service.requests.flatMap(({ fields: { start_date: date, start_time: from, end_time: to } }) => {
+    if (typeof date === 'string') return date.replace(/^(....)(..)(..)$/, '$1-$2-$3');
+    return typeof from === 'number' && from !== to ? dayOf(from > 1e11 ? from : from * 1000, ZONE) : [];
+  });
+}
+
+const rangeOfDays = fc.tuple(fc.nat(DAYS.length - 1), fc.nat(DAYS.length - 1)).map(([a, b]) => ({
+  from: DAYS[Math.min(a, b)] ?? FIRST,
+  to: DAYS[Math.max(a, b)] ?? TODAY,
+}));
+
+it('nothing of erased days is left, no run reads them again, and undone they come back', async () => {
+  const filled = await filledLake();
+  const { nowMs } = filled;
+  await fc.assert(
+    fc.asyncProperty(rangeOfDays, async ({ from, to }) => {
+      const lake = filled.fork();
+      lake.nowMs = nowMs;
+      const others = bytesOfOthers(lake);
+      const erasedDays = daysFrom(from, to);
+      const marks = PAGED.flatMap((report) => erasedDays.map((day) => markOf(report, day)));
+      const ids = (
+        await Promise.all(
+          [...lake.store.objects.keys()].map((key) =>
+            erasedDays.map((day) => new RegExp(`/brand=acme/dt=${day}/([^/]+)/`).exec(key)?.[1] ?? []),
+          ),
+        )
+      ).flat(2);
+      expect(await objectsWith(lake, marks)).not.toEqual([]);
+      const outcome = await erase(optionsOf(lake, { from, to }));
+      expect(outcome.status).toBe('complete');
+      expect(await objectsWith(lake, [...marks, ...new Set(ids)])).toEqual([]);
+      expect(bytesOfOthers(lake)).toEqual(others);
+
+      removeOthers(lake);
+      lake.service.requests.splice(0);
+      lake.nowMs += 2 * DAY_MS;
+      expect((await sync(lake)).status).toBe('complete');
+      expect((await sync(lake, { scope: { from, to } })).status).toBe('complete');
+      expect(requestedDays(lake).filter((day) => erasedDays.includes(day))).toEqual([]);
+      for (const report of REPORTS) {
+        const entries = Object.fromEntries(await ledgerEntries(lake, report));
+        expect(erasedDays.filter((day) => entries[day]?.committed)).toEqual([]);
+        expect((await coverageOf(lake, report))[from]).toMatchObject({ state: 'erased' });
+      }
+      expect(
+        await objectsWith(
+          lake,
+          PAGED.flatMap((report) => erasedDays.slice(1).map((day) => markOf(report, day))),
+        ),
+      ).toEqual([]);
+
+      await undoErasure(optionsOf(lake, { from, to }));
+      expect((await sync(lake)).status).toBe('complete');
+      expect(await wrongReports(lake, addDays(TODAY, 2))).toEqual({});
+    }),
+    { ...runs(4), endOnFailure: true },
+  );
+});
+
+const ORDERS = { order_list: orders };
+const from = '2026-02-27';
+const to = '2026-02-28';
+
+/** The objects that ledgers name and the lake lacks. */
+async function lostObjects(lake: SampleLake): Promise<string[]> {
+  const named = (await ledgerEntries(lake, 'order_list')).flatMap(([day, { committed, superseded = [] }]) =>
+    committed
+      ? [committed, ...superseded].map(({ snapshot }) => versionKey('orders', BRAND, day, snapshot))
+      : [],
+  );
+  return named.filter((key) => !lake.store.objects.has(key));
+}
+
+it.each([
+  ['days', undefined],
+  ['records', { field: 'customer', value: 'c-8841' }],
+])(
+  'an erasure of %s that dies at any operation loses no other day, and the same command finishes it',
+  async (_what, records) => {
+    const filled = await filledLake(['order_list']);
+    const { nowMs } = filled;
+    const marks = records ? [records.value] : [markOf('order_list', from), markOf('order_list', to)];
+    let isReached = true;
+    // Each third operation: all of them take minutes.
+    for (let n = 1; isReached; n += 3) {
+      expect(n).toBeLessThan(400);
+      const lake = filled.fork();
+      lake.nowMs = nowMs;
+      const others = bytesOfOthers(lake);
+      const store = diesAtN(lake.store, n);
+      const dying = lakeOf(lake, { store, catalog: diesAtNCatalog(lake.catalog, store) });
+      const of = { reports: ORDERS, ...(records ? { records } : { from, to }) };
+      await erase(optionsOf(lake, { ...of, lake: dying })).catch((thrown: unknown) => {
+        if (!store.life.dead) throw thrown;
+      });
+      isReached = store.operations >= n;
+      for (const [key] of others) if (key.startsWith('ledger/')) lake.store.objects.delete(key);
+      expect({ n, lost: await lostObjects(lake) }).toEqual({ n, lost: [] });
+      lake.advance(2 * MINUTE_MS);
+      expect((await erase(optionsOf(lake, of))).status).toBe('complete');
+      expect({ n, left: await objectsWith(lake, marks) }).toEqual({ n, left: [] });
+      expect({ n, lost: await lostObjects(lake) }).toEqual({ n, lost: [] });
+      expect(bytesOfOthers(lake)).toEqual(others.filter(([key]) => !key.startsWith('ledger/')));
+    }
+  },
+);
+
+it('the records of one customer go from every version, change and raw record, and all other rows stay', async () => {
+  const lake = await filledLake(['order_list', 'transaction_list']);
+  removeOthers(lake);
+  const records = { field: 'customer', value: 'c-8841' };
+  const others = (await ledgerEntries(lake, 'order_list')).filter(([day]) => day !== CUSTOMERS);
+  const rowsNow = async () => {
+    const { committed } = await ledgerEntry(lake, 'order_list', CUSTOMERS);
+    return rowsOf(lake, versionKey('orders', BRAND, CUSTOMERS, committed?.snapshot ?? ''));
+  };
+  const before = await rowsNow();
+  const days = [{ report: 'order_list', day: CUSTOMERS, isReadAgain: true }];
+  expect(await erase(optionsOf(lake, { records, plans: true }))).toMatchObject({ status: 'planned', days });
+  expect(await objectsWith(lake, ['c-8841'])).not.toEqual([]);
+  const { status, days: changed, removed } = await erase(optionsOf(lake, { records }));
+  expect({ status, changed, changes: removed.changes?.objects }).toEqual({
+    status: 'complete',
+    changed: days,
+    changes: 1,
+  });
+  expect(await objectsWith(lake, ['c-8841'])).toEqual([]);
+  expect(await rowsNow()).toEqual(before.filter(({ customer }) => customer !== 'c-8841'));
+  expect((await ledgerEntries(lake, 'order_list')).filter(([day]) => day !== CUSTOMERS)).toEqual(others);
+  const { committed, superseded } = await ledgerEntry(lake, 'order_list', CUSTOMERS);
+  expect({ rows: committed?.rows, superseded, changes: committed?.changes }).toEqual({
+    rows: before.length - 1,
+  });
+  const unknown = erase(optionsOf(lake, { records: { field: 'nobody', value: '1' } }));
+  await expect(unknown).rejects.toThrow('No table has the field, column or role "nobody"');
+});
+
+it.each([
+  ['a ledger', false],
+  ['a report state', true],
+])('days stay erased where %s is damaged and repaired', async (_what, isState) => {
+  const lake = await filledLake(['order_list']);
+  await erase(optionsOf(lake, { from, to }));
+  removeOthers(lake);
+  const key = isState ? reportStateKey('order_list', BRAND) : ledgerKey('order_list', BRAND, '2026-02');
+  const stored = await lake.store.get(key);
+  await lake.store.put(key, Buffer.from('{'), { ifMatch: stored?.etag ?? '' });
+  expect((await repairLake({ ...lake.access(), lake: lakeOf(lake), apply: true })).status).toBe('repaired');
+  lake.service.requests.splice(0);
+  expect((await sync(lake, { scope: { reports: ['order_list'] } })).status).toBe('complete');
+  expect(requestedDays(lake).filter((day) => from <= day && day <= to)).toEqual([]);
+  expect((await ledgerEntry(lake, 'order_list', from)).erasedAt).toBeDefined();
+});
+
+it('a day that a run reads is refused, and a run that has read it cannot commit it afterwards', async () => {
+  const lake = sample.emptyLake();
+  const gate = Promise.withResolvers<void>();
+  let isCaught = false;
+  const store = {
+    ...lake.store,
+    put: async (...[key, ...rest]: Parameters<typeof lake.store.put>) => {
+      if (key.startsWith('raw/order_list') && !isCaught) {
+        isCaught = true;
+        await gate.promise;
+      }
+      return lake.store.put(key, ...rest);
+    },
+  };
+  const scope = { reports: ['order_list'], from: TODAY, to: TODAY };
+  const running = lake.sync({ scope, lake: lake.over(store) });
+  while (!isCaught) await new Promise((resolve) => setTimeout(resolve, 5));
+  const options = { from: TODAY, to: TODAY };
+  expect((await erase(optionsOf(lake, options))).status).toBe('busy');
+  expect((await ledgerEntry(lake, 'order_list', TODAY)).erasedAt).toBeUndefined();
+  lake.nowMs += HOUR_MS;
+  expect((await erase(optionsOf(lake, options))).status).toBe('complete');
+  gate.resolve();
+  expect((await running).reports[0]?.days.map(({ outcome }) => outcome)).toEqual(['busy']);
+  expect(Object.keys(await ledgerEntry(lake, 'order_list', TODAY))).toEqual(['erasedAt']);
+});
+
+it('of a brand that is erased nothing is left but when', async () => {
+  const lake = await filledLake();
+  expect((await erase(optionsOf(lake))).status).toBe('complete');
+  const left = [...lake.store.objects.keys()].filter((key) => key.includes('acme'));
+  expect(left.filter((key) => !/^(ledger|snapshots\/(coverage|changes|schema_changes))\//.test(key))).toEqual(
+    [],
+  );
+  for (const report of REPORTS)
+    for (const [, entry] of await ledgerEntries(lake, report))
+      if (entry.erasedAt) expect(Object.keys(entry)).toEqual(['erasedAt']);
+  await expect(erase(optionsOf(lake, { brand: 'acne' }))).rejects.toThrow(
+    'have the brand "acne". Allowed: acme, zeta',
+  );
+});
