@@ -53,6 +53,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   verify: async () => (await import('./commands/verify.ts')).addVerify,
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,
   rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,
+  copy: async () => (await import('./commands/copy.ts')).addCopy,
   repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
   completion: async () => {

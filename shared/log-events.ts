@@ -80,6 +80,8 @@ interface ReportDetails {
   /** Its ledger is damaged: no day of the month is read. */
   month_skipped: { month: string } & ErrorSummary;
   view_failed: { view: string } & ErrorSummary;
+  /** Its ledger, and all that the ledger names, are in the copy of the lake: how many objects of how many bytes. */
+  month_copied: { month: string; objects: number; bytes: number };
 }
 
 /** Of the service of one brand. */
@@ -166,6 +168,7 @@ const LEVELS = {
   iceberg_projected_again: 'warn',
   month_skipped: 'error',
   view_failed: 'error',
+  month_copied: 'info',
   request_retried: 'warn',
   request_signed_again: 'info',
   clocks_differ: 'warn',

@@ -1,5 +1,6 @@
 import type { Catalog, IcebergCatalog, Lake, ObjectStore } from '../../ports.ts';
-import { openLakeStore } from './lake-store.ts';
+import { inOurFormat } from '../../lake/documents/lake-format.ts';
+import { openBucket } from './lake-store.ts';
 import { leaseOnlyRuns } from './s3-store.ts';
 
 /**
@@ -7,8 +8,13 @@ import { leaseOnlyRuns } from './s3-store.ts';
  * @param owner the account that the bucket has to belong to; `undefined`: any
  * @throws BrandReportsError `config` for any other address
  */
-export function openS3Lake(url: string, owner: string | undefined, database?: string): Lake {
-  const store = openLakeStore(url, owner);
+export function openS3Lake(
+  url: string,
+  owner: string | undefined,
+  database?: string,
+  guarded = inOurFormat,
+): Lake {
+  const store = guarded(openBucket(url, owner));
   if (database === undefined) return { store, runs: leaseOnlyRuns };
   return {
     store,
