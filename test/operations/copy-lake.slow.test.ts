@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { LAKE_FORMAT, inOurFormat } from '../../shared/lake/documents/lake-format.ts';
 import { daysOfLedgers, readLedgers } from '../../shared/lake/documents/read.ts';
-import { FORMAT_KEY, changesKey, ledgerKey, versionKey } from '../../shared/lake/paths.ts';
+import { FORMAT_KEY, attemptPrefix, changesKey, ledgerKey, versionKey } from '../../shared/lake/paths.ts';
 import { type CopyOptions, type CopyOutcome, copyLake } from '../../shared/operations/copy-lake.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -59,29 +60,27 @@ function copyOf(lake: SampleLake, { store, catalog }: Copy, change: Partial<Copy
   });
 }
 
-const isDocument = (key: string) => /^(ledger|schema)\/|progress\.json$/.test(key);
-
-/** What a copy must have: the documents, and every object that the ledgers name, by its content. */
+/** What a copy must have, by a hash of its content: the documents, and all that the ledgers name. */
 async function named(store: ObjectStore): Promise<Map<string, string>> {
   const keys: string[] = [];
-  for await (const { key } of store.list('')) if (isDocument(key) && key !== FORMAT_KEY) keys.push(key);
+  for (const prefix of ['ledger/', 'schema/'])
+    for await (const { key } of store.list(prefix)) if (key !== FORMAT_KEY) keys.push(key);
   for (const { brand, report, day, entry } of daysOfLedgers(await readLedgers(store, reports))) {
-    const { committed, superseded = [] } = entry;
+    const { committed, superseded = [], claim } = entry;
     for (const { snapshot } of [...(committed ? [committed] : []), ...superseded])
       keys.push(versionKey(report.table, brand, day, snapshot));
     if (committed?.changes) keys.push(changesKey(brand, report.name, day, committed.changes.snapshot));
-    for await (const { key } of store.list(
-      `raw/${report.name}/brand=${brand}/dt=${day}/${committed?.attempt}/`,
-    ))
-      if (!isDocument(key)) keys.push(key);
+    for (const attempt of [committed?.attempt, claim?.attempt])
+      for await (const { key } of store.list(attemptPrefix(report.name, brand, day, attempt ?? 'none')))
+        keys.push(key);
   }
-  const contents = new Map<string, string>();
-  for (const key of keys.sort())
-    contents.set(key, Buffer.from((await store.get(key))?.body ?? '').toString('latin1'));
-  return contents;
+  const contents = keys.map(async (key) => {
+    const stored = await store.get(key);
+    return [key, stored ? hash('md5', stored.body) : ''] as const;
+  });
+  return new Map((await Promise.all(contents)).sort());
 }
 
-/** The ids of its writes and the note of a publication differ where the catalog of the copy was written. */
 const formatIn = ({ store }: Copy) =>
   JSON.parse(Buffer.from(store.objects.get(FORMAT_KEY)?.body ?? '').toString());
 
