@@ -93,8 +93,6 @@ function textOf(event: LogEvent): string | undefined {
     }
     case 'day_rebuilt':
       return `${subjectOf(event)} rebuilt: ${event.outcome}, ${counted(event.rows, 'row')}`;
-    case 'month_copied':
-      return `${subjectOf(event)} ${event.month} copied: ${counted(event.objects, 'object')}, ${count(event.bytes)} bytes`;
     case 'day_changed':
       return `${subjectOf(event)} changed: ${changedCounts(event)}`;
     case 'request_retried':

@@ -80,8 +80,6 @@ interface ReportDetails {
   /** Its ledger is damaged: no day of the month is read. */
   month_skipped: { month: string } & ErrorSummary;
   view_failed: { view: string } & ErrorSummary;
-  /** Its ledger, and all that the ledger names, are in the copy of the lake: how many objects of how many bytes. */
-  month_copied: { month: string; objects: number; bytes: number };
 }
 
 /** Of the service of one brand. */
@@ -111,6 +109,7 @@ interface ProcessDetails {
   update_not_remembered: ErrorSummary;
   /** Of the watcher; `message` is the subject of what it told. */
   look_ended: { problems: number; message?: string };
+  object_copied: { key: string; bytes: number };
 }
 
 type EventOf<Details> = { [Name in keyof Details]: { event: Name } & Details[Name] }[keyof Details];
@@ -168,7 +167,7 @@ const LEVELS = {
   iceberg_projected_again: 'warn',
   month_skipped: 'error',
   view_failed: 'error',
-  month_copied: 'info',
+  object_copied: 'debug',
   request_retried: 'warn',
   request_signed_again: 'info',
   clocks_differ: 'warn',

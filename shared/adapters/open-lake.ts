@@ -1,27 +1,22 @@
 import { resolve } from 'node:path';
 import { BrandReportsError } from '../errors.ts';
 import { inOurFormat } from '../lake/documents/lake-format.ts';
-import type { Lake, ObjectStore } from '../ports.ts';
+import type { Lake } from '../ports.ts';
 import { badLake } from './bad-lake.ts';
 import { createLocalCatalog } from './local/catalog.ts';
 import { createFolderIceberg } from './local/iceberg.ts';
 import { createLocalRunRegistry } from './local/runs.ts';
 import { openLocalStore } from './local/store.ts';
 
-/** How a lake is opened. */
-export interface OpenLakeOptions {
-  database?: string;
-  /** Guards the store; by default it refuses a lake in another format. */
-  guarded?: (store: ObjectStore) => ObjectStore;
-}
-
 /**
  * Opens a lake: a folder, or `s3://bucket/prefix`, with a Glue database as its catalog where one is named.
+ * @param guarded by default refuses a lake in another format
  * @throws BrandReportsError `config` for anything else
  */
 export async function openLake(
   url: string,
-  { database, guarded = inOurFormat }: OpenLakeOptions = {},
+  { database }: { database?: string } = {},
+  guarded = inOurFormat,
 ): Promise<Lake> {
   if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return openFolder(url, database, guarded);
   // A folder needs nothing of AWS, whose SDK takes longer to load than a small run takes.
@@ -40,11 +35,7 @@ function ownerInEnvironment(): string | undefined {
   );
 }
 
-function openFolder(
-  folder: string,
-  database: string | undefined,
-  guarded: (store: ObjectStore) => ObjectStore,
-): Lake {
+function openFolder(folder: string, database: string | undefined, guarded: typeof inOurFormat): Lake {
   if (folder === '') throw badLake('The name of the lake is empty');
   if (database !== undefined) {
     throw badLake(

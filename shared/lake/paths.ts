@@ -59,7 +59,7 @@ export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
 /** What the watcher has seen and told. */
 export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
 /** Copies of documents that a repair has replaced. */
-const DAMAGED_PREFIX = 'damaged/';
+export const DAMAGED_PREFIX = 'damaged/';
 /** What deployments of the stack have to remember. */
 export const DEPLOYMENTS_PREFIX = 'deployments/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */

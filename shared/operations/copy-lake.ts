@@ -1,331 +1,170 @@
 /*
- * Copies a lake to another place with its history, so that days which the service no longer has survive a move. It copies
- * each ledger with everything that the ledger names: versions, changes, raw records and their progress. Report states,
- * schemas, roles and the watcher's record follow; the rate budgets of running processes do not. Whatever has addresses
- * (Glue, local links, Iceberg) is rebuilt from the ledgers.
- * Until all of it is there, the copy has no format number, so that every other command refuses it. A copy that died is
- * finished by running it again: objects that are complete stay.
- * Runs may write to the source meanwhile. Report states are older than the ledgers, which causes an unnecessary read at
- * most; schemas are newer, so that they have every column. If the vacuum deletes what a ledger named, the ledger is
- * copied again.
+ * Copies a lake to another place with its history, so that days which the service no longer has survive a move: all
+ * documents but the rate budgets of running processes, and all versions, changes and raw records. Whatever contains
+ * addresses or follows from the ledgers (Glue, local links, Iceberg, `coverage`) is rebuilt there.
+ * Until all of it is there, the copy has no format number, so that every other command refuses it. An interrupted copy is
+ * finished by running it again: complete objects stay.
+ * Runs may write to the source meanwhile. Report states are copied before ledgers, which may cause an unnecessary read;
+ * schemas follow, so that they have every column. Objects are listed after the ledgers that name them were read, and a
+ * vacuum deletes them a day after a ledger named them last; what a longer pass has lost, the next pass corrects.
  */
 import { rebuildCatalog } from '../catalog/rebuild.ts';
 import { forEachConcurrent } from '../concurrency.ts';
 import type { LakeAccess } from '../context/context.ts';
-import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
-import { BrandReportsError, asBrandReportsError } from '../errors.ts';
-import { parseJsonDocument } from '../lake/documents/cas-document.ts';
+import { BrandReportsError } from '../errors.ts';
 import {
   LAKE_FORMAT,
   type StoredFormat,
   formatDocument,
   parseFormat,
 } from '../lake/documents/lake-format.ts';
-import { type DayEntry, parseLedger } from '../lake/documents/ledger.ts';
-import { parseProgress } from '../lake/documents/progress.ts';
 import * as paths from '../lake/paths.ts';
-import type { ObjectStore } from '../ports.ts';
-import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
+import type { ListedObject, ObjectStore } from '../ports.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Reports at a time, ledgers of each, and days of each of these. */
-const CONCURRENCY = { reports: 4, ledgers: 2, days: 2 };
-/** I12: of an object, how much is in memory. */
+const CONCURRENCY = 16;
+/** I12: how much of an object is in memory. */
 const BLOCK_BYTES = 4 * 2 ** 20;
-/** How often a ledger is copied again because objects that it named were deleted meanwhile. */
-const MAX_TRIES = 5;
-/** What a deployment or its watcher writes into a bucket before the first day is read. */
-const NO_DATA = [
-  paths.STATUS_PREFIX,
-  paths.DEPLOYMENTS_PREFIX,
-  paths.RATES_PREFIX,
-  paths.QUERY_RESULTS_PREFIX,
-  paths.FORMAT_KEY,
-];
+/** A pass that finds nothing to copy is the check that both have the same; runs may prevent that for a while. */
+const MAX_PASSES = 5;
+const OBJECTS = [paths.SNAPSHOTS_PREFIX, paths.CHANGES_PREFIX, paths.RAW_PREFIX, paths.DAMAGED_PREFIX];
+/** What a deployment and its watcher write into a bucket before the first day is read. */
+const NO_DATA = [paths.STATUS_PREFIX, paths.DEPLOYMENTS_PREFIX, paths.QUERY_RESULTS_PREFIX, paths.FORMAT_KEY];
 
+/** `lake` is the copy. Its store must not be guarded by its format. */
 export interface CopyOptions extends LakeAccess {
   from: ObjectStore;
   reports: ReportRegistry;
-  /** Decide which days `coverage` of the copy says are due. */
+  /** Decide which days are due by `coverage` of the copy. */
   settings?: Settings | undefined;
-  deadline?: Deadline;
 }
 
 export interface CopyOutcome {
-  /** `incomplete`: time was up; a repetition continues. */
+  /** `incomplete`: some of the catalog could not be rebuilt; a repetition continues. */
   status: 'complete' | 'incomplete';
   from: string;
   to: string;
-  ledgers: number;
-  /** What the ledgers name, and how much of it this run has copied. */
+  /** What both have, as the last pass has compared it, and how much of it was copied now; 0 of a finished copy. */
   objects: number;
   bytes: number;
   copiedObjects: number;
-  copiedBytes: number;
-  /** Keys that ledgers name and that the source does not have. */
-  missing: string[];
 }
 
-/** The ledger of a month, by its key. */
-type LedgerPlace = NonNullable<ReturnType<typeof paths.parseLedgerKey>>;
-type Sizes = Map<string, number>;
-
-/**
- * @param options `lake` is the copy, whose store must not be guarded by its format
- * @throws BrandReportsError `config` if the copy has other data, or a document of the source is damaged; `conflict` if another
- * program writes to the copy; `transient` if an object of the copy differs at the end
- */
+/** @throws BrandReportsError `config` if the copy has other data or the source has none, `conflict` if others write to the copy */
 export async function copyLake(options: CopyOptions): Promise<CopyOutcome> {
-  const { from, lake, reports, clock, log, deadline } = options;
-  const to = lake.store;
-  const time = createTimeBudget(deadline, clock.monotonicMs);
-  const outcome: CopyOutcome = {
-    ...{ status: 'complete', from: from.url, to: to.url, ledgers: 0, objects: 0, bytes: 0 },
-    ...{ copiedObjects: 0, copiedBytes: 0, missing: [] },
-  };
-  const { ledgers, states } = await documentsOf(from, reports);
-  if ((await begin(from, to)) === 'finished') return outcome;
+  const { from, log } = options;
+  const { store: to, catalog } = options.lake;
+  const outcome = { from: from.url, to: to.url, objects: 0, bytes: 0, copiedObjects: 0 };
+  if ((await begin(from, to)) === 'finished') return { status: 'complete', ...outcome };
 
-  for (const key of states) await copyDocument(from, to, key);
-  const ofReports = Map.groupBy(ledgers, ({ report, brand }) => `${report}/${brand}`);
-  await forEachConcurrent([...ofReports.values()], CONCURRENCY.reports, copyReport);
-  if (outcome.status === 'incomplete') return outcome;
-
-  for await (const { key } of from.list(paths.SCHEMAS_PREFIX)) await copyDocument(from, to, key);
-  await copyDocument(from, to, paths.WATCH_KEY);
-  if (lake.catalog) ({ status: outcome.status } = await rebuildCatalog({ ...options, isFatal: () => false }));
-  if (outcome.status === 'complete') await finish(from, to);
-  return outcome;
-
-  async function copyReport(own: readonly LedgerPlace[]): Promise<void> {
-    const [{ report: name = '', brand = '' } = {}] = own;
-    const { [name]: report } = reports;
-    if (!report) throw new BrandReportsError('bug', 'unknown_report', `There is no report ${name}`);
-    const [source, present] = await Promise.all([sizesOf(from, report, brand), sizesOf(to, report, brand)]);
-    const named: Sizes = new Map();
-    await forEachConcurrent(own, CONCURRENCY.ledgers, async (place) => {
-      if (time.isUp()) {
-        outcome.status = 'incomplete';
-        return;
-      }
-      const objects = await copyLedger({ from, to, report, source, present }, place, outcome);
-      for (const [key, bytes] of objects) named.set(key, bytes);
-      outcome.ledgers += 1;
-      const bytes = objects.values().reduce((sum, each) => sum + each, 0);
-      log({ event: 'month_copied', brand, report: name, month: place.month, objects: objects.size, bytes });
-    });
-    outcome.objects += named.size;
-    outcome.bytes += named.values().reduce((sum, each) => sum + each, 0);
-    const found = await sizesOf(to, report, brand);
-    for (const [key, bytes] of named) if (found.get(key) !== bytes) throw differs(from, to, key);
+  for (let pass = 1, copied = 1; copied > 0 && pass <= MAX_PASSES; pass += 1) {
+    [copied, outcome.objects, outcome.bytes] = [0, 0, 0];
+    const keys = await keysIn(from, paths.LEDGERS_PREFIX);
+    const isState = (key: string) => paths.parseReportStateKey(key) !== undefined;
+    await copyDocuments(from, to, keys.filter(isState));
+    await copyDocuments(
+      from,
+      to,
+      keys.filter((key) => !isState(key)),
+    );
+    for (const prefix of OBJECTS) {
+      const objects = compared(from, to, prefix);
+      await forEachConcurrent(Array(CONCURRENCY).fill(objects), CONCURRENCY, async () => {
+        for await (const { key, bytes, isThere } of objects) {
+          outcome.objects += 1;
+          outcome.bytes += bytes;
+          if (isThere || !(await copyObject(from, to, key, bytes))) continue;
+          copied += 1;
+          log({ event: 'object_copied', key, bytes });
+        }
+      });
+    }
+    outcome.copiedObjects += copied;
   }
+  await copyDocuments(from, to, [...(await keysIn(from, paths.SCHEMAS_PREFIX)), paths.WATCH_KEY]);
+  const rebuilt = catalog && (await rebuildCatalog({ ...options, isFatal: () => false }));
+  const status = rebuilt?.status ?? 'complete';
+  if (status === 'complete') await putFormat(to, { format: LAKE_FORMAT, copyOf: from.url });
+  return { status, ...outcome };
 }
 
-interface Copying {
-  from: ObjectStore;
-  to: ObjectStore;
-  report: ReportDefinition;
-  /** What both lakes had when the report was begun. */
-  source: Sizes;
-  present: Sizes;
-}
-
-/** Copies what the ledger names, then the ledger. @returns the bytes of the objects, by key */
-async function copyLedger(copying: Copying, place: LedgerPlace, outcome: CopyOutcome): Promise<Sizes> {
-  const { from, to, report } = copying;
-  const key = paths.ledgerKey(place.report, place.brand, place.month);
-  for (let tries = 1; ; tries += 1) {
-    const stored = await from.get(key);
-    const { days } = parseLedger(key, place)(stored && parseJsonDocument(key, stored.body));
-    const objects: Sizes = new Map();
-    const lost: string[] = [];
-    await forEachConcurrent(Object.entries(days), CONCURRENCY.days, async ([day, entry]) => {
-      for (const each of versionsOf(report, place.brand, day, entry))
-        if (!(await copyObject(copying, each, objects, outcome))) lost.push(each);
-      for (const attempt of [entry.committed?.attempt, entry.claim?.attempt])
-        if (attempt !== undefined) await copyAttempt(copying, place.brand, day, attempt, objects, outcome);
-    });
-    const isCurrent = lost.length === 0 || (await from.get(key))?.etag === stored?.etag;
-    if (!isCurrent && tries < MAX_TRIES) continue;
-    outcome.missing.push(...lost);
-    if (stored) await putDocument(from, to, key, stored.body);
-    return objects;
+/** Marks the copy as unfinished. */
+async function begin(from: ObjectStore, to: ObjectStore): Promise<'unfinished' | 'finished'> {
+  if ((await keysIn(from, paths.LEDGERS_PREFIX)).length === 0)
+    throw refused(
+      'nothing_to_copy',
+      `The lake ${from.url} has no days. Name the folder or bucket of a lake.`,
+    );
+  const { format, copyOf } = parseFormat((await to.get(paths.FORMAT_KEY))?.body);
+  if (copyOf === from.url) return format === undefined ? 'unfinished' : 'finished';
+  if (copyOf !== undefined || (format ?? LAKE_FORMAT) !== LAKE_FORMAT) {
+    const found = copyOf === undefined ? `a lake of format ${format}` : `a copy of ${copyOf}`;
+    throw refused('other_data', `${to.url} is ${found}. Name an empty place.`);
   }
+  for await (const { key } of to.list(''))
+    if (!NO_DATA.some((prefix) => key.startsWith(prefix)))
+      throw refused('other_data', `${to.url} has other data, e.g. ${key}. Name an empty place.`);
+  await putFormat(to, { copyOf: from.url });
+  return 'unfinished';
 }
 
-/** The keys of the versions and changes of a day. */
-function versionsOf(
-  { name, table }: ReportDefinition,
-  brand: string,
-  day: string,
-  { committed, superseded = [] }: DayEntry,
-): string[] {
-  const kept = superseded.filter(({ isLost }) => !isLost);
-  const { changes } = committed ?? {};
-  return [
-    ...[...(committed ? [committed] : []), ...kept].map(({ snapshot }) =>
-      paths.versionKey(table, brand, day, snapshot),
-    ),
-    ...(changes ? [changes.snapshot, ...(changes.unread ?? [])] : []).map((id) =>
-      paths.changesKey(brand, name, day, id),
-    ),
-  ];
+async function putFormat(to: ObjectStore, document: StoredFormat): Promise<void> {
+  const etag = (await to.get(paths.FORMAT_KEY))?.etag;
+  const condition = etag === undefined ? { ifAbsent: true as const } : { ifMatch: etag };
+  const outcome = await to.put(paths.FORMAT_KEY, formatDocument(document), condition);
+  if (outcome === 'conflict') throw written(to, paths.FORMAT_KEY);
 }
 
-/** The raw records that the progress document names, then the document. A lifecycle rule may have deleted any of them. */
-async function copyAttempt(
-  copying: Copying,
-  brand: string,
-  day: string,
-  attempt: string,
-  objects: Sizes,
-  outcome: CopyOutcome,
-): Promise<void> {
-  const { from, to, report } = copying;
-  const key = paths.progressKey(report.name, brand, day, attempt);
-  const stored = await from.get(key);
-  if (!stored) return;
-  const { slices } = parseProgress(key)(parseJsonDocument(key, stored.body));
-  const prefix = paths.attemptPrefix(report.name, brand, day, attempt);
-  for (const { name } of slices.flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks)))
-    await copyObject(copying, `${prefix}${name}`, objects, outcome);
-  await putDocument(from, to, key, stored.body);
-  objects.set(key, stored.body.length);
+/** Without the format. */
+async function keysIn(store: ObjectStore, prefix: string): Promise<string[]> {
+  const keys = (await Array.fromAsync(store.list(prefix))).map(({ key }) => key);
+  return keys.filter((key) => key !== paths.FORMAT_KEY);
 }
 
-/** Objects that are named by ids never change: a complete one is not copied again. @returns whether the source has it */
-async function copyObject(
-  { from, to, source, present }: Copying,
-  key: string,
-  objects: Sizes,
-  outcome: CopyOutcome,
-): Promise<boolean> {
-  const size = source.get(key);
-  const isPresent = size !== undefined && present.get(key) === size;
-  const bytes = isPresent ? size : await stream(from, to, key, size);
-  if (bytes === undefined) return false;
-  objects.set(key, bytes);
-  if (isPresent) return true;
-  outcome.copiedObjects += 1;
-  outcome.copiedBytes += bytes;
-  return true;
-}
-
-/** @returns the bytes of the object; `undefined` if it does not exist */
-async function stream(
+/** The objects of the source, and whether the copy has them with the same size. Both lists are in the order of keys. */
+async function* compared(
   from: ObjectStore,
   to: ObjectStore,
-  key: string,
-  size = Number.POSITIVE_INFINITY,
-): Promise<number | undefined> {
-  const block = (at: number) => from.range(key, at, Math.min(at + BLOCK_BYTES, size));
-  const first = await block(0).catch((thrown: unknown) => {
-    if (asBrandReportsError(thrown).code !== 'object_missing') throw thrown;
-    return undefined;
-  });
-  if (!first) return undefined;
+  prefix: string,
+): AsyncGenerator<ListedObject & { isThere: boolean }> {
+  const there = to.list(prefix)[Symbol.asyncIterator]();
+  let next = await there.next();
+  for await (const object of from.list(prefix)) {
+    if (paths.LEDGER_TABLES.some((table) => object.key.startsWith(paths.tablePrefix(table)))) continue;
+    while (!next.done && next.value.key < object.key) next = await there.next();
+    const isThere = !next.done && next.value.key === object.key && next.value.bytes === object.bytes;
+    yield { ...object, isThere };
+  }
+}
+
+/** @returns `false` if the vacuum has deleted it since it was listed */
+async function copyObject(from: ObjectStore, to: ObjectStore, key: string, bytes: number): Promise<boolean> {
   const writer = to.create(key);
   try {
-    let bytes = 0;
-    for (let part = first; part.length > 0; part = await block(bytes)) {
-      await writer.write(part);
-      bytes += part.length;
-      if (bytes === size) break;
-    }
+    for (let at = 0; at < bytes; at += BLOCK_BYTES)
+      await writer.write(await from.range(key, at, Math.min(at + BLOCK_BYTES, bytes)));
     await writer.finish();
-    return bytes;
+    return true;
   } catch (error) {
     await writer.abort();
+    if (error instanceof BrandReportsError && error.code === 'object_missing') return false;
     throw error;
   }
 }
 
-/** The objects of a report of a brand, with their bytes. */
-async function sizesOf(store: ObjectStore, { name, table }: ReportDefinition, brand: string): Promise<Sizes> {
-  const sizes: Sizes = new Map();
-  const prefixes = [
-    paths.partitionPrefix(table, paths.brandPartitions(brand)),
-    paths.changesPrefix(brand, name),
-    paths.brandRawPrefix(name, brand),
-  ];
-  for (const prefix of prefixes) for await (const { key, bytes } of store.list(prefix)) sizes.set(key, bytes);
-  return sizes;
-}
-
-/** The ledgers and the keys of the report states. @throws BrandReportsError `config` if there is none, or this program does not know the report of one */
-async function documentsOf(from: ObjectStore, reports: ReportRegistry) {
-  const ledgers: LedgerPlace[] = [];
-  const states: string[] = [];
-  for await (const { key } of from.list(paths.LEDGERS_PREFIX)) {
-    const ledger = paths.parseLedgerKey(key);
-    if (ledger && !Object.hasOwn(reports, ledger.report))
-      throw refused(
-        'unknown_report',
-        `The lake ${from.url} has days of the report "${ledger.report}", which this program does not have: ${Object.keys(reports).join(', ')}. Use the version of brand-reports that wrote it.`,
-      );
-    if (ledger) ledgers.push(ledger);
-    else if (paths.parseReportStateKey(key)) states.push(key);
-  }
-  if (ledgers.length === 0)
-    throw refused(
-      'nothing_to_copy',
-      `The lake ${from.url} has no days. Name the folder or the s3://bucket/prefix of a lake.`,
-    );
-  return { ledgers, states };
-}
-
-/** Marks the copy as unfinished, if its place is empty. @throws BrandReportsError `config` if it has other data */
-async function begin(from: ObjectStore, to: ObjectStore): Promise<'unfinished' | 'finished'> {
-  const [inside, outside] = [`${to.url}/`, `${from.url}/`];
-  if (inside.startsWith(outside) || outside.startsWith(inside))
-    throw refused('copy_of_itself', `${to.url} and ${from.url} are one lake, or one is inside the other.`);
-  const stored = await to.get(paths.FORMAT_KEY);
-  const { format, copyOf } = stored ? parseFormat(stored.body) : {};
-  if (stored && copyOf === from.url) return format === undefined ? 'unfinished' : 'finished';
-  if (copyOf !== undefined)
-    throw refused('other_data', `${to.url} is a copy of ${copyOf}, not of ${from.url}. Name an empty place.`);
-  for await (const { key } of to.list(''))
-    if (!NO_DATA.some((prefix) => key.startsWith(prefix)))
-      throw refused('other_data', `${to.url} has other data, e.g. ${key}. Name an empty place.`);
-  if (stored && format !== LAKE_FORMAT)
-    throw refused('other_data', `${to.url} has another format. Name an empty place.`);
-  await putFormat(to, { copyOf: from.url }, stored?.etag);
-  return 'unfinished';
-}
-
-/** From now on the copy is a lake. */
-async function finish(from: ObjectStore, to: ObjectStore): Promise<void> {
-  const stored = await to.get(paths.FORMAT_KEY);
-  await putFormat(to, { format: LAKE_FORMAT, copyOf: from.url }, stored?.etag);
-}
-
-async function putFormat(to: ObjectStore, document: StoredFormat, etag: string | undefined): Promise<void> {
-  const body = formatDocument(document);
-  const condition = etag === undefined ? { ifAbsent: true as const } : { ifMatch: etag };
-  if ((await to.put(paths.FORMAT_KEY, body, condition)) !== 'conflict') return;
-  if (!isSame((await to.get(paths.FORMAT_KEY))?.body, body)) throw written(to, paths.FORMAT_KEY);
-}
-
-async function copyDocument(from: ObjectStore, to: ObjectStore, key: string): Promise<void> {
-  const stored = await from.get(key);
-  if (stored) await putDocument(from, to, key, stored.body);
-}
-
-/** Writes the document, or replaces the one of an earlier try. Conditional, because the bucket refuses every other write. */
-async function putDocument(from: ObjectStore, to: ObjectStore, key: string, body: Uint8Array): Promise<void> {
-  if ((await to.put(key, body, { ifAbsent: true })) !== 'conflict') return;
-  const found = await to.get(key);
-  if (isSame(found?.body, body)) return;
-  // Another process may have finished the copy, and runs have gone on in it.
-  const marker = await to.get(paths.FORMAT_KEY);
-  const { format, copyOf } = marker ? parseFormat(marker.body) : {};
-  const isOurs = format === undefined && copyOf === from.url;
-  if (!isOurs || !found || (await to.put(key, body, { ifMatch: found.etag })) === 'conflict')
-    throw written(to, key);
-}
-
-function isSame(a: Uint8Array | undefined, b: Uint8Array): boolean {
-  return a !== undefined && Buffer.compare(a, b) === 0;
+/** Conditional writes, because the bucket refuses all others. What an earlier try has written is replaced. */
+async function copyDocuments(from: ObjectStore, to: ObjectStore, keys: readonly string[]): Promise<void> {
+  await forEachConcurrent(keys, CONCURRENCY, async (key) => {
+    const body = (await from.get(key))?.body;
+    if (!body || (await to.put(key, body, { ifAbsent: true })) !== 'conflict') return;
+    const found = await to.get(key);
+    if (found && Buffer.compare(found.body, body) === 0) return;
+    // Another process may have finished the copy, so that runs have begun to write there.
+    const { format } = parseFormat((await to.get(paths.FORMAT_KEY))?.body);
+    if (!found || format !== undefined || (await to.put(key, body, { ifMatch: found.etag })) === 'conflict')
+      throw written(to, key);
+  });
 }
 
 function refused(code: string, message: string): BrandReportsError {
@@ -333,17 +172,6 @@ function refused(code: string, message: string): BrandReportsError {
 }
 
 function written({ url }: ObjectStore, key: string): BrandReportsError {
-  return new BrandReportsError(
-    'conflict',
-    'copy_written',
-    `Another program has written ${url}/${key} during the copy. Stop it, then run the copy again.`,
-  );
-}
-
-function differs(from: ObjectStore, to: ObjectStore, key: string): BrandReportsError {
-  return new BrandReportsError(
-    'transient',
-    'copy_differs',
-    `${to.url}/${key} is missing or has another size than in ${from.url}. Run the copy again.`,
-  );
+  const message = `Another program has written ${url}/${key} during the copy. Stop it, then run the copy again.`;
+  return new BrandReportsError('conflict', 'copy_written', message);
 }

@@ -90,8 +90,16 @@ it('a copy has every version, change, raw record and document, its own catalog, 
   const outcome = await copyOf(lake, copy);
   expect(await named(copy.store)).toEqual(await named(lake.store));
   const keys = [...(await named(copy.store)).keys()];
-  const bytes = keys.filter((key) => !/^(ledger|schema)\//.test(key));
-  expect(outcome).toMatchObject({ status: 'complete', objects: bytes.length, missing: [] });
+  const objects = [...copy.store.objects].filter(([key]) =>
+    /^(snapshots\/(?!c[oh]|schema)|changes|raw)/.test(key),
+  );
+  const bytes = objects.reduce((sum, [, { body }]) => sum + body.length, 0);
+  expect(outcome).toMatchObject({
+    status: 'complete',
+    objects: objects.length,
+    copiedObjects: objects.length,
+    bytes,
+  });
   expect(keys).toEqual(
     expect.arrayContaining([expect.stringMatching(/^changes\//), expect.stringMatching(/^raw\/.*chunk/)]),
   );
@@ -130,7 +138,7 @@ it('a copy has every version, change, raw record and document, its own catalog, 
   const inCopy = lake.fork();
   expect(await asked(inCopy.sync({ lake: lake.over(inOurFormat(copy.store), copy.catalog) }))).toEqual(here);
   // It is a lake of its own now: nothing is copied again.
-  expect(await copyOf(lake, copy)).toMatchObject({ status: 'complete', ledgers: 0, copiedObjects: 0 });
+  expect(await copyOf(lake, copy)).toMatchObject({ status: 'complete', objects: 0, copiedObjects: 0 });
 });
 
 it('I4: a copy that dies anywhere is refused as a lake, and its repetition ends the same', async () => {
@@ -140,25 +148,25 @@ it('I4: a copy that dies anywhere is refused as a lake, and its repetition ends 
   await copyOf(lake, whole);
   const [wanted, pointers] = [await named(whole.store), [...whole.catalog.pointers.keys()].sort()];
   let deaths = 0;
-  for (const when of ['before', 'after'] as const)
-    for (let n = 1, died = true; died; n += 1) {
-      const copy = emptyCopy();
-      const store = diesAtN(copy.store, n, { when });
-      const mortal = { store, catalog: diesAtNCatalog(copy.catalog, store), runs: blindRegistry };
-      const from = storeAround(inOurFormat(lake.store), store.step);
-      await copyOf(lake, copy, { from, lake: mortal }).catch((error: unknown) => {
-        if (!(error instanceof ProcessDied)) throw error;
-      });
-      died = store.life.dead;
-      deaths += 1;
-      const isFinished = copy.store.objects.size > 0 && formatIn(copy).format === LAKE_FORMAT;
-      if (copy.store.objects.size > 0 && !isFinished)
-        await expect(inOurFormat(copy.store).get('any')).rejects.toMatchObject({ code: 'unfinished_copy' });
-      expect(await copyOf(lake, copy)).toMatchObject({ status: 'complete' });
-      expect({ when, n, named: await named(copy.store) }).toEqual({ when, n, named: wanted });
-      expect([...copy.catalog.pointers.keys()].sort()).toEqual(pointers);
-      expect(n).toBeLessThan(1000);
-    }
+  // A death before an operation is a death after the one before it.
+  for (let n = 1, died = true; died; n += 1) {
+    const copy = emptyCopy();
+    const store = diesAtN(copy.store, n, { when: 'after' });
+    const mortal = { store, catalog: diesAtNCatalog(copy.catalog, store), runs: blindRegistry };
+    const from = storeAround(inOurFormat(lake.store), store.step);
+    await copyOf(lake, copy, { from, lake: mortal }).catch((error: unknown) => {
+      if (!(error instanceof ProcessDied)) throw error;
+    });
+    died = store.life.dead;
+    deaths += 1;
+    const isFinished = copy.store.objects.size > 0 && formatIn(copy).format === LAKE_FORMAT;
+    if (copy.store.objects.size > 0 && !isFinished)
+      await expect(inOurFormat(copy.store).get('any')).rejects.toMatchObject({ code: 'unfinished_copy' });
+    expect(await copyOf(lake, copy)).toMatchObject({ status: 'complete' });
+    expect({ n, named: await named(copy.store) }).toEqual({ n, named: wanted });
+    expect([...copy.catalog.pointers.keys()].sort()).toEqual(pointers);
+    expect(n).toBeLessThan(1000);
+  }
   expect(deaths).toBeGreaterThan(100);
 }, 240_000);
 
@@ -180,25 +188,20 @@ it('I3: while runs and their vacuum write to the source, each ledger is copied w
     await once;
     return act();
   });
-  expect(await copyOf(lake, copy, { from })).toMatchObject({ status: 'complete', missing: [] });
+  expect(await copyOf(lake, copy, { from })).toMatchObject({ status: 'complete' });
   expect(once).toBeDefined();
   for (const [key, content] of await named(copy.store)) expect([key, content]).not.toEqual([key, '']);
 });
 
-it('names what is missing in the source too, and copies the rest', async () => {
+it('is finished only when a damaged ledger of the source has been repaired', async () => {
   const lake = await historicLake();
-  const [key = ''] = [...lake.store.objects.keys()].filter((each) => each.startsWith('snapshots/clicks/'));
-  lake.store.objects.delete(key);
+  const ledger = lake.store.objects.get(order)?.body ?? Buffer.of();
+  put(lake.store, order, { days: 1 });
   const copy = emptyCopy();
-  expect(await copyOf(lake, copy)).toMatchObject({ status: 'complete', missing: [key] });
-  expect([...(await named(copy.store)).values()].filter((content) => content === '')).toHaveLength(1);
-});
-
-it('stops in time, and goes on', async () => {
-  const lake = await historicLake();
-  const copy = emptyCopy();
-  expect(await copyOf(lake, copy, { deadline: NO_TIME })).toMatchObject({ status: 'incomplete' });
-  expect(await copyOf(lake, copy)).toMatchObject({ status: 'complete' });
+  expect(await copyOf(lake, copy)).toMatchObject({ status: 'incomplete' });
+  lake.store.objects.set(order, { body: ledger, etag: 'repaired', modifiedAt: new Date(0) });
+  expect(await copyOf(lake, copy)).toMatchObject({ status: 'complete', copiedObjects: 0 });
+  expect(await named(copy.store)).toEqual(await named(lake.store));
 });
 
 const text = (value: unknown) => Buffer.from(JSON.stringify(value));
@@ -208,7 +211,7 @@ it.each<[string, Record<string, unknown>, string, string | undefined]>([
   ['a lake', { [FORMAT_KEY]: { format: LAKE_FORMAT }, [order]: {} }, 'other_data', order],
   ['any file', { 'notes/a.txt': 1 }, 'other_data', 'notes/a.txt'],
   ['a copy of another lake', { [FORMAT_KEY]: { copyOf: 's3://other' } }, 'other_data', 's3://other'],
-  ['another format', { [FORMAT_KEY]: { format: 99 } }, 'other_data', 'another format'],
+  ['another format', { [FORMAT_KEY]: { format: 99 } }, 'other_data', 'format 99'],
   [
     'what a deployment writes',
     { 'status/coverage.html': 1, [FORMAT_KEY]: { format: LAKE_FORMAT } },
@@ -235,26 +238,18 @@ it.each<[string, (lake: SampleLake) => void, string]>([
   ['is empty', ({ store }) => store.objects.clear(), 'nothing_to_copy'],
   ['has another format', ({ store }) => void put(store, FORMAT_KEY, { format: 99 }), 'other_format'],
   ['is an unfinished copy', ({ store }) => void put(store, FORMAT_KEY, { copyOf: 'x' }), 'unfinished_copy'],
-  [
-    'has days of a report of a later version',
-    ({ store }) => void put(store, 'ledger/later/acme/2026-03.json', {}),
-    'unknown_report',
-  ],
-  ['has a damaged ledger', ({ store }) => void put(store, order, { days: 1 }), 'damaged_document'],
 ])('from a lake that %s', async (_name, spoil, code) => {
   const lake = await historicLake({ scope: { reports: ['order_list'] } });
   spoil(lake);
   await expect(copyOf(lake, emptyCopy())).rejects.toMatchObject({ kind: 'config', code });
 });
 
-it.each(['memory://lake', 'memory://lake/inside', 'memory:/'])(
-  'from a lake to %s is refused',
-  async (url) => {
-    const lake = await historicLake({ scope: { reports: ['order_list'] } });
-    const copy = { ...emptyCopy(), store: { ...memoryStore(), url } };
-    await expect(copyOf(lake, copy)).rejects.toMatchObject({ code: 'copy_of_itself' });
-  },
-);
+it('into itself is refused', async () => {
+  const lake = await historicLake({ scope: { reports: ['order_list'] } });
+  await expect(copyOf(lake, { ...emptyCopy(), store: lake.store })).rejects.toMatchObject({
+    code: 'other_data',
+  });
+});
 
 function put({ objects }: MemoryStore, key: string, value: unknown): void {
   objects.set(key, { body: text(value), etag: key, modifiedAt: new Date(0) });

@@ -100,9 +100,9 @@ export interface StoredFormat {
 }
 
 /** A damaged document contains nothing. */
-export function parseFormat(body: Uint8Array): StoredFormat {
+export function parseFormat(body: Uint8Array | undefined): StoredFormat {
   try {
-    const document = parseJsonDocument(FORMAT_KEY, body);
+    const document = body && parseJsonDocument(FORMAT_KEY, body);
     const { format, copyOf } = isJsonObject(document) ? document : {};
     return {
       ...(typeof format === 'number' && { format }),
