@@ -54,6 +54,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,
   rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,
   erase: async () => (await import('./commands/erase.ts')).addErase,
+  copy: async () => (await import('./commands/copy.ts')).addCopy,
   repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
   completion: async () => {

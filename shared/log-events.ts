@@ -111,6 +111,7 @@ interface ProcessDetails {
   settings_not_removed: ErrorSummary;
   /** Of the watcher; `message` is the subject of what it told. */
   look_ended: { problems: number; message?: string };
+  object_copied: { key: string; bytes: number };
 }
 
 type EventOf<Details> = { [Name in keyof Details]: { event: Name } & Details[Name] }[keyof Details];
@@ -168,6 +169,7 @@ const LEVELS = {
   iceberg_projected_again: 'warn',
   month_skipped: 'error',
   view_failed: 'error',
+  object_copied: 'debug',
   request_retried: 'warn',
   request_signed_again: 'info',
   clocks_differ: 'warn',

@@ -10,13 +10,18 @@ import { openLocalStore } from './local/store.ts';
 
 /**
  * Opens a lake: a folder, or `s3://bucket/prefix`, with a Glue database as its catalog where one is named.
+ * @param guarded by default refuses a lake in another format
  * @throws BrandReportsError `config` for anything else
  */
-export async function openLake(url: string, { database }: { database?: string } = {}): Promise<Lake> {
-  if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return openFolder(url, database);
+export async function openLake(
+  url: string,
+  { database }: { database?: string } = {},
+  guarded = inOurFormat,
+): Promise<Lake> {
+  if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return openFolder(url, database, guarded);
   // A folder needs nothing of AWS, whose SDK takes longer to load than a small run takes.
   const { openS3Lake } = await import('./aws/s3-lake.ts');
-  return openS3Lake(url, ownerInEnvironment(), database);
+  return openS3Lake(url, ownerInEnvironment(), database, guarded);
 }
 
 /** @throws BrandReportsError `config` for what is no account of AWS */
@@ -30,14 +35,14 @@ function ownerInEnvironment(): string | undefined {
   );
 }
 
-function openFolder(folder: string, database: string | undefined): Lake {
+function openFolder(folder: string, database: string | undefined, guarded: typeof inOurFormat): Lake {
   if (folder === '') throw badLake('The name of the lake is empty');
   if (database !== undefined) {
     throw badLake(
       `The database ${database} cannot hold the folder ${resolve(folder)}: Glue reads lakes in S3 only`,
     );
   }
-  const store = inOurFormat(openLocalStore(folder));
+  const store = guarded(openLocalStore(folder));
   return {
     store,
     runs: createLocalRunRegistry(folder),

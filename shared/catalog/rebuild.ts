@@ -31,8 +31,8 @@ const CONCURRENCY = 8;
 
 /** What a rebuild works with; times are wall clock in milliseconds. */
 export interface RebuildOptions extends LakeAccess {
-  /** Decide what is due; partitions of brands that the settings do not know are published all the same. */
-  settings: Settings;
+  /** Decide what is due; partitions of brands that they do not have are published all the same. */
+  settings?: Settings | undefined;
   reports: ReportRegistry;
   deadline?: Deadline;
   /** Failures that end the rebuild; every other failure is logged and its entry is left to the next sync. */

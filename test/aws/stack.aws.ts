@@ -8,7 +8,7 @@ import {
   GetTableCommand,
   UpdateDatabaseCommand,
 } from '@aws-sdk/client-glue';
-import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as z from 'zod/mini';
@@ -334,6 +334,47 @@ describe('deployed again', () => {
     expect(schemas.schemas.size).toBe(0);
     await deploy({ adoptBucket: bucket });
     expect(published(await held())).toEqual(before);
+  });
+});
+
+describe('the restore drill (docs/restore.md): the bucket is lost, and there is a copy of it', () => {
+  it('deployed on the copy, the catalog is rebuilt, every answer is the same, and no day is read twice', async () => {
+    const answers = async () => {
+      const { views } = await queryResults();
+      const timeless = views.filter(({ name }) => name !== 'freshness');
+      return timeless.map(({ name, answer: { rows } }) => [
+        name,
+        rows.map((row) => JSON.stringify(row)).sort(),
+      ]);
+    };
+    /** The days that a run of every report reads. */
+    const daysRead = async () => {
+      const logged = aws.log().length;
+      for (const report of REPORTS) expect(await sync(report)).toBe('complete');
+      const ended = eventsNamed('day_ended', aws.log().slice(logged));
+      return ended.map(({ brand, report, day }) => `${brand} ${report} ${day}`).sort();
+    };
+    const due = await daysRead();
+    const [lost, copy, wanted] = [bucket, 'restored-lake', await answers()];
+    const { objects, ...catalog } = await held();
+    await aws.s3.send(new CreateBucketCommand({ Bucket: copy }));
+    for (const [Key, { body: Body }] of objects)
+      await aws.s3.send(new PutObjectCommand({ Bucket: copy, Key, Body }));
+
+    await aws.cdk('destroy', '--force', '--app', cdkOut());
+    await deploy({ adoptBucket: copy });
+    const moved = JSON.stringify(published({ objects, ...catalog })).replaceAll(
+      `s3://${lost}/`,
+      `s3://${copy}/`,
+    );
+    expect(published(await held())).toEqual(JSON.parse(moved));
+    expect(await answers()).toEqual(wanted);
+    const iceberg = await aws.held(icebergDatabase(database), bucket);
+    for (const { table } of iceberg.tables.values()) {
+      const { metadata_location } = z.parse(icebergSchema, table.Parameters);
+      expect(metadata_location).toContain(`s3://${copy}/iceberg/`);
+    }
+    expect(await daysRead()).toEqual(due);
   });
 });
 

@@ -132,6 +132,7 @@ describe('the policy of operators', () => {
       ),
       ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-staging-order_list')],
       ['lambda:InvokeFunction', `${fn}:1`],
+      ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-rebuild-catalog')],
       [
         'schemas:UpdateSchema',
         arn('schemas', 'schema/lambda-testevent-schemas/_BrandReports-order_list-schema'),

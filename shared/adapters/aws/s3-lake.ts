@@ -1,14 +1,21 @@
+import { inOurFormat } from '../../lake/documents/lake-format.ts';
 import type { Catalog, IcebergCatalog, Lake, ObjectStore } from '../../ports.ts';
-import { openLakeStore } from './lake-store.ts';
+import { openBucket } from './lake-store.ts';
 import { leaseOnlyRuns } from './s3-store.ts';
 
 /**
  * Opens a lake at `s3://bucket/prefix`, with a Glue database as its catalog where one is named.
  * @param owner the account that the bucket has to belong to; `undefined`: any
+ * @param guarded by default refuses a lake in another format
  * @throws BrandReportsError `config` for any other address
  */
-export function openS3Lake(url: string, owner: string | undefined, database?: string): Lake {
-  const store = openLakeStore(url, owner);
+export function openS3Lake(
+  url: string,
+  owner: string | undefined,
+  database?: string,
+  guarded = inOurFormat,
+): Lake {
+  const store = guarded(openBucket(url, owner));
   if (database === undefined) return { store, runs: leaseOnlyRuns };
   return {
     store,

@@ -7,6 +7,7 @@
 import { BrandReportsError } from '../../errors.ts';
 import { isJsonObject } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
+import { commandLine } from '../../command-line.ts';
 import { shellWord } from '../../shell-word.ts';
 import { FORMAT_KEY, LEDGERS_PREFIX } from '../paths.ts';
 import { parseJsonDocument } from './cas-document.ts';
@@ -83,25 +84,41 @@ async function formatOf(store: ObjectStore): Promise<'ours' | 'empty'> {
 async function hasOurNumber(store: ObjectStore): Promise<boolean> {
   const stored = await store.get(FORMAT_KEY);
   if (!stored) return false;
-  const format = numberIn(stored.body);
+  const { format, copyOf } = parseFormat(stored.body);
   if (format === LAKE_FORMAT) return true;
+  if (format === undefined && copyOf !== undefined) throw unfinishedCopy(store, copyOf);
   throw format === undefined
     ? otherFormat(store, `has no format number in ${FORMAT_KEY}`, restoring(store))
     : otherFormat(store, `has format ${format}`);
 }
 
-function numberIn(body: Uint8Array): number | undefined {
+/** What the document contains. A copy of another lake has no number until all of it is there. */
+export interface StoredFormat {
+  format?: number;
+  /** The address of the lake that this one is a copy of. */
+  copyOf?: string;
+}
+
+/** A damaged document contains nothing. */
+export function parseFormat(body: Uint8Array | undefined): StoredFormat {
   try {
-    const document = parseJsonDocument(FORMAT_KEY, body);
-    return isJsonObject(document) && typeof document.format === 'number' ? document.format : undefined;
+    const document = body && parseJsonDocument(FORMAT_KEY, body);
+    const { format, copyOf } = isJsonObject(document) ? document : {};
+    return {
+      ...(typeof format === 'number' && { format }),
+      ...(typeof copyOf === 'string' && { copyOf }),
+    };
   } catch {
-    return undefined;
+    return {};
   }
 }
 
+export function formatDocument(stored: StoredFormat): Uint8Array {
+  return Buffer.from(`${JSON.stringify(stored)}\n`);
+}
+
 async function numberLake(store: ObjectStore): Promise<void> {
-  const body = Buffer.from(`${JSON.stringify({ format: LAKE_FORMAT })}\n`);
-  const outcome = await store.put(FORMAT_KEY, body, { ifAbsent: true });
+  const outcome = await store.put(FORMAT_KEY, formatDocument({ format: LAKE_FORMAT }), { ifAbsent: true });
   if (outcome === 'conflict') await hasOurNumber(store);
 }
 
@@ -110,6 +127,15 @@ function restoring({ localFolder }: ObjectStore): string {
   if (localFolder === undefined) return '';
   const path = shellWord(`${localFolder}/${FORMAT_KEY}`);
   return ` If it was this version, write it again: printf '{"format":${LAKE_FORMAT}}' > ${path}`;
+}
+
+function unfinishedCopy({ url }: ObjectStore, copyOf: string): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'unfinished_copy',
+    `The lake ${url} is an unfinished copy of ${copyOf}. Nothing was changed. ` +
+      `Next step: finish it: ${commandLine('copy', [copyOf, url], {})}`,
+  );
 }
 
 function otherFormat({ url }: ObjectStore, found: string, restored = ''): BrandReportsError {

@@ -1,0 +1,177 @@
+/*
+ * Copies a lake to another place with its history, so that days which the service no longer has survive a move: all
+ * documents but the rate budgets of running processes, and all versions, changes and raw records. Whatever contains
+ * addresses or follows from the ledgers (Glue, local links, Iceberg, `coverage`) is rebuilt there.
+ * Until all of it is there, the copy has no format number, so that every other command refuses it. An interrupted copy is
+ * finished by running it again: complete objects stay.
+ * Runs may write to the source meanwhile. Report states are copied before ledgers, which may cause an unnecessary read;
+ * schemas follow, so that they have every column. Objects are listed after the ledgers that name them were read, and a
+ * vacuum deletes them a day after a ledger named them last; what a longer pass has lost, the next pass corrects.
+ */
+import { rebuildCatalog } from '../catalog/rebuild.ts';
+import { forEachConcurrent } from '../concurrency.ts';
+import type { LakeAccess } from '../context/context.ts';
+import { BrandReportsError } from '../errors.ts';
+import {
+  LAKE_FORMAT,
+  type StoredFormat,
+  formatDocument,
+  parseFormat,
+} from '../lake/documents/lake-format.ts';
+import * as paths from '../lake/paths.ts';
+import type { ListedObject, ObjectStore } from '../ports.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
+import type { Settings } from '../settings/settings.ts';
+
+const CONCURRENCY = 16;
+/** I12: how much of an object is in memory. */
+const BLOCK_BYTES = 4 * 2 ** 20;
+/** A pass that finds nothing to copy is the check that both have the same; runs may prevent that for a while. */
+const MAX_PASSES = 5;
+const OBJECTS = [paths.SNAPSHOTS_PREFIX, paths.CHANGES_PREFIX, paths.RAW_PREFIX, paths.DAMAGED_PREFIX];
+/** What a deployment and its watcher write into a bucket before the first day is read. */
+const NO_DATA = [paths.STATUS_PREFIX, paths.DEPLOYMENTS_PREFIX, paths.QUERY_RESULTS_PREFIX, paths.FORMAT_KEY];
+
+/** `lake` is the copy. Its store must not be guarded by its format. */
+export interface CopyOptions extends LakeAccess {
+  from: ObjectStore;
+  reports: ReportRegistry;
+  /** Decide which days are due by `coverage` of the copy. */
+  settings?: Settings | undefined;
+}
+
+export interface CopyOutcome {
+  /** `incomplete`: some of the catalog could not be rebuilt; a repetition continues. */
+  status: 'complete' | 'incomplete';
+  from: string;
+  to: string;
+  /** What both have, as the last pass has compared it, and how much of it was copied now; 0 of a finished copy. */
+  objects: number;
+  bytes: number;
+  copiedObjects: number;
+}
+
+/** @throws BrandReportsError `config` if the copy has other data or the source has none, `conflict` if others write to the copy */
+export async function copyLake(options: CopyOptions): Promise<CopyOutcome> {
+  const { from, log } = options;
+  const { store: to, catalog } = options.lake;
+  const outcome = { from: from.url, to: to.url, objects: 0, bytes: 0, copiedObjects: 0 };
+  if ((await begin(from, to)) === 'finished') return { status: 'complete', ...outcome };
+
+  for (let pass = 1, copied = 1; copied > 0 && pass <= MAX_PASSES; pass += 1) {
+    [copied, outcome.objects, outcome.bytes] = [0, 0, 0];
+    const keys = await keysIn(from, paths.LEDGERS_PREFIX);
+    const isState = (key: string) => paths.parseReportStateKey(key) !== undefined;
+    await copyDocuments(from, to, keys.filter(isState));
+    await copyDocuments(
+      from,
+      to,
+      keys.filter((key) => !isState(key)),
+    );
+    for (const prefix of OBJECTS) {
+      const objects = compared(from, to, prefix);
+      await forEachConcurrent(Array(CONCURRENCY).fill(objects), CONCURRENCY, async () => {
+        for await (const { key, bytes, isThere } of objects) {
+          outcome.objects += 1;
+          outcome.bytes += bytes;
+          if (isThere || !(await copyObject(from, to, key, bytes))) continue;
+          copied += 1;
+          log({ event: 'object_copied', key, bytes });
+        }
+      });
+    }
+    outcome.copiedObjects += copied;
+  }
+  await copyDocuments(from, to, [...(await keysIn(from, paths.SCHEMAS_PREFIX)), paths.WATCH_KEY]);
+  const rebuilt = catalog && (await rebuildCatalog({ ...options, isFatal: () => false }));
+  const status = rebuilt?.status ?? 'complete';
+  if (status === 'complete') await putFormat(to, { format: LAKE_FORMAT, copyOf: from.url });
+  return { status, ...outcome };
+}
+
+/** Marks the copy as unfinished. */
+async function begin(from: ObjectStore, to: ObjectStore): Promise<'unfinished' | 'finished'> {
+  if ((await keysIn(from, paths.LEDGERS_PREFIX)).length === 0)
+    throw refused(
+      'nothing_to_copy',
+      `The lake ${from.url} has no days. Name the folder or bucket of a lake.`,
+    );
+  const { format, copyOf } = parseFormat((await to.get(paths.FORMAT_KEY))?.body);
+  if (copyOf === from.url) return format === undefined ? 'unfinished' : 'finished';
+  if (copyOf !== undefined || (format ?? LAKE_FORMAT) !== LAKE_FORMAT) {
+    const found = copyOf === undefined ? `a lake of format ${format}` : `a copy of ${copyOf}`;
+    throw refused('other_data', `${to.url} is ${found}. Name an empty place.`);
+  }
+  for await (const { key } of to.list(''))
+    if (!NO_DATA.some((prefix) => key.startsWith(prefix)))
+      throw refused('other_data', `${to.url} has other data, e.g. ${key}. Name an empty place.`);
+  await putFormat(to, { copyOf: from.url });
+  return 'unfinished';
+}
+
+async function putFormat(to: ObjectStore, document: StoredFormat): Promise<void> {
+  const etag = (await to.get(paths.FORMAT_KEY))?.etag;
+  const condition = etag === undefined ? { ifAbsent: true as const } : { ifMatch: etag };
+  const outcome = await to.put(paths.FORMAT_KEY, formatDocument(document), condition);
+  if (outcome === 'conflict') throw written(to, paths.FORMAT_KEY);
+}
+
+/** Without the format. */
+async function keysIn(store: ObjectStore, prefix: string): Promise<string[]> {
+  const keys = (await Array.fromAsync(store.list(prefix))).map(({ key }) => key);
+  return keys.filter((key) => key !== paths.FORMAT_KEY);
+}
+
+/** The objects of the source, and whether the copy has them with the same size. Both lists are in the order of keys. */
+async function* compared(
+  from: ObjectStore,
+  to: ObjectStore,
+  prefix: string,
+): AsyncGenerator<ListedObject & { isThere: boolean }> {
+  const there = to.list(prefix)[Symbol.asyncIterator]();
+  let next = await there.next();
+  for await (const object of from.list(prefix)) {
+    if (paths.LEDGER_TABLES.some((table) => object.key.startsWith(paths.tablePrefix(table)))) continue;
+    while (!next.done && next.value.key < object.key) next = await there.next();
+    const isThere = !next.done && next.value.key === object.key && next.value.bytes === object.bytes;
+    yield { ...object, isThere };
+  }
+}
+
+/** @returns `false` if the vacuum has deleted it since it was listed */
+async function copyObject(from: ObjectStore, to: ObjectStore, key: string, bytes: number): Promise<boolean> {
+  const writer = to.create(key);
+  try {
+    for (let at = 0; at < bytes; at += BLOCK_BYTES)
+      await writer.write(await from.range(key, at, Math.min(at + BLOCK_BYTES, bytes)));
+    await writer.finish();
+    return true;
+  } catch (error) {
+    await writer.abort();
+    if (error instanceof BrandReportsError && error.code === 'object_missing') return false;
+    throw error;
+  }
+}
+
+/** Conditional writes, because the bucket refuses all others. What an earlier try has written is replaced. */
+async function copyDocuments(from: ObjectStore, to: ObjectStore, keys: readonly string[]): Promise<void> {
+  await forEachConcurrent(keys, CONCURRENCY, async (key) => {
+    const body = (await from.get(key))?.body;
+    if (!body || (await to.put(key, body, { ifAbsent: true })) !== 'conflict') return;
+    const found = await to.get(key);
+    if (found && Buffer.compare(found.body, body) === 0) return;
+    // Another process may have finished the copy, so that runs have begun to write there.
+    const { format } = parseFormat((await to.get(paths.FORMAT_KEY))?.body);
+    if (!found || format !== undefined || (await to.put(key, body, { ifMatch: found.etag })) === 'conflict')
+      throw written(to, key);
+  });
+}
+
+function refused(code: string, message: string): BrandReportsError {
+  return new BrandReportsError('config', code, `${message} Nothing was copied.`);
+}
+
+function written({ url }: ObjectStore, key: string): BrandReportsError {
+  const message = `Another program has written ${url}/${key} during the copy. Stop it, then run the copy again.`;
+  return new BrandReportsError('conflict', 'copy_written', message);
+}
