@@ -103,6 +103,7 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
 
   return {
     account: `aws://${ACCOUNT}/${REGION}`,
+    url,
     /** For what others do in the account. */
     s3: clients.s3,
     glue: clients.glue,
@@ -219,7 +220,7 @@ async function startMoto(port: number, functionsUrl: string, folder: string) {
   return moto;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
