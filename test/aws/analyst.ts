@@ -117,4 +117,4 @@ async function fill(connection: DuckDBConnection, table: Table, folder: string):
   );
 }
 
-const hiveType = (type: string) => HIVE_TYPES[type] ?? type;
+export const hiveType = (type: string) => HIVE_TYPES[type] ?? type;

@@ -135,6 +135,7 @@ export async function startLocalAws(
 
   return {
     account: `aws://${ACCOUNT}/${REGION}`,
+    url,
     /** For what others do in the account. */
     s3: clients.s3,
     glue: clients.glue,
@@ -301,7 +302,7 @@ function textsIn(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, 'gs'))].map(([, text = '']) => text.trim());
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

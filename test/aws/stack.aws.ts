@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import {
@@ -27,12 +27,12 @@ import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { type Template, parseTemplate, resourcesOf } from '../iam/template.ts';
 import { openDatabase } from './analyst.ts';
 import { newJudge } from './judge.ts';
+import { STACK, deployTo } from './deploy.ts';
 import { type Held, startLocalAws } from './local-aws.ts';
 import { eventsNamed } from '../functions/log-as-lambda.ts';
 
 jest.setTimeout(180_000);
 
-const STACK = 'BrandReports';
 /** A database that is not the stack's own. */
 const SHARED_DATABASE = 'analytics';
 /** More than a month. */
@@ -60,9 +60,6 @@ const attributionSchema = z.object({
 });
 const icebergSchema = z.object({ table_type: z.string(), metadata_location: z.string() });
 const documentSchema = z.looseObject({ columns: z.array(z.json()) });
-const outputsSchema = z.object({
-  [STACK]: z.object({ LakeUrl: z.string(), DatabaseName: z.string(), AlarmTopicArn: z.string() }),
-});
 const recordSchema = z.looseObject({ telling: z.looseObject({ at: z.string() }) });
 const lookSchema = z.object({
   problems: z.array(z.object({ what: z.string() })),
@@ -525,17 +522,7 @@ async function deploy(deployment: JsonObject, history = 0): Promise<void> {
   };
   const input = { ...others, brands: Object.fromEntries(earlier), deployment: { ...people, ...deployment } };
   settings = parseSettings(input, reports);
-  const file = join(folder.path, 'settings.json');
-  const outputs = join(folder.path, 'outputs.json');
-  await writeFile(file, JSON.stringify(input));
-  const where = ['--context', `settings=${file}`, '--output', cdkOut(), '--outputs-file', outputs];
-  // Of change sets moto gives no outputs, and it cannot take over parameters from the last time.
-  const how = ['--require-approval', 'never', '--method', 'direct', '--no-previous-parameters'];
-  await aws.cdk('deploy', ...how, ...where);
-  const { [STACK]: written } = z.parse(outputsSchema, JSON.parse(await readFile(outputs, 'utf8')));
-  bucket = written.LakeUrl.replace('s3://', '');
-  database = written.DatabaseName;
-  topic = written.AlarmTopicArn;
+  ({ bucket, database, topic } = await deployTo(aws, folder.path, input));
 }
 
 async function sync(report: string, event: JsonObject = {}): Promise<string> {

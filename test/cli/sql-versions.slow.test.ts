@@ -213,7 +213,7 @@ describe('the versions of a table', () => {
 
   it('say which orders changed their amount between two instants, as docs/history.md asks', async () => {
     const page = await readFile(new URL('../../docs/history.md', import.meta.url), 'utf8');
-    const [, example = ''] = /```sql\n(WITH instants[\s\S]*?)```/.exec(page) ?? [];
+    const [, example = ''] = /```sql duckdb\n(WITH instants[\s\S]*?)```/.exec(page) ?? [];
     const timestamp = (moment: Moment | undefined) =>
       new Date(moment?.atMs ?? 0).toISOString().slice(0, -1).replace('T', ' ');
     const sql = example

@@ -1,0 +1,39 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod/mini';
+import type { JsonObject } from '../../shared/json.ts';
+import type { startLocalAws } from './local-aws.ts';
+
+/** The stack that the settings without an environment deploy. */
+export const STACK = 'BrandReports';
+
+const outputsSchema = z.object({
+  [STACK]: z.object({ LakeUrl: z.string(), DatabaseName: z.string(), AlarmTopicArn: z.string() }),
+});
+
+/**
+ * Deploys with these settings, and leaves the assembly in `cdk.out` of the folder.
+ * @throws Error with the end of what CDK says
+ */
+export async function deployTo(
+  aws: Awaited<ReturnType<typeof startLocalAws>>,
+  folder: string,
+  input: JsonObject,
+) {
+  const file = join(folder, 'settings.json');
+  const outputs = join(folder, 'outputs.json');
+  await writeFile(file, JSON.stringify(input));
+  const where = [
+    ...['--context', `settings=${file}`, '--output', join(folder, 'cdk.out')],
+    ...['--outputs-file', outputs],
+  ];
+  // Of change sets moto gives no outputs, and it cannot take over parameters from the last time.
+  const how = ['--require-approval', 'never', '--method', 'direct', '--no-previous-parameters'];
+  await aws.cdk('deploy', ...how, ...where);
+  const { [STACK]: written } = z.parse(outputsSchema, JSON.parse(await readFile(outputs, 'utf8')));
+  return {
+    bucket: written.LakeUrl.replace('s3://', ''),
+    database: written.DatabaseName,
+    topic: written.AlarmTopicArn,
+  };
+}

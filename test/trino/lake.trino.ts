@@ -1,0 +1,284 @@
+/** What an analyst gets in Trino, the engine of Athena, compared with what DuckDB answers over the same catalog. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import * as z from 'zod/mini';
+import { savedQueries } from '../../infra/saved-queries.ts';
+import { restate } from '../../sample/brand.ts';
+import { type SampleService, startSampleService } from '../../sample/server.ts';
+import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
+import { addDays, dayOf, monthOf } from '../../shared/days.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { hiveType, openDatabase } from '../aws/analyst.ts';
+import { STACK, deployTo } from '../aws/deploy.ts';
+import { freePort, startLocalAws } from '../aws/local-aws.ts';
+import { startSchemasServer } from '../fakes/schemas-server.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { startTrino } from './trino-server.ts';
+
+jest.setTimeout(600_000);
+
+const TABLES = [...Object.values(reports).map(({ table }) => table), ...LEDGER_TABLES];
+const VIEWS = [
+  ...Object.values(reports).flatMap(({ views }) => views.map(({ name }) => name)),
+  ...['freshness', 'changes_daily', 'restatements'],
+];
+
+/** In the zones of both brands the day that is open, and those that the test changes. */
+const TODAY = dayOf(Date.now(), 'America/New_York');
+const RESTATED = addDays(TODAY, -4);
+const NOT_READ = addDays(TODAY, -6);
+const REPUBLISHED = addDays(TODAY, -3);
+const VERSIONS = 6;
+
+/** Days of the examples, and those that this lake has instead. */
+const DAYS: readonly (readonly [string, string])[] = [
+  ['2026-03-03', RESTATED],
+  ['2026-04-01', TODAY],
+  ...['2026-01', '2026-03', '2026-11'].map((month) => [month, monthOf(RESTATED)] as const),
+];
+
+/** The statements of the docs that are for every engine: the others are marked `sql duckdb` and `sql iceberg`. */
+const documented = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)].flatMap((page) =>
+  page.endsWith('.md')
+    ? [...readFileSync(page, 'utf8').matchAll(/```sql\n([^`]+)\n```/g)].flatMap(([, block = '']) =>
+        block.split(/;\n|;$/).map((sql) => {
+          const here = DAYS.reduce((text, [from, to]) => text.replaceAll(from, to), sql.trim());
+          return [`${page}: ${sql.trim().replaceAll(/\s+/g, ' ').slice(0, 90)}`, here] as const;
+        }),
+      )
+    : [],
+);
+
+/** Names and values of fields that a service could have. */
+const HOSTILE: JsonObject = {
+  order: 'keyword',
+  select: true,
+  '2nd': 'first is a digit',
+  'a"b\'c': '"; DROP TABLE orders; -- \'',
+  Größe: 'ß ı İ \u0000 \u{1F98A} \\ \n \t %',
+  'x.y': [1, { z: null }],
+  day_of: '2026-01-31',
+  seen_at: '2026-01-31T23:59:59.999Z',
+  ratio: 0.1,
+  tiny: 1e-9,
+  whole: '-9223372036854775808',
+  exact: '99999999999999999999999999999.123456789',
+  empty: '',
+  flag: 'true',
+};
+const TYPES = {
+  ...{ day_of: 'date', seen_at: 'timestamp', ratio: 'double', tiny: 'double', whole: 'bigint' },
+  ...{ exact: 'decimal(38,9)', flag: 'boolean' },
+};
+
+/** globex has other names, nested fields and words of its own. */
+const OWN_FIELDS = {
+  order_list: {
+    fields: { amount: 'money.sum', commission: 'money.due', currency: 'money.currency', state: 'stage' },
+    states: { words: { Annulled: 'void', '4': 'effective', İptal: 'void' } },
+  },
+  transaction_list: { fields: { commission: 'money.due', publisher_id: 'aff' } },
+};
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let sample: SampleService;
+let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
+let aws: Awaited<ReturnType<typeof startLocalAws>>;
+let trino: Awaited<ReturnType<typeof startTrino>>;
+let deployed: Awaited<ReturnType<typeof deployTo>>;
+let duckdb: Awaited<ReturnType<typeof openDatabase>>;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  sample = await startSampleService();
+  schemas = await startSchemasServer();
+  changeRecords();
+  aws = await startLocalAws(folder.path, { AWS_ENDPOINT_URL_SCHEMAS: schemas.url });
+  for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
+    await aws.createSecret(`brand-reports/${brand}`, credentials);
+  await aws.cdk('bootstrap', aws.account);
+  deployed = await deployTo(aws, folder.path, settings());
+  trino = await startTrino(aws.url, folder.path, deployed.database, await freePort());
+  for (const report of Object.keys(reports).filter((name) => name !== 'transaction_list')) await sync(report);
+  // A gap, and a day that closed with other records than it has now.
+  await sync('transaction_list', { brand: 'acme', from: addDays(TODAY, -10), to: addDays(NOT_READ, -1) });
+  await sync('transaction_list', { brand: 'acme', from: addDays(NOT_READ, 1), to: TODAY });
+  await sync('transaction_list', { brand: 'globex' });
+  restateRecords();
+  for (const report of ['order_list', 'transaction_list'])
+    await sync(report, { from: RESTATED, to: RESTATED });
+  duckdb = await openDatabase(await aws.held(deployed.database, deployed.bucket), deployed.database);
+});
+
+afterAll(async () => {
+  duckdb?.close();
+  await Promise.all([trino, aws, schemas, sample].map((each) => each?.close()));
+  await folder.remove();
+});
+
+describe('in Trino as in DuckDB', () => {
+  it.each([...TABLES, ...VIEWS])('all rows of %s, by names, types and values', async (name) => {
+    const { trino: found, duckdb: expected } = await bothAnswers(`SELECT * FROM ${name}`);
+    expect(found).toEqual(expected);
+    expect(found.rows).not.toEqual([]);
+  });
+
+  it.each(savedQueries(Object.values(reports)).map(({ name, sql }) => [name, sql] as const))(
+    'the saved query "%s"',
+    async (_name, sql) => {
+      const { trino: found, duckdb: expected } = await bothAnswers(sql);
+      expect(found).toEqual(expected);
+    },
+  );
+
+  it.each(documented)('%s', async (_name, sql) => {
+    const { trino: found, duckdb: expected } = await bothAnswers(sql);
+    // Of sums and counts the engines have types of their own.
+    expect({ ...found, types: [] }).toEqual({ ...expected, types: [] });
+  });
+});
+
+describe('while days are published again', () => {
+  it('every query answers with the version before or with the new one, as a whole', async () => {
+    const seen: string[] = [];
+    const { acme } = sample.brands;
+    if (!acme) throw new Error('the sample has no acme');
+    let published = 0;
+    const publishing = (async () => {
+      for (let round = 0; round < VERSIONS; round += 1) {
+        restate(acme, 'order_list', REPUBLISHED, (held) =>
+          held.map(({ at, record }) => ({ at, record: { ...record, round } })),
+        );
+        await sync('order_list', { brand: 'acme', from: REPUBLISHED, to: REPUBLISHED });
+        published += 1;
+      }
+    })();
+    const where = `WHERE brand = 'acme' AND dt = '${REPUBLISHED}'`;
+    const [before] = (await trino.query(`SELECT count(*) FROM orders ${where}`)).rows;
+    while (published === 0) await sleep(100);
+    while (published < VERSIONS) {
+      const { rows } = await trino.query(`SELECT count(*), min(round), max(round) FROM orders ${where}`);
+      const [[count = '', least = '', most = ''] = []] = rows;
+      expect([count, least]).toEqual([before?.[0], most]);
+      seen.push(String(least));
+      await trino.query(`SELECT * FROM orders_daily ${where}`);
+    }
+    await publishing;
+    expect(seen).toEqual(seen.toSorted());
+    expect(new Set(seen).size).toBeGreaterThan(1);
+  });
+});
+
+const settings = (): JsonObject => {
+  const { brands, ...others } = z.parse(settingsSchema, sampleSettings(sample));
+  const { acme, globex } = brands;
+  return {
+    ...others,
+    brands: {
+      acme: {
+        ...acme,
+        lateMinutes: 0,
+        reports: { clicks_detail: { enabled: true }, order_list: { columns: TYPES } },
+      },
+      globex: { ...globex, lateMinutes: 0, reports: OWN_FIELDS },
+    },
+  };
+};
+const settingsSchema = z.looseObject({ brands: z.record(z.string(), z.record(z.string(), z.json())) });
+const outcomeSchema = z.object({ status: z.string() });
+
+function changeRecords(): void {
+  const { acme, globex } = sample.brands;
+  if (!acme || !globex) throw new Error('the sample has no acme or no globex');
+  for (const [index, { record }] of acme.records.order_list.entries()) {
+    record.customer_id = `c${index % 40}`;
+    record.currency = index % 3 === 0 ? 'EUR' : 'USD';
+    if (index % 5 === 0) Object.assign(record, HOSTILE);
+    if (index % 7 === 0) record.amount = '1.0320000000000003';
+  }
+  for (const [index, { record }] of globex.records.order_list.entries()) {
+    const { amount = null, commission = null, currency = null, status = null } = record;
+    for (const name of ['amount', 'commission', 'currency', 'status']) delete record[name];
+    const stage = [status, 'Annulled', 4, 'İptal', ' EFFECTIVE '][index % 5] ?? null;
+    Object.assign(record, { money: { sum: amount, due: commission, currency }, stage });
+  }
+  for (const { record } of globex.records.transaction_list) {
+    const { commission = null, publisher_id = null } = record;
+    for (const name of ['commission', 'publisher_id']) delete record[name];
+    Object.assign(record, { money: { due: commission }, aff: publisher_id });
+  }
+}
+
+/** One record less, one more, one with another amount, and a field that is new. */
+function restateRecords(): void {
+  for (const brand of Object.values(sample.brands))
+    for (const report of ['order_list', 'transaction_list'] as const)
+      restate(brand, report, RESTATED, ([first, second, ...others]) => {
+        if (!first || !second) throw new Error(`${RESTATED} has no two records`);
+        const { at, record } = first;
+        const changed = {
+          ...record,
+          commission: '77.77',
+          money: { due: '77.77', sum: 1 },
+          campaign: 'O’Neill',
+        };
+        return [
+          { at, record: changed },
+          ...others,
+          { at, record: { ...second.record, transid: 'new', id: 1 } },
+        ];
+      });
+}
+
+async function sync(report: string, event: JsonObject = {}): Promise<void> {
+  expect(z.parse(outcomeSchema, await aws.invoke(`${STACK}-${report}`, event))).toEqual({
+    status: 'complete',
+  });
+}
+
+/** The names, types and rows of an answer, in texts that are equal for equal values. */
+interface Comparable {
+  names: string[];
+  /** As Hive names them. */
+  types: string[];
+  rows: string[];
+}
+
+/** Both engines' answers, without limits: any hundred rows would be right. */
+async function bothAnswers(sql: string): Promise<Record<'trino' | 'duckdb', Comparable>> {
+  const whole = sql.replace(/\nLIMIT \d+$/, '');
+  const began = hourNow();
+  const { columns, rows } = await trino.query(whole);
+  const answer = await duckdb.query(whole);
+  // Views depend on the hour.
+  if (hourNow() !== began) return bothAnswers(sql);
+  if (whole !== sql) await trino.query(sql);
+  const types = columns.map(({ type }) => hiveType(type.replaceAll(' ', '')));
+  const textsOf = (values: readonly unknown[]) =>
+    JSON.stringify(values.map((value, index) => comparable(value, types[index])));
+  // Without an order at the end any order is right.
+  const ordered = (texts: string[]) => (/\nORDER BY .*$/.test(whole) ? texts : texts.sort());
+  return {
+    trino: { names: columns.map(({ name }) => name), types, rows: ordered(rows.map(textsOf)) },
+    duckdb: {
+      names: answer.columns.map(({ name }) => name),
+      types: answer.columns.map(({ type }) => type),
+      rows: ordered(answer.rows.map((row) => textsOf(Object.values(row)))),
+    },
+  };
+}
+
+const hourNow = () => new Date().toISOString().slice(0, 13);
+
+function comparable(value: unknown, type: string | undefined): string | null {
+  if (value === null || value === undefined) return null;
+  if (type === 'double') return String(Number(value));
+  return type === 'timestamp'
+    ? String(value)
+        .replace(/(\.\d*?)0+$/, '$1')
+        .replace(/\.$/, '')
+    : String(value);
+}
