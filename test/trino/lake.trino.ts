@@ -13,6 +13,7 @@ import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { hiveType, openDatabase } from '../aws/analyst.ts';
 import { STACK, deployTo } from '../aws/deploy.ts';
+import { newJudge } from '../aws/judge.ts';
 import { freePort, startLocalAws } from '../aws/local-aws.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -96,7 +97,7 @@ beforeAll(async () => {
   sample = await startSampleService();
   schemas = await startSchemasServer();
   changeRecords();
-  aws = await startLocalAws(folder.path, { AWS_ENDPOINT_URL_SCHEMAS: schemas.url });
+  aws = await startLocalAws(folder.path, { AWS_ENDPOINT_URL_SCHEMAS: schemas.url }, newJudge());
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     await aws.createSecret(`brand-reports/${brand}`, credentials);
   await aws.cdk('bootstrap', aws.account);
