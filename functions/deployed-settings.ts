@@ -4,65 +4,47 @@
  * pointer at each invocation, and the settings when the pointer has changed. The policy of the bucket lets nobody but
  * the function of the deployment write them (infra/lake-bucket.ts).
  */
-import * as z from 'zod/mini';
 import { BrandReportsError } from '../shared/errors.ts';
-import { parseJson } from '../shared/json.ts';
 import { CURRENT_SETTINGS_KEY, settingsKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { type PackedSettings, settingsOfHash, unpackSettings } from '../shared/settings/packed-settings.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 
-const pointerSchema = z.object({ settings: z.string().check(z.regex(/^[0-9a-f]{64}$/)) });
-
 /**
- * @returns reads the settings that the deployment has last pointed at
- * @throws BrandReportsError `config` if the lake has none, or damaged ones
+ * @returns reads the settings that the last deployment has pointed at
+ * @throws BrandReportsError `config` if the lake has none, or others than their hash stands for
  */
 export function deployedSettings(store: ObjectStore): () => Promise<Settings> {
   let known: { sha256: string; settings: Settings } | undefined;
   return async () => {
-    const sha256 = await currentSettings(store);
-    if (known?.sha256 !== sha256) known = { sha256, settings: await storedSettings(store, sha256) };
+    const pointer = await store.get(CURRENT_SETTINGS_KEY);
+    const text = new TextDecoder().decode(pointer?.body);
+    const sha256 = /^{"settings":"([0-9a-f]{64})"}\n$/.exec(text)?.[1];
+    if (sha256 === undefined) throw unusable(store, CURRENT_SETTINGS_KEY);
+    if (known?.sha256 !== sha256) {
+      const stored = await store.get(settingsKey(sha256));
+      const settings = stored && settingsOfHash(stored.body, sha256);
+      if (!settings) throw unusable(store, settingsKey(sha256));
+      known = { sha256, settings };
+    }
     return known.settings;
   };
 }
 
-/** The hash of the settings that count. @throws BrandReportsError `config` if there is none */
-async function currentSettings(store: ObjectStore): Promise<string> {
-  const pointer = await store.get(CURRENT_SETTINGS_KEY);
-  if (!pointer) throw unusable(store, CURRENT_SETTINGS_KEY, 'does not exist');
-  try {
-    return z.parse(pointerSchema, parseJson(new TextDecoder().decode(pointer.body))).settings;
-  } catch {
-    throw unusable(store, CURRENT_SETTINGS_KEY, 'is damaged');
-  }
-}
-
-async function storedSettings(store: ObjectStore, sha256: string): Promise<Settings> {
-  const key = settingsKey(sha256);
-  const stored = await store.get(key);
-  if (!stored) throw unusable(store, key, 'does not exist');
-  const settings = settingsOfHash(stored.body, sha256);
-  if (!settings) throw unusable(store, key, 'does not have the contents that its name stands for');
-  return settings;
-}
-
-function unusable({ url }: ObjectStore, key: string, what: string): BrandReportsError {
+function unusable({ url }: ObjectStore, key: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'deployed_settings',
-    `${url}/${key} ${what}. A deployment of the stack writes it. If one is under way, wait for its end. Otherwise deploy again, with a new value of "again" so that CloudFormation finds a change: npx cdk deploy --context again=${Date.now()}`,
+    `${url}/${key} does not exist or is damaged. The deployment of the stack writes it: if one is under way, wait for its end. Otherwise deploy again, with a value that makes CloudFormation find a change: npx cdk deploy --context again=${Date.now()}`,
   );
 }
 
 /**
- * Stores the settings of a deployment and makes them those that count.
- * @param lake the store that checks the format of the lake
- * @param bucket the same without that: settings do not begin a lake, so that a first deployment that fails leaves none
+ * Stores the settings of a deployment and points at them.
+ * @param bucket of a lake in any format: settings do not begin a lake, so that a first deployment that fails leaves none
  * @throws BrandReportsError `config` if they are not what a deployment has packed, `conflict` if another one writes too
  */
 export async function publishSettings(
-  lake: ObjectStore,
   bucket: ObjectStore,
   packed: PackedSettings | undefined,
 ): Promise<Settings> {
@@ -73,32 +55,30 @@ export async function publishSettings(
       'packed_settings',
       'The properties of the resource have no settings, or others than their hash stands for. Next step: synthesise the stack again and deploy it.',
     );
-  await write(lake, bucket, settingsKey(packed.hash), unpacked.json);
-  await write(lake, bucket, CURRENT_SETTINGS_KEY, pointerTo(packed.hash));
+  await write(bucket, settingsKey(packed.hash), unpacked.json);
+  await write(bucket, CURRENT_SETTINGS_KEY, pointerTo(packed));
   return unpacked.settings;
 }
 
-async function write(lake: ObjectStore, bucket: ObjectStore, key: string, body: Buffer): Promise<void> {
-  const holdsBody = (found: { body: Uint8Array } | undefined) =>
-    found !== undefined && body.equals(found.body);
-  const found = await lake.get(key);
-  if (holdsBody(found)) return;
+async function write(bucket: ObjectStore, key: string, body: Buffer): Promise<void> {
+  const found = await bucket.get(key);
+  if (found && body.equals(found.body)) return;
   const outcome = await bucket.put(key, body, found ? { ifMatch: found.etag } : { ifAbsent: true });
   // The SDK repeats a write whose response was lost. A deployment that was frozen meanwhile must not undo a later one.
-  if (outcome !== 'conflict' || holdsBody(await lake.get(key))) return;
+  if (outcome !== 'conflict' || body.equals((await bucket.get(key))?.body ?? Buffer.of())) return;
   throw new BrandReportsError(
     'conflict',
     'settings_contended',
-    `Another deployment changed ${lake.url}/${key} at the same moment. Deploy again when that has ended.`,
+    `Another deployment changed ${bucket.url}/${key} at the same moment. Deploy again when that has ended.`,
   );
 }
 
 /** Whether another deployment into the same lake has pointed at other settings. */
-export async function areSuperseded(bucket: ObjectStore, { hash: sha256 }: PackedSettings): Promise<boolean> {
+export async function areSuperseded(bucket: ObjectStore, packed: PackedSettings): Promise<boolean> {
   const pointer = await bucket.get(CURRENT_SETTINGS_KEY);
-  return pointer !== undefined && !pointerTo(sha256).equals(pointer.body);
+  return pointer !== undefined && !pointerTo(packed).equals(pointer.body);
 }
 
-function pointerTo(sha256: string): Buffer {
+function pointerTo({ hash: sha256 }: PackedSettings): Buffer {
   return Buffer.from(`${JSON.stringify({ settings: sha256 })}\n`);
 }

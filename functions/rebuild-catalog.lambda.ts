@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SchemasClient } from '@aws-sdk/client-schemas';
 import type { Context } from 'aws-lambda';
 import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
-import { openBucket, openLakeStore } from '../shared/adapters/aws/lake-store.ts';
+import { openBucket } from '../shared/adapters/aws/lake-store.ts';
 import { removeVersions } from '../shared/adapters/aws/remove-versions.ts';
 import { SETTINGS_PREFIX } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -80,13 +80,7 @@ async function responseTo(
       const { settings: packed, adopted, testEvents, tags } = parseRebuildProperties(ResourceProperties);
       await retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId));
       // Before the rebuild: a rollback restores the former settings even if its rebuild fails.
-      const settings = await retryWhileAccessDenied(clock, () =>
-        publishSettings(
-          openLakeStore(environment('LAKE_URL'), environment('LAKE_OWNER')),
-          lakeBucket(),
-          packed,
-        ),
-      );
+      const settings = await retryWhileAccessDenied(clock, () => publishSettings(lakeBucket(), packed));
       await rebuild(remainingMs, settings);
       await orLogged('test_events_failed', () =>
         retryWhileAccessDenied(clock, async () => {

@@ -46,41 +46,29 @@ export class LakeBucket extends Bucket {
     });
     // By it the next deployment knows its own bucket, where a setting says to adopt it.
     Tags.of(this).add(OWNER_KEY, Aws.STACK_ID);
-    this.refuseUnconditionalWrites();
-    this.refuseSettingsOfOthers();
+    // I5: compare-and-swap for everybody. Deleting documents, and uploads of anything else, stay as they are.
+    this.refuseWrites('CompareAndSwapOfDocuments', DOCUMENT_PREFIXES, {
+      Null: { 's3:if-match': 'true', 's3:if-none-match': 'true' },
+    });
+    // Whoever writes settings decides where credentials are sent. A tag stands for the role of the deployment, because the
+    // bucket outlives the stack, and another stack has another role. IAM takes a missing tag for one that is not equal.
+    this.refuseWrites('SettingsByDeploymentsOnly', [SETTINGS_PREFIX], {
+      StringNotEquals: { [`aws:PrincipalTag/${SETTINGS_WRITER.key}`]: SETTINGS_WRITER.value },
+    });
     // Otherwise CloudFormation would remove the policy from the bucket that it retains.
     if (keepLake) this.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
 
-  /** I5: compare-and-swap of documents for everybody. Deleting them, and uploads of anything else, stay as they are. */
-  private refuseUnconditionalWrites(): void {
+  /** To everybody whose request meets the conditions. */
+  private refuseWrites(sid: string, prefixes: readonly string[], conditions: Record<string, unknown>): void {
     this.addToResourcePolicy(
       new PolicyStatement({
-        sid: 'CompareAndSwapOfDocuments',
+        sid,
         effect: Effect.DENY,
         principals: [new StarPrincipal()],
         actions: ['s3:PutObject'],
-        resources: DOCUMENT_PREFIXES.map((prefix) => this.arnForObjects(`${prefix}*`)),
-        conditions: { Null: { 's3:if-match': 'true', 's3:if-none-match': 'true' } },
-      }),
-    );
-  }
-
-  /**
-   * Whoever writes settings decides where credentials are sent, so that only the function of the deployment may. A tag of
-   * its role stands for it: the bucket outlives the stack, and another stack has another role. A missing tag is not equal.
-   */
-  private refuseSettingsOfOthers(): void {
-    this.addToResourcePolicy(
-      new PolicyStatement({
-        sid: 'SettingsByDeploymentsOnly',
-        effect: Effect.DENY,
-        principals: [new StarPrincipal()],
-        actions: ['s3:PutObject'],
-        resources: [this.arnForObjects(`${SETTINGS_PREFIX}*`)],
-        conditions: {
-          StringNotEquals: { [`aws:PrincipalTag/${SETTINGS_WRITER.key}`]: SETTINGS_WRITER.value },
-        },
+        resources: prefixes.map((prefix) => this.arnForObjects(`${prefix}*`)),
+        conditions,
       }),
     );
   }

@@ -102,14 +102,8 @@ export class PipelineFunction extends Construct implements IGrantable {
   /** Lets the function read the secrets of all brands, by the prefix of their names: a new brand changes no policy. They are created by hand: I9. */
   grantSecrets(): void {
     const { secretsPrefix, secretsKeyArn } = this.settings.deployment;
-    const outside = Object.entries(this.settings.brands).filter(
-      ([, { secretName }]) => secretName !== undefined && !secretName.startsWith(secretsPrefix),
-    );
-    if (outside.length > 0)
-      throw outsideOfPrefix(
-        outside.map(([name]) => name),
-        secretsPrefix,
-      );
+    for (const [brand, { secretName = secretsPrefix }] of Object.entries(this.settings.brands))
+      if (!secretName.startsWith(secretsPrefix)) throw outsideOfPrefix(brand, secretsPrefix);
     const secrets = Stack.of(this).formatArn({
       service: 'secretsmanager',
       resource: 'secret',
@@ -126,15 +120,11 @@ export class PipelineFunction extends Construct implements IGrantable {
 }
 
 /** I9: without the name met, in whose place a credential may have been put. */
-function outsideOfPrefix(brands: readonly string[], prefix: string): BrandReportsError {
-  const each = brands.map(
-    (brand) =>
-      `- brands.${brand}.secretName does not begin with "${prefix}". Leave it out and store the secret as ${prefix}${brand}.`,
-  );
+function outsideOfPrefix(brand: string, prefix: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'secret_outside_prefix',
-    `The functions may read only secrets whose names begin with deployment.secretsPrefix:\n${each.join('\n')}\nIf all secrets have another prefix, set deployment.secretsPrefix to that.`,
+    `brands.${brand}.secretName does not begin with "${prefix}", and the functions may read only secrets with this prefix. Leave secretName out and store the secret as ${prefix}${brand}; or set deployment.secretsPrefix to the prefix of all your secrets.`,
   );
 }
 

@@ -324,6 +324,35 @@ describe('deployed again', () => {
     expect(aws.log() !== log).toBe(runs);
   });
 
+  it('a changed brand changes the settings and no function', async () => {
+    const before = { code: await codes(), pointer: await pointer() };
+    await deploy({ rawRetentionDays: 31 }, 1);
+    expect(await codes()).toEqual(before.code);
+    const { objects } = await held();
+    const key = await pointer();
+    expect(key).not.toBe(before.pointer);
+    const stored = JSON.parse(objects.get(key)?.body.toString() ?? '');
+    expect(stored).toEqual(JSON.parse(JSON.stringify(settings)));
+    // Earlier than the start date of the settings before.
+    const from = daysOf('acme')[0] ?? '';
+    expect(await sync('order_list', { brand: 'acme', from, to: from })).toBe('complete');
+  });
+
+  it('a deployment that fails leaves the settings as they were', async () => {
+    const before = await pointer();
+    // The rebuild refuses to take over the table of another lake.
+    const StorageDescriptor = { Columns: [], Location: 's3://webshop/orders/' };
+    await aws.glue.send(new DeleteTableCommand({ DatabaseName: database, Name: 'orders' }));
+    const TableInput = { Name: 'orders', TableType: 'EXTERNAL_TABLE', StorageDescriptor };
+    await aws.glue.send(new CreateTableCommand({ DatabaseName: database, TableInput }));
+    await expect(deploy({ rawRetentionDays: 31 }, 2)).rejects.toThrow(
+      'The table orders in the Glue database',
+    );
+    await aws.glue.send(new DeleteTableCommand({ DatabaseName: database, Name: 'orders' }));
+    expect(await pointer()).toBe(before);
+    await deploy({ rawRetentionDays: 31 });
+  });
+
   it('after it was destroyed, with the lake that it left, its catalog is back', async () => {
     const before = published(await held());
     await aws.cdk('destroy', '--force', '--app', cdkOut());
@@ -502,6 +531,16 @@ describe('policies', () => {
 
   afterAll(() => console.log(judge.summary()));
 });
+const pointerSchema = z.object({ settings: z.string() });
+/** The key of the settings that count. */
+async function pointer(): Promise<string> {
+  const body = (await held()).objects.get('settings/current.json')?.body.toString() ?? '';
+  return `settings/${z.parse(pointerSchema, JSON.parse(body)).settings}.json`;
+}
+
+/** The code of each function in the template. */
+const codes = async () =>
+  resourcesOf(await template(), 'AWS::Lambda::Function').map(([id, { Code }]) => [id, Code]);
 
 const cdkOut = () => join(folder.path, 'cdk.out');
 const held = () => aws.held(database, bucket);

@@ -22,7 +22,7 @@ export function putPacked(
   const put = (key: string, body: Buffer) =>
     objects.set(prefix + key, { body, etag: `"${packed.hash}"`, modifiedAt: new Date() });
   put(settingsKey(packed.hash), unpackSettings(packed)?.json ?? Buffer.of());
-  put(CURRENT_SETTINGS_KEY, Buffer.from(JSON.stringify({ settings: packed.hash })));
+  put(CURRENT_SETTINGS_KEY, Buffer.from(`${JSON.stringify({ settings: packed.hash })}\n`));
 }
 
 /** Without the settings of the deployment. */

@@ -3,6 +3,8 @@ import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
 import * as paths from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { policyOfBuckets, tagsOfRole } from '../iam/policy.ts';
+import { parseTemplate, resourcesOf as resourcesIn } from '../iam/template.ts';
 import { refunds } from '../fixtures/sixth-report.ts';
 import { ACME, stackOf } from './stack.ts';
 
@@ -217,6 +219,33 @@ describe('the lake of the stack', () => {
     });
   });
 
+  it('lets nobody write settings but the deployment, whatever their own policies allow', () => {
+    const json = parseTemplate(JSON.stringify(both.toJSON()));
+    const [[bucket = ''] = []] = resourcesIn(json, 'AWS::S3::Bucket');
+    const allows = policyOfBuckets(json, { [`${bucket}.Arn`]: 'arn:aws:s3:::lake' });
+    const key = 'arn:aws:s3:::lake/settings/current.json';
+    const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', 's3:if-match': '"1"' };
+    const tag = (value: string) => ({ ...request, 'aws:PrincipalTag/brand-reports:writes': value });
+    const may = (action: string, context: Record<string, string>) => allows(action, key, context);
+    expect({
+      'an administrator without the tag writes': may('s3:PutObject', request),
+      'somebody with another tag writes': may('s3:PutObject', tag('Settings')),
+      'the deployment writes': may('s3:PutObject', tag('settings')),
+      'anybody reads': may('s3:GetObject', request),
+      'emptying the bucket deletes': may('s3:DeleteObjectVersion', request),
+    }).toEqual({
+      'an administrator without the tag writes': false,
+      'somebody with another tag writes': false,
+      'the deployment writes': true,
+      'anybody reads': true,
+      'emptying the bucket deletes': true,
+    });
+    const tagged = resourcesIn(json, 'AWS::IAM::Role').filter(
+      ([id]) => 'aws:PrincipalTag/brand-reports:writes' in tagsOfRole(json, id),
+    );
+    expect(tagged.map(([id]) => id)).toEqual([expect.stringMatching(/^RebuildCatalogRole/)]);
+  });
+
   it('expires raw records after the days of the setting, query results and unfinished uploads', () => {
     deployed({ rawRetentionDays: 30 }).hasResourceProperties('AWS::S3::Bucket', {
       LifecycleConfiguration: {
@@ -232,6 +261,7 @@ describe('the lake of the stack', () => {
   it.each([
     ['ledger/', 14],
     ['schema/', 14],
+    ['settings/', 14],
     ['snapshots/', 1],
     ['raw/', 1],
     ['rates/', 1],
@@ -412,6 +442,7 @@ describe('the catalog of the stack', () => {
     ['a setting has changed', true, { deployment: { rawRetentionDays: 30 } }, {}],
     ['a definition has changed', true, {}, { registry: { ...reports, [refunds.name]: refunds } }],
     ['the version has changed', true, {}, { version: '1.0.1' }],
+    ['somebody says so', true, {}, { context: { again: '1' } }],
   ])('is rebuilt at a deployment where something has changed: %s', (_name, again, settings, options) => {
     const nonce = (...stack: Parameters<typeof stackOf>) => {
       const [resource] = Object.values(
@@ -542,14 +573,14 @@ describe('the console', () => {
           'AnalystsPolicyArn',
           'AlarmTopicArn',
         ],
-        ...['OrderListFunction', 'RebuildCatalogFunction', 'Secret1', 'Secret2'],
+        ...['OrderListFunction', 'RebuildCatalogFunction', 'Secrets'],
       ]),
     );
     const outputs = JSON.stringify(both.findOutputs('*'));
     for (const part of [
       'BrandReports-order_list?tab=testing',
       'athena',
-      'brand-reports%2Fglobex',
+      'brand-reports/<brand>',
       '/statemachines/view/',
       '&prefix=status/coverage.html',
     ])
@@ -590,11 +621,57 @@ describe('an environment', () => {
   });
 });
 
-it('needs the name of the secret of each brand, and the error has the line of settings', () => {
-  const { secretName: _none, ...local } = ACME;
-  expect(() => stackOf({ brands: { globex: GLOBEX, acme: local } })).toThrow(
-    'Add to brands.acme: "secretName": "brand-reports/acme".',
-  );
+describe('the secrets of the brands', () => {
+  const reading = (synthesised: Template) =>
+    ['orderlist', 'BackfillWorker'].map((id) =>
+      statements(synthesised, id)
+        .filter(({ Action }) => Action === 'secretsmanager:GetSecretValue')
+        .map(({ Resource }) => JSON.stringify(Resource)),
+    );
+
+  it('are readable by the prefix of their names, in one statement for each function', () => {
+    const own = expect.stringMatching(/":secret:brand-reports\/\*"/);
+    expect(reading(both)).toEqual([[own], [own]]);
+    const { secretName: _none, ...local } = ACME;
+    const team = expect.stringMatching(/":secret:team\/a\/\*"/);
+    const others = { brands: { acme: local }, deployment: { secretsPrefix: 'team/a/' } };
+    expect(reading(template(others))).toEqual([[team], [team]]);
+  });
+
+  it('have names with that prefix, and the error says what to do, without the name', () => {
+    const elsewhere = { ...ACME, secretName: 'brand-reports2/acme' };
+    const stack = () => stackOf({ brands: { globex: GLOBEX, acme: elsewhere } });
+    expect(stack).toThrow(
+      /^brands\.acme\.secretName does not begin with "brand-reports\/".*store the secret as brand-reports\/acme; or set/,
+    );
+    expect(stack).not.toThrow('brand-reports2');
+  });
+});
+
+describe('a change of settings', () => {
+  const resourcesOf = (settings: object) => {
+    const all = Object.entries(template(settings).toJSON().Resources);
+    return new Map(
+      all.filter(([, resource]) => z.parse(typed, resource).Type !== 'AWS::Scheduler::Schedule'),
+    );
+  };
+  const typed = z.object({ Type: z.string() });
+  const before = resourcesOf({ brands: { acme: ACME } });
+
+  it.each<[what: string, settings: object]>([
+    ['a brand more', { brands: { acme: ACME, globex: GLOBEX } }],
+    ['another start of a brand', { brands: { acme: { ...ACME, startDate: '2025-01-01' } } }],
+    [
+      'another column',
+      { brands: { acme: { ...ACME, reports: { order_list: { columns: { x: 'date' } } } } } },
+    ],
+  ])('changes nothing in the template but the custom resource and schedules: %s', (_what, settings) => {
+    const after = resourcesOf(settings);
+    const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+      (id) => JSON.stringify(before.get(id)) !== JSON.stringify(after.get(id)),
+    );
+    expect(changed.map((id) => z.parse(typed, after.get(id)).Type)).toEqual(['Custom::BrandReportsCatalog']);
+  });
 });
 
 it('I9: never creates a secret', () => {

@@ -15,9 +15,11 @@ export const ACME = {
 /** The stack of these settings, without bundles. */
 export function stackOf(
   settings: object,
-  options: { registry?: ReportRegistry; app?: App; name?: string; version?: string } = {},
+  options: { registry?: ReportRegistry; app?: App; name?: string; version?: string; context?: object } = {},
 ): PipelineStack {
   const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
-  const app = options.app ?? new App({ context: { ...featureFlags(), 'aws:cdk:bundling-stacks': [] } });
+  const app =
+    options.app ??
+    new App({ context: { ...featureFlags(), 'aws:cdk:bundling-stacks': [], ...options.context } });
   return new PipelineStack(app, name, { settings, program: { reports: registry, version } });
 }
