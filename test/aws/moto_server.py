@@ -33,6 +33,7 @@ from moto.core.config import default_user_config
 from moto.glue.models import glue_backends
 from moto.iam.models import ManagedPolicy
 from moto.s3.models import FakeBucket
+from moto.scheduler.models import scheduler_backends
 from moto.stepfunctions import models as step_functions
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
     StateTaskServiceAwsSdk,
@@ -50,7 +51,7 @@ NOT_MADE = {
     "AWS::SNS::Subscription": "a test subscribes by itself",
     "AWS::SNS::TopicPolicy": "policies are not enforced",
     "AWS::SQS::QueuePolicy": "policies are not enforced",
-    "AWS::Scheduler::Schedule": "nothing would start on it: the functions are started by hand",
+    "AWS::Scheduler::Schedule": "the watcher's: nothing would start on it, the functions are started by hand",
 }
 
 
@@ -289,6 +290,25 @@ class GlueDatabase(Resource, CloudFormationModel):
 
     def delete(self, account_id, region):
         glue_backends[account_id][region].delete_database(self.physical_resource_id)
+
+
+class ScheduleGroup(Resource, CloudFormationModel):
+    __module__ = "moto.scheduler"
+
+    @staticmethod
+    def cloudformation_type():
+        return "AWS::Scheduler::ScheduleGroup"
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls, resource_name, cloudformation_json, account_id, region_name, **kwargs
+    ):
+        name = cloudformation_json["Properties"]["Name"]
+        scheduler_backends[account_id][region_name].create_schedule_group(name, [])
+        return cls(name)
+
+    def delete(self, account_id, region):
+        scheduler_backends[account_id][region].delete_schedule_group(self.physical_resource_id)
 
 
 def not_made(kind):
