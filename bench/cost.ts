@@ -1,24 +1,37 @@
 /**
- * Prints what a deployment costs per month, as the Markdown table of docs/costs.md: hourly runs of all five reports of
- * one brand, and the watcher's looks. Nothing is estimated by hand: cost/steady-day.ts runs a day of the real code against local servers and
- * counts its requests, cost/deployed.ts counts what is in the template, and cost/prices.ts has AWS's public prices.
+ * Prints docs/costs.md, every line of it: `npm run --silent cost > docs/costs.md`. Nothing is estimated by hand:
+ * cost/steady-day.ts runs a day of the real code against local servers and counts its requests, cost/watcher.ts runs the
+ * watcher over many brands, cost/deployed.ts counts what is in the template, and cost/prices.ts has AWS's public prices.
+ * Time is virtual and CPU is assumed, so that it prints the same on every machine.
  * `npm run cost [clicks of an ordinary day]`
  */
 import { ACME } from '../test/infra/stack.ts';
 import { deployed } from './cost/deployed.ts';
+import { instancesFor } from './cost/instances.ts';
 import { type Price, prices } from './cost/prices.ts';
-import { ASSUMED, steadyDay } from './cost/steady-day.ts';
+import { ASSUMED, brandNames, settingsOf, steadyDay } from './cost/steady-day.ts';
 
 const DAYS_PER_MONTH = 365 / 12;
+const HOURS = 24;
 const MB_PER_GB = 1024;
 const BYTES_PER_GB = 1e9;
+const BYTES_PER_TB = 1e12;
+const REPORTS = 5;
+const BRANDS = [1, 20, 300];
 /** Athena charges no less for a query. */
-const SMALLEST_SCAN_TB = 10e6 / 1e12;
+const SMALLEST_SCAN_BYTES = 10e6;
 /** Athena lists the prefix of each partition, and reads footer and columns of its object. */
 const GETS_PER_OBJECT = 3;
 /** What people are assumed to ask: this many queries, each over a month of one report. */
 const QUERIES_PER_DAY = 10;
 const PARTITIONS_PER_QUERY = 30;
+/** Of Lambda: of new accounts, and of others. */
+const QUOTAS = [10, 1000];
+/** The most that the SDK requests at the same time. */
+const SOCKETS = 50;
+/** `CONCURRENCY` of shared/catalog/rebuild.ts. */
+const REBUILD_WIDTH = 8;
+const REBUILD_SECONDS = 13 * 60;
 
 interface Item {
   name: string;
@@ -27,87 +40,100 @@ interface Item {
   perDay?: number;
   /** … or how many at any time. */
   atAnyTime?: number;
+  /** Paid whatever is read. */
+  isFixed?: boolean;
 }
 
-async function items(clicksPerDay: number): Promise<{ all: Item[]; notes: string[] }> {
-  const { memoryMb, timeoutSeconds, alarmMetrics } = deployed({
-    brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
-  });
-  const day = await steadyDay(clicksPerDay, timeoutSeconds);
-  const calls = (names: RegExp) =>
-    [...day.calls].reduce((sum, [name, count]) => sum + (names.test(name) ? count : 0), 0);
-  const all: Item[] = [
-    { name: 'Lambda, starts', perDay: day.runs + day.looks, price: prices.lambdaStart },
-    {
-      name: 'Lambda, time × memory',
-      perDay: (day.seconds * memoryMb) / MB_PER_GB,
-      price: prices.lambdaGbSecond,
-    },
-    { name: 'EventBridge Scheduler', perDay: day.runs + day.looks, price: prices.schedule },
-    { name: 'EventBridge, events', perDay: day.events, price: prices.event },
+const clicksPerDay = Number(process.argv[2] ?? 60);
+const { memoryMb, timeoutSeconds, alarmMetrics } = deployed({
+  brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
+});
+const day = await steadyDay(clicksPerDay, timeoutSeconds, BRANDS);
+const calls = (names: RegExp) =>
+  [...day.calls].reduce((sum, [name, count]) => sum + (names.test(name) ? count : 0), 0);
+
+function lookOf(brands: number) {
+  const found = day.looksOfMany.get(brands);
+  if (!found) throw new Error(`no watcher run of ${brands} brands was measured`);
+  const requests = found.gets + found.writesAndLists;
+  const { initSeconds, awsCallSeconds, cpuSecondsPerLedger } = ASSUMED;
+  const seconds = initSeconds + (requests * awsCallSeconds) / SOCKETS + found.gets * cpuSecondsPerLedger;
+  return { ...found, seconds };
+}
+
+/** What a deployment of so many brands uses, each like the simulated one. */
+function items(brands: number): Item[] {
+  const [one, many] = [lookOf(1), lookOf(brands)];
+  /** Runs once for each brand; the watcher once for all of them. */
+  const requests = (names: RegExp, ofLook: (look: typeof one) => number) =>
+    (calls(names) - HOURS * ofLook(one)) * brands + HOURS * ofLook(many);
+  const starts = day.runs * brands + day.looks;
+  const seconds = day.seconds * brands + (brands === 1 ? day.lookSeconds : HOURS * many.seconds);
+  return [
+    { name: 'Lambda, starts', perDay: starts, price: prices.lambdaStart },
+    { name: 'Lambda, time × memory', perDay: (seconds * memoryMb) / MB_PER_GB, price: prices.lambdaGbSecond },
+    { name: 'EventBridge Scheduler', perDay: starts, price: prices.schedule },
+    { name: 'EventBridge, events', perDay: day.events * brands, price: prices.event },
     {
       name: 'S3, PUT and LIST',
-      perDay: calls(/^(PutObject|ListObjects|(Create|Complete)Multipart|UploadPart)/),
+      perDay: requests(
+        /^(PutObject|ListObjects|(Create|Complete)Multipart|UploadPart)/,
+        ({ writesAndLists }) => writesAndLists,
+      ),
       price: prices.s3Write,
     },
-    { name: 'S3, GET', perDay: calls(/^(Get|Head)Object/), price: prices.s3Read },
+    { name: 'S3, GET', perDay: requests(/^(Get|Head)Object/, ({ gets }) => gets), price: prices.s3Read },
     {
       name: 'S3, storage after a year',
-      atAnyTime: (day.keptBytes * 365) / BYTES_PER_GB,
+      atAnyTime: (brands * day.keptBytes * 365) / BYTES_PER_GB,
       price: prices.s3Gb,
     },
     {
       name: 'S3, storage of older versions',
       // Those of a day go with the second vacuum after their time.
-      atAnyTime: (day.versionBytes * (day.snapshotRetentionDays + 2)) / BYTES_PER_GB,
+      atAnyTime: (brands * day.versionBytes * (day.snapshotRetentionDays + 2)) / BYTES_PER_GB,
       price: prices.s3Gb,
     },
     {
       name: 'Glue, requests',
-      perDay: calls(/(Table|Partition|Partitions)Command$/),
+      perDay: brands * calls(/(Table|Partition|Partitions)Command$/),
       price: prices.glueRequest,
     },
     {
       name: 'Glue, partitions after a year',
-      atAnyTime: day.keptPartitions * 365,
+      atAnyTime: brands * day.keptPartitions * 365,
       price: prices.glueObject,
     },
-    { name: 'Secrets Manager, secrets', atAnyTime: 1, price: prices.secret },
-    { name: 'Secrets Manager, requests', perDay: calls(/^GetSecretValue/), price: prices.secretCall },
-    { name: 'CloudWatch, metrics', atAnyTime: 1, price: prices.metric },
-    { name: 'CloudWatch, alarms (by metrics)', atAnyTime: alarmMetrics, price: prices.alarm },
-    { name: 'CloudWatch, logs in GB', perDay: day.logBytes / BYTES_PER_GB, price: prices.logGb },
-    ...athena(QUERIES_PER_DAY, PARTITIONS_PER_QUERY),
+    { name: 'Secrets Manager, secrets', atAnyTime: brands, price: prices.secret },
+    {
+      name: 'Secrets Manager, requests',
+      perDay: brands * calls(/^GetSecretValue/),
+      price: prices.secretCall,
+    },
+    { name: 'CloudWatch, metrics', atAnyTime: 1, price: prices.metric, isFixed: true },
+    {
+      name: 'CloudWatch, alarms (by metrics)',
+      atAnyTime: alarmMetrics,
+      price: prices.alarm,
+      isFixed: true,
+    },
+    {
+      name: 'CloudWatch, logs in GB',
+      perDay: (brands * day.logBytes) / BYTES_PER_GB,
+      price: prices.logGb,
+    },
+    ...athena(QUERIES_PER_DAY, PARTITIONS_PER_QUERY, 0).map((item) => ({ ...item, isFixed: true })),
   ];
-  const fixed = all.filter(({ name }) =>
-    /^(CloudWatch, (metrics|alarms)|Secrets Manager, secrets)/.test(name),
-  );
-  const usd = (some: readonly Item[]) =>
-    some.reduce((sum, item) => sum + usdPerMonth(item, false), 0).toFixed(2);
-  const query = (partitions: number) => {
-    const perQuery = athena(1 / DAYS_PER_MONTH, partitions);
-    return `${rounded(partitions)} partitions ${rounded(perQuery.reduce((sum, item) => sum + usdPerMonth(item, false), 0))} USD`;
-  };
-  const { initSeconds, requestSeconds, awsCallSeconds } = ASSUMED;
-  return {
-    all,
-    notes: [
-      `A brand with ${rounded(day.clicks)} clicks a day: ${rounded(day.requests)} requests to its service and ${rounded(day.seconds)} s of Lambda with ${memoryMb} MB a day.`,
-      `Assumed: ${requestSeconds} s per request to the service, ${awsCallSeconds} s per request to AWS, ${initSeconds} s for each start (always a cold start), and that each day of the last month has changed since it was last read. The free tier is AWS's "always free" one.`,
-      `Of the total ${usd(fixed)} USD are for what is there, whatever is read: metrics, alarms and one secret. Each further brand adds its secret to that, or nothing where it shares one, and what its own data costs.`,
-      `Athena: ${QUERIES_PER_DAY} queries a day over ${PARTITIONS_PER_QUERY} partitions each. A query costs 5 USD per TB that it scans, at least 0.00005 USD, and S3's requests: one LIST and ${GETS_PER_OBJECT} GET for each partition. With the smallest scan: ${[30, 365, 3600, 20 * 3 * 365].map(query).join(', ')}.`,
-      `A day leaves ${day.versions} older versions of ${rounded(day.versionBytes / 1e6)} MB, which stay for ${day.snapshotRetentionDays} days and up to two more.`,
-      `Prices of us-east-1 without taxes, sources in bench/cost/prices.ts.`,
-    ],
-  };
 }
 
-function athena(queriesPerDay: number, partitions: number): Item[] {
+/** @param bytes that one query scans */
+function athena(queriesPerDay: number, partitions: number, bytes: number): Item[] {
   const objects = queriesPerDay * partitions;
+  const tb = Math.max(bytes, SMALLEST_SCAN_BYTES) / BYTES_PER_TB;
   return [
     { name: 'Athena, LIST of partitions', perDay: objects, price: prices.s3Write },
     { name: 'Athena, GET', perDay: objects * GETS_PER_OBJECT, price: prices.s3Read },
-    { name: 'Athena, scanned TB', perDay: queriesPerDay * SMALLEST_SCAN_TB, price: prices.athenaTb },
+    { name: 'Athena, scanned TB', perDay: queriesPerDay * tb, price: prices.athenaTb },
   ];
 }
 
@@ -119,35 +145,218 @@ function usdPerMonth(
   return (Math.max(0, atAnyTime - free) / price.per) * price.usd;
 }
 
-/** Rounded to three significant digits. */
-function rounded(value: number): string {
-  return value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
+function usd(some: readonly Item[], withFreeTier = false): string {
+  return some.reduce((sum, item) => sum + usdPerMonth(item, withFreeTier), 0).toFixed(2);
 }
 
-function print(all: readonly Item[]): void {
-  const usd = (value: number) => value.toFixed(2);
-  const total = (withFreeTier: boolean) =>
-    usd(all.reduce((sum, item) => sum + usdPerMonth(item, withFreeTier), 0));
+/** Rounded to so many significant digits. */
+function rounded(value: number, maximumSignificantDigits = 3): string {
+  return value.toLocaleString('en-US', { maximumSignificantDigits });
+}
+
+/** @param texts the numbers of the columns that are text */
+function table(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  texts: readonly number[],
+): string {
+  const all = [heads, ...rows];
+  const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const isText = (column: number) => texts.includes(column);
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => (isText(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`;
+  const rule = widths.map((width, column) =>
+    isText(column) ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
+  );
+  return [line(heads), line(rule), ...rows.map(line)].join('\n');
+}
+
+function billOfOne(): string {
+  const all = items(1);
   const rows = all.map((item) => [
     item.name,
     item.perDay === undefined ? '' : rounded(item.perDay),
     item.atAnyTime === undefined ? '' : rounded(item.atAnyTime),
     `${item.price.usd} / ${item.price.per === 1 ? '' : '1M '}${item.price.unit}`,
-    usd(usdPerMonth(item, false)),
-    usd(usdPerMonth(item, true)),
+    usd([item]),
+    usd([item], true),
   ]);
-  const heads = ['item', 'per day', 'at any time', 'USD', 'USD per month', 'after the free tier'];
-  const table = [heads, ...rows, ['**total**', '', '', '', `**${total(false)}**`, `**${total(true)}**`]];
-  const widths = heads.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  const isLeftAligned = (column: number) => column === 0 || column === 3;
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, column) => (isLeftAligned(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`;
-  const rule = widths.map((width, column) =>
-    isLeftAligned(column) ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
+  return table(
+    ['item', 'per day', 'at any time', 'USD', 'USD per month', 'after the free tier'],
+    [...rows, ['**total**', '', '', '', `**${usd(all)}**`, `**${usd(all, true)}**`]],
+    [0, 3],
   );
-  console.log([line(heads), line(rule), ...table.slice(1).map(line)].join('\n'));
 }
 
-const { all, notes } = await items(Number(process.argv[2] ?? 60));
-print(all);
-console.log(`\n${notes.join('\n')}`);
+function billOfMany(): string {
+  const rows = BRANDS.map((brands) => {
+    const all = items(brands);
+    const named = (names: RegExp) => usd(all.filter(({ name }) => names.test(name)));
+    return [
+      ...[String(brands), usd(all.filter(({ isFixed }) => isFixed)), named(/^Lambda/), named(/^S3/)],
+      ...[named(/^Glue/), named(/^Secrets/), named(/^EventBridge|logs/)],
+      ...[`**${usd(all)}**`, usd(all, true), (Number(usd(all)) / brands).toFixed(2)],
+    ];
+  });
+  const heads = ['brands', 'fixed', 'Lambda', 'S3', 'Glue', 'secrets', 'starts, events, logs'];
+  return table([...heads, 'USD per month', 'after the free tier', 'for each brand'], rows, []);
+}
+
+function instances(): string {
+  const rows = BRANDS.map((brands) => {
+    const { average, worst, longestWait } = instancesFor(settingsOf(brandNames(brands)), day.runsOfDay);
+    return [
+      ...[rounded(brands), rounded(brands * REPORTS), average.toFixed(2), rounded(worst)],
+      ...QUOTAS.map((quota) =>
+        worst <= quota ? 'yes' : `starts wait up to ${rounded(Math.ceil(longestWait(quota)))} s`,
+      ),
+    ];
+  });
+  const heads = ['brands', 'starts an hour', 'instances on average', 'at the worst moment'];
+  return table([...heads, ...QUOTAS.map((quota) => `a quota of ${rounded(quota)} suffices`)], rows, [4, 5]);
+}
+
+function watcherRuns(): string {
+  const rows = BRANDS.map((brands) => {
+    const { gets, writesAndLists, pageMb, seconds } = lookOf(brands);
+    return [rounded(brands), rounded(gets), rounded(writesAndLists), rounded(seconds, 2), rounded(pageMb, 2)];
+  });
+  return table(['brands', 'GET', 'PUT and LIST', 'seconds', 'MB of the page'], rows, []);
+}
+
+function queries(): string {
+  const [brands, years] = [20, 3];
+  const days = brands * years * 365;
+  const months = brands * REPORTS * years * 12;
+  const row = (name: string, partitions: number, bytes: number) => {
+    const cost = athena(1 / DAYS_PER_MONTH, partitions, bytes);
+    const dollars = cost.reduce((sum, item) => sum + usdPerMonth(item, false), 0);
+    const mb = bytes === 0 ? '' : rounded(bytes / 1e6);
+    return [
+      name,
+      rounded(partitions),
+      rounded(partitions),
+      rounded(partitions * GETS_PER_OBJECT),
+      mb,
+      rounded(dollars, 2),
+    ];
+  };
+  return table(
+    ['a query over', 'partitions', 'LIST', 'GET', 'MB', 'USD'],
+    [
+      row('a month of one report of one brand', 30, 0),
+      row('a year of one report of one brand', 365, 0),
+      row(
+        `all of \`coverage\` or \`freshness\`, ${brands} brands in ${years} years`,
+        months,
+        months * day.coverageMonthBytes,
+      ),
+      row(`all of \`changes\`, ${brands} brands in ${years} years`, months, days * day.changesDayBytes),
+      row(`all of one report, ${brands} brands in ${years} years`, days, 0),
+    ],
+    [0],
+  );
+}
+
+const all = items(1);
+const { initSeconds, requestSeconds, awsCallSeconds, cpuSeconds } = ASSUMED;
+const many = BRANDS.at(-1) ?? 1;
+const ofMany = instancesFor(settingsOf(brandNames(many)), day.runsOfDay);
+const ledgers = many * REPORTS * 36;
+const rebuildRequests = (day.rebuildRequests / day.months) * ledgers;
+const rebuildMinutes = (rebuildRequests * awsCallSeconds) / REBUILD_WIDTH / 60;
+
+console.log(`# What it costs
+
+\`npm run --silent cost\` prints this page. It runs a simulated day of the real code, counts what that requests of AWS, and
+multiplies it with AWS's public prices. \`npm run --silent cost 600\` does so for 600 clicks an ordinary day instead of ${clicksPerDay}.
+
+## One brand
+
+All five reports (click details included) every hour, and the watcher:
+
+${billOfOne()}
+
+The brand has ${rounded(day.clicks)} clicks a day, which take ${rounded(day.requests)} requests to its service and ${rounded(day.seconds + day.lookSeconds)} s of Lambda with ${memoryMb} MB.
+
+Assumed: ${requestSeconds} s for each request to the service, ${awsCallSeconds} s for each request to AWS, ${cpuSeconds} s of CPU for each of both, ${initSeconds} s
+for each start (always a cold start), that each day of the last month has changed since it was last read, and ${QUERIES_PER_DAY} queries a
+day in Athena, each over a month of one report. The free tier is AWS's "always free" one. Prices of us-east-1 without taxes,
+sources in bench/cost/prices.ts.
+
+## More brands
+
+Each brand like the one above, hourly, with a secret of its own:
+
+${billOfMany()}
+
+Fixed are one metric, four alarms and the queries. Everything else grows with the brands and with what they have.
+
+## Instances of Lambda
+
+The starts of all reports of all brands are spread over the minutes of the hour. With the seconds that each run of the day
+took, all brands in one time zone, and every start at the second zero of its minute:
+
+${instances()}
+
+An event that finds no instance waits for one, up to 15 minutes; Lambda tries again with pauses of up to 5 minutes. So ${rounded(many)}
+brands, which use ${ofMany.average.toFixed(1)} instances on average, work in an account with 10, but backfills, runs by hand and everything else in
+the account then wait with them. Request a higher quota in Service Quotas ("Concurrent executions"), or set a longer
+\`schedule\`: \`rate(6 hours)\` divides the starts by six. \`reservedConcurrency\` keeps instances free for each report, and is also
+its maximum; AWS wants 100 to stay unreserved, so it needs a quota of more than 100.
+
+## Limits of many brands
+
+- **The template** does not grow with the brands: the function \`rebuild-catalog\` makes their schedules, in a group for each
+  report. ${rounded(many)} brands have ${rounded(many * REPORTS)} schedules; an account may have 10,000,000. Creating them takes ${rounded((many * REPORTS) / 250, 2)} s where a region
+  allows 250 calls a second, less in others.
+- **The watcher** may take 5 minutes. A watcher run over the simulated brand under so many names:
+
+${watcherRuns()}
+
+- **A rebuild of the catalog** stops after 13 minutes, and the runs of the reports publish what it left. ${rounded(many)} brands with three years
+  have ${rounded(ledgers)} ledgers, and about ${rounded(rebuildRequests, 2)} requests take ${rounded(rebuildMinutes, 2)} minutes, ${REBUILD_WIDTH} at a time: ${rebuildMinutes * 60 <= REBUILD_SECONDS ? 'it fits' : 'it does not fit, and such a rebuild is "incomplete"'}. Schedules are
+  made in any case.
+
+## What drives it
+
+- **What is there, whatever is read**, costs ${usd(all.filter(({ name }) => /metrics|alarms|, secrets/.test(name)))} USD: one metric, four alarms, one secret.
+- **Lambda's time** follows the number of requests to the service, which a run that is alone sends at the brand's whole
+  rate. \`clicks_detail\` costs one request for each click, which is why it is off by default.
+- **The watcher** runs ${day.looks} times a day, ${rounded(day.lookSeconds)} s of Lambda in all. It lists the ledgers and reads the report states, the
+  ledgers of five months and of those in which something is due: ${rounded(lookOf(1).gets * day.looks)} GET a day here.
+- **[Iceberg tables](open-lake.md)** take four requests to write and a second of Lambda for each commit. The setting \`catalogs\`
+  leaves them out.
+- **[Events](events.md)** hardly count: a thousand a day would be 0.03 USD a month. The setting \`events\` turns them off.
+- **Age** hardly counts: a run reads its report's state, and ledgers and partitions of the months only in which a day may be
+  due, whether the lake has one year or ten. Once a day it looks at all of them.
+- **Storage** hardly counts: snapshots that were replaced are removed after \`snapshotRetentionDays\`, raw records after
+  \`rawRetentionDays\`. A day leaves ${rounded(day.versions, 2)} older versions of ${rounded(day.versionBytes / 1e6, 2)} MB in all, most of them of the open day; they stay for
+  ${day.snapshotRetentionDays} days and up to two more.
+
+## Requests to the service
+
+\`npm run requests\` runs the real code in virtual time beside a simulated brand and prints two ratios for each report:
+
+- In a lake of 400 days, after the run that first read them: the requests beside one request a page and one proof of the end
+  for each reading.
+- In the first 61 days of a brand: the requests beside a script that re-reads the last 35 days at the same hours.
+
+It printed 1.19 and 1.30 for orders, at most 1.00 and 1.03 for the other paged reports. What orders take more than the least
+are queries of the end of a day: two after a day closes, two after a late or removed order, one after a changed one, and one
+in the last reading. The longest page that the service has returned is requested twice if it was the last.
+
+## Queries
+
+A query in Athena costs 5 USD per TB that it scans, at least 0.00005 USD, and the requests that it sends to S3: one LIST for
+each partition, and about ${GETS_PER_OBJECT} GET for the footer and the columns of its object. With small partitions these are most of it:
+
+${queries()}
+
+MB are those of whole files: of a whole month in \`coverage\`, ${rounded(day.coverageMonthBytes / 1e3)} kB, and of the changes of a day, ${rounded(day.changesDayBytes / 1e3)} kB. How long
+Athena takes is not measured here.
+
+So name \`brand\` and \`dt\` (\`month\` in \`coverage\` and \`changes\`) in \`WHERE\`. Tables have partition indexes, by all keys and by the
+day or month alone, and \`partition_filtering.enabled\`, so that Athena asks Glue for the partitions of a query only. The saved
+queries over \`coverage\` name the months that they need; \`freshness\` is about all of them. \`queryScanLimitGb\` limits what one
+query may read.`);

@@ -21,7 +21,8 @@
 // | a step of the backfill: no free | addRetry, infra/backfill-state-machine.ts                               | 20        | 20 s              | 5 min |
 // | instance; any other failure     |                                                                         | 2         | 1 min             | 2 min |
 // | the list of a backfill's months | addRetry, infra/backfill-state-machine.ts                               | 4         | 5 s               | 40 s  |
-// | an event of a schedule          | retryAttempts, infra/report-function.ts                                 | 2         | EventBridge's own |       |
+// | a call of EventBridge Scheduler | schedulerClientOptions, adapters/aws/schedules.ts                       | 20        | the SDK's own     |       |
+// | an event of a schedule          | RetryPolicy, adapters/aws/schedules.ts                                  | 2         | EventBridge's own |       |
 
 /** The waits of a retry rule, in milliseconds. */
 export interface Backoff {

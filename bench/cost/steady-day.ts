@@ -2,11 +2,10 @@
  * Simulates a day of a deployment that has been running for long, to count its requests to AWS: the core of the Lambda
  * functions runs every hour for every report against local S3, Glue and Secrets Manager servers and the sample service.
  * Before the measured day all history is synced, spread as it would have been over the weeks before, so that only
- * ordinary refreshes are due. Time is virtual (virtual-clock.ts); what a local run has not (cold starts, latencies,
- * Lambda's own log lines) is in `ASSUMED`.
+ * ordinary refreshes are due. Time is virtual (virtual-clock.ts) and ids are counted, so that each run of it counts the
+ * same. What a local run has not (cold starts, latencies, Lambda's own log lines) is in `ASSUMED`.
  */
-import { randomUUID } from 'node:crypto';
-import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
+import { hash } from 'node:crypto';
 import { timeLimits } from '../../functions/time-limits.ts';
 import type { ReportName, SampleRecords } from '../../sample/brand.ts';
 import { seedBrand } from '../../sample/seed.ts';
@@ -21,8 +20,8 @@ import { parseJson } from '../../shared/json.ts';
 import { inOurFormat } from '../../shared/lake/documents/lake-format.ts';
 import { parseLedger } from '../../shared/lake/documents/ledger.ts';
 import { dayPartition, parseLedgerKey, snapshotKey } from '../../shared/lake/paths.ts';
-import { levelOf } from '../../shared/log-events.ts';
-import { watch } from '../../shared/watcher/index.ts';
+import { type LogEvent, levelOf } from '../../shared/log-events.ts';
+import { rebuildCatalog } from '../../shared/catalog/rebuild.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, type RunScope, runSync } from '../../shared/run/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
@@ -30,6 +29,7 @@ import { startGlueServer } from '../../test/fakes/glue-server.ts';
 import { startS3Server } from '../../test/fakes/s3-server.ts';
 import { startSecretsServer } from '../../test/fakes/secrets-server.ts';
 import { virtualClock } from './virtual-clock.ts';
+import { type Look, look, lookOver } from './watcher.ts';
 
 const BRAND = 'acme';
 const ZONE = 'America/New_York';
@@ -52,6 +52,10 @@ export const ASSUMED = {
   initSeconds: 0.6,
   requestSeconds: 0.3,
   awsCallSeconds: 0.02,
+  /** Of CPU for each of these requests: that of all runs of the day, divided by their requests, on a core of 2.5 GHz. */
+  cpuSeconds: 0.01,
+  /** Of CPU for each document that the watcher reads: that of a run over 300 brands, divided by its documents. */
+  cpuSecondsPerLedger: 0.002,
   /** What Lambda and CloudWatch add to each log line, and Lambda's own lines per run. */
   lineBytes: 180,
   runBytes: 1500,
@@ -59,12 +63,31 @@ export const ASSUMED = {
   metricBytes: 250,
 };
 
-/** What an hourly deployment of all reports of one brand does on one day. */
-export interface SteadyDay {
-  clicks: number;
-  runs: number;
+export interface RunOfDay {
+  report: string;
+  /** From the start of the day. */
+  hour: number;
   /** Billed by Lambda. */
   seconds: number;
+}
+
+/** What an hourly deployment of all reports of one brand does on one day. */
+export interface SteadyDay {
+  runsOfDay: readonly RunOfDay[];
+  /** By the number of brands. */
+  looksOfMany: ReadonlyMap<number, Look>;
+  /** Of one rebuild of the catalog, and over how many ledgers. */
+  rebuildRequests: number;
+  months: number;
+  /** Of the object of a whole month of a report in `coverage`, on average. */
+  coverageMonthBytes: number;
+  /** Of the rows that `changes` got on the day. */
+  changesDayBytes: number;
+  clicks: number;
+  runs: number;
+  /** Billed by Lambda for the runs of reports, and for looks of the watcher. */
+  seconds: number;
+  lookSeconds: number;
   /** Requests to the brand's service. */
   requests: number;
   /** Requests to AWS, by the name of the SDK command. */
@@ -87,30 +110,60 @@ type World = Awaited<ReturnType<typeof openWorld>>;
 
 /**
  * @param clicksPerDay of an ordinary day; every third day has three times as many
+ * @param counts of brands, for each of which a watcher run is measured
  */
-export async function steadyDay(clicksPerDay: number, timeoutSeconds: number): Promise<SteadyDay> {
+export async function steadyDay(
+  clicksPerDay: number,
+  timeoutSeconds: number,
+  counts: readonly number[],
+): Promise<SteadyDay> {
   const world = await openWorld(clicksPerDay);
   try {
     await readHistory(world);
     world.tally.clear();
     const before = world.events();
-    const measured = { runs: 0, seconds: 0, requests: 0, logBytes: 0, looks: 0 };
+    const cpu0 = process.cpuUsage();
+    const runsOfDay: RunOfDay[] = [];
+    const measured = { runs: 0, lookSeconds: 0, seconds: 0, requests: 0, logBytes: 0, looks: 0 };
     for (let hour = 0; hour < 24; hour += 1) {
       const hourMs = startOfDay(DAY, ZONE) + hour * HOUR_MS;
       for (const name of names) {
         const run = await scheduledRun(world, name, hourMs, timeoutSeconds);
+        runsOfDay.push({ report: name, hour, seconds: run.seconds });
         measured.runs += 1;
         measured.seconds += run.seconds;
         measured.requests += run.requests;
         measured.logBytes += run.logBytes;
       }
-      const look = await scheduledLook(world, hourMs + HOUR_MS);
+      const watched = await scheduledLook(world, hourMs + HOUR_MS);
       measured.looks += 1;
-      measured.seconds += look.seconds;
-      measured.logBytes += look.logBytes;
+      measured.lookSeconds += watched.seconds;
+      measured.logBytes += watched.logBytes;
     }
-    const { clicks, tally: calls, kept } = world;
-    return { clicks, ...measured, events: world.events() - before, calls, ...kept() };
+    const c = process.cpuUsage(cpu0);
+    console.error('CPU', (c.user + c.system) / 1e6, world.requestsToAws(), measured.requests);
+    const { clicks, kept } = world;
+    const calls = new Map(world.tally);
+    const nowMs = startOfDay(DAY, ZONE) + 24 * HOUR_MS;
+    const day = {
+      clicks,
+      ...measured,
+      runsOfDay,
+      events: world.events() - before,
+      calls,
+      ...kept(),
+      ...world.scanned(),
+    };
+    const lookOfMany = (names: readonly string[]) =>
+      lookOver(names, settingsOf(names), world.documents(), BRAND, nowMs);
+    const looksOfMany = new Map<number, Look>();
+    for (const count of counts) {
+      const c1 = process.cpuUsage();
+      looksOfMany.set(count, await lookOfMany(brandNames(count)));
+      const c2 = process.cpuUsage(c1);
+      console.error('LOOK', count, (c2.user + c2.system) / 1e6, process.memoryUsage());
+    }
+    return { ...day, looksOfMany, rebuildRequests: await world.rebuild(nowMs), months: world.months() };
   } finally {
     await world.close();
   }
@@ -148,30 +201,27 @@ async function scheduledRun(world: World, name: ReportName, hourMs: number, time
   const { requestsPerSecond } = world.settings;
   const { deadline } = timeLimits(timeoutSeconds * 1000);
   const shiftMs = startMs - performance.now();
-  const before = process.cpuUsage();
+  const before = world.requestsToAws();
   const { outcome, elapsedMs, logged } = await world.sync(name, startMs, {
     deadline: { softMs: deadline.softMs + shiftMs, hardMs: deadline.hardMs + shiftMs },
   });
-  const { user, system } = process.cpuUsage(before);
-  const { initSeconds, requestSeconds, lineBytes, runBytes } = ASSUMED;
+  const { initSeconds, requestSeconds, cpuSeconds, lineBytes, runBytes } = ASSUMED;
+  const cpu = (outcome.requests + world.requestsToAws() - before) * cpuSeconds;
   // A response overlaps with the next request's wait for the rate limit, except the last one.
   const latency = Math.max(requestSeconds, outcome.requests * (requestSeconds - 1 / requestsPerSecond));
   return {
-    seconds: initSeconds + elapsedMs / 1000 + (outcome.requests > 0 ? latency : 0) + (user + system) / 1e6,
+    seconds: initSeconds + elapsedMs / 1000 + (outcome.requests > 0 ? latency : 0) + cpu,
     requests: outcome.requests,
     logBytes: runBytes + logged.join('').length + lineBytes * logged.length,
   };
 }
 
-/** @throws Error where the watcher finds a problem in a lake that has none */
 async function scheduledLook(world: World, startMs: number) {
-  const before = process.cpuUsage();
-  const { outcome, elapsedMs, logged } = await world.look(startMs);
-  if (outcome.problems.length > 0) throw new Error(`the watcher: ${JSON.stringify(outcome.problems)}`);
-  const { user, system } = process.cpuUsage(before);
-  const { initSeconds, lineBytes, runBytes, metricBytes } = ASSUMED;
+  const before = world.requestsToAws();
+  const { elapsedMs, logged } = await world.look(startMs);
+  const { initSeconds, cpuSeconds, lineBytes, runBytes, metricBytes } = ASSUMED;
   return {
-    seconds: initSeconds + elapsedMs / 1000 + (user + system) / 1e6,
+    seconds: initSeconds + elapsedMs / 1000 + (world.requestsToAws() - before) * cpuSeconds,
     logBytes: runBytes + metricBytes + logged.join('').length + lineBytes * logged.length,
   };
 }
@@ -195,6 +245,18 @@ async function openWorld(clicksPerDay: number) {
   const fastSettings = parseSettings({ brands, requestsPerSecond: 1000 }, reports);
 
   const tally = new Map<string, number>();
+  let ids = 0;
+  const newId = () => {
+    ids += 1;
+    const digits = hash('sha256', String(ids), 'hex');
+    return [
+      digits.slice(0, 8),
+      digits.slice(8, 12),
+      `4${digits.slice(13, 16)}`,
+      `8${digits.slice(17, 20)}`,
+      digits.slice(20, 32),
+    ].join('-');
+  };
   let events = 0;
   const bus = {
     async send(sent: readonly unknown[]) {
@@ -223,11 +285,12 @@ async function openWorld(clicksPerDay: number) {
   const iceberg = createGlueIceberg({ client: glue.client, database, store });
   const credentials = secretsOf(settings, { needsBaseUrl: true, client: secrets.client });
 
-  return {
+  const world = {
     settings,
     fastSettings,
     tally,
     events: () => events,
+    requestsToAws: () => tally.values().reduce((sum, count) => sum + count, 0),
     clicks: all.clicks_list.length / (CLICK_DAYS + 1),
     async sync(name: ReportName, startMs: number, options: SyncOptions) {
       const startedAtMs = Date.now();
@@ -248,7 +311,7 @@ async function openWorld(clicksPerDay: number) {
         clock,
         log: (event) => void (levelOf(event) !== 'debug' && logged.push(JSON.stringify(event))),
         random: () => 0.5,
-        newId: randomUUID,
+        newId,
         ...options,
         scope: { ...options.scope, brands: [BRAND], reports: [name] },
       });
@@ -260,26 +323,41 @@ async function openWorld(clicksPerDay: number) {
     async look(startMs: number) {
       clock.startAt(startMs);
       const logged: string[] = [];
-      const outcome = await watch({
-        settings,
-        reports,
-        store: inOurFormat(store),
-        clock,
-        random: () => 0.5,
-        newId: randomUUID,
-        log: (event) => void logged.push(JSON.stringify(event)),
-        // Findings are told once: the brand's days differ from one another. A problem ends the simulation.
-        notifier: { tell: async () => {} },
-        events: bus,
-        countProblems: () => {},
-        message: {
-          pipeline: 'BrandReports',
-          page: '',
-          controls: consoleTextControls('us-east-1', 'BrandReports'),
-        },
-        controls: consoleControls('us-east-1', 'BrandReports'),
-      });
-      return { outcome, elapsedMs: clock.wallMs() - startMs, logged };
+      const log = (event: LogEvent) => void logged.push(JSON.stringify(event));
+      await look({ settings, store: inOurFormat(store), clock, newId, events: bus, log });
+      return { elapsedMs: clock.wallMs() - startMs, logged };
+    },
+    /** Afterwards nothing is counted any more. */
+    async rebuild(startMs: number) {
+      clock.startAt(startMs);
+      tally.clear();
+      const lake = { store: inOurFormat(store), catalog, iceberg, runs: leaseOnlyRuns };
+      const access = { settings, reports, lake, clock, random: () => 0.5, newId };
+      const { status } = await rebuildCatalog({ ...access, log: () => {}, isFatal: () => true });
+      if (status !== 'complete') throw new Error(`the rebuild is ${status}`);
+      return world.requestsToAws();
+    },
+    /** Of every report and month. */
+    documents: () =>
+      new Map(
+        [...s3.objects].flatMap(([key, { body }]) =>
+          /^(ledger|schema)\//.test(key) ? [[key, body] as const] : [],
+        ),
+      ),
+    months: () => [...s3.objects.keys()].filter((key) => parseLedgerKey(key)).length,
+    /** What is in the tables over all brands. */
+    scanned: () => {
+      const today = startOfDay(DAY, ZONE);
+      const sizes = (prefix: RegExp, isCounted: (modifiedMs: number) => boolean) =>
+        [...s3.objects].flatMap(([key, { body, modifiedAt }]) =>
+          prefix.test(key) && isCounted(modifiedAt.getTime()) ? [body.length] : [],
+        );
+      const sum = (all: readonly number[]) => all.reduce((total, one) => total + one, 0);
+      const months = sizes(/^snapshots\/coverage\/.*month=2026-0[1-5]\//, () => true);
+      return {
+        coverageMonthBytes: sum(months) / months.length,
+        changesDayBytes: sum(sizes(/^changes\//, (ms) => ms >= today)),
+      };
     },
     kept: () => {
       const replaced = replacedVersions(s3.objects);
@@ -300,6 +378,7 @@ async function openWorld(clicksPerDay: number) {
     },
     close: () => Promise.all([s3, glue, secrets, service].map((server) => server.close())),
   };
+  return world;
 }
 
 /** The keys of the snapshots that are kept beside the current ones, and when each was replaced. */
@@ -318,6 +397,16 @@ function replacedVersions(objects: ReadonlyMap<string, { body: Uint8Array }>): M
 }
 
 type SyncOptions = { scope?: RunScope } & Pick<Partial<RunOptions>, 'settings' | 'deadline'>;
+
+/** As long as names of brands usually are. */
+export const brandNames = (count: number) =>
+  Array.from({ length: count }, (_, index) => `a-brand-of-the-agency-${index + 1}`);
+
+/** As in the simulated day. */
+export function settingsOf(names: readonly string[]) {
+  const brand = brandSettings('https://service.example/api/brand');
+  return parseSettings({ brands: Object.fromEntries(names.map((name) => [name, brand])) }, reports);
+}
 
 function brandSettings(baseUrl: string) {
   return {

@@ -40,6 +40,7 @@ from moto.iam.access_control import IAMPolicy, IAMRequestBase
 from moto.iam.models import ManagedPolicy, iam_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 from moto.s3.models import FakeBucket
+from moto.scheduler.models import scheduler_backends
 from moto.stepfunctions import models as step_functions
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
     StateTaskServiceAwsSdk,
@@ -58,7 +59,7 @@ NOT_MADE = {
     "AWS::SNS::Subscription": "a test subscribes by itself",
     "AWS::SNS::TopicPolicy": "it lets services in, and denies nothing that is tried here",
     "AWS::SQS::QueuePolicy": "it lets services in, and denies nothing that is tried here",
-    "AWS::Scheduler::Schedule": "nothing would start on it: the functions are started by hand",
+    "AWS::Scheduler::Schedule": "the watcher's: nothing would start on it, the functions are started by hand",
 }
 
 
@@ -446,6 +447,25 @@ class BucketPolicy(Resource, CloudFormationModel):
         return cls.create_from_cloudformation_json(
             new_resource_name, cloudformation_json, account_id, region_name
         )
+
+
+class ScheduleGroup(Resource, CloudFormationModel):
+    __module__ = "moto.scheduler"
+
+    @staticmethod
+    def cloudformation_type():
+        return "AWS::Scheduler::ScheduleGroup"
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls, resource_name, cloudformation_json, account_id, region_name, **kwargs
+    ):
+        name = cloudformation_json["Properties"]["Name"]
+        scheduler_backends[account_id][region_name].create_schedule_group(name, [])
+        return cls(name)
+
+    def delete(self, account_id, region):
+        scheduler_backends[account_id][region].delete_schedule_group(self.physical_resource_id)
 
 
 def not_made(kind):

@@ -119,6 +119,24 @@ describe('before the first sync', () => {
   });
 });
 
+describe('the schedules', () => {
+  const wanted = (state: string) =>
+    Object.keys(sample.brands)
+      .flatMap((brand) => REPORTS.map((report) => `${STACK}-${report} ${brand} ${state}`))
+      .sort();
+
+  it('are one for each report of each brand', async () => {
+    expect(await aws.schedules()).toEqual(wanted('ENABLED'));
+  });
+
+  it('are switched off by a deployment, and on by the next', async () => {
+    await deploy({ schedules: false });
+    expect(await aws.schedules()).toEqual(wanted('DISABLED'));
+    await deploy({});
+    expect(await aws.schedules()).toEqual(wanted('ENABLED'));
+  });
+});
+
 describe('the functions, by their default event', () => {
   it.each(REPORTS)('%s syncs all that is due', async (report) => {
     expect(await sync(report)).toBe('complete');
@@ -358,6 +376,7 @@ describe('deployed again', () => {
     await aws.cdk('destroy', '--force', '--app', cdkOut());
     await expect(held()).rejects.toThrow('not found');
     expect(schemas.schemas.size).toBe(0);
+    expect(await aws.schedules()).toEqual([]);
     await deploy({ adoptBucket: bucket });
     expect(published(await held())).toEqual(before);
   });

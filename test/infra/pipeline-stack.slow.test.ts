@@ -45,9 +45,7 @@ describe('the functions of the stack', () => {
   it('include a sixth report by its definition alone', () => {
     const six = template({ brands: { acme: ACME } }, { ...reports, [refunds.name]: refunds });
     expect(reportFunctions(six)).toContain('BrandReports-refund_list');
-    six.hasResourceProperties('AWS::Scheduler::Schedule', {
-      ScheduleExpression: Match.stringLikeRegexp('^cron\\(\\d+ 0/6 '),
-    });
+    six.hasResourceProperties('AWS::Scheduler::ScheduleGroup', { Name: 'BrandReports-refund_list' });
   });
 
   it('run on Node 24 and arm64, with JSON logs that expire, and leave retries to the next schedule', () => {
@@ -85,35 +83,36 @@ describe('the functions of the stack', () => {
 });
 
 describe('the schedules of the stack', () => {
-  it('are one per report of each brand, in the zone of the brand, and the watcher’s', () => {
-    both.resourceCountIs('AWS::Scheduler::Schedule', 7 + 1);
-    both.hasResourceProperties('AWS::Scheduler::Schedule', { ScheduleExpression: 'cron(50 * * * ? *)' });
+  it('are the watcher’s, and groups for those of brands, which go with all that is in them', () => {
+    both.resourceCountIs('AWS::Scheduler::Schedule', 1);
     both.hasResourceProperties('AWS::Scheduler::Schedule', {
-      ScheduleExpressionTimezone: 'America/New_York',
-      Target: { Input: '{"brand":"acme"}' },
-    });
-    both.hasResourceProperties('AWS::Scheduler::Schedule', {
-      ScheduleExpression: 'cron(5 6 * * ? *)',
-      ScheduleExpressionTimezone: 'Europe/Berlin',
-      Target: { Input: '{"brand":"globex"}' },
-    });
-  });
-
-  it('never start at the same moment', () => {
-    const expressions = Object.values(both.findResources('AWS::Scheduler::Schedule')).map(
-      ({ Properties }) => Properties.ScheduleExpression,
-    );
-    expect(new Set(expressions).size).toBe(expressions.length);
-  });
-
-  it('retry an event twice, then send it to a queue', () => {
-    both.allResourcesProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: 'cron(50 * * * ? *)',
       State: 'ENABLED',
       Target: {
         RetryPolicy: { MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 900 },
         DeadLetterConfig: { Arn: Match.anyValue() },
       },
     });
+    const groups = Object.values(both.findResources('AWS::Scheduler::ScheduleGroup'));
+    expect(groups.map(({ Properties, DeletionPolicy }) => [Properties.Name, DeletionPolicy])).toEqual(
+      REPORTS.map((report) => [`BrandReports-${report}`, 'Delete']),
+    );
+  });
+
+  it('of brands start functions of reports alone, by a role that nobody but these groups may use', () => {
+    const [role] = Object.values(
+      both.findResources('AWS::IAM::Role', {
+        Properties: { Description: Match.stringLikeRegexp('Scheduler') },
+      }),
+    );
+    const [{ Condition } = { Condition: {} }] = role?.Properties.AssumeRolePolicyDocument.Statement ?? [];
+    expect(Condition.StringEquals['aws:SourceArn']).toHaveLength(REPORTS.length);
+    expect(Condition.StringEquals['aws:SourceAccount']).toEqual({ Ref: 'AWS::AccountId' });
+    const [invoke, send, ...more] = statements(both, 'Schedules');
+    expect(more).toEqual([]);
+    expect(invoke).toMatchObject({ Action: 'lambda:InvokeFunction' });
+    expect(invoke?.Resource).toHaveLength(REPORTS.length);
+    expect(send).toMatchObject({ Action: 'sqs:SendMessage' });
   });
 
   it('are switched off by a setting', () => {
@@ -454,11 +453,18 @@ describe('the catalog of the stack', () => {
     expect(nonce({ brands: { acme: ACME }, ...settings }, options) !== before).toBe(again);
   });
 
-  it('is built before any schedule starts a run, and the schedules are deleted before it', () => {
-    const [catalog] = Object.keys(both.findResources('Custom::BrandReportsCatalog'));
-    const schedules = Object.values(both.findResources('AWS::Scheduler::Schedule'));
-    expect(schedules).toHaveLength(8);
-    for (const { DependsOn } of schedules) expect(DependsOn).toContain(catalog);
+  it('is built before the watcher starts, and after everything that its schedules need', () => {
+    const [[id, catalog] = []] = Object.entries(both.findResources('Custom::BrandReportsCatalog'));
+    const [watcher] = Object.values(both.findResources('AWS::Scheduler::Schedule'));
+    expect(watcher?.DependsOn).toContain(id);
+    const needed = Object.keys({
+      ...both.findResources('AWS::Scheduler::ScheduleGroup'),
+      ...both.findResources('AWS::IAM::Policy', {
+        Properties: { PolicyName: Match.stringLikeRegexp('^Schedules') },
+      }),
+    });
+    expect(needed).toHaveLength(REPORTS.length + 1);
+    expect(catalog?.DependsOn).toEqual(expect.arrayContaining(needed));
   });
 
   it('is rebuilt once the function has its permissions', () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { staggered } from '../../shared/settings/staggered.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { staggered, startsOf } from '../../shared/settings/staggered.ts';
 
 describe('staggered schedules', () => {
   it.each([
@@ -36,5 +38,37 @@ describe('staggered schedules', () => {
       expression: 'cron(5 6 * * ? *)',
       windowMinutes: 0,
     });
+  });
+});
+
+describe('the starts of a deployment', () => {
+  const brand = (timeZone: string, more: object = {}) => ({
+    ...{ baseUrl: 'https://service.example/api', service: 'ACME', startDate: '2026-01-01', timeZone },
+    reports: more,
+  });
+  const startsIn = (brands: object) => startsOf(parseSettings({ brands }, reports), reports);
+
+  it('are one per report that a brand has enabled, in its zone, and never at the same moment', () => {
+    const starts = startsIn({
+      acme: brand('America/New_York', { clicks_list: { enabled: false } }),
+      globex: brand('Europe/Berlin', {
+        order_list: { schedule: 'cron(5 6 * * ? *)' },
+        transaction_list: { enabled: false },
+      }),
+    });
+    expect(starts.map((one) => [one.report, one.brand, one.timeZone, one.expression])).toEqual([
+      ['clicks_list', 'globex', 'Europe/Berlin', 'cron(0 * * * ? *)'],
+      ['order_list', 'acme', 'America/New_York', 'cron(10 * * * ? *)'],
+      ['order_list', 'globex', 'Europe/Berlin', 'cron(5 6 * * ? *)'],
+      ['transaction_list', 'acme', 'America/New_York', 'cron(30 * * * ? *)'],
+      ['amazon_attribution_report', 'acme', 'America/New_York', 'cron(40 * * * ? *)'],
+      ['amazon_attribution_report', 'globex', 'Europe/Berlin', 'cron(50 * * * ? *)'],
+    ]);
+  });
+
+  it('fill each minute of an hour alike', () => {
+    const brands = Array.from({ length: 300 }, (_, index) => [`brand-${index}`, brand('UTC')]);
+    const perMinute = Map.groupBy(startsIn(Object.fromEntries(brands)), ({ expression }) => expression);
+    expect([...perMinute.values()].map(({ length }) => length)).toEqual(Array(60).fill(20));
   });
 });
