@@ -43,7 +43,7 @@ const UNRESERVED = 100;
 /** With `vpc`, all functions run in it: they need a way to the service and to AWS from there. */
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
   /** What a settings file has, as an object; docs/settings.md describes it. */
-  readonly settings: object;
+  readonly settings: unknown;
   /** The name in `environments` of the settings. @default - the common settings alone */
   readonly environment?: string;
   /**
@@ -65,14 +65,8 @@ export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSub
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
-}
-
-/** What the construct deploys, for tests. @internal */
-export interface Program {
-  reports: ReportRegistry;
-  version: string;
-  /** What errors call the settings. */
-  origin: string;
+  /** What is deployed, and what errors call the settings. @internal */
+  readonly program?: { reports?: ReportRegistry; version?: string; origin?: string };
 }
 
 /** Copies the affiliate reports of brands into dated Parquet partitions on S3, for SQL with Athena. */
@@ -89,22 +83,9 @@ export class BrandReports extends Construct {
   readonly #operators: Operators;
 
   /** @throws Error with a line for every problem of the settings */
-  constructor(scope: Construct, id: string, props: BrandReportsProps);
-  /** @internal */
-  constructor(
-    scope: Construct,
-    id: string,
-    props: Omit<BrandReportsProps, 'settings'> & { settings: unknown },
-    program: Partial<Program>,
-  );
-  constructor(
-    scope: Construct,
-    id: string,
-    props: Omit<BrandReportsProps, 'settings'> & { settings: unknown },
-    program: Partial<Program> = {},
-  ) {
+  constructor(scope: Construct, id: string, props: BrandReportsProps) {
     super(scope, id);
-    const { reports = ourReports, version = packageJson.version, origin = 'settings' } = program;
+    const { reports = ourReports, version = packageJson.version, origin = 'settings' } = props.program ?? {};
     nameInstance(this, props.name);
     const settings = settingsOf(props, reports, origin);
     const { deployment } = settings;
@@ -168,7 +149,7 @@ export class BrandReports extends Construct {
    * @throws Error if no brand has the report enabled
    */
   function(report: string): IFunction {
-    const found = this.#functions.find((each) => [each.report.name, each.report.table].includes(report));
+    const found = this.#functions.find(({ report: { name, table } }) => [name, table].includes(report));
     if (found !== undefined) return found.function;
     const names = this.#functions.map((each) => each.report.name).join(', ');
     throw new BrandReportsError(
@@ -205,37 +186,13 @@ export class BrandReports extends Construct {
   }
 }
 
-/** The checked settings, with the props in their place. @throws BrandReportsError `config` where both have the same */
-function settingsOf(
-  props: Omit<BrandReportsProps, 'settings'> & { settings: unknown },
-  reports: ReportRegistry,
-  origin: string,
-): Settings {
+/** The checked settings, with the policy of the props in its place. An adopted bucket is always kept. */
+function settingsOf(props: BrandReportsProps, reports: ReportRegistry, origin: string): Settings {
   const input = chosenEnvironment(props.settings, origin, props.environment);
-  const settings = parseSettings(input, reports, origin);
-  const { deployment } = settings;
-  const twice = (
-    [
-      ['bucket', 'adoptBucket'],
-      ['database', 'adoptDatabase'],
-      ['topic', 'alarmTopicArn'],
-      ['topic', 'alarmEmail'],
-    ] as const
-  ).find(([prop, setting]) => props[prop] !== undefined && deployment[setting] !== undefined);
-  if (twice !== undefined)
-    throw new BrandReportsError(
-      'config',
-      'given_twice',
-      `BrandReports has the prop ${twice[0]}, and ${origin} has deployment.${twice[1]}: leave one of them out.`,
-    );
-  const keepLake = props.removalPolicy ? props.removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
-  if (!keepLake && (props.bucket ?? deployment.adoptBucket) !== undefined)
-    throw new BrandReportsError(
-      'config',
-      'deletes_adopted',
-      'BrandReports would delete the bucket that it adopts: leave out removalPolicy and deployment.keepLake, or the bucket.',
-    );
-  return { ...settings, deployment: { ...deployment, keepLake } };
+  const { deployment, ...settings } = parseSettings(input, reports, origin);
+  const { bucket = deployment.adoptBucket, removalPolicy } = props;
+  const keeps = removalPolicy ? removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
+  return { ...settings, deployment: { ...deployment, keepLake: bucket !== undefined || keeps } };
 }
 
 /** The reports that a brand has enabled, with those brands. Each brand of each report gets its own slot: staggered.ts. */

@@ -1,19 +1,14 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { BrandReports, type Program } from './brand-reports.ts';
+import { BrandReports, type BrandReportsProps } from './brand-reports.ts';
 
-export interface PipelineStackProps extends StackProps {
-  /** Not yet checked. */
-  settings: unknown;
-  /** By default this one. */
-  program?: Partial<Program>;
-}
+export type PipelineStackProps = StackProps & Pick<BrandReportsProps, 'settings' | 'program'>;
 
 /** The stack of an app that has nothing else: the construct, with the name of the stack. */
 export class PipelineStack extends Stack {
   constructor(scope: Construct, id: string, { settings, program, ...props }: PipelineStackProps) {
     super(scope, id, props);
     // CDK leaves this id out of logical ids, so that they have the names of the parts alone.
-    new BrandReports(this, 'Default', { settings }, { ...program });
+    new BrandReports(this, 'Default', { settings, program });
   }
 }
