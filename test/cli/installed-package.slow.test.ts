@@ -112,6 +112,15 @@ describe('the construct, in an app of somebody else', () => {
     });
   });
 
+  it('has types that need no others than those of CDK', async () => {
+    const types = await readFile(join(app, 'node_modules/brand-reports/dist/cdk/brand-reports.d.ts'), 'utf8');
+    const from = [...types.matchAll(/from '([^']*)'|import\('([^']*)/g)].map(
+      ([, name, inline]) => name ?? inline,
+    );
+    expect(from.filter((name = '') => !/^(aws-cdk-lib|constructs)(\/|$)/.test(name))).toEqual([]);
+    expect(types).not.toContain('program');
+  });
+
   it('is synthesised without esbuild, with the bundles of the package', async () => {
     const from = JSON.stringify(join(app, 'node_modules/brand-reports/dist/cdk/brand-reports.js'));
     const find = (name: string) =>
