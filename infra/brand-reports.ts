@@ -1,11 +1,11 @@
 /*
  * The whole deployment as a construct, for the stack of this repository (pipeline-stack.ts) and for other people's apps.
- * Per report a function with a schedule for each brand (report-function.ts), which
- * writes the lake (lake.ts) and the catalog (catalog.ts). A state machine for backfills, a function that watches all
- * days and draws the calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up
- * in two queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other
- * people's programs receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
- * neither created nor read here, only named, so that no credential is in the template.
+ * Each report has a function with a schedule for each brand (report-function.ts), which writes the lake (lake.ts) and the
+ * catalog (catalog.ts). A state machine reads backfills, a function watches all days and draws the calendar, and another
+ * one rebuilds the catalog when a deployment changes it. Events that fail end up in two queues; what is wrong goes to one
+ * topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other people's programs receive events
+ * (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are neither created nor read here, only
+ * named, so that no credential is in the template. The public types use those of CDK only: an app gets this file's alone.
  */
 import { Annotations, RemovalPolicy } from 'aws-cdk-lib';
 import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';

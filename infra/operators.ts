@@ -20,6 +20,7 @@ export class Operators extends Construct {
     this.#props = props;
   }
 
+  /** Allows starting and following what the stack has; data and secrets stay closed. */
   grant(grantee: Grantee): void {
     const { functions, stateMachine } = this.#props;
     const allow = (actions: string[], resourceArns: string[]) =>
