@@ -1,12 +1,13 @@
 /*
  * The whole deployment as a construct, for the stack of this repository (pipeline-stack.ts) and for other people's apps.
- * Per report a function (report-function.ts), which writes the lake (lake.ts) and the catalog (catalog.ts), and a group for
- * the schedules of its brands (schedules.ts). A state machine for backfills, a function that watches all
- * days and draws the calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up
- * in two queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other
- * people's programs receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts), people of one brand
- * theirs (brand-access.ts), and whoever runs the pipeline a policy (operators.ts). I9: secrets are neither created nor read
- * here, only named, so that no credential is in the template.
+ * Each report has a function (report-function.ts), which writes the lake (lake.ts) and the catalog (catalog.ts), and a group
+ * for the schedules of its brands (schedules.ts). A state machine reads backfills, a function watches all days and draws
+ * the calendar, and another one rebuilds the catalog when a deployment changes it. Events that fail end up in two queues;
+ * what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other people's programs
+ * receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts), people of one brand theirs
+ * (brand-access.ts), and whoever runs the pipeline a policy (operators.ts). I9: secrets are neither created nor read here,
+ * only named, so that no credential is in the template. The public types use those of CDK only: an app gets this file's
+ * alone.
  */
 import { Annotations, RemovalPolicy } from 'aws-cdk-lib';
 import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
@@ -48,7 +49,7 @@ const UNRESERVED = 100;
 /** With `vpc`, all functions run in it: they need a way to the service and to AWS from there. */
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
   /** What a settings file has, as an object; docs/settings.md describes it. */
-  readonly settings: object;
+  readonly settings: unknown;
   /** The name in `environments` of the settings. @default - the common settings alone */
   readonly environment?: string;
   /**
@@ -70,16 +71,8 @@ export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSub
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
-}
-
-/** What the construct deploys, for tests. @internal */
-export interface Program {
-  reports: ReportRegistry;
-  version: string;
-  /** What errors call the settings. */
-  origin: string;
-  /** What has the boundary and the tags of the settings: by default the construct alone. */
-  guarded: Construct;
+  /** What is deployed, what errors call the settings, and what has the boundary and the tags of the settings. @internal */
+  readonly program?: { reports?: ReportRegistry; version?: string; origin?: string; guarded?: Construct };
 }
 
 /** Copies the affiliate reports of brands into dated Parquet partitions on S3, for SQL with Athena. */
@@ -96,28 +89,16 @@ export class BrandReports extends Construct {
   readonly #operators: Operators;
 
   /** @throws Error with a line for every problem of the settings */
-  constructor(scope: Construct, id: string, props: BrandReportsProps);
-  /** @internal */
-  constructor(
-    scope: Construct,
-    id: string,
-    props: Omit<BrandReportsProps, 'settings'> & { settings: unknown },
-    program: Partial<Program>,
-  );
-  constructor(
-    scope: Construct,
-    id: string,
-    props: Omit<BrandReportsProps, 'settings'> & { settings: unknown },
-    program: Partial<Program> = {},
-  ) {
+  constructor(scope: Construct, id: string, props: BrandReportsProps) {
     super(scope, id);
-    const { reports = ourReports, version = packageJson.version, guarded = this } = program;
+    const { reports = ourReports, version = packageJson.version, guarded = this } = props.program ?? {};
     nameInstance(this, props.name);
-    const settings = settingsOf(props, program);
+    const settings = settingsOf(props);
     const { deployment } = settings;
     guard(guarded, deployment);
     const { vpc, vpcSubnets, securityGroups } = props;
-    const network = deployment.vpc ? networkOf(this, deployment.vpc) : { vpc, vpcSubnets, securityGroups };
+    const network =
+      vpc || !deployment.vpc ? { vpc, vpcSubnets, securityGroups } : networkOf(this, deployment.vpc);
     const lake = new Lake(this, 'Lake', { reports, deployment, bucket: props.bucket });
     const catalog = new Catalog(this, 'Catalog', { reports, settings, database: props.database });
     const bus = new EventBus(this, settings.events);
@@ -183,7 +164,7 @@ export class BrandReports extends Construct {
    * @throws Error if no brand has the report enabled
    */
   function(report: string): IFunction {
-    const found = this.#functions.find((each) => [each.report.name, each.report.table].includes(report));
+    const found = this.#functions.find(({ report: { name, table } }) => [name, table].includes(report));
     if (found !== undefined) return found.function;
     const names = this.#functions.map((each) => each.report.name).join(', ');
     throw new BrandReportsError(
@@ -220,37 +201,23 @@ export class BrandReports extends Construct {
   }
 }
 
-/** The checked settings, with the props in their place. @throws BrandReportsError `config` where both have the same */
-export function settingsOf(
-  props: Omit<BrandReportsProps, 'settings'> & { settings: unknown },
-  { reports = ourReports, origin = 'settings' }: Partial<Program>,
-): Settings {
-  const input = chosenEnvironment(props.settings, origin, props.environment);
-  const settings = parseSettings(input, reports, origin);
-  const { deployment } = settings;
-  const twice = (
-    [
-      ['bucket', 'adoptBucket'],
-      ['database', 'adoptDatabase'],
-      ['topic', 'alarmTopicArn'],
-      ['topic', 'alarmEmail'],
-      ['vpc', 'vpc'],
-    ] as const
-  ).find(([prop, setting]) => props[prop] !== undefined && deployment[setting] !== undefined);
-  if (twice !== undefined)
-    throw new BrandReportsError(
-      'config',
-      'given_twice',
-      `BrandReports has the prop ${twice[0]}, and ${origin} has deployment.${twice[1]}: leave one of them out.`,
-    );
-  const keepLake = props.removalPolicy ? props.removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
-  if (!keepLake && (props.bucket ?? deployment.adoptBucket) !== undefined)
-    throw new BrandReportsError(
-      'config',
-      'deletes_adopted',
-      'BrandReports would delete the bucket that it adopts: leave out removalPolicy and deployment.keepLake, or the bucket.',
-    );
-  return { ...settings, deployment: { ...deployment, keepLake } };
+/** The checked settings, with the policy of the props in its place. An adopted bucket is always kept. @internal */
+export function settingsOf({
+  settings: input,
+  environment,
+  bucket: given,
+  removalPolicy,
+  program = {},
+}: BrandReportsProps): Settings {
+  const { reports = ourReports, origin = 'settings' } = program;
+  const { deployment, ...settings } = parseSettings(
+    chosenEnvironment(input, origin, environment),
+    reports,
+    origin,
+  );
+  const bucket = given ?? deployment.adoptBucket;
+  const keeps = removalPolicy ? removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
+  return { ...settings, deployment: { ...deployment, keepLake: bucket !== undefined || keeps } };
 }
 
 /** The reports that a brand has enabled, with those brands. */

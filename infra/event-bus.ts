@@ -34,10 +34,9 @@ export class EventBus {
         'events_off',
         'events.enabled is false, so that no rule would ever start: remove the rule, or set events.enabled to true.',
       );
-    if (bus === undefined) return undefined;
-    return bus.startsWith('arn:')
-      ? ExistingBus.fromEventBusArn(scope, id, bus)
-      : ExistingBus.fromEventBusName(scope, id, bus);
+    return bus === undefined
+      ? bus
+      : ExistingBus.fromEventBusName(scope, id, bus.replace(/^arn:.*:event-bus\//, ''));
   }
 
   /** Lets a function send events of this program, and find out that a bus with a name of its own exists. */

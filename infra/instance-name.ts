@@ -19,13 +19,14 @@ export function instanceName(scope: IConstruct): string {
 export function nameInstance(scope: Construct, given: string | undefined): void {
   const stack = Stack.of(scope);
   const name = given ?? stack.stackName;
-  if (Token.isUnresolved(name))
-    throw refused(scope, 'no name: a nested stack gets its own only when it is deployed');
-  if (!ALLOWED.test(name))
-    throw refused(scope, `the name "${name}"; allowed: a letter, then letters, digits and "-", 38 at most`);
   const taken = stack.node.findAll().find((each) => comparable(givenName(each) ?? '') === comparable(name));
-  if (taken !== undefined)
-    throw refused(scope, `the name "${name}", and "${givenName(taken)}" is in this stack already`);
+  // The name of a nested stack is known only when it is deployed.
+  if (Token.isUnresolved(name) || !ALLOWED.test(name) || taken !== undefined)
+    throw new BrandReportsError(
+      'config',
+      'instance_name',
+      `${scope.node.path} cannot have the name ${Token.isUnresolved(name) ? 'of a nested stack' : `"${name}"`}${taken ? `: "${givenName(taken)}" is in this stack already` : ''}. Allowed: a letter, then letters, digits and "-", 38 at most, once in a stack: new BrandReports(this, "${scope.node.id}", { name: "orders", … }).`,
+    );
   scope.node.setContext(CONTEXT, name);
 }
 
@@ -43,12 +44,4 @@ function givenName(scope: IConstruct): string | undefined {
 /** Ids of outputs have no "-", and databases no capitals. */
 function comparable(name: string): string {
   return name.replaceAll('-', '').toLowerCase();
-}
-
-function refused(scope: Construct, why: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'instance_name',
-    `${scope.node.path} has ${why}. Pass another name: new BrandReports(this, "${scope.node.id}", { name: "orders", … }).`,
-  );
 }

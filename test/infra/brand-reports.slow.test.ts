@@ -1,0 +1,273 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { App, NestedStack, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Vpc } from 'aws-cdk-lib/aws-ec2';
+import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
+import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { Bucket } from 'aws-cdk-lib/aws-s3';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import * as z from 'zod/mini';
+import { BrandReports, type BrandReportsProps } from '../../infra/brand-reports.ts';
+import { allOf, logicalIds } from './logical-ids.ts';
+import { ACME } from './stack.ts';
+
+const brands = { acme: allOf(ACME) };
+const place = { account: '123456789012', region: 'eu-central-1' };
+
+/** The stack of somebody else, without the feature flags of this repository. */
+function theirs(): Stack {
+  return new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Data', { env: place });
+}
+
+function reportsIn(stack: Stack, props: Partial<BrandReportsProps> = {}, id = 'Reports'): BrandReports {
+  return new BrandReports(stack, id, { settings: { brands }, ...props });
+}
+
+describe('the ids of the stack', () => {
+  const file = new URL('logical-ids.txt', import.meta.url);
+
+  it('are those that deployed stacks have', () => {
+    const [before, now] = [readFileSync(file, 'utf8').trim().split('\n'), logicalIds()];
+    const lost = before.filter((id) => !now.includes(id));
+    const added = now.filter((id) => !before.includes(id));
+    if (lost.length + added.length === 0) return;
+    throw new Error(
+      `A deployment would delete each resource that is lost and create each one that is new, even where only its id changed:
+a bucket is left behind with all reports, a queue loses its events, and whatever has a fixed name fails the deployment.
+Lost:\n  ${lost.join('\n  ')}\nNew:\n  ${added.join('\n  ')}
+Keep the ids of constructs. If a resource is really gone or new, run this and say so in CHANGELOG.md:
+  node --disable-warning=ExperimentalWarning test/infra/logical-ids.ts > test/infra/logical-ids.txt`,
+    );
+  });
+
+  it('are the same in an app with other feature flags', () => {
+    const stack = theirs();
+    reportsIn(stack, {}, 'Default');
+    expect(logicalIds(stack)).toEqual(logicalIds());
+  });
+});
+
+describe('two instances in one stack', () => {
+  const stack = theirs();
+  reportsIn(stack);
+  reportsIn(stack, { name: 'orders-2' }, 'Second');
+  const template = Template.fromStack(stack).toJSON();
+
+  it('have no name in common', () => {
+    const names = explicitNames(template.Resources);
+    expect(names.length).toBeGreaterThan(30);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+    for (const name of names) expect(name).toMatch(/(Data|data|orders-2|orders_2)[-_"]/);
+  });
+
+  it('have the same outputs, the second with its name before them', () => {
+    const ids = Object.keys(template.Outputs);
+    const first = ids.filter((id) => !id.startsWith('orders2'));
+    expect(first).toContain('LakeUrl');
+    expect(ids.filter((id) => id.startsWith('orders2'))).toEqual(first.map((id) => `orders2${id}`));
+  });
+
+  it.each<[string, Partial<BrandReportsProps>, string]>([
+    ['the same name', { name: 'orders-2' }, '"orders-2" is in this stack already'],
+    ['the name of the stack', {}, '"Data" is in this stack already'],
+    ['a name with the same database', { name: 'Orders-2' }, '"orders-2" is in this stack already'],
+    [
+      'a name that AWS refuses',
+      { name: 'orders.2' },
+      'cannot have the name "orders.2". Allowed: a letter, then letters',
+    ],
+    [
+      'a name that is too long',
+      { name: 'a'.repeat(39) },
+      '38 at most, once in a stack: new BrandReports(this, "a name that is too long"',
+    ],
+  ])('are refused with %s', (name, props, message) => {
+    expect(() => reportsIn(stack, props, name)).toThrow(message);
+  });
+
+  it('need a name in a nested stack, whose own is not known', () => {
+    const nested = () => new NestedStack(theirs(), 'Nested');
+    expect(() => reportsIn(nested())).toThrow('cannot have the name of a nested stack');
+    reportsIn(nested(), { name: 'nested' });
+  });
+});
+
+describe('what an app has already', () => {
+  const stack = theirs();
+  const bucket = new Bucket(stack, 'Lake', { encryptionKey: new Key(stack, 'Key') });
+  const topic = new Topic(stack, 'Alerts');
+  const vpc = new Vpc(stack, 'Vpc', { maxAzs: 1 });
+  const reports = reportsIn(stack, { bucket, topic, database: 'lake', vpc });
+  const template = Template.fromStack(stack);
+
+  it('is used: bucket with its key, topic and database', () => {
+    expect([reports.lakeBucket, reports.alarmTopic, reports.database]).toEqual([bucket, topic, 'lake']);
+    template.resourceCountIs('AWS::S3::Bucket', 1);
+    template.resourceCountIs('AWS::SNS::Topic', 1);
+    template.hasResourceProperties('Custom::BrandReportsCatalog', {
+      adopted: { bucket: stack.resolve(bucket.bucketName), database: 'lake' },
+    });
+    template.hasResourceProperties('AWS::Glue::Database', { DatabaseInput: { Name: 'lake_iceberg' } });
+    const key = stack.resolve(bucket.encryptionKey?.keyArn);
+    expect(statementsOf(template, 'Reportsorderlist')).toContainEqual(
+      expect.objectContaining({ Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: key }),
+    );
+  });
+
+  it('is used: each function of reports runs in the VPC, and may connect itself to it', () => {
+    for (const name of ['order_list', 'backfill', 'calendar', 'rebuild-catalog'])
+      template.hasResourceProperties('AWS::Lambda::Function', {
+        FunctionName: `Data-${name}`,
+        VpcConfig: { SubnetIds: [{ Ref: Match.stringLikeRegexp('PrivateSubnet') }] },
+      });
+    for (const part of ['orderlist', 'BackfillWorker', 'Calendar', 'RebuildCatalog'])
+      expect(JSON.stringify(statementsOf(template, `Reports${part}`))).toContain('CreateNetworkInterface');
+  });
+
+  it('is used instead of what the settings name, and never deleted', () => {
+    const own = theirs();
+    const given = { bucket: Bucket.fromBucketName(own, 'Given', 'given'), database: 'given' };
+    const deployment = { adoptBucket: 'old-lake', adoptDatabase: 'old', alarmEmail: 'a@acme.example' };
+    const removalPolicy = RemovalPolicy.DESTROY;
+    reportsIn(own, {
+      ...given,
+      topic: new Topic(own, 'Alerts'),
+      removalPolicy,
+      settings: { brands, deployment },
+    });
+    const used = Template.fromStack(own);
+    used.hasResourceProperties('Custom::BrandReportsCatalog', {
+      adopted: { bucket: 'given', database: 'given' },
+    });
+    used.resourceCountIs('AWS::SNS::Subscription', 0);
+    expect(JSON.stringify(used.toJSON())).not.toMatch(/old-lake|AutoDelete/);
+  });
+
+  it.each([
+    ['kept by default', undefined, 'RetainExceptOnCreate'],
+    ['kept', RemovalPolicy.RETAIN, 'RetainExceptOnCreate'],
+    ['deleted on demand', RemovalPolicy.DESTROY, 'Delete'],
+  ])('if it is none, a new lake is %s', (_name, removalPolicy, DeletionPolicy) => {
+    const own = theirs();
+    reportsIn(own, { removalPolicy });
+    Template.fromStack(own).hasResource('AWS::S3::Bucket', { DeletionPolicy });
+  });
+});
+
+describe('settings', () => {
+  it('are checked as those of a file, with an environment', () => {
+    const staging = { deployment: { schedules: false } };
+    const settings = { brands, environments: { staging } };
+    const stack = theirs();
+    reportsIn(stack, { settings, environment: 'staging' });
+    Template.fromStack(stack).allResourcesProperties('AWS::Scheduler::Schedule', { State: 'DISABLED' });
+    expect(() => reportsIn(theirs(), { settings, environment: 'stagin' })).toThrow('did you mean staging?');
+    expect(() => reportsIn(theirs(), { settings: { brands: {}, brand: 1 } })).toThrow('one brand or more');
+  });
+});
+
+describe('grants', () => {
+  const stack = theirs();
+  const reports = reportsIn(stack);
+  const role = (id: string) => new Role(stack, id, { assumedBy: new AccountRootPrincipal() });
+  const [analyst, operator] = [role('Analyst'), role('Operator')];
+  reports.grantQuery(analyst);
+  reports.grantOperate(operator);
+
+  it('give somebody who queries what the policy of analysts has', () => {
+    const template = Template.fromStack(stack);
+    const actions = (statements: { Action: unknown }[]) => statements.map(({ Action }) => Action);
+    expect(actions(statementsOf(template, 'Analyst'))).toEqual(
+      actions(statementsOf(template, 'ReportsAnalysts', 'AWS::IAM::ManagedPolicy')),
+    );
+  });
+
+  it('let an operator start functions and backfills, and read no object', () => {
+    const granted = JSON.stringify(statementsOf(Template.fromStack(stack), 'Operator'));
+    for (const action of ['lambda:InvokeFunction', 'states:StartExecution', 'states:DescribeExecution'])
+      expect(granted).toContain(action);
+    expect(granted).not.toMatch(/s3:|secretsmanager:/);
+  });
+
+  it('a function is found by its report and by its table', () => {
+    expect(reports.function('orders')).toBe(reports.function('order_list'));
+    expect(stack.resolve(reports.function('orders').functionName)).toHaveProperty('Ref');
+    expect(() => reports.function('order')).toThrow(/no function for "order"; its reports: .*order_list/);
+  });
+});
+
+describe('a rule on published days', () => {
+  const rulesOf = (events: object, eventPattern = {}) => {
+    const stack = theirs();
+    const reports = reportsIn(stack, { settings: { brands, events } });
+    const target = new SnsTopic(new Topic(stack, 'Days'));
+    reports.onDayPublished('Published', { target, eventPattern });
+    const [rule] = Object.values(Template.fromStack(stack).findResources('AWS::Events::Rule'));
+    return { bucket: stack.resolve(reports.lakeBucket.bucketArn), ...rule?.Properties };
+  };
+
+  it('is about this lake alone, and starts the target', () => {
+    const { bucket, EventPattern, Targets, EventBusName } = rulesOf({});
+    expect(EventPattern).toEqual({
+      source: ['brand-reports'],
+      'detail-type': ['Day Published'],
+      resources: [bucket],
+    });
+    expect([Targets.length, EventBusName]).toEqual([1, undefined]);
+  });
+
+  it('takes more of the pattern from its options', () => {
+    const more = { detailType: ['Day Changed'], detail: { report: ['order_list'] } };
+    expect(rulesOf({}, more).EventPattern).toMatchObject({
+      'detail-type': ['Day Changed', 'Day Published'],
+      detail: { report: ['order_list'] },
+    });
+  });
+
+  it.each([
+    ['name', 'data'],
+    ['ARN', 'arn:aws:events:eu-central-1:123456789012:event-bus/data'],
+  ])('is on the bus of the settings, by its %s', (_name, bus) => {
+    expect(rulesOf({ bus }).EventBusName).toBe('data');
+  });
+
+  it('is refused where events are off', () => {
+    expect(() => rulesOf({ enabled: false })).toThrow('set events.enabled to true');
+  });
+});
+
+/** Of which two may have the same name: queries have an id, and inline policies are below a role. */
+const UNNAMED = ['AWS::Athena::NamedQuery', 'AWS::IAM::Policy'];
+
+const resourcesSchema = z.record(
+  z.string(),
+  z.object({ Type: z.string(), Properties: z.optional(z.record(z.string(), z.unknown())) }),
+);
+
+/** The name of each resource that has one, with its type. */
+function explicitNames(resources: unknown): string[] {
+  return Object.values(z.parse(resourcesSchema, resources)).flatMap(({ Type, Properties = {} }) => {
+    const own = `${Type.split('::').at(-1)}Name`;
+    const input = z.record(z.string(), z.unknown()).safeParse(Properties.DatabaseInput).data;
+    const name = Properties[own] ?? Properties.Name ?? input?.Name;
+    return name === undefined || UNNAMED.includes(Type) ? [] : [`${Type} ${JSON.stringify(name)}`];
+  });
+}
+
+const policySchema = z.record(
+  z.string(),
+  z.object({
+    Properties: z.object({
+      PolicyDocument: z.object({ Statement: z.array(z.looseObject({ Action: z.unknown() })) }),
+    }),
+  }),
+);
+
+/** The statements of the policies whose ids begin with a text. */
+function statementsOf(template: Template, id: string, type = 'AWS::IAM::Policy') {
+  return Object.entries(z.parse(policySchema, template.findResources(type))).flatMap(([each, policy]) =>
+    each.startsWith(id) ? policy.Properties.PolicyDocument.Statement : [],
+  );
+}
