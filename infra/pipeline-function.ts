@@ -66,7 +66,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.grantPrincipal = this.role;
-    if (vpc) grantNetwork(this.role, this.name, vpc);
+    if (vpc) grantNetwork(this.role, vpc);
     this.function = new LambdaFunction(this, 'Function', {
       functionName: this.name,
       description: props.description,

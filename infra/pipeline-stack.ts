@@ -19,7 +19,7 @@ import { consoleLink } from './console-link.ts';
 import { CalendarFunction } from './calendar-function.ts';
 import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
-import { environmentOf, guard } from './guards.ts';
+import { guard } from './guards.ts';
 import { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
@@ -39,7 +39,9 @@ export class PipelineStack extends Stack {
   constructor(scope: Construct, id: string, props: PipelineStackProps) {
     const { reports, settings, version } = props;
     const { deployment } = settings;
-    super(scope, id, { ...props, env: { ...environmentOf(deployment), ...props.env } });
+    const { account, region } = deployment;
+    const env = { ...(account && { account }), ...(region && { region }), ...props.env };
+    super(scope, id, { ...props, env });
     guard(this, deployment);
     const lake = new Lake(this, 'Lake', { reports, deployment });
     const catalog = new Catalog(this, 'Catalog', { reports, settings });

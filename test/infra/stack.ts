@@ -1,4 +1,4 @@
-import { App } from 'aws-cdk-lib';
+import { Annotations, App } from 'aws-cdk-lib';
 import { featureFlags } from '../../infra/feature-flags.ts';
 import { PipelineStack } from '../../infra/pipeline-stack.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
@@ -13,14 +13,25 @@ export const ACME = {
   secretName: 'brand-reports/acme',
 };
 
+/** An app without bundles. */
+export function appOf(): App {
+  return new App({ context: { ...featureFlags(), 'aws:cdk:bundling-stacks': [] } });
+}
+
+/** Most settings of tests name no receiver. */
+function quietApp(): App {
+  const app = appOf();
+  Annotations.of(app).acknowledgeWarning('brand-reports:noReceiver');
+  return app;
+}
+
 /** The stack of these settings, without bundles. */
 export function stackOf(
   settings: object,
   options: { registry?: ReportRegistry; app?: App; name?: string; version?: string } = {},
 ): PipelineStack {
   const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
-  const app = options.app ?? new App({ context: { ...featureFlags(), 'aws:cdk:bundling-stacks': [] } });
-  return new PipelineStack(app, name, {
+  return new PipelineStack(options.app ?? quietApp(), name, {
     reports: registry,
     settings: parseSettings(settings, registry),
     version,
