@@ -52,7 +52,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
     lake.grantRebuild(this);
     catalog.grantRebuild(this);
     const functions = [...props.functions, this];
-    this.grantTestEvents(functions, reports, tags !== undefined);
+    this.grantTestEvents({ ...props, functions });
     if (adoptBucket !== undefined) lake.grantReadOwner(this);
     if (adoptDatabase !== undefined) catalog.grantReadOwner(this);
     const ownTables = [coverageTable, schemaChangesTable, changesTable];
@@ -81,11 +81,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
   }
 
   /** The registry belongs to the account: it may exist already, and is never deleted. */
-  private grantTestEvents(
-    functions: readonly PipelineFunction[],
-    reports: ReportRegistry,
-    areTagged: boolean,
-  ): void {
+  private grantTestEvents({ functions, reports, settings }: RebuildCatalogFunctionProps): void {
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
     const registry = arn('registry', REGISTRY);
@@ -102,7 +98,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
       // AWS wants the registry of a schema to be named beside it.
       resourceArns: [registry, ...current],
     });
-    if (areTagged)
+    if (settings.deployment.tags)
       Grant.addToPrincipal({ grantee: this, actions: ['schemas:TagResource'], resourceArns: current });
     // The events of a report that is no longer enabled go too.
     const ofReports = Object.keys(reports).map((name) => schema(`${instanceName(this)}-${name}`));
