@@ -74,6 +74,7 @@ function request(RequestType: string, change: object = {}) {
     ResourceProperties: {
       ServiceToken: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-rebuild-catalog',
       nonce: '1',
+      tags: { team: 'data' },
       testEvents: [
         {
           functionName: 'BrandReports-order_list',
@@ -91,7 +92,12 @@ function request(RequestType: string, change: object = {}) {
 /** Runs the handler in a process of its own, with the local servers for AWS. */
 async function invoke(
   event: unknown,
-  { remainingMs = 900_000, database = 'brand_reports', endpoint = cloudFormation.url } = {},
+  {
+    remainingMs = 900_000,
+    database = 'brand_reports',
+    endpoint = cloudFormation.url,
+    registry = schemas.url,
+  } = {},
 ) {
   const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
   const { stdout, stderr } = await execute(
@@ -115,7 +121,7 @@ async function invoke(
         AWS_SECRET_ACCESS_KEY: 'test',
         AWS_ENDPOINT_URL_S3: s3.url,
         AWS_ENDPOINT_URL_GLUE: glue.url,
-        AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
+        AWS_ENDPOINT_URL_SCHEMAS: registry,
         AWS_ENDPOINT_URL_CLOUDFORMATION: endpoint,
       },
     },
@@ -157,11 +163,20 @@ describe('rebuild-catalog for CloudFormation', () => {
         },
       ]);
       expect([...glue.tables.keys()]).toEqual(expect.arrayContaining(['orders', 'coverage', 'freshness']));
+      expect(schemas.schemas.get(SCHEMA)?.tags).toEqual({ team: 'data' });
       expect(schemas.schemas.get(SCHEMA)?.Content).toContain(
         '"examples":{"Check-the-connection":{"value":{"check":true}},"Slowly":{"value":{"requestsPerSecond":0.50}}}',
       );
     },
   );
+
+  it('at Create succeeds in a region that has no registry of test events', async () => {
+    const { printed } = await invoke(request('Create'), {
+      registry: 'http://schemas.eusc-de-east-1.invalid',
+    });
+    expect(printed).toContain('test_events_failed');
+    expect(responded()[0]).toMatchObject({ Status: 'SUCCESS' });
+  });
 
   it('at Delete removes the test events and nothing else', async () => {
     await invoke(request('Create'));
