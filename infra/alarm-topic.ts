@@ -40,16 +40,13 @@ export class AlarmTopic extends Construct {
       masterKey: customerKey(this, this.#keyArn),
     });
     this.letAlarmsPublish(topic);
-    if (alarmEmail === undefined) this.warnOfSilence();
-    else topic.addSubscription(new EmailSubscription(alarmEmail));
+    if (alarmEmail !== undefined) topic.addSubscription(new EmailSubscription(alarmEmail));
+    else
+      Annotations.of(this).addWarningV2(
+        'brand-reports:noReceiver',
+        'Nobody receives the alarms and the watcher’s messages, so nobody is told when something is wrong. Set deployment.alarmEmail to an e-mail address, or deployment.alarmTopicArn to the ARN of a topic that somebody is subscribed to.',
+      );
     return topic;
-  }
-
-  private warnOfSilence(): void {
-    Annotations.of(this).addWarningV2(
-      'brand-reports:noReceiver',
-      'Nobody receives the alarms and the watcher’s messages, so nobody is told when something is wrong. Set deployment.alarmEmail to an e-mail address, or deployment.alarmTopicArn to the ARN of a topic that somebody is subscribed to.',
-    );
   }
 
   /** A topic with its own policy (`enforceSSL`) loses the default one, which lets the account's alarms publish. */

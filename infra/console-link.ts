@@ -4,16 +4,16 @@ import { CONSOLE, OTHER_CONSOLES, consoleUrl, objectPage } from '../shared/adapt
 
 /** A page of the AWS console, in the region of the stack. @param page behind the `#` */
 export function consoleLink(scope: Construct, service: string, page: string): string {
-  return consoleUrl(Stack.of(scope).region, service, page, domainOf(scope));
+  return consoleUrl(Stack.of(scope).region, service, page, siteOf(scope));
 }
 
 /** The page of an object in the S3 console, in the region of the stack. */
 export function objectLink(scope: Construct, bucket: string, key: string): string {
-  return objectPage(Stack.of(scope).region, bucket, key, domainOf(scope));
+  return objectPage(Stack.of(scope).region, bucket, key, siteOf(scope));
 }
 
 /** A stack that may be deployed anywhere gets the domain of its partition when it is deployed. */
-function domainOf(scope: Construct): string | undefined {
+function siteOf(scope: Construct): string | undefined {
   const stack = Stack.of(scope);
   if (!Token.isUnresolved(stack.region)) return undefined;
   return OTHER_CONSOLES.reduce((otherwise, { partition, domain }) => {

@@ -91,7 +91,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.logGroup.grantWrite(this.role);
     if (network?.vpc) {
       const subnets = network.vpc.selectSubnets(network.vpcSubnets);
-      grantNetwork(this.role, this.name, subnets, this.function.connections.securityGroups);
+      grantNetwork(this.role, subnets, this.function.connections.securityGroups);
     }
     output(this, `${pascalCase(props.name)}Function`, {
       value: consoleLink(this, 'lambda', testPage(this.name)),

@@ -60,7 +60,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
     catalog.grantRebuild(this);
     schedules.grantPublish(this);
     const functions = [...props.functions, this];
-    this.grantTestEvents(functions, reports, tags !== undefined);
+    this.grantTestEvents({ ...props, functions });
     if (lake.adopted !== undefined) lake.grantReadOwner(this);
     if (catalog.adopted !== undefined) catalog.grantReadOwner(this);
     // For a deployment that has to store settings anew although nothing has changed.
@@ -96,11 +96,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
   }
 
   /** The registry belongs to the account: it may exist already, and is never deleted. */
-  private grantTestEvents(
-    functions: readonly PipelineFunction[],
-    reports: ReportRegistry,
-    areTagged: boolean,
-  ): void {
+  private grantTestEvents({ functions, reports, settings }: RebuildCatalogFunctionProps): void {
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
     const registry = arn('registry', REGISTRY);
@@ -117,7 +113,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
       // AWS wants the registry of a schema to be named beside it.
       resourceArns: [registry, ...current],
     });
-    if (areTagged)
+    if (settings.deployment.tags)
       Grant.addToPrincipal({ grantee: this, actions: ['schemas:TagResource'], resourceArns: current });
     // The events of a report that is no longer enabled go too.
     const ofReports = Object.keys(reports).map((name) => schema(`${instanceName(this)}-${name}`));

@@ -10,9 +10,9 @@ const ROLE_NAMES = 'a list of names of IAM roles, without paths and ARNs';
 
 /** AWS allows 50 tags of a resource, and some resources have tags of ours. */
 const MOST_TAGS = 45;
-const TAGS = `an object of at most ${MOST_TAGS} texts by the keys of tags`;
-const TAG_KEY =
-  'a key of at most 128 letters, digits, spaces and _.:/=+-@ that begins neither with aws: nor with brand-reports:';
+const TAGS = `at most ${MOST_TAGS} texts, by keys that differ in more than capitals`;
+const TAG_VALUE = 'a text of 1 to 256 letters, digits, spaces and _.:/=+-@';
+const TAG_KEY = `${TAG_VALUE.replace('256', '128')}, without aws: or brand-reports: at its beginning`;
 
 /** How the stack is deployed. Nothing here changes what is read from the service. */
 export type DeploymentSettings = z.output<ReturnType<typeof deploymentSchema>>;
@@ -30,15 +30,14 @@ export function deploymentSchema() {
     keepLake: z._default(bool(), true),
     /** An existing bucket, e.g. one that an earlier stack left; missing: the stack creates one. */
     adoptBucket: z.optional(
-      text("a bucket's name, without s3://", (name) =>
-        /^(?!.*\.\.)(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name),
+      like(
+        "a bucket's name, without s3://",
+        /^(?!.*\.\.)(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
       ),
     ),
     /** An existing Glue database; missing: the stack creates one. */
     adoptDatabase: z.optional(
-      text('the name of a Glue database: lower-case letters, digits and "_"', (name) =>
-        /^[a-z0-9_]{1,255}$/.test(name),
-      ),
+      like('the name of a Glue database: lower-case letters, digits and "_"', /^[a-z0-9_]{1,255}$/),
     ),
     /** A key of KMS, by its ARN, that encrypts bucket, query results, logs, queues and topic; missing: keys of AWS. */
     lakeKeyArn: z.optional(keyArn()),
@@ -58,16 +57,15 @@ export function deploymentSchema() {
     /** Months that a backfill reads at the same time. */
     backfillConcurrency: z._default(integer(1, 20), 2),
     /** Who receives alarms and the watcher's messages. */
-    alarmEmail: z.optional(
-      text('an e-mail address, e.g. ops@example.com', (mail) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(mail)),
-    ),
+    alarmEmail: z.optional(like('an e-mail address, e.g. ops@example.com', /^[^\s@]+@[^\s@]+\.[^\s@]+$/)),
     /** An existing topic that receives them instead; missing: the stack creates one. */
     alarmTopicArn: z.optional(
-      text('the ARN of an SNS topic, e.g. arn:aws:sns:eu-central-1:123456789012:alerts', (arn) =>
-        /^arn:aws[\w-]*:sns:[a-z\d-]+:\d{12}:[\w-]{1,256}$/.test(arn),
+      like(
+        'the ARN of an SNS topic, e.g. arn:aws:sns:eu-central-1:123456789012:alerts',
+        /^arn:aws[\w-]*:sns:[a-z\d-]+:\d{12}:[\w-]{1,256}$/,
       ),
     ),
-    /** The key of KMS, by its ARN, of the topic `alarmTopicArn`; missing: the topic is not encrypted by a key of the customer. */
+    /** The key of KMS, by its ARN, that encrypts this topic; missing: none of the customer. */
     alarmTopicKeyArn: z.optional(keyArn()),
     /** Names of roles in the account that get the analysts' policy. */
     analystRoles: z.optional(roleNames()),
@@ -80,19 +78,14 @@ export function deploymentSchema() {
     /** How much data one query in the workgroup may read. */
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
     /** The only account to deploy to; missing: any. */
-    account: z.optional(
-      text('the 12 digits of an AWS account, in quotes', (account) => /^\d{12}$/.test(account)),
-    ),
+    account: z.optional(like('the 12 digits of an AWS account, in quotes', /^\d{12}$/)),
     /** The only region to deploy to; missing: any. */
-    region: z.optional(
-      text('the name of an AWS region, e.g. eu-central-1', (region) =>
-        /^[a-z]{2,4}(-[a-z]+)+-\d$/.test(region),
-      ),
-    ),
+    region: z.optional(like('the name of an AWS region, e.g. eu-central-1', /^[a-z]{2,4}(-[a-z]+)+-\d$/)),
     /** The policy of IAM, by its ARN, that limits every role; missing: none. */
     permissionsBoundaryArn: z.optional(
-      text('the ARN of a managed policy, e.g. arn:aws:iam::123456789012:policy/boundary', (arn) =>
-        /^arn:aws[\w-]*:iam::(\d{12}|aws):policy\/[\w+=,.@/-]{1,512}$/.test(arn),
+      like(
+        'the ARN of a managed policy, e.g. arn:aws:iam::123456789012:policy/boundary',
+        /^arn:aws[\w-]*:iam::(\d{12}|aws):policy\/[\w+=,.@/-]{1,512}$/,
       ),
     ),
     /** On everything that can have tags. */
@@ -100,7 +93,7 @@ export function deploymentSchema() {
     /** The network that functions work in; missing: the one of Lambda. */
     vpc: z.optional(
       object({
-        vpcId: text('the id of a VPC, e.g. vpc-0123456789abcdef0', isId('vpc')),
+        vpcId: idOf('vpc'),
         /** With a route to the service and to S3: they have no public address. */
         subnetIds: ids('subnet', 16),
         securityGroupIds: ids('sg', 5),
@@ -124,65 +117,56 @@ export function deploymentSchema() {
   });
 }
 
-/** Names of roles that a policy of the stack is attached to, each once: IAM allows a role 10 policies, a list 10 roles. */
+/** Names of roles that get a policy of the stack. */
 export function roleNames() {
-  const isName = (name: string) => /^[\w+=,.@-]{1,64}$/.test(name);
-  return listOf(
-    text(ROLE_NAMES, isName).check(
-      z.refine((name) => !name.startsWith('AWSReservedSSO_'), {
-        error:
-          'no role of IAM Identity Center, which alone may change it: name the policy in its permission set (docs/operations.md, "Roles of IAM Identity Center")',
-      }),
-    ),
-    ROLE_NAMES,
-    'roles',
-    10,
+  const role = like(ROLE_NAMES, /^[\w+=,.@-]{1,64}$/).check(
+    // Only IAM Identity Center may change such a role: the deployment would fail.
+    z.refine((name) => !name.startsWith('AWSReservedSSO_'), {
+      error:
+        'no role of IAM Identity Center: name the policy in its permission set (docs/operations.md#roles-of-iam-identity-center)',
+    }),
   );
+  return listOf(role, ROLE_NAMES, 'role', 10);
+}
+
+function idOf(kind: string) {
+  return like(`an id such as ${kind}-0123456789abcdef0`, new RegExp(`^${kind}-([0-9a-f]{8}|[0-9a-f]{17})$`));
 }
 
 function ids(kind: string, most: number) {
   const allowed = `a list of ids such as ${kind}-0123456789abcdef0`;
-  return listOf(text(allowed, isId(kind)), allowed, 'ids', most).check(
-    z.refine((given) => given.length > 0, { error: allowed }),
-  );
+  return listOf(idOf(kind), allowed, 'id', most).check(z.minLength(1, { error: allowed }));
 }
 
-function isId(kind: string): (id: string) => boolean {
-  return (id) => new RegExp(`^${kind}-([0-9a-f]{8}|[0-9a-f]{17})$`).test(id);
-}
-
-function listOf(each: z.ZodMiniType<string>, allowed: string, things: string, most: number) {
+function listOf(each: z.ZodMiniType<string>, allowed: string, thing: string, most: number) {
   return z.array(each, { error: allowed }).check(
-    z.refine((given) => new Set(given).size === given.length, { error: `each of the ${things} once` }),
-    z.refine((given) => given.length <= most, { error: `${most} ${things} at most` }),
+    z.refine(areDistinct, { error: `each ${thing} once` }),
+    z.refine((given) => given.length <= most, { error: `${most} ${thing}s at most` }),
   );
 }
 
-/** As IAM takes them, whose rules are the narrowest: to it `Team` and `team` are one key. */
+function areDistinct(texts: readonly string[]): boolean {
+  return new Set(texts).size === texts.length;
+}
+
+/** By the rules of IAM, which are the narrowest: it takes `Team` and `team` for one key. */
 function tags() {
-  const key = text(TAG_KEY, (name) =>
-    /^(?!aws:|brand-reports:)[\p{L}\p{N}_.:/=+@-][\p{L}\p{N} _.:/=+@-]{0,127}$/iu.test(name),
-  );
-  const value = text('a text of 1 to 256 letters, digits, spaces and _.:/=+-@', (given) =>
-    /^[\p{L}\p{N} _.:/=+@-]{1,256}$/u.test(given),
-  );
+  const key = like(TAG_KEY, /^(?!aws:|brand-reports:)[\p{L}\p{N}_.:/=+@-][\p{L}\p{N} _.:/=+@-]{0,127}$/iu);
+  const value = like(TAG_VALUE, /^[\p{L}\p{N} _.:/=+@-]{1,256}$/u);
   return z.record(key, value, { error: TAGS }).check(
     z.refine((given) => Object.keys(given).length <= MOST_TAGS, { error: TAGS }),
-    z.refine(
-      (given) =>
-        new Set(Object.keys(given).map((name) => name.toLowerCase())).size === Object.keys(given).length,
-      {
-        error: 'keys that differ in more than capitals',
-      },
-    ),
+    z.refine((given) => areDistinct(Object.keys(given).map((name) => name.toLowerCase())), { error: TAGS }),
   );
+}
+
+function like(allowed: string, pattern: RegExp) {
+  return text(allowed, (given) => pattern.test(given));
 }
 
 /** By its ARN, because a role can be granted the use of a key, and not of an alias. */
 function keyArn() {
-  return text('the ARN of a key of KMS: arn:aws:kms:REGION:ACCOUNT:key/ID', (arn) =>
-    /^arn:aws[\w-]*:kms:[a-z0-9-]+:\d{12}:key\/(mrk-[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.test(
-      arn,
-    ),
+  return like(
+    'the ARN of a key of KMS: arn:aws:kms:REGION:ACCOUNT:key/ID',
+    /^arn:aws[\w-]*:kms:[a-z0-9-]+:\d{12}:key\/(mrk-[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/,
   );
 }

@@ -108,7 +108,7 @@ describe('the watcher', () => {
       {
         topic: 'arn:aws:sns:us-east-1:123456789012:alarms',
         subject: expect.stringMatching(/^BrandReports: problems: \d+ new/),
-        message: expect.stringContaining('https://page.example'),
+        message: expect.stringContaining('/s3/object/lake?region=us-east-1&prefix=status/coverage.html'),
       },
     ]);
     expect(bus.received).toContainEqual({

@@ -91,6 +91,7 @@ function request(RequestType: string, change: object = {}) {
       ServiceToken: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-rebuild-catalog',
       nonce: '1',
       settings: packSettings(SETTINGS),
+      tags: { team: 'data' },
       testEvents: [
         {
           functionName: 'BrandReports-order_list',
@@ -108,7 +109,12 @@ function request(RequestType: string, change: object = {}) {
 /** Runs the handler in a process of its own, with the local servers for AWS. */
 async function invoke(
   event: unknown,
-  { remainingMs = 900_000, database = 'brand_reports', endpoint = cloudFormation.url } = {},
+  {
+    remainingMs = 900_000,
+    database = 'brand_reports',
+    endpoint = cloudFormation.url,
+    registry = schemas.url,
+  } = {},
 ) {
   const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
   const { stdout, stderr } = await execute(
@@ -130,7 +136,7 @@ async function invoke(
         AWS_SECRET_ACCESS_KEY: 'test',
         AWS_ENDPOINT_URL_S3: s3.url,
         AWS_ENDPOINT_URL_GLUE: glue.url,
-        AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
+        AWS_ENDPOINT_URL_SCHEMAS: registry,
         AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
         SCHEDULED_FUNCTIONS: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-',
         SCHEDULER_ROLE: 'arn:aws:iam::123456789012:role/scheduler',
@@ -185,6 +191,7 @@ describe('rebuild-catalog for CloudFormation', () => {
         },
       ]);
       expect([...glue.tables.keys()]).toEqual(expect.arrayContaining(['orders', 'coverage', 'freshness']));
+      expect(schemas.schemas.get(SCHEMA)?.tags).toEqual({ team: 'data' });
       expect(schemas.schemas.get(SCHEMA)?.Content).toContain(
         '"examples":{"Check-the-connection":{"value":{"check":true}},"Slowly":{"value":{"requestsPerSecond":0.50}}}',
       );
@@ -229,6 +236,14 @@ describe('rebuild-catalog for CloudFormation', () => {
       { Status: 'FAILED', Reason: expect.stringContaining('deploy again') },
     ]);
     expect(printed).toContain('catalog_rebuilt');
+  });
+
+  it('at Create succeeds in a region that has no registry of test events', async () => {
+    const { printed } = await invoke(request('Create'), {
+      registry: 'http://schemas.eusc-de-east-1.invalid',
+    });
+    expect(printed).toContain('test_events_failed');
+    expect(responded()[0]).toMatchObject({ Status: 'SUCCESS' });
   });
 
   it('at Delete removes schedules and test events and nothing else', async () => {

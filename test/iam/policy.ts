@@ -144,6 +144,7 @@ function meets({ Condition = {} }: Statement, context: Readonly<Record<string, s
 const operators: Readonly<Record<string, (pattern: string, value: string) => boolean>> = {
   StringEquals: (pattern, value) => pattern === value,
   StringLike: matches,
+  ArnLike: matches,
   Bool: (pattern, value) => pattern === value,
   NumericLessThan: (pattern, value) => Number(value) < Number(pattern),
 };

@@ -26,6 +26,7 @@ const BRANDS = {
 const alarmSchema = z.looseObject({
   AlarmName: z.string(),
   AlarmActions: z.unknown(),
+  OKActions: z.optional(z.unknown()),
   AlarmDescription: z.unknown(),
 });
 
@@ -74,10 +75,13 @@ describe('the alarms', () => {
     expect(alarmsOf(template)[`Reports-${name}`]).toMatchObject(expected);
   });
 
-  it('all notify the topic, and say what to do', () => {
+  it('all notify the topic, also when problems are over, and say what to do', () => {
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
-    for (const { AlarmActions, AlarmDescription } of Object.values(alarmsOf(template))) {
+    for (const { AlarmName, AlarmActions, OKActions, AlarmDescription } of Object.values(
+      alarmsOf(template),
+    )) {
       expect(AlarmActions).toEqual([{ Ref: topic }]);
+      expect(OKActions).toEqual(AlarmName === 'Reports-problems' ? [{ Ref: topic }] : undefined);
       const description = JSON.stringify(AlarmDescription);
       expect(description).toMatch(/Sync-now|Watch-now|new execution/);
       expect(description).not.toMatch(/<\w+>/);

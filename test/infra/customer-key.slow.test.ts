@@ -150,19 +150,4 @@ describe('the policy of the key in docs/operations.md', () => {
     for (const name of names) expect([name, isLike(patterns, groupOf(name))]).toEqual([name, true]);
     expect(isLike(patterns, groupOf('/aws/lambda/another'))).toBe(false);
   });
-
-  it('lets every alarm of the stack publish to its topic, and no other account', () => {
-    const { Action, Condition } = statementOf('cloudwatch.amazonaws.com') ?? {};
-    expect(Action).toEqual(['kms:Decrypt', 'kms:GenerateDataKey*']);
-    expect(Condition?.StringEquals).toEqual({ 'aws:SourceAccount': ['123456789012'] });
-    const names = Object.values(propertyOf(encrypted, 'AWS::CloudWatch::Alarm', 'AlarmName'));
-    expect(names).toHaveLength(4);
-    for (const name of names)
-      expect(
-        isLike(
-          Condition?.ArnLike?.['aws:SourceArn'],
-          `arn:aws:cloudwatch:us-east-1:123456789012:alarm:${name}`,
-        ),
-      ).toBe(true);
-  });
 });

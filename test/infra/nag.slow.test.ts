@@ -70,7 +70,11 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   ],
   [
     wildcard(String.raw`\*`, 'Backfill/StateMachine/Role/DefaultPolicy'),
-    'Log deliveries and traces have no resources that a policy could name.',
+    'Log deliveries have no resources that a policy could name.',
+  ],
+  [
+    /^AwsSolutions-SF2 at BrandReports\/Backfill\/StateMachine\/Resource$/,
+    'X-Ray is billed and shows nothing that the log of each step does not.',
   ],
   [
     wildcard('arn:.*:states:.*:execution:.*', 'Backfill/StateMachine/.+'),
@@ -131,6 +135,17 @@ describe('the AWS Solutions rules', () => {
     ['an adopted bucket and database', { deployment: { adoptBucket: 'a-lake', adoptDatabase: 'lake' } }],
   ])('find nothing without a reason in a stack of %s', (name, settings) => {
     expect(findings(name, { brands: { acme: ACME }, ...settings })).toEqual([]);
+  });
+
+  it('find in a stack with an own network only that Lambda names its network interfaces itself', () => {
+    const vpc = {
+      vpcId: 'vpc-0123456789abcdef0',
+      subnetIds: ['subnet-0123456789abcdef0'],
+      securityGroupIds: ['sg-0123456789abcdef0'],
+    };
+    const interfaces = wildcard(String.raw`(\*|arn:.*:ec2:.*:network-interface/\*)`, '.+/Role/DefaultPolicy');
+    const found = findings('network', { brands: { acme: ACME }, deployment: { vpc } });
+    expect(found.filter((finding) => !interfaces.test(finding))).toEqual([]);
   });
 
   it('would find an added bucket, and a policy on all objects of a bucket', () => {

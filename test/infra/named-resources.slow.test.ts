@@ -16,7 +16,9 @@ const KEPT: Readonly<Record<string, readonly unknown[]>> = {
   'AWS::Athena::WorkGroup': [{}],
   'AWS::CloudWatch::Alarm': [{}],
   'AWS::Glue::Database': [{ CatalogId: { Ref: 'AWS::AccountId' } }],
-  'AWS::IAM::ManagedPolicy': [{ Description: 'Query the affiliate reports of BrandReports in Athena', Path: '/' }],
+  'AWS::IAM::ManagedPolicy': [
+    { Description: 'Query the affiliate reports of BrandReports in Athena', Path: '/' },
+  ],
   'AWS::Lambda::Function': [{}],
   'AWS::Logs::LogGroup': [{}],
   'AWS::StepFunctions::StateMachine': [{}],

@@ -1,4 +1,4 @@
-import { App } from 'aws-cdk-lib';
+import { Annotations, App } from 'aws-cdk-lib';
 import { featureFlags } from '../../infra/feature-flags.ts';
 import { PipelineStack } from '../../infra/pipeline-stack.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
@@ -12,14 +12,20 @@ export const ACME = {
   secretName: 'brand-reports/acme',
 };
 
+/** An app without bundles. */
+export function appOf(context: object = {}): App {
+  return new App({ context: { ...featureFlags(), 'aws:cdk:bundling-stacks': [], ...context } });
+}
+
 /** The stack of these settings, without bundles. */
 export function stackOf(
   settings: object,
   options: { registry?: ReportRegistry; app?: App; name?: string; version?: string; context?: object } = {},
 ): PipelineStack {
   const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
-  const app =
-    options.app ??
-    new App({ context: { ...featureFlags(), 'aws:cdk:bundling-stacks': [], ...options.context } });
-  return new PipelineStack(app, name, { settings, program: { reports: registry, version } });
+  const app = options.app ?? appOf(options.context);
+  const stack = new PipelineStack(app, name, { settings, program: { reports: registry, version } });
+  // Most settings of tests name nobody who receives alarms.
+  if (!options.app) Annotations.of(stack).acknowledgeWarning('brand-reports:noReceiver');
+  return stack;
 }

@@ -7,27 +7,18 @@ export const OTHER_CONSOLES = [
   { partition: 'aws-eusc', start: 'eusc-', domain: 'console.amazonaws-eusc.eu' },
 ];
 
-function consoleOf(region: string): string {
+function siteOf(region: string): string {
   return OTHER_CONSOLES.find(({ start }) => region.startsWith(start))?.domain ?? CONSOLE;
 }
 
-/**
- * The address of a page of the AWS console.
- * @param page what follows the `#`
- * @param domain needed if the text of the region is not known yet
- */
-export function consoleUrl(
-  region: string,
-  service: string,
-  page: string,
-  domain = consoleOf(region),
-): string {
-  return `https://${region}.${domain}/${service}/home?region=${region}#${page}`;
+/** The address of a page of the AWS console. @param page what follows the `#` @param site needed for a region that is a token */
+export function consoleUrl(region: string, service: string, page: string, site = siteOf(region)): string {
+  return `https://${region}.${site}/${service}/home?region=${region}#${page}`;
 }
 
-/** The page of an object in the S3 console, from which it can be opened. @param domain as of `consoleUrl` */
-export function objectPage(region: string, bucket: string, key: string, domain = consoleOf(region)): string {
-  return `https://${region}.${domain}/s3/object/${bucket}?region=${region}&prefix=${key}`;
+/** The page of an object in the S3 console, from which it can be opened. @param site as of `consoleUrl` */
+export function objectPage(region: string, bucket: string, key: string, site = siteOf(region)): string {
+  return `https://${region}.${site}/s3/object/${bucket}?region=${region}&prefix=${key}`;
 }
 
 /** The page of the Lambda console with a function's test events, for `consoleUrl`. */

@@ -67,7 +67,7 @@ async function inRegistry(functionName: string, doing: string, work: Promise<unk
     throw awsError(
       error,
       `${doing} the test events of ${functionName}`,
-      `Grant schemas:CreateRegistry on the registry ${REGISTRY}, and schemas:DescribeSchema, CreateSchema, UpdateSchema, DeleteSchema and, if the settings have tags, TagResource on its schema ${schemaName(functionName)}.`,
+      `Grant schemas:CreateRegistry on the registry ${REGISTRY}, and schemas:DescribeSchema, CreateSchema, UpdateSchema, TagResource (if the settings have tags) and DeleteSchema on its schema ${schemaName(functionName)}.`,
     );
   }
 }

@@ -59,10 +59,21 @@ describe('test events', () => {
     });
   });
 
+  it('are tagged when they are created, and later if the tags are others, beside those of people', async () => {
+    await events.publish(FUNCTION, EVENTS, { team: 'data' });
+    expect(schema()?.tags).toEqual({ team: 'data' });
+    await events.publish(FUNCTION, EVENTS, { team: 'data' });
+    expect(server.counts.tagged).toBe(0);
+    Object.assign(schema()?.tags ?? {}, { mine: 'x' });
+    await events.publish(FUNCTION, EVENTS, { team: 'sales', cost: '7' });
+    expect(schema()).toMatchObject({ version: 1, tags: { mine: 'x', team: 'sales', cost: '7' } });
+    expect(server.counts.tagged).toBe(1);
+  });
+
   it('leave alone those that people have saved', async () => {
     server.registries.add(REGISTRY);
     const theirs = { openapi: '3.0.0', components: { examples: { mine: { value: { big: 1 } } } } };
-    server.schemas.set(KEY, { Type: 'OpenApi3', Content: JSON.stringify(theirs), version: 3 });
+    server.schemas.set(KEY, { Type: 'OpenApi3', Content: JSON.stringify(theirs), version: 3, tags: {} });
     await events.publish(FUNCTION, EVENTS);
     expect(document()).toMatchObject({
       components: { examples: { mine: { value: { big: 1 } }, 'Sync-now': { value: {} } } },
@@ -73,7 +84,7 @@ describe('test events', () => {
     'replace a document that is %j',
     async (text) => {
       server.registries.add(REGISTRY);
-      server.schemas.set(KEY, { Type: 'OpenApi3', Content: text, version: 1 });
+      server.schemas.set(KEY, { Type: 'OpenApi3', Content: text, version: 1, tags: {} });
       await events.publish(FUNCTION, EVENTS);
       expect(document()).toMatchObject({ components: { examples: { 'Sync-now': { value: {} } } } });
     },

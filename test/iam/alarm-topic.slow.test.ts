@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { Template } from 'aws-cdk-lib/assertions';
+import * as z from 'zod/mini';
+import { ACME, stackOf } from '../infra/stack.ts';
+import { type Allows, policyOf, policyOfRole } from './policy.ts';
+import { parseTemplate, resourcesOf } from './template.ts';
+
+const TOPIC = 'arn:aws:sns:us-east-1:123456789012:alerts';
+const KEY = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
+const deployment = { alarmTopicArn: TOPIC, alarmTopicKeyArn: KEY };
+const VALUES = {
+  'AWS::Partition': 'aws',
+  'AWS::Region': 'us-east-1',
+  'AWS::AccountId': '123456789012',
+  'AWS::URLSuffix': 'amazonaws.com',
+};
+const SNS = { 'kms:ViaService': 'sns.us-east-1.amazonaws.com' };
+const DECRYPT = 'kms:Decrypt';
+const DATA_KEY = 'kms:GenerateDataKey';
+
+const synthesised = Template.fromStack(stackOf({ brands: { acme: ACME }, deployment })).toJSON();
+const template = parseTemplate(JSON.stringify(synthesised));
+const [watcher = ''] = resourcesOf(template, 'AWS::IAM::Role').flatMap(([id]) =>
+  /^CalendarRole/.test(id) ? [id] : [],
+);
+const ofWatcher = policyOfRole(template, watcher, VALUES);
+const alarms = resourcesOf(template, 'AWS::CloudWatch::Alarm').map(([, { AlarmName }]) => String(AlarmName));
+
+const statements = z.array(z.looseObject({ Principal: z.record(z.string(), z.string()) }));
+const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const filled = page
+  .replaceAll('REGION', 'us-east-1')
+  .replaceAll('ACCOUNT', '123456789012')
+  .replaceAll('TOPIC', 'alerts');
+
+/** The statements in a section of the page, block by block. */
+function statementsIn(heading: string) {
+  const [section = ''] = new RegExp(`^## ${heading}$.*?(?=^## )`, 'ms').exec(filled) ?? [];
+  const blocks = [...section.matchAll(/^```json$(.*?)^```$/gms)];
+  return blocks.map(([, json = '']) => z.parse(statements, JSON.parse(json)));
+}
+
+const [ofTopic = [], ofKey = []] = statementsIn('An existing topic');
+/** Of the stack's own topic. */
+const [ofLakeKey = []] = statementsIn('Keys of KMS');
+
+/** What the statements in the page for one principal allow. */
+function allowed(policy: z.infer<typeof statements>, principal: string): Allows {
+  const own = policy.filter(({ Principal }) => Object.values(Principal).includes(principal));
+  return policyOf(own.map(({ Principal: _principal, ...rest }) => rest));
+}
+
+const byAlarm = (account: string, name: string) => ({
+  'aws:SourceAccount': account,
+  'aws:SourceArn': `arn:aws:cloudwatch:us-east-1:${account}:alarm:${name}`,
+});
+const byRole = (id: string) => ({ 'aws:PrincipalArn': `arn:aws:iam::123456789012:role/${id}` });
+
+describe('topics with a key of the customer, and the policies in docs/operations.md', () => {
+  const ALARMS = 'cloudwatch.amazonaws.com';
+  const ROLES = 'arn:aws:iam::123456789012:root';
+  const topicOfAlarms = allowed(ofTopic, ALARMS);
+  const keysOfAlarms = [allowed(ofKey, ALARMS), allowed(ofLakeKey, ALARMS)];
+  const [topicOfRoles, keyOfRoles] = [allowed(ofTopic, ROLES), allowed(ofKey, ROLES)];
+
+  it('let every alarm of the stack publish', () => {
+    expect(alarms).toHaveLength(4);
+    for (const name of alarms) {
+      const context = byAlarm('123456789012', name);
+      expect([name, topicOfAlarms('sns:Publish', TOPIC, context)]).toEqual([name, true]);
+      for (const keyOfAlarms of keysOfAlarms)
+        for (const action of [DECRYPT, DATA_KEY])
+          expect([name, action, keyOfAlarms(action, KEY, context)]).toEqual([name, action, true]);
+    }
+  });
+
+  it.each([
+    ['the alarm of another account', byAlarm('999999999999', 'BrandReports-problems')],
+    ['another alarm', byAlarm('123456789012', 'Payroll-problems')],
+  ])('do not let %s publish', (_name, context) => {
+    expect(topicOfAlarms('sns:Publish', TOPIC, context)).toBe(false);
+    for (const keyOfAlarms of keysOfAlarms) expect(keyOfAlarms(DATA_KEY, KEY, context)).toBe(false);
+  });
+
+  it('let the watcher publish, by its role and from another account too, and use the key for nothing else', () => {
+    // As CloudFormation names a role.
+    const context = byRole(`BrandReports-${watcher}-1A2B3C4D5E6F`);
+    for (const allows of [ofWatcher, topicOfRoles]) expect(allows('sns:Publish', TOPIC, context)).toBe(true);
+    for (const allows of [ofWatcher, keyOfRoles])
+      for (const action of [DECRYPT, DATA_KEY]) {
+        expect(allows(action, KEY, { ...context, ...SNS })).toBe(true);
+        expect(allows(action, KEY, { ...context, 'kms:ViaService': 's3.us-east-1.amazonaws.com' })).toBe(
+          false,
+        );
+      }
+    expect(topicOfRoles('sns:Publish', TOPIC, byRole('Payroll'))).toBe(false);
+    expect(keyOfRoles(DATA_KEY, KEY, { ...byRole('Payroll'), ...SNS })).toBe(false);
+  });
+
+  it('let no other role of the stack publish or use the key', () => {
+    for (const [id] of resourcesOf(template, 'AWS::IAM::Role').filter(([role]) => role !== watcher)) {
+      const allows = policyOfRole(template, id, VALUES);
+      expect([id, allows('sns:Publish', TOPIC), allows(DATA_KEY, KEY, SNS)]).toEqual([id, false, false]);
+    }
+  });
+});
