@@ -48,11 +48,11 @@ describe('docs/settings.md lists exactly the settings of the schema, with allowe
     ['Events: `events`', /^events\.(\w+)$/],
     ['A brand: `brands.<brand>`', /^brands\.\*\.(\w+)$/],
     ['Events: `events`', /^events\.(\w+)$/],
-    ['A deployment: `deployment`', /^deployment\.(\w+)$/],
+    ['A deployment: `deployment`', /^deployment\.(\w+(?:\.\*)?)$/],
   ])('under "%s"', (heading, pattern) => {
     const expected = reference.flatMap((setting) => {
       const [, key] = pattern.exec(setting.path) ?? [];
-      return key === undefined ? [] : [rowOf(setting, key)];
+      return key === undefined ? [] : [rowOf(setting, key.replace('*', '<brand>'))];
     });
     expect(expected).not.toEqual([]);
     expectRows(withoutMeaning(rowsUnder(heading)), expected);

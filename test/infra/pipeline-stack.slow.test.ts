@@ -375,9 +375,18 @@ describe('the catalog of the stack', () => {
   });
 
   it('is left to Lake Formation where a setting says so', () => {
-    deployed({ tablePermissions: 'lake_formation' }).hasResourceProperties('AWS::Glue::Database', {
+    const left = deployed({ tablePermissions: 'lake_formation' });
+    left.hasResourceProperties('AWS::Glue::Database', {
       DatabaseInput: { CreateTableDefaultPermissions: [] },
     });
+    // Each function that makes tables, in both databases, may make tables and use all of them, before the first rebuild.
+    const grants = left.findResources('AWS::LakeFormation::PrincipalPermissions');
+    expect(Object.keys(grants)).toHaveLength((REPORTS.length + 2) * 4);
+    const [rebuild] = Object.values(left.findResources('Custom::BrandReportsCatalog'));
+    const first = Object.keys(grants).filter((id) => id.startsWith('RebuildCatalogRole'));
+    expect(first).toHaveLength(4);
+    expect(rebuild?.DependsOn).toEqual(expect.arrayContaining(first));
+    both.resourceCountIs('AWS::LakeFormation::PrincipalPermissions', 0);
   });
 
   it('is one more for Iceberg tables, unless the settings leave them out', () => {
