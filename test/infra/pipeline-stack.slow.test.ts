@@ -147,7 +147,7 @@ describe('the permissions of the stack', () => {
       expect(JSON.stringify(deleting)).toContain(`_BrandReports-${name}-schema`);
   });
 
-  it('of analysts allow queries and nothing else', () => {
+  it('of analysts allow queries, saved ones too, and nothing else', () => {
     // CDK makes others of what is too long for the policy of a role.
     const [policy] = Object.values(both.findResources('AWS::IAM::ManagedPolicy')).filter(({ Properties }) =>
       JSON.stringify(Properties.ManagedPolicyName ?? '').includes('analysts'),
@@ -157,8 +157,11 @@ describe('the permissions of the stack', () => {
     );
     const writes = actions.filter((action: string) => !/:(Get|BatchGet|List)/.test(action));
     expect(writes.sort()).toEqual([
+      'athena:CreateNamedQuery',
+      'athena:DeleteNamedQuery',
       'athena:StartQueryExecution',
       'athena:StopQueryExecution',
+      'athena:UpdateNamedQuery',
       's3:AbortMultipartUpload',
       's3:PutObject',
     ]);
