@@ -133,25 +133,15 @@ export class Catalog extends Construct {
   private grantInLakeFormation({ role }: PipelineFunction): void {
     if (this.settings.deployment.tablePermissions === 'iam') return;
     const catalogId = Stack.of(this).account;
-    const databases = { Hive: this.databaseName, Iceberg: this.icebergName };
-    for (const [id, name] of Object.entries(databases)) {
+    const grant = (id: string, resource: CfnPrincipalPermissions.ResourceProperty, permissions: string[]) =>
+      new CfnPrincipalPermissions(role, id, {
+        ...{ resource, permissions, permissionsWithGrantOption: [] },
+        principal: { dataLakePrincipalIdentifier: role.roleArn },
+      });
+    for (const [id, name] of Object.entries({ Hive: this.databaseName, Iceberg: this.icebergName })) {
       if (name === undefined) continue;
-      const granted = {
-        Database: {
-          resource: { database: { catalogId, name } },
-          permissions: ['CREATE_TABLE', 'DESCRIBE'],
-        },
-        Tables: {
-          resource: { table: { catalogId, databaseName: name, tableWildcard: {} } },
-          permissions: ['ALL'],
-        },
-      };
-      for (const [what, grant] of Object.entries(granted))
-        new CfnPrincipalPermissions(role, `${id}${what}`, {
-          ...grant,
-          principal: { dataLakePrincipalIdentifier: role.roleArn },
-          permissionsWithGrantOption: [],
-        });
+      grant(`${id}Database`, { database: { catalogId, name } }, ['CREATE_TABLE', 'DESCRIBE']);
+      grant(`${id}Tables`, { table: { catalogId, databaseName: name, tableWildcard: {} } }, ['ALL']);
     }
   }
 

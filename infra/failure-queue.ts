@@ -28,14 +28,8 @@ export class FailureQueue extends Queue implements IDestination {
 
   /** For a person: read, delete and purge what failed. */
   grantOperate(grantee: Grantee): void {
-    const actions = [
-      'sqs:GetQueueAttributes',
-      'sqs:GetQueueUrl',
-      'sqs:ListQueueTags',
-      'sqs:ReceiveMessage',
-      'sqs:DeleteMessage',
-      'sqs:PurgeQueue',
-    ];
+    const see = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ListQueueTags'];
+    const actions = [...see, 'sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:PurgeQueue'];
     Grant.addToPrincipal({ grantee, actions, resourceArns: [this.queueArn] });
     grantKey(grantee, this.#keyArn, 'sqs', 'read');
   }

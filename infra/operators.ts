@@ -28,28 +28,17 @@ export interface OperatorsProps {
   lake: Lake;
 }
 
-/** What pages of the console call, and AWS allows on no narrower resource: lists of the region, each with its page. */
-const CONSOLE_LISTS = [
-  // Functions: the list, and the limits at its top.
-  'lambda:ListFunctions',
-  'lambda:GetAccountSettings',
-  // State machines: the list.
-  'states:ListStateMachines',
-  // Queues: the list.
-  'sqs:ListQueues',
-  // Logs: the list of groups; the results of Logs Insights and the end of Live Tail, which name a query or a session.
-  'logs:DescribeLogGroups',
-  'logs:DescribeQueries',
-  'logs:GetQueryResults',
-  'logs:StopQuery',
-  'logs:StopLiveTail',
-  // Alarms: the list, and the graph of an alarm's metric.
-  'cloudwatch:DescribeAlarms',
-  'cloudwatch:ListMetrics',
-  'cloudwatch:GetMetricData',
-  // The schemas of test events: the list, by which "Test" finds shared events.
-  'schemas:ListRegistries',
-];
+/** What pages of the console call, and AWS allows on no narrower resource: lists of the region. */
+const CONSOLE_LISTS: Readonly<Record<string, string[]>> = {
+  // The list of functions, and the limits at its top.
+  lambda: ['ListFunctions', 'GetAccountSettings'],
+  states: ['ListStateMachines'],
+  sqs: ['ListQueues'],
+  // The list of groups. What follows names a query of Logs Insights or a session of Live Tail.
+  logs: ['DescribeLogGroups', 'GetQueryResults', 'StopQuery', 'StopLiveTail'],
+  // The list of alarms, and the graph of an alarm's metric.
+  cloudwatch: ['DescribeAlarms', 'ListMetrics', 'GetMetricData'],
+};
 
 /** A policy for those who run the pipeline: start, stop, look at logs and alarms, empty the queues. */
 export class Operators extends Construct {
@@ -80,91 +69,50 @@ export class Operators extends Construct {
     for (const queue of queues) queue.grantOperate(grantee);
     this.#grantLogs(grantee, [...[...functions, rebuild].map(({ logGroup }) => logGroup), backfill.logGroup]);
     const alarms = this.#arn('cloudwatch', 'alarm', `${instanceName(this)}-*`);
-    allow(grantee, ['cloudwatch:DescribeAlarmHistory'], [alarms]);
+    allow(grantee, 'cloudwatch', ['DescribeAlarmHistory'], [alarms]);
     lake.grantReadPage(grantee);
-    allow(grantee, CONSOLE_LISTS, ['*']);
+    for (const [service, actions] of Object.entries(CONSOLE_LISTS)) allow(grantee, service, actions, ['*']);
   }
 
   #grantFunctions(grantee: Grantee, functions: OperatorsProps['functions']): void {
     // The page of a function reads its configuration before it shows the tab "Test".
-    const see = [
-      'lambda:GetFunction',
-      'lambda:GetFunctionConfiguration',
-      'lambda:GetFunctionConcurrency',
-      'lambda:GetFunctionEventInvokeConfig',
-      'lambda:GetPolicy',
-      'lambda:ListAliases',
-      'lambda:ListVersionsByFunction',
-      'lambda:ListTags',
-    ];
+    const see = ['GetFunction', 'GetFunctionConfiguration', 'GetFunctionEventInvokeConfig', 'ListTags'];
     const arns = functions.map((each) => each.function.functionArn);
-    allow(grantee, ['lambda:InvokeFunction', ...see], arns);
-    // AWS wants the registry of a schema to be named beside it.
+    allow(grantee, 'lambda', ['InvokeFunction', ...see], arns);
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
     const schemas = functions.map(({ name }) => arn('schema', `${REGISTRY}/${schemaName(name)}`));
-    allow(
-      grantee,
-      [
-        'schemas:DescribeRegistry',
-        'schemas:ListSchemas',
-        'schemas:DescribeSchema',
-        'schemas:ListSchemaVersions',
-      ],
-      [arn('registry', REGISTRY), ...schemas],
-    );
+    const read = ['DescribeRegistry', 'ListSchemas', 'DescribeSchema', 'ListSchemaVersions'];
+    // AWS wants the registry of a schema to be named beside it.
+    allow(grantee, 'schemas', read, [arn('registry', REGISTRY), ...schemas]);
   }
 
   #grantBackfill(grantee: Grantee, { stateMachine, mapLabel }: BackfillStateMachine): void {
     const { stateMachineName: name, stateMachineArn } = stateMachine;
-    // Of the name, a map run and its executions have the label too.
-    const [executions, months, mapRuns] = [
-      this.#arn('states', 'execution', `${name}:*`),
-      this.#arn('states', 'execution', `${name}/${mapLabel}:*`),
-      this.#arn('states', 'mapRun', `${name}/${mapLabel}:*`),
+    const start = ['StartExecution', 'ListExecutions', 'DescribeStateMachine'];
+    allow(grantee, 'states', start, [stateMachineArn]);
+    // Of a map run and its executions, the label is part of the name.
+    const executions = [name, `${name}/${mapLabel}`].map((each) =>
+      this.#arn('states', 'execution', `${each}:*`),
+    );
+    const look = [
+      'DescribeExecution',
+      'DescribeStateMachineForExecution',
+      'GetExecutionHistory',
+      'ListMapRuns',
     ];
-    allow(
-      grantee,
-      [
-        'states:StartExecution',
-        'states:ListExecutions',
-        'states:DescribeStateMachine',
-        'states:ListStateMachineVersions',
-        'states:ListStateMachineAliases',
-        'states:ListTagsForResource',
-      ],
-      [stateMachineArn],
-    );
-    allow(
-      grantee,
-      [
-        'states:DescribeExecution',
-        'states:DescribeStateMachineForExecution',
-        'states:GetExecutionHistory',
-        'states:ListMapRuns',
-        'states:StopExecution',
-      ],
-      [executions, months],
-    );
-    allow(grantee, ['states:DescribeMapRun', 'states:ListExecutions'], [mapRuns]);
+    allow(grantee, 'states', [...look, 'StopExecution'], executions);
+    const mapRuns = this.#arn('states', 'mapRun', `${name}/${mapLabel}:*`);
+    allow(grantee, 'states', ['DescribeMapRun', 'ListExecutions'], [mapRuns]);
   }
 
   #grantLogs(grantee: Grantee, groups: readonly ILogGroup[]): void {
-    allow(
-      grantee,
-      [
-        'logs:DescribeLogStreams',
-        'logs:FilterLogEvents',
-        'logs:GetLogEvents',
-        'logs:GetLogGroupFields',
-        'logs:GetLogRecord',
-        'logs:StartQuery',
-      ],
-      groups.map(({ logGroupArn }) => logGroupArn),
-    );
+    const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'GetLogGroupFields', 'StartQuery'];
+    const streams = groups.map(({ logGroupArn }) => logGroupArn);
+    allow(grantee, 'logs', read, streams);
     // Live Tail names a group without the `:*` of its streams.
     const bare = groups.map(({ logGroupName }) => this.#arn('logs', 'log-group', logGroupName));
-    allow(grantee, ['logs:StartLiveTail'], bare);
+    allow(grantee, 'logs', ['StartLiveTail'], bare);
   }
 
   #arn(service: string, resource: string, resourceName: string): string {
@@ -175,6 +123,7 @@ export class Operators extends Construct {
   }
 }
 
-function allow(grantee: Grantee, actions: string[], resourceArns: string[]): void {
+function allow(grantee: Grantee, service: string, names: readonly string[], resourceArns: string[]): void {
+  const actions = names.map((name) => `${service}:${name}`);
   Grant.addToPrincipal({ grantee, actions, resourceArns });
 }

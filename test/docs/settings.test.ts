@@ -52,7 +52,8 @@ describe('docs/settings.md lists exactly the settings of the schema, with allowe
   ])('under "%s"', (heading, pattern) => {
     const expected = reference.flatMap((setting) => {
       const [, key] = pattern.exec(setting.path) ?? [];
-      return key === undefined ? [] : [rowOf(setting, key.replace('tags.*', 'tags.<key>'))];
+      const shown = key?.replace('tags.*', 'tags.<key>').replace('brandAccess.*', 'brandAccess.<brand>');
+      return shown === undefined ? [] : [rowOf(setting, shown)];
     });
     expect(expected).not.toEqual([]);
     expectRows(withoutMeaning(rowsUnder(heading)), expected);

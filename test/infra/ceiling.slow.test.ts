@@ -18,7 +18,10 @@ function stackWith(count: number): Template {
   const names = Array.from({ length: count }, (_, index) => `a-brand-of-the-agency-${index + 1}`);
   const all = Object.fromEntries(Object.keys(reports).map((name) => [name, { enabled: true }]));
   const brands = names.map((name) => [name, { ...ACME, reports: all }]);
-  return Template.fromStack(stackOf({ brands: Object.fromEntries(brands), deployment: DEPLOYMENT }));
+  // Each brand with access of its own is two resources more.
+  const brandAccess = Object.fromEntries(names.slice(0, 1).map((name) => [name, [`${name}-team`]]));
+  const deployment = { ...DEPLOYMENT, brandAccess };
+  return Template.fromStack(stackOf({ brands: Object.fromEntries(brands), deployment }));
 }
 
 const policySchema = z.object({

@@ -42,17 +42,28 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   [
     wildcard(
       String.raw`arn:.*:table/(<CatalogDatabase\w+>|<CatalogIceberg\w+>|lake)/\*`,
-      '(Analysts/Policy|RebuildCatalog/Role/DefaultPolicy)',
+      '((Analysts|Brand-[a-z0-9-]+)/Policy|RebuildCatalog/Role/DefaultPolicy)',
     ),
     'All tables of these two databases: reports may be added later.',
   ],
   [
-    wildcard(String.raw`arn:.*:glue:.*:database/\*`, 'Analysts/Policy'),
+    wildcard(String.raw`arn:.*:glue:.*:database/\*`, '(Analysts|Brand-[a-z0-9-]+)/Policy'),
     'Names of databases only: their tables stay closed.',
   ],
   [
-    wildcard(String.raw`\*`, 'Analysts/Policy'),
+    wildcard(String.raw`\*`, '(Analysts|Brand-[a-z0-9-]+)/Policy'),
     'Athena and Lake Formation take no narrower resource for these actions.',
+  ],
+  [
+    wildcard(String.raw`\*`, 'Operators/Policy'),
+    'Lists of the console, each named with its page in operators.ts: they take no narrower resource.',
+  ],
+  [
+    wildcard(
+      String.raw`(arn:.*:(states|cloudwatch):.*:(execution|mapRun|alarm):.*\*|<\w+Logs\w+\.Arn>)`,
+      'Operators/Policy',
+    ),
+    'The names of executions, alarms and log streams begin with a name of the stack.',
   ],
   [
     wildcard(
@@ -132,6 +143,7 @@ describe('the AWS Solutions rules', () => {
         },
       },
     ],
+    ['people of one brand', { deployment: { brandAccess: { acme: ['AcmeTeam'] } } }],
     ['an adopted bucket and database', { deployment: { adoptBucket: 'a-lake', adoptDatabase: 'lake' } }],
   ])('find nothing without a reason in a stack of %s', (name, settings) => {
     expect(findings(name, { brands: { acme: ACME }, ...settings })).toEqual([]);

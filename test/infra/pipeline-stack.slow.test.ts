@@ -148,7 +148,7 @@ describe('the permissions of the stack', () => {
       expect(JSON.stringify(deleting)).toContain(`_BrandReports-${name}-schema`);
   });
 
-  it('of analysts allow queries and nothing else', () => {
+  it('of analysts allow queries, saved ones too, and nothing else', () => {
     // CDK makes others of what is too long for the policy of a role.
     const [policy] = Object.values(both.findResources('AWS::IAM::ManagedPolicy')).filter(({ Properties }) =>
       JSON.stringify(Properties.ManagedPolicyName ?? '').includes('analysts'),
@@ -158,8 +158,11 @@ describe('the permissions of the stack', () => {
     );
     const writes = actions.filter((action: string) => !/:(Get|BatchGet|List)/.test(action));
     expect(writes.sort()).toEqual([
+      'athena:CreateNamedQuery',
+      'athena:DeleteNamedQuery',
       'athena:StartQueryExecution',
       'athena:StopQueryExecution',
+      'athena:UpdateNamedQuery',
       's3:AbortMultipartUpload',
       's3:PutObject',
     ]);
@@ -403,9 +406,18 @@ describe('the catalog of the stack', () => {
   });
 
   it('is left to Lake Formation where a setting says so', () => {
-    deployed({ tablePermissions: 'lake_formation' }).hasResourceProperties('AWS::Glue::Database', {
+    const left = deployed({ tablePermissions: 'lake_formation' });
+    left.hasResourceProperties('AWS::Glue::Database', {
       DatabaseInput: { CreateTableDefaultPermissions: [] },
     });
+    // Each function that makes tables, in both databases, may make tables and use all of them, before the first rebuild.
+    const grants = left.findResources('AWS::LakeFormation::PrincipalPermissions');
+    expect(Object.keys(grants)).toHaveLength((REPORTS.length + 2) * 4);
+    const [rebuild] = Object.values(left.findResources('Custom::BrandReportsCatalog'));
+    const first = Object.keys(grants).filter((id) => id.startsWith('RebuildCatalogRole'));
+    expect(first).toHaveLength(4);
+    expect(rebuild?.DependsOn).toEqual(expect.arrayContaining(first));
+    both.resourceCountIs('AWS::LakeFormation::PrincipalPermissions', 0);
   });
 
   it('is one more for Iceberg tables, unless the settings leave them out', () => {

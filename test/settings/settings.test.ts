@@ -232,6 +232,21 @@ describe('settings', () => {
       'alarmEmail is "ops@example.com"; allowed: alarmEmail or alarmTopicArn',
     ],
     [
+      'access to a brand that is misspelt',
+      { ...withBrand({}), deployment: { brandAccess: { acmee: ['Team'] } } },
+      'deployment.brandAccess.acmee is unknown; allowed: acme; did you mean acme?',
+    ],
+    [
+      'the ARN of a role that may read a brand',
+      { ...withBrand({}), deployment: { brandAccess: { acme: ['arn:aws:iam::123456789012:role/Team'] } } },
+      'allowed: a list of names of IAM roles, without paths and ARNs',
+    ],
+    [
+      'an operator twice',
+      { ...withBrand({}), deployment: { operatorRoles: ['OnCall', 'OnCall'] } },
+      'deployment.operatorRoles is a list; allowed: each role once',
+    ],
+    [
       'raw records that are gone before they are used',
       { ...withBrand({}), deployment: { rawRetentionDays: 1 } },
       'rawRetentionDays is 1; allowed: a whole number from 7 to 3650',
