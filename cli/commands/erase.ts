@@ -111,7 +111,7 @@ async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
   const questions = openQuestions();
   const typed = await questions
     .ask(`This cannot be undone. Type the name of the brand (${brand}) to erase`, 'visible')
-    .finally(questions.close);
+    .finally(() => questions.close());
   if (typed !== brand) throw refused('not_confirmed', `"${typed}" is not "${brand}". Nothing was erased.`);
 }
 
