@@ -21,7 +21,7 @@ const linksOf = (table: string) => readdir(join(sample.lake, 'lake', table, 'bra
 it('erases after a confirmation only, shows the days as erased, and undoes that', async () => {
   const first = `dt=${sample.firstDay}`;
   expect(await erase()).toMatchObject({ code: 2, stderr: expect.stringContaining('it needs --yes') });
-  expect((await erase('--plan')).stdout).toMatch(/would be removed[^]*versions +\d+[^]*planned/);
+  expect((await erase('--plan')).stdout).toMatch(/would be removed[\s\S]*versions +\d+[\s\S]*planned/);
   expect(await linksOf('orders')).toContain(first);
 
   const { code, stdout } = await erase('--yes', '--json');
