@@ -53,7 +53,7 @@ export function addErase(program: Command): void {
     .option('--yes', 'do not ask')
     .option(
       '--queue <url>',
-      'delete the messages of this SQS queue that name the brand; may be repeated (see the outputs of the stack)',
+      'delete the messages of this SQS queue that name the brand; may be repeated',
       (url: string, urls: string[]) => [...urls, url],
       [],
     )
@@ -111,7 +111,7 @@ async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
   const questions = openQuestions();
   const typed = await questions
     .ask(`This cannot be undone. Type the name of the brand (${brand}) to erase`, 'visible')
-    .finally(questions.close);
+    .finally(() => questions.close());
   if (typed !== brand) throw refused('not_confirmed', `"${typed}" is not "${brand}". Nothing was erased.`);
 }
 
@@ -121,9 +121,10 @@ function refused(code: string, message: string): BrandReportsError {
 
 /** @returns what remains of them */
 async function eraseQueues({ queue, brand, lake, plan, undo }: EraseFlags): Promise<string[]> {
-  if (undo) return [];
-  if (plan || (queue.length === 0 && lake.startsWith('s3://')))
+  const isLeft = plan || queue.length === 0;
+  if (isLeft && !undo && lake.startsWith('s3://'))
     return ['messages in the queues of the stack that name the brand: give each with --queue URL'];
+  if (isLeft || undo) return [];
   const { eraseMessages } = await import('../../shared/adapters/aws/erase-messages.ts');
   for (const url of queue) note(`${counted(await eraseMessages(url, brand), 'message')} deleted from ${url}`);
   return [];

@@ -133,8 +133,7 @@ function hasText(cell: string, value: string): boolean {
 }
 
 function has(json: Json, value: string): boolean {
-  const text = typeof json === 'string' ? json : (numberText(json) ?? String(json));
-  if (text === value) return true;
+  if ((typeof json === 'boolean' ? String(json) : (numberText(json) ?? json)) === value) return true;
   return Array.isArray(json)
     ? json.some((each) => has(each, value))
     : isJsonObject(json) && Object.values(json).some((each) => has(each, value));

@@ -264,28 +264,20 @@ async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | un
       return isAll && known ? { ...roles, brands } : roles;
     });
   }
-  if (!found) await documents.watchRecord().update((record) => withoutDays(record, scope));
+  await documents.watchRecord().update((record) => withoutBrand(record, brand));
 }
 
-/** The watcher's record without what it has of the days of the range. */
-function withoutDays(record: WatchRecord, { brand, isAll, from, to }: Scope): WatchRecord {
-  const isKept = (id: string, days: readonly string[]) =>
-    !id.startsWith(`${brand} `) || !(isAll || days.some((day) => from <= day && day <= to));
-  const keptOf = <T>(by: Record<string, T>, daysOf: (value: T) => readonly string[]) =>
-    Object.fromEntries(Object.entries(by).filter(([id, value]) => isKept(id, daysOf(value))));
-  const { events } = record;
-  const next: WatchRecord = {
-    ...record,
-    seen: keptOf(record.seen, () => []),
-    told: keptOf(record.told, ({ finding }) => (finding ? [finding.day] : [])),
-    ...(events && {
-      events: {
-        ...events,
-        open: keptOf(events.open, ({ opened }) => opened.days),
-        pending: events.pending.filter(({ detail }) => isKept(detail.id, detail.days)),
-      },
-    }),
-  };
+/** The watcher's record without the brand: it tells again what still lasts. */
+function withoutBrand(record: WatchRecord, brand: string): WatchRecord {
+  const isOther = (id: string) => !id.startsWith(`${brand} `);
+  const ofOthers = <T>(by: Record<string, T>) =>
+    Object.fromEntries(Object.entries(by).filter(([id]) => isOther(id)));
+  const { seen, told, events } = record;
+  const next: WatchRecord = { ...record, seen: ofOthers(seen), told: ofOthers(told) };
+  if (events) {
+    const pending = events.pending.filter(({ detail }) => isOther(detail.id));
+    next.events = { ...events, open: ofOthers(events.open), pending };
+  }
   return isDeepStrictEqual(next, record) ? record : next;
 }
 

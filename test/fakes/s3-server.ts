@@ -192,7 +192,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
   function listVersions(query: URLSearchParams): Answer {
     const prefix = query.get('prefix') ?? '';
     const after = query.get('version-id-marker') ?? '';
-    const kept = [...noncurrent].filter(([id, { key }]) => key.startsWith(prefix) && id > after).sort();
+    const kept = [...noncurrent].filter(([id, { key }]) => key.startsWith(prefix) && id > after);
     const page = kept.slice(0, pageSize);
     const text = ([id, { key, bytes }]: (typeof page)[number]) => {
       const named = `<Key>${escaped(key)}</Key><VersionId>${id}</VersionId><IsLatest>${bytes === undefined}</IsLatest>`;

@@ -210,6 +210,7 @@ describe('for every entry, policy and time', () => {
   const anyFacts = fc
     .record({
       committed: fc.option(committed, { nil: undefined }),
+      isErased: fc.constantFrom(true, false, false, false, false, false, false),
       isClaimed: fc.boolean(),
       hasFailed: fc.boolean(),
       hasPolicy: fc.boolean(),
@@ -221,6 +222,7 @@ describe('for every entry, policy and time', () => {
     .map(
       ({
         committed: committedRead,
+        isErased,
         isClaimed,
         hasFailed,
         hasPolicy,
@@ -235,11 +237,13 @@ describe('for every entry, policy and time', () => {
         };
         return {
           day,
-          entry: {
-            ...(committedRead && committedEntry(committedRead)),
-            ...(isClaimed && { claim }),
-            ...(hasFailed && { failure: failure(later) }),
-          },
+          entry: isErased
+            ? { erasedAt: later }
+            : {
+                ...(committedRead && committedEntry(committedRead)),
+                ...(isClaimed && { claim }),
+                ...(hasFailed && { failure: failure(later) }),
+              },
           policy: hasPolicy ? { ...policy, maxGapMs } : undefined,
           hasReturnedRecords,
           upstream: rest.upstream === undefined ? undefined : upstream('1:ab', fromNow(rest.upstream)),

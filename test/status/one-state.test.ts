@@ -38,6 +38,7 @@ const entry = fc.record({
   state: fc.constantFrom<VersionState>('open', 'unconfirmed', 'closed', 'settled'),
   rows: fc.constantFrom(0, 5),
   digest: fc.constantFrom('1:ab', '2:cd'),
+  isErased: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
   isClaimed: fc.boolean(),
   hasFailed: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
 });
@@ -55,6 +56,7 @@ function ledgerOf(
     if (!made) return [];
     const readFrom = new Date(NOW_MS - (made.readHoursAgo ?? 0) * HOUR_MS).toISOString();
     const { state, rows, digest } = made;
+    if (made.isErased) return [[day, { erasedAt: readFrom }]];
     return [
       [
         day,
