@@ -349,6 +349,7 @@ describe('the restore drill (docs/restore.md): the bucket is lost, and there is 
       const ended = eventsNamed('day_ended', aws.log().slice(logged));
       return ended.map(({ brand, report, day }) => `${brand} ${report} ${day}`).sort();
     };
+    await daysRead();
     const due = await daysRead();
     const [lost, copy, wanted] = [bucket, 'restored-lake', await answers()];
     const { objects, ...catalog } = await held();
