@@ -7,6 +7,9 @@ import { DAY_PARTITION_KEYS } from '../paths.ts';
 import { type BrandRoles, saidRoles } from './roles.ts';
 import type { StoredSchema } from './schema.ts';
 
+/** The columns of a table, and when those that were discovered were found, as far as that is known. */
+type KnownColumns = { columns: readonly Column[] } & Pick<StoredSchema, 'since'>;
+
 export interface DescribedColumn {
   name: string;
   type: ColumnType;
@@ -40,7 +43,7 @@ export function textOfDerived(name: string): string | undefined {
 /** The columns in the order of the schema, then the partition columns. */
 export function describedColumns(
   report: Pick<ReportDefinition, 'columns' | 'description'>,
-  { columns, since = {} }: Pick<StoredSchema, 'columns' | 'since'>,
+  { columns, since = {} }: KnownColumns,
   fields: readonly ChosenField[] = [],
 ): DescribedColumn[] {
   const chosen = fields.flatMap(({ brand, role, field }) => {
@@ -69,7 +72,7 @@ export function describedColumns(
 /** The columns of the schema as a catalog shows them. */
 export function tableColumns(
   report: Pick<ReportDefinition, 'columns' | 'description'>,
-  schema: Pick<StoredSchema, 'columns' | 'since'>,
+  schema: KnownColumns,
   fields?: readonly ChosenField[],
 ): TableColumn[] {
   const texts = describedColumns(report, schema, fields).map(columnText);
