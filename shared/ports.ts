@@ -111,7 +111,13 @@ export interface TableShape {
   /** One sentence for people. */
   description: string;
   partitionKeys: readonly string[];
-  columns: readonly Column[];
+  columns: readonly TableColumn[];
+}
+
+/** A column as a catalog shows it. */
+export interface TableColumn extends Column {
+  /** For people. A catalog that shows another one gets this one; missing: what it shows stays. */
+  description?: string;
 }
 
 /** What SQL engines read to find the snapshots: a projection of the ledgers that can always be rebuilt from them. */

@@ -14,7 +14,7 @@ import {
 } from '../../shared/lake/documents/read.ts';
 import { hasRows } from '../../shared/lake/documents/ledger.ts';
 import { DAY_PARTITION_KEYS, QUERY_RESULTS_PREFIX } from '../../shared/lake/paths.ts';
-import type { TableSchema } from '../../shared/lake/table/columns.ts';
+import type { StoredSchema } from '../../shared/lake/documents/schema.ts';
 import { PROBLEM_STATES, gracePeriodMs } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { primaryKeyField } from '../../shared/planning/primary-key.ts';
@@ -28,7 +28,7 @@ import { databaseOption, environmentOption, lakeOption, settingsOption } from '.
 import { print } from '../output.ts';
 import { type RunFlags, openExistingLake, readSettingsIfAny, reportNamed } from '../run-options.ts';
 import { literal } from '../sql-tables.ts';
-import { describedColumns } from '../table-columns.ts';
+import { columnsWithRoles } from '../table-columns.ts';
 
 /** Only in double quotes does YAML read what `print` makes of a character that steers a terminal. */
 const QUOTED = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 } as const;
@@ -70,7 +70,7 @@ function serverOf({ url, localFolder }: ObjectStore, database = 'brand_reports')
 /** The contract of a table. @param own what the lake has of the report, by brand */
 function contractOf(
   report: ReportDefinition,
-  schema: TableSchema,
+  schema: StoredSchema,
   own: readonly ReportLedgers[],
   settings: Settings | undefined,
   server: ReturnType<typeof serverOf>,
@@ -78,7 +78,7 @@ function contractOf(
   const { name, table, description } = report;
   const engine = server.type === 'athena' ? 'hive' : 'duckdb';
   const key = keyColumns(report, schema, own, settings);
-  const properties = describedColumns(report, schema, own, settings).map((column) => {
+  const properties = columnsWithRoles(report, schema, own, settings).map((column) => {
     const [position, partition] = [key.indexOf(column.name), PARTITION_KEYS.indexOf(column.name)];
     const roles = column.roles.map(({ role, brands }) => {
       return { property: 'role', value: role, description: `Of ${brands.join(', ')}` };
@@ -127,7 +127,7 @@ const LOGICAL_TYPES = new Map([
 /** What identifies a row: the partition and the key, if each row of each brand has shown that the key does. */
 function keyColumns(
   report: ReportDefinition,
-  { columns }: TableSchema,
+  { columns }: StoredSchema,
   own: readonly ReportLedgers[],
   settings: Settings | undefined,
 ): string[] {

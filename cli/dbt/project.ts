@@ -8,12 +8,12 @@ import { freshness } from '../../shared/catalog/freshness.ts';
 import { type TableColumns, type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { changeViews, changesTable } from '../../shared/history/index.ts';
-import { saidRoles } from '../../shared/lake/documents/roles.ts';
+import { chosenFields, tableColumns } from '../../shared/lake/documents/described-columns.ts';
 import { CLICK_ONCE_SQL } from '../../shared/reports/attribution.ts';
 import type { ReportDefinition, ReportRegistry, ReportView } from '../../shared/reports/definition.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
 import * as sql from '../../shared/reports/views/view-sql.ts';
-import { ROLES, type Role, columnOfField, fieldsIn } from '../../shared/roles/index.ts';
+import { ROLES, type Role } from '../../shared/roles/index.ts';
 import * as files from './files.ts';
 
 /** What a project is made from. */
@@ -122,30 +122,20 @@ function martSql(view: ReportView, lake: DbtLake): string {
   return withDay(viewOver(view, columns, new Map(view.tables.map((table) => [table, staged])))).sql;
 }
 
-function described({ name, field }: Column, table: string, { columns, roles }: DbtLake): string {
-  const own = columns.get(table) ?? [];
-  const uses = Object.entries(roles.get(table) ?? {}).flatMap(([brand, ofBrand]) =>
-    Object.entries(fieldsIn(own, saidRoles(ofBrand)))
-      .filter(([, path]) => columnOfField(own, path)?.column.name === name)
-      .map(([role]) => `${role} of ${brand}`),
-  );
-  const from = field === undefined ? 'Derived by brand-reports' : `The field ${field} of the records`;
-  return uses.length === 0 ? from : `${from}; role: ${uses.join(', ')}`;
-}
-
 function sourcesYaml(lake: DbtLake): string {
   const all = Object.values(lake.reports);
   const read = all.filter(({ name }) => lake.read.has(name));
   const source = (name: string, description: string, more = '') =>
     `\n      - name: ${name}\n        description: ${yaml(description)}${more}`;
   const tables = all.map((report) => {
-    const columns = (lake.columns.get(report.table) ?? []).map((column) => {
+    const columns = lake.columns.get(report.table) ?? [];
+    const chosen = chosenFields(columns, lake.roles.get(report.table) ?? {});
+    const described = tableColumns(report, { columns }, chosen).map(({ name, description = '' }) => {
       // YAML reads the name 1_0 as a number.
-      const [name, description] = [yaml(column.name), yaml(described(column, report.table, lake))];
-      return `\n          - {name: ${name}, quote: true, description: ${description}}`;
+      return `\n          - {name: ${yaml(name)}, quote: true, description: ${yaml(description)}}`;
     });
     const expected = read.includes(report) ? files.freshnessOf(report.name, lake.graceHours) : '';
-    return source(report.table, report.description, `${expected}\n        columns:${columns.join('')}`);
+    return source(report.table, report.description, `${expected}\n        columns:${described.join('')}`);
   });
   const others = [coverageTable, ...changeViews(lake.reports), changesTable].map(({ name, description }) =>
     source(name, description),

@@ -7,6 +7,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { typeSpec } from '../../shared/column-types.ts';
+import { columnText } from '../../shared/lake/documents/described-columns.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/errors.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -17,7 +18,7 @@ import { TEXTS } from '../query-formats.ts';
 import { query } from '../query-result.ts';
 import { reportNamed } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, identifier, literal } from '../sql-tables.ts';
-import { describedColumns } from '../table-columns.ts';
+import { columnsWithRoles } from '../table-columns.ts';
 import { oneLine } from '../terminal-text.ts';
 import { daysRead } from './days-read.ts';
 import { lakeDays, notesOf } from './lake-days.ts';
@@ -78,11 +79,10 @@ async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<s
   const report = Object.values(reports).find(({ table }) => table === name);
   if (!report) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
   const own = await readLedgers(lake.store, { [report.name]: report }, {}, lake.nowMs);
-  const columns = describedColumns(report, await readSchema(lake.store, report), own, lake.settings);
-  const lines = columns.map(({ name, type, description, roles }) => {
-    const ofBrands = roles.map(({ role, brands }) => `; role ${role} of ${brands.join(', ')}`);
-    return `${name} ${typeSpec(type).duckdb}; ${description}${ofBrands.join('')}`;
-  });
+  const columns = columnsWithRoles(report, await readSchema(lake.store, report), own, lake.settings);
+  const lines = columns.map((column) =>
+    [column.name, `${typeSpec(column.type).duckdb};`, columnText(column)].join(' '),
+  );
   return [...notesOf([], [], lake.nowMs), ...lines];
 }
 

@@ -3,7 +3,7 @@
  * from the ledgers alone (`ledger-tables.ts`): the facts of `day-facts.ts`. A row is as old as the run that
  * wrote it: what must hold when the pipeline is dead compares `overdue_at` with the current time (`STATE_NOW_SQL`).
  */
-import type { Column } from '../column-types.ts';
+import { columnsOf } from '../lake/documents/described-columns.ts';
 import { rethrowBugs } from '../errors.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
@@ -16,24 +16,24 @@ import { findingFacts, findingsText } from '../findings/index.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
 import { contentOfRows, writeLedgerTable } from './ledger-tables.ts';
 
-const COLUMNS: readonly Column[] = [
-  { name: 'dt', type: 'string' },
-  { name: 'state', type: 'string' },
-  { name: 'committed_state', type: 'string' },
-  { name: 'rows', type: 'bigint' },
-  { name: 'pages', type: 'bigint' },
-  { name: 'refused_lookups', type: 'bigint' },
-  { name: 'digest', type: 'string' },
-  { name: 'read_from', type: 'timestamp' },
-  { name: 'read_to', type: 'timestamp' },
-  { name: 'failed_since', type: 'timestamp' },
-  { name: 'failure', type: 'string' },
-  { name: 'next_due', type: 'timestamp' },
-  { name: 'overdue_at', type: 'timestamp' },
-  { name: 'findings', type: 'string' },
-  { name: 'time_zone', type: 'string' },
-  { name: 'start_date', type: 'string' },
-];
+const COLUMNS = columnsOf([
+  ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
+  ['state', 'string', 'The state of the day when the row was written, e.g. complete, settled or failed'],
+  ['committed_state', 'string', 'The state of its version: open, unconfirmed, closed or settled'],
+  ['rows', 'bigint', 'The rows of its version'],
+  ['pages', 'bigint', 'The pages of the reading that brought the version'],
+  ['refused_lookups', 'bigint', 'Clicks whose detail the service refused at the last lookup'],
+  ['digest', 'string', 'Identifies the content of the version'],
+  ['read_from', 'timestamp', 'When the reading of the version began'],
+  ['read_to', 'timestamp', 'Up to when everything is known'],
+  ['failed_since', 'timestamp', 'Since when each reading of the day failed; NULL: the last one did not'],
+  ['failure', 'string', 'Why it failed last, and what to do'],
+  ['next_due', 'timestamp', 'When the day is read next; NULL: not any more'],
+  ['overdue_at', 'timestamp', 'From when on the day counts as overdue'],
+  ['findings', 'string', 'What is odd about the day; NULL for nearly all days'],
+  ['time_zone', 'string', 'The time zone in which the day was read'],
+  ['start_date', 'string', 'The first day by the settings of the last run'],
+]);
 
 export const coverageTable: TableShape = {
   name: COVERAGE_TABLE,

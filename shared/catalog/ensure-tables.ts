@@ -2,18 +2,29 @@ import { rethrowBugs } from '../errors.ts';
 import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from '../context/context.ts';
+import { chosenFields, tableColumns } from '../lake/documents/described-columns.ts';
 import { tableShape } from '../pipeline/publish.ts';
 import { viewsOf } from '../reports/definition.ts';
 import { viewOver } from './view-roles.ts';
 
+/** The shape with the description of each column, by the stored roles. */
+async function described(
+  { report, schema, roles }: Pick<BrandReport, 'report' | 'schema' | 'roles'>,
+  shape: TableShape,
+): Promise<TableShape> {
+  const { brands } = await roles.cached();
+  const stored = await schema.cached();
+  return { ...shape, columns: tableColumns(report, stored, chosenFields(stored.columns, brands)) };
+}
+
 /** Creates or extends the report's table until it has every column of the schema, including those that other runs append meanwhile. */
 export async function ensureTable(
-  context: Pick<BrandReport, 'report' | 'schema' | 'lake'>,
+  context: Pick<BrandReport, 'report' | 'schema' | 'roles' | 'lake'>,
 ): Promise<TableShape> {
   let shape = await tableShape(context);
   for (let known = -1; known !== shape.columns.length; shape = await tableShape(context)) {
     known = shape.columns.length;
-    await context.lake.catalog?.ensureTable(shape);
+    await context.lake.catalog?.ensureTable(await described(context, shape));
     await context.schema.refresh();
   }
   return shape;

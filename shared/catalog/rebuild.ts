@@ -72,7 +72,9 @@ async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments
   const tables = new Map<string, TableShape['columns']>();
   const roles = new Map<string, Readonly<Record<string, BrandRoles>>>();
   for (const report of Object.values(reports)) {
-    const { columns } = await ensureTable({ report, lake, schema: documents.schema(report) });
+    const { columns } = await ensureTable({
+      ...{ report, lake, schema: documents.schema(report), roles: documents.roles(report) },
+    });
     tables.set(report.table, columns);
     const { brands } = await documents.roles(report).cached();
     roles.set(report.table, withSettings(brands, report, options.settings));

@@ -1,5 +1,5 @@
+import { columnsOf } from '../lake/documents/described-columns.ts';
 import { addDays, monthOf, monthsFrom } from '../days.ts';
-import type { Column } from '../column-types.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import type { DayEntry } from '../lake/documents/ledger.ts';
 import { MONTH_PARTITION_KEYS, SCHEMA_CHANGES_TABLE } from '../lake/paths.ts';
@@ -9,16 +9,16 @@ import { HISTORY_DAYS, fieldDays, schemaChanges } from '../planning/schema-chang
 import type { TableShape } from '../ports.ts';
 import { contentOfRows, writeLedgerTable } from './ledger-tables.ts';
 
-const COLUMNS: readonly Column[] = [
-  { name: 'dt', type: 'string' },
-  { name: 'column_name', type: 'string' },
-  { name: 'change', type: 'string' },
-  { name: 'share_before', type: 'double' },
-  { name: 'share_after', type: 'double' },
-  { name: 'rows', type: 'bigint' },
-  { name: 'since', type: 'string' },
-  { name: 'detail', type: 'string' },
-];
+const COLUMNS = columnsOf([
+  ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
+  ['column_name', 'string', 'The column of the field'],
+  ['change', 'string', 'What happened: the field appeared, vanished, returned or changed'],
+  ['share_before', 'double', 'The share of rows with a value on the days before'],
+  ['share_after', 'double', 'The share of rows with a value on the day'],
+  ['rows', 'bigint', 'The rows of the day'],
+  ['since', 'string', 'The day with which it is compared'],
+  ['detail', 'string', 'The change in words'],
+]);
 
 /** `planning/schema-changes.ts` finds the rows. */
 export const schemaChangesTable: TableShape = {

@@ -4,34 +4,34 @@
  * each role and currency (`key`), and one for each record, or
  * each altered value, where they are few enough to be listed.
  */
+import { columnsOf } from '../lake/documents/described-columns.ts';
 import { isDeepStrictEqual } from 'node:util';
-import type { Column } from '../column-types.ts';
 import type { Committed, DayChanges } from '../lake/documents/ledger.ts';
 import { CHANGES_TABLE, MONTH_PARTITION_KEYS } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { ChangedRecord, TableDiff } from '../lake/table/diff.ts';
 import type { TableShape } from '../ports.ts';
 
-const COLUMNS: readonly Column[] = [
-  { name: 'dt', type: 'string' },
-  { name: 'change_id', type: 'string' },
-  { name: 'previous_id', type: 'string' },
-  { name: 'changed_at', type: 'timestamp' },
-  { name: 'cause', type: 'string' },
-  { name: 'what', type: 'string' },
-  { name: 'rows_before', type: 'bigint' },
-  { name: 'rows_after', type: 'bigint' },
-  { name: 'added', type: 'bigint' },
-  { name: 'removed', type: 'bigint' },
-  { name: 'altered', type: 'bigint' },
-  { name: 'listed', type: 'boolean' },
-  { name: 'key', type: 'string' },
-  { name: 'copies', type: 'bigint' },
-  { name: 'column_name', type: 'string' },
-  { name: 'old_value', type: 'string' },
-  { name: 'new_value', type: 'string' },
-  { name: 'record', type: 'string' },
-];
+const COLUMNS = columnsOf([
+  ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
+  ['change_id', 'string', 'The version that the change made'],
+  ['previous_id', 'string', 'The version that was replaced'],
+  ['changed_at', 'timestamp', 'When the change was committed'],
+  ['cause', 'string', 'What replaced the version: reading, rollback or rebuild'],
+  ['what', 'string', 'What the row is about: day, sum, total, added, removed or altered'],
+  ['rows_before', 'bigint', 'The rows of the day before the change'],
+  ['rows_after', 'bigint', 'The rows of the day after it'],
+  ['added', 'bigint', 'Records that the change added'],
+  ['removed', 'bigint', 'Records that it removed'],
+  ['altered', 'bigint', 'Records that it altered'],
+  ['listed', 'boolean', 'Whether the records are few enough to have rows of their own'],
+  ['key', 'string', 'The key of the record, or the currency of a total'],
+  ['copies', 'bigint', 'How often the same record was added or removed'],
+  ['column_name', 'string', 'The column of a sum or of an altered value'],
+  ['old_value', 'string', 'The sum or the value before, as text'],
+  ['new_value', 'string', 'The sum or the value after, as text'],
+  ['record', 'string', 'The values of an added or removed record, as a JSON object of texts'],
+]);
 
 export const changesTable: TableShape = {
   name: CHANGES_TABLE,

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { type Column, typeSpec } from '../column-types.ts';
+import { typeSpec } from '../column-types.ts';
 import {
   parseDocument,
   parseJsonDocument,
@@ -12,6 +12,7 @@ import {
   storedObject,
 } from '../lake/documents/cas-document.ts';
 import { DAY_PARTITION_KEYS, ICEBERG_PREFIX } from '../lake/paths.ts';
+import type { TableColumn } from '../ports.ts';
 
 const schema = storedObject(() => ({
   'schema-id': storedCount,
@@ -60,14 +61,15 @@ const PARTITION_FIELDS = [
 export const columnId = (place: number): number => place + 1;
 
 /** The schema of these columns: one of `schemas` if it has them all, or the next one. */
-export function schemaFor(schemas: readonly TableSchema[], columns: readonly Column[]): TableSchema {
+export function schemaFor(schemas: readonly TableSchema[], columns: readonly TableColumn[]): TableSchema {
   const fields = [
     ...DAY_PARTITION_KEYS.map((name) => ({ id: PARTITION_IDS[name], name, required: false, type: 'string' })),
-    ...columns.map(({ name, type }, place) => ({
+    ...columns.map(({ name, type, description }, place) => ({
       id: columnId(place),
       name,
       required: false,
       type: typeSpec(type).iceberg,
+      ...(description !== undefined && { doc: description }),
     })),
   ];
   const last = schemas.at(-1);

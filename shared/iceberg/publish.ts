@@ -14,6 +14,7 @@ import { BrandReportsError } from '../errors.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { listLedgers, readLedger } from '../lake/documents/read.ts';
+import { tableColumns } from '../lake/documents/described-columns.ts';
 import { DAY_PARTITION_KEYS, icebergLocation, icebergMetadataPrefix, versionKey } from '../lake/paths.ts';
 import type { IcebergHead } from '../ports.ts';
 import {
@@ -107,7 +108,8 @@ export async function publishIceberg(
       changed.length > 0 || mode === 'anew' ? await withCommit(ctx, table, before, changed) : mode && table;
     const next = grown && withoutSnapshots(grown, fromMs);
     if (!next || next === table) return;
-    const { name, description, columns } = { ...report, name: report.table, ...(await ctx.schema.cached()) };
+    const columns = tableColumns(report, await ctx.schema.cached());
+    const { table: name, description } = report;
     const shape = { name, description, columns, partitionKeys: DAY_PARTITION_KEYS };
     if (await head.replace(metadataBytes(next, clock.wallMs()), shape))
       return lake.store.delete(old.filter((key) => !key.endsWith('.text')));
@@ -143,7 +145,7 @@ async function withCommit(
   const commit = {
     snapshotId: 1 + Number.parseInt(hash('sha256', ctx.newId(), 'hex').slice(0, 12), 16),
     sequence: (last?.['sequence-number'] ?? 0) + 1,
-    schema: schemaFor(schemas, (await ctx.schema.refresh()).columns),
+    schema: schemaFor(schemas, tableColumns(ctx.report, await ctx.schema.refresh())),
   };
   const written = await mapConcurrent(changed, CONCURRENCY, (month) =>
     writeManifest(ctx, commit, month, before.find(isOf(month))),

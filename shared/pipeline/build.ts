@@ -145,7 +145,9 @@ async function growToFit(
   const schema = await ctx.schema.update((current) => {
     const grown = growSchema(current, observed, ctx.settings.columns);
     // A schema that was never written is stored even if it did not grow: later versions may document other types.
-    return grown === current && current.recentWrites.length > 0 ? current : { ...current, ...grown };
+    if (grown === current && current.recentWrites.length > 0) return current;
+    const discovered = grown.columns.slice(current.columns.length).map(({ name }) => [name, day] as const);
+    return { ...current, ...grown, since: { ...current.since, ...Object.fromEntries(discovered) } };
   });
   const fields = fieldsWithoutColumn(schema, observed).length;
   if (fields > 0) {

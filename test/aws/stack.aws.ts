@@ -59,6 +59,7 @@ const attributionSchema = z.object({
   track_url: z.string(),
 });
 const icebergSchema = z.object({ table_type: z.string(), metadata_location: z.string() });
+const commentSchema = z.object({ Comment: z.optional(z.string()) });
 const documentSchema = z.looseObject({ columns: z.array(z.json()) });
 const recordSchema = z.looseObject({ telling: z.looseObject({ at: z.string() }) });
 const lookSchema = z.object({
@@ -102,6 +103,9 @@ describe('before the first sync', () => {
       expect.arrayContaining([...names, 'coverage', 'freshness', 'schema_changes']),
     );
     for (const { partitions } of tables.values()) expect(partitions.size).toBe(0);
+    const ofReports = names.flatMap((name) => commentsIn(tables.get(name)?.table));
+    expect(ofReports).toEqual(ofReports.map(() => expect.stringMatching(/\w/)));
+    expect(ofReports).toContain('Documented: the tracking link');
   });
 
   it('views and saved queries answer with no rows', async () => {
@@ -399,6 +403,7 @@ describe('the restore drill (docs/restore.md): the bucket is lost, and there is 
       const ended = eventsNamed('day_ended', aws.log().slice(logged));
       return ended.map(({ brand, report, day }) => `${brand} ${report} ${day}`).sort();
     };
+    await daysRead();
     const due = await daysRead();
     const [lost, copy, wanted] = [bucket, 'restored-lake', await answers()];
     const { objects, ...catalog } = await held();
@@ -616,6 +621,13 @@ function expectAsDeclared({ name, catalog, schema, declared, shown, answer: { co
     columns,
   });
   expect({ name, columns: shown }).toEqual({ name, columns });
+}
+
+/** What Glue shows of the columns and partition keys of a table. */
+function commentsIn(table: JsonObject = {}): unknown[] {
+  const { Columns } = z.parse(z.object({ Columns: z.array(commentSchema) }), table.StorageDescriptor);
+  const keys = z.parse(z.array(commentSchema), table.PartitionKeys);
+  return [...Columns, ...keys].map(({ Comment }) => Comment);
 }
 
 const columnsIn = ({ tables }: Pick<Held, 'tables'>, name: string) =>

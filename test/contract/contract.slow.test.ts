@@ -100,7 +100,9 @@ describe('a contract', () => {
     const [orders] = await contracts('orders', ...flags());
     expect(
       orders.schema[0].properties.map(({ description }: { description: string }) => description),
-    ).toContain(`Discovered in the records as ${JSON.stringify(HOSTILE)}, no document has its meaning`);
+    ).toContain(
+      `Discovered in the records of ${sample.firstDay} as ${JSON.stringify(HOSTILE)}, no document has its meaning`,
+    );
   });
 
   it('promises by the schedule of the settings when days are complete, and nothing without settings', async () => {

@@ -78,7 +78,7 @@ async function named(store: ObjectStore): Promise<Map<string, string>> {
     const stored = await store.get(key);
     return [key, stored ? hash('md5', stored.body) : ''] as const;
   });
-  return new Map((await Promise.all(contents)).sort());
+  return new Map(await Promise.all(contents));
 }
 
 const formatIn = ({ store }: Copy) =>
@@ -104,17 +104,20 @@ it('a copy has every version, change, raw record and document, its own catalog, 
     expect.arrayContaining([expect.stringMatching(/^changes\//), expect.stringMatching(/^raw\/.*chunk/)]),
   );
   expect(formatIn(copy)).toEqual({ format: LAKE_FORMAT, copyOf: 'memory://lake' });
-  expect([...copy.catalog.pointers].filter(([path]) => /\/dt=/.test(path)).sort()).toEqual(
-    [...lake.catalog.pointers].filter(([path]) => /\/dt=/.test(path)).sort(),
-  );
+  const days = ({ pointers }: Copy['catalog']) =>
+    new Map([...pointers].filter(([path]) => path.includes('/dt=')));
+  expect(days(copy.catalog)).toEqual(days(lake.catalog));
   const there = { ...lake, ...copy };
   for (const table of ['changes', 'coverage'])
     expect(await ledgerTableRows(there, table, 'order_list')).toEqual(
       await ledgerTableRows(lake, table, 'order_list'),
     );
   const snapshots = readTable(copy.store)?.snapshots ?? [];
-  const days = filesOf(copy.store, snapshots.at(-1) ?? { id: 0, atMs: 0, schemaId: 0, manifests: new Map() });
-  expect(days.map(({ path }) => path.slice(URL.length + 1)).sort()).toEqual(
+  const files = filesOf(
+    copy.store,
+    snapshots.at(-1) ?? { id: 0, atMs: 0, schemaId: 0, manifests: new Map() },
+  );
+  expect(files.map(({ path }) => path.slice(URL.length + 1)).sort()).toEqual(
     [...copy.catalog.pointers]
       .filter(([path]) => path.startsWith('orders/'))
       .map(([path, id]) => `snapshots/${path}/${id}/part-0000.parquet`)
@@ -236,8 +239,8 @@ it.each<[string, Record<string, unknown>, string, string | undefined]>([
 
 it.each<[string, (lake: SampleLake) => void, string]>([
   ['is empty', ({ store }) => store.objects.clear(), 'nothing_to_copy'],
-  ['has another format', ({ store }) => void put(store, FORMAT_KEY, { format: 99 }), 'other_format'],
-  ['is an unfinished copy', ({ store }) => void put(store, FORMAT_KEY, { copyOf: 'x' }), 'unfinished_copy'],
+  ['has another format', ({ store }) => put(store, FORMAT_KEY, { format: 99 }), 'other_format'],
+  ['is an unfinished copy', ({ store }) => put(store, FORMAT_KEY, { copyOf: 'x' }), 'unfinished_copy'],
 ])('from a lake that %s', async (_name, spoil, code) => {
   const lake = await historicLake({ scope: { reports: ['order_list'] } });
   spoil(lake);

@@ -7,7 +7,8 @@ import type {
   TableInput,
 } from '@aws-sdk/client-glue';
 import { typeSpec } from '../../column-types.ts';
-import type { Partition, TableShape } from '../../ports.ts';
+import { textOfDerived } from '../../lake/documents/described-columns.ts';
+import type { Partition, TableColumn, TableShape } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
 import { withDay } from '../../reports/views/typed-day.ts';
 
@@ -15,6 +16,20 @@ import { withDay } from '../../reports/views/typed-day.ts';
 
 /** Glue's table type of a view. */
 export const VIRTUAL_VIEW = 'VIRTUAL_VIEW';
+
+/** Glue's limit for the comment of a column. */
+const MAX_COMMENT_BYTES = 255;
+
+/** A comment as Glue takes it: one line without control characters. Names of fields come from outside. */
+function commentOf(text: string): string {
+  const line = text.toWellFormed().replaceAll(/\p{C}/gu, '\uFFFD');
+  const { read } = new TextEncoder().encodeInto(line, new Uint8Array(MAX_COMMENT_BYTES));
+  return line.slice(0, read);
+}
+
+function partitionKey(name: string): TableColumn {
+  return { name, type: 'string', description: textOfDerived(name) ?? '' };
+}
 
 /** I7: the columns that the table in Glue does not have yet; those that it has keep their types. */
 function missingColumns({ StorageDescriptor, PartitionKeys }: Table, { columns }: TableShape): GlueColumn[] {
@@ -60,7 +75,7 @@ export function newTable(
     TableType: 'EXTERNAL_TABLE',
     // The parameter makes Athena ask Glue for the partitions of a query only, by the indexes.
     Parameters: { EXTERNAL: 'TRUE', classification: 'parquet', 'partition_filtering.enabled': 'true' },
-    PartitionKeys: partitionKeys.map((Name) => ({ Name, Type: 'string' })),
+    PartitionKeys: glueColumns(partitionKeys.map(partitionKey)),
     StorageDescriptor: parquetAt(location, columns),
   };
 }
@@ -74,7 +89,7 @@ export function partitionIndexes(keys: readonly string[]): PartitionIndex[] {
 }
 
 /**
- * The table with what a new one would have: missing columns, our description, our parameters. UpdateTable replaces the
+ * The table with what a new one would have: missing columns, our descriptions, our parameters. UpdateTable replaces the
  * whole table, so everything else that an input can hold is copied (I7: columns are only added).
  * @returns `undefined` if the table has all of it
  */
@@ -84,9 +99,17 @@ export function updatedTable(
   { Description, Parameters = {} }: TableInput,
 ): TableInput | undefined {
   const missing = missingColumns(found, shape);
+  const comments = new Map(glueColumns(shape.columns).map(({ Name, Comment }) => [Name, Comment]));
+  const present = found.StorageDescriptor?.Columns ?? [];
+  const commented = present.map((column) => ({
+    ...column,
+    Comment: comments.get(column.Name) ?? column.Comment,
+  }));
+  const isCommented = present.every(({ Comment }, place) => Comment === commented[place]?.Comment);
   const hasParameters = Object.entries(Parameters).every(([key, value]) => found.Parameters?.[key] === value);
-  if (missing.length === 0 && hasParameters && found.Description === Description) return undefined;
-  const Columns = [...(found.StorageDescriptor?.Columns ?? []), ...missing];
+  if (missing.length === 0 && isCommented && hasParameters && found.Description === Description)
+    return undefined;
+  const Columns = [...commented, ...missing];
   return {
     Name: found.Name,
     Description,
@@ -174,7 +197,10 @@ function parquetAt(location: string, columns: TableShape['columns']): StorageDes
   };
 }
 
-/** Columns with their types as Hive names them. */
+/** Columns with their types as Hive names them, and their descriptions. */
 export function glueColumns(columns: TableShape['columns']): GlueColumn[] {
-  return columns.map(({ name, type }) => ({ Name: name, Type: typeSpec(type).hive }));
+  return columns.map(({ name, type, description }) => ({
+    ...{ Name: name, Type: typeSpec(type).hive },
+    ...(description && { Comment: commentOf(description) }),
+  }));
 }

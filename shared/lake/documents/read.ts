@@ -1,11 +1,10 @@
 import { type MonthSpan, isInSpan } from '../../days.ts';
 import type { Json } from '../../json.ts';
-import type { TableSchema } from '../table/columns.ts';
 import { parseJsonDocument, readOrDamage } from './cas-document.ts';
 import { type Committed, type DayEntry, type Ledger, parseLedger } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
 import { type BrandRoles, type StoredRoles, parseStoredRoles } from './roles.ts';
-import { parseStoredSchema } from './schema.ts';
+import { type StoredSchema, parseStoredSchema } from './schema.ts';
 import {
   LEDGERS_PREFIX,
   changesKey,
@@ -215,7 +214,7 @@ export function readLedger(
 }
 
 /** The table's columns: the documented ones and every column found so far. */
-export function readSchema(store: ObjectStore, report: ReportDefinition): Promise<TableSchema> {
+export function readSchema(store: ObjectStore, report: ReportDefinition): Promise<StoredSchema> {
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
 }
 

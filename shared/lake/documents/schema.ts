@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { type Column, parseColumnType } from '../../column-types.ts';
+import { isDay } from '../../days.ts';
 import type { Json } from '../../json.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { schemaKey } from '../paths.ts';
@@ -33,6 +34,8 @@ const schema = storedObject(() => ({
       error: `${DERIVED_COLUMNS.join(' or ')} is missing`,
     }),
   ),
+  /** By discovered column: the day in whose records its field was found. */
+  since: z.optional(z.record(z.string(), z.string().check(z.refine(isDay)))),
   recentWrites: z.array(z.string()),
 }));
 
@@ -40,6 +43,7 @@ const schema = storedObject(() => ({
 export interface StoredSchema extends TableSchema, HasRecentWrites {
   version: 1;
   table: string;
+  since?: Readonly<Record<string, string>> | undefined;
 }
 
 /**

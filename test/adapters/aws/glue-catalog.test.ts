@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createGlueCatalog } from '../../../shared/adapters/aws/glue-catalog.ts';
 import { openS3Lake } from '../../../shared/adapters/aws/s3-lake.ts';
-import { type JsonObject, parseJson } from '../../../shared/json.ts';
+import { coverageTable } from '../../../shared/catalog/coverage.ts';
+import { freshness } from '../../../shared/catalog/freshness.ts';
+import { schemaChangesTable } from '../../../shared/catalog/schema-changes.ts';
+import { changesTable, changeViews } from '../../../shared/history/index.ts';
+import { tableColumns } from '../../../shared/lake/documents/described-columns.ts';
+import { baseSchema } from '../../../shared/lake/table/columns.ts';
+import { reports } from '../../../shared/reports/index.ts';
+import { type JsonObject, isJsonObject, parseJson } from '../../../shared/json.ts';
 import { dayPartition } from '../../../shared/lake/paths.ts';
 import type { Catalog, TableShape } from '../../../shared/ports.ts';
 import type { View } from '../../../shared/reports/definition.ts';
@@ -94,6 +101,63 @@ describe('Glue', () => {
         SerdeInfo: { SerializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe' },
       },
     });
+  });
+
+  it('describes columns and partition keys, changes a text once, and leaves partitions and texts of others alone', async () => {
+    const described = (...texts: (string | undefined)[]): TableShape => ({
+      ...ORDERS,
+      columns: ORDERS.columns.map((column, place) => ({
+        ...column,
+        ...(texts[place] !== undefined && { description: texts[place] }),
+      })),
+    });
+    const comments = () => {
+      const { StorageDescriptor: stored } = tableNow() ?? {};
+      return isJsonObject(stored) && Array.isArray(stored.Columns)
+        ? stored.Columns.map((column) => (isJsonObject(column) ? column.Comment : column))
+        : [];
+    };
+    await catalog.ensureTable(described('The order', 'Its worth'));
+    await catalog.setSnapshot(ORDERS, day, 's1');
+    const [partitions, version] = [
+      JSON.stringify([...(server.tables.get('orders')?.partitions ?? [])]),
+      () => server.tables.get('orders')?.version,
+    ];
+    expect(comments()).toEqual(['The order', 'Its worth']);
+    expect(tableNow()).toMatchObject({
+      PartitionKeys: [{ Comment: 'The brand' }, { Comment: "The day in the brand's time zone, YYYY-MM-DD" }],
+    });
+    const before = version();
+    await catalog.ensureTable(described('The order', 'Its amount'));
+    const after = version();
+    expect(after).not.toBe(before);
+    for (const same of [described('The order', 'Its amount'), described(), ORDERS])
+      await catalog.ensureTable(same);
+    expect([comments(), version()]).toEqual([['The order', 'Its amount'], after]);
+    expect(JSON.stringify([...(server.tables.get('orders')?.partitions ?? [])])).toBe(partitions);
+    // A name of a field comes from outside: Glue takes one line of 255 bytes.
+    const hostile = `a\n\u202e\u001b[31m\ud800${'é'.repeat(200)}`;
+    await catalog.ensureTable(described(hostile));
+    expect(comments()).toEqual([`a\ufffd\ufffd\ufffd[31m\ufffd${'é'.repeat(119)}`, 'Its amount']);
+    expect(Buffer.byteLength(String(comments()[0]))).toBeLessThanOrEqual(255);
+  });
+
+  it('takes every text of the program whole', () => {
+    const made = [coverageTable, schemaChangesTable, changesTable].flatMap(({ columns }) => columns);
+    const views = [
+      ...Object.values(reports).flatMap((report) => report.views),
+      freshness,
+      ...changeViews(reports),
+    ];
+    const texts = [
+      ...Object.values(reports).flatMap((report) => tableColumns(report, baseSchema(report.columns))),
+      ...made,
+      ...views.flatMap(({ columns }) => columns.map(([, , description]) => ({ description }))),
+    ].map(({ description = '' }) => description);
+    expect(texts.filter((text) => !/^[\x20-\ud7ff]+$/.test(text) || Buffer.byteLength(text) > 255)).toEqual(
+      [],
+    );
+    expect(made.every(({ description }) => description)).toBe(true);
   });
 
   it('lets Athena ask for the partitions of a query only: by all keys, and by the last one alone', async () => {

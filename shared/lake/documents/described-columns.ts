@@ -1,0 +1,102 @@
+/** Describes columns for people and programs: where each comes from, and which roles it has. Glue, contracts, dbt and assistants show it. */
+import { type Column, type ColumnType, RESCUED, SYNCED_AT } from '../../column-types.ts';
+import type { TableColumn } from '../../ports.ts';
+import type { ReportDefinition } from '../../reports/definition.ts';
+import { columnOfField, fieldsIn } from '../../roles/index.ts';
+import { DAY_PARTITION_KEYS } from '../paths.ts';
+import { type BrandRoles, saidRoles } from './roles.ts';
+import type { StoredSchema } from './schema.ts';
+
+/** The columns of a table, and when those that were discovered were found, as far as that is known. */
+type KnownColumns = { columns: readonly Column[] } & Pick<StoredSchema, 'since'>;
+
+export interface DescribedColumn {
+  name: string;
+  type: ColumnType;
+  /** The documented meaning, or when the field was discovered. */
+  description: string;
+  /** The roles of its values, e.g. `commission`; `commission at value` for those at a path of its JSON. */
+  roles: { role: string; brands: string[] }[];
+}
+
+/** A field that has a role in the records of a brand; without a field, none has. */
+export interface ChosenField {
+  brand: string;
+  role: string;
+  field?: string | null | undefined;
+}
+
+const NOT_OF_RECORDS = new Map([
+  [SYNCED_AT, 'When the reading began that brought the row, in UTC'],
+  [RESCUED, 'JSON of the values that fit none of the columns of their fields'],
+  ['brand', 'The brand'],
+  ['dt', "The day in the brand's time zone, YYYY-MM-DD"],
+  ['report', 'The report, e.g. order_list'],
+  ['month', 'The month of the day, YYYY-MM'],
+]);
+
+/** What a partition key or a derived column has; `undefined` for all others. */
+export function textOfDerived(name: string): string | undefined {
+  return NOT_OF_RECORDS.get(name);
+}
+
+/** The columns in the order of the schema, then the partition columns. */
+export function describedColumns(
+  report: Pick<ReportDefinition, 'columns' | 'description'>,
+  { columns, since = {} }: KnownColumns,
+  fields: readonly ChosenField[] = [],
+): DescribedColumn[] {
+  const chosen = fields.flatMap(({ brand, role, field }) => {
+    const { column, path = [] } = (field && columnOfField(columns, field)) || {};
+    return [{ brand, column, role: path.length === 0 ? role : `${role} at ${path.join('.')}` }];
+  });
+  const partitions: Column[] = DAY_PARTITION_KEYS.map((name) => ({ name, type: 'string' }));
+  return [...columns, ...partitions].map((column) => {
+    const { name, type, field } = column;
+    const documented = report.columns.find((each) => each.field === field);
+    const day = Object.hasOwn(since, name) ? ` of ${since[name]}` : '';
+    const origin = documented
+      ? `Documented: ${documented.meaning ?? report.description}`
+      : `Discovered in the records${day} as ${JSON.stringify(field)}, no document has its meaning`;
+    const roles = Map.groupBy(
+      chosen.filter((each) => each.column === column),
+      ({ role }) => role,
+    );
+    return {
+      ...{ name, type, description: textOfDerived(name) ?? origin },
+      roles: [...roles].map(([role, same]) => ({ role, brands: same.map(({ brand }) => brand) })),
+    };
+  });
+}
+
+/** The columns of the schema as a catalog shows them. */
+export function tableColumns(
+  report: Pick<ReportDefinition, 'columns' | 'description'>,
+  schema: KnownColumns,
+  fields?: readonly ChosenField[],
+): TableColumn[] {
+  const texts = describedColumns(report, schema, fields).map(columnText);
+  return schema.columns.map((column, place) => ({ ...column, description: texts[place] ?? '' }));
+}
+
+/** The fields of roles as the lake has stored them, so that every run describes the columns alike. */
+export function chosenFields(
+  columns: readonly Column[],
+  brands: Readonly<Record<string, BrandRoles>>,
+): ChosenField[] {
+  return Object.entries(brands).flatMap(([brand, own]) =>
+    Object.entries(fieldsIn(columns, saidRoles(own))).map(([role, field]) => ({ brand, role, field })),
+  );
+}
+
+/** The columns of a table that is made from ledgers. */
+export function columnsOf(
+  rows: readonly (readonly [name: string, type: ColumnType, description: string])[],
+): TableColumn[] {
+  return rows.map(([name, type, description]) => ({ name, type, description }));
+}
+
+/** The description with the roles: `Documented: the publisher; role publisher_id of acme` */
+export function columnText({ description, roles }: DescribedColumn): string {
+  return description + roles.map(({ role, brands }) => `; role ${role} of ${brands.join(', ')}`).join('');
+}
