@@ -18,7 +18,7 @@ import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { startTrino } from './trino-server.ts';
 
-jest.setTimeout(600_000);
+jest.setTimeout(1_800_000);
 
 const TABLES = [...Object.values(reports).map(({ table }) => table), ...LEDGER_TABLES];
 const VIEWS = [
