@@ -4,24 +4,12 @@ import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { addDays, monthOf } from '../../shared/days.ts';
 import { icebergDatabase, ledgerKey } from '../../shared/lake/paths.ts';
-import {
-  type Identity,
-  athena,
-  aws,
-  awsText,
-  awsTexts,
-  cdk,
-  denied,
-  invoke,
-  messageOf,
-  waitFor,
-} from './account.ts';
+import { athena, aws, awsAs, cdk, expectDenied, invoke, messageOf, text, texts, waitFor } from './account.ts';
 
+/** What the script makes beside the stack, a queue, a rule, a role and a schedule, has the stack's name. */
 export const STACK = 'BrandReports-smoke';
 /** A brand at an address that does not exist. */
 export const BROKEN = 'smoke-broken';
-/** What the script makes beside the stack has the stack's name. */
-const [QUEUE, RULE, ROLE, SCHEDULE] = [STACK, STACK, STACK, STACK];
 
 /** What is tried. */
 export interface Try {
@@ -38,6 +26,7 @@ type Step = readonly [name: string, run: () => Promise<string>];
 const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
 const statusSchema = z.object({ status: z.string() });
 const daysSchema = z.object({
+  ...{ status: z.string() },
   reports: z.array(z.object({ days: z.array(z.object({ dt: z.string(), rows: z.number() })) })),
 });
 const watchSchema = z.object({ message: z.nullable(z.string()) });
@@ -48,255 +37,207 @@ const keysSchema = z.object({
   ...{ AccessKeyId: z.string(), SecretAccessKey: z.string(), SessionToken: z.string() },
 });
 
-/** @param settingsFile is deployed; `changeSettings` writes it again with another value for one brand */
+/** @param settings the file that is deployed; `changeSettings` writes it again with another value for one brand */
 export function stepsOf(
   { work, brand, day, report, table }: Try,
-  settingsFile: string,
+  settings: string,
   changeSettings: () => Promise<void>,
 ): Step[] {
   const path = (name: string) => join(work, name);
-  const chosen = ['-c', `settings=${settingsFile}`, '-c', 'environment=smoke', STACK];
-  const without = ['--require-approval', 'never'];
-  const reportFunction = `${STACK}-${report}`;
-  const of: Record<string, string> = {};
-  const output = (name: string) => of[name] ?? missing(`the output ${name}`);
-  const database = () => output('DatabaseName');
-  const bucket = () => output('LakeUrl').replace('s3://', '');
-  /** Partition, region and account, as every ARN of the stack has them. */
+  const chosen = ['-c', `settings=${settings}`, '-c', 'environment=smoke', STACK];
+  const name = `${STACK}-${report}`;
+  const outputs: Record<string, string> = {};
+  const output = (key: string) => outputs[key] ?? missing(`the output ${key}`);
+  const place = () => output('AlarmTopicArn').split(':');
   const arn = (service: string, resource: string) => {
-    const [, partition, , region, account] = output('AlarmTopicArn').split(':');
-    return `arn:${partition}:${service}:${['iam', 's3'].includes(service) ? '' : region}:${service === 's3' ? '' : account}:${resource}`;
+    const [, partition, , region, account] = place();
+    return `arn:${partition}:${service}:${service === 'iam' ? '' : region}:${account}:${resource}`;
   };
-  const run = (event: object, identity?: Identity, name = reportFunction) =>
-    invoke(name, event, path('answer.json'), identity);
-  const query = (sql: string, workGroup = STACK, identity?: Identity) =>
-    athena(sql, { workGroup, database: database(), ...(identity && { identity }) });
-  let rows = 0;
-  const countOf = `SELECT count(*) FROM ${table}`;
+  const bucket = () => output('LakeUrl').replace('s3://', '');
+  const query = (sql: string, as = aws, workGroup = STACK) =>
+    athena(sql, { workGroup, database: output('DatabaseName'), as });
+  const run = (event: object, as = aws, of = name) => invoke(of, event, path('answer.json'), as);
+  const status = async (event: object, as = aws) => z.parse(statusSchema, await run(event, as)).status;
+  const check = (as = aws) => status({ brand, check: true }, as);
   const where = `WHERE brand = '${brand}' AND dt = '${day}'`;
-  let queueUrl = '';
   const received: string[] = [];
+  let [rows, queueUrl] = ['', ''];
 
   async function deploy(...args: string[]): Promise<string> {
-    await cdk('deploy', ...without, '--outputs-file', path('outputs.json'), ...args);
-    const outputs = z.parse(outputsSchema, JSON.parse(await readFile(path('outputs.json'), 'utf8')));
-    Object.assign(of, outputs[STACK]);
-    return `account ${output('AlarmTopicArn').split(':')[4]}`;
+    const file = path('outputs.json');
+    await cdk('deploy', '--require-approval', 'never', '--outputs-file', file, ...args);
+    Object.assign(outputs, z.parse(outputsSchema, JSON.parse(await readFile(file, 'utf8')))[STACK]);
+    return `account ${place()[4]}`;
   }
 
-  async function readDay(from: string, to: string): Promise<unknown> {
-    for (let tries = 0; tries < 5; tries += 1) {
-      const answer = await run({ brand, from, to });
-      const { status } = z.parse(statusSchema, answer);
-      if (status === 'incomplete') continue;
-      expectEqual('the status', status, 'complete');
-      return answer;
-    }
-    throw new Error('the day is incomplete after 5 runs');
+  async function readDay(tries = 5): Promise<string> {
+    const answer = z.parse(daysSchema, await run({ brand, from: day, to: day }));
+    if (answer.status === 'incomplete' && tries > 1) return readDay(tries - 1);
+    expectEqual('the status', answer.status, 'complete');
+    const found = answer.reports[0]?.days.find(({ dt }) => dt === day);
+    rows = String(found?.rows ?? missing(`a row count of ${day}`));
+    return `${rows} rows`;
   }
 
-  /** A body that has come to the queue and matches. */
   async function arrival(what: string, pattern: RegExp): Promise<string> {
-    const poll = ['sqs', 'receive-message', '--queue-url', queueUrl, '--wait-time-seconds', '2'];
     await waitFor(what, 5, async () => {
-      received.push(...(await awsTexts('Messages[].Body', [...poll, '--max-number-of-messages', '10'])));
+      const poll = aws`sqs receive-message --queue-url ${queueUrl} --wait-time-seconds 2 --query Messages[].Body`;
+      received.push(...texts(await poll));
       return received.find((body) => pattern.test(body));
     });
     return 'arrived in a queue';
   }
 
-  /** Runs every query, and names those that fail. */
-  async function allOf(queries: readonly (readonly [name: string, sql: string])[]): Promise<string> {
+  async function runAll(queries: readonly (readonly [title: string, sql: string])[]): Promise<string> {
     const failures: string[] = [];
-    for (const [name, sql] of queries)
-      await query(sql).catch((error: unknown) => failures.push(`${name}: ${messageOf(error)}`));
+    for (const [title, sql] of queries)
+      await query(sql).catch((error: unknown) => failures.push(`${title}: ${messageOf(error)}`));
     if (queries.length === 0 || failures.length > 0) throw new Error(failures.join('; ') || 'there is none');
     return `${queries.length} queries`;
   }
 
-  /** With the policy alone. Its rights take seconds to arrive, so the first call is repeated. */
-  async function asHolderOf(
+  /** With the policy alone. Its rights take seconds to arrive, so the allowed call is repeated. */
+  async function holding(
     policy: string,
-    allowed: (identity: Identity) => Promise<unknown>,
-    others: readonly (readonly string[])[],
+    allowed: (as: typeof aws) => Promise<unknown>,
+    others: (as: typeof aws) => readonly Promise<unknown>[],
   ): Promise<string> {
-    const attachment = ['--role-name', ROLE, '--policy-arn', policy];
-    await aws(['iam', 'attach-role-policy', ...attachment]);
+    await aws`iam attach-role-policy --role-name ${STACK} --policy-arn ${policy}`;
     try {
-      const assume = [
-        'sts',
-        'assume-role',
-        '--role-arn',
-        arn('iam', `role/${ROLE}`),
-        '--role-session-name',
-        'smoke',
-      ];
-      const keys = await waitFor('assuming the role', 2, async () =>
-        z.parse(keysSchema, await aws([...assume, '--query', 'Credentials'])),
+      const role = arn('iam', `role/${STACK}`);
+      const keys = await waitFor('to assume the role', 2, async () =>
+        z.parse(
+          keysSchema,
+          await aws`sts assume-role --role-arn ${role} --role-session-name smoke --query Credentials`,
+        ),
       );
-      const identity = {
+      const as = awsAs({
         ...{ AWS_ACCESS_KEY_ID: keys.AccessKeyId, AWS_SECRET_ACCESS_KEY: keys.SecretAccessKey },
         AWS_SESSION_TOKEN: keys.SessionToken,
-      };
-      await waitFor('the allowed call', 2, async () => (await allowed(identity), true));
-      for (const call of others) await denied(identity, ...call);
-      return `${others.length} other calls are denied`;
+      });
+      await waitFor('the allowed call', 2, async () => (await allowed(as)) ?? null);
+      const calls = others(as);
+      await Promise.all(calls.map(expectDenied));
+      return `${calls.length} other calls are denied`;
     } finally {
-      await aws(['iam', 'detach-role-policy', ...attachment]);
+      await aws`iam detach-role-policy --role-name ${STACK} --policy-arn ${policy}`;
     }
   }
 
-  const object = (key: string) => ['s3api', 'get-object', '--bucket', bucket(), '--key', key, path('object')];
   const ledger = (of: string) => ledgerKey(report, brand, monthOf(of));
-  const describe = ['lambda', 'update-function-configuration', '--function-name', reportFunction];
-  const change = [...describe, '--description', 'changed'];
-  const secret = ['secretsmanager', 'list-secrets'];
-  const lambda = ['lambda', 'invoke', '--function-name', reportFunction, path('answer.json')];
-  const functions = () =>
-    aws([
-      ...['lambda', 'list-functions', '--query'],
-      `Functions[?starts_with(FunctionName, '${STACK}-')].[FunctionName, CodeSha256, LastModified]`,
-    ]);
+  const get = (key: string, as = aws) =>
+    as`s3api get-object --bucket ${bucket()} --key ${key} ${path('object')}`;
+  // They would change next to nothing if they were allowed.
+  const start = (as: typeof aws) => as`lambda invoke --function-name ${name} ${path('answer.json')}`;
+  const change = (as: typeof aws) =>
+    as`lambda update-function-configuration --function-name ${name} --description changed`;
+  const secrets = (as: typeof aws) => as`secretsmanager list-secrets`;
+  const ask = (as: typeof aws) =>
+    as`athena start-query-execution --work-group ${STACK} --query-string SELECT`;
+  const functions = () => {
+    const own = `Functions[?starts_with(FunctionName, '${STACK}-')].[FunctionName, CodeSha256, LastModified]`;
+    return aws`lambda list-functions --query ${own}`;
+  };
 
   return [
     ['deploy', () => deploy('--output', path('first'), ...chosen)],
-    [
-      'the function checks the connection',
-      async () =>
-        expectEqual('the status', z.parse(statusSchema, await run({ brand, check: true })).status, 'ok'),
-    ],
+    ['the function checks the connection', async () => expectEqual('the status', await check(), 'ok')],
     [
       'subscribe to events and messages',
       async () => {
-        const topic = output('AlarmTopicArn');
-        const [queue, rule] = [arn('sqs', QUEUE), arn('events', `rule/${RULE}`)];
-        const Statement = {
-          ...{ Effect: 'Allow', Action: 'sqs:SendMessage', Resource: queue },
+        const [queue, rule, topic] = [
+          arn('sqs', STACK),
+          arn('events', `rule/${STACK}`),
+          output('AlarmTopicArn'),
+        ];
+        const policy = statement('sqs:SendMessage', {
+          Resource: queue,
           Principal: { Service: ['events.amazonaws.com', 'sns.amazonaws.com'] },
           Condition: { ArnEquals: { 'aws:SourceArn': [rule, topic] } },
-        };
-        const attributes = JSON.stringify({ Policy: JSON.stringify({ Version: '2012-10-17', Statement }) });
-        queueUrl = await awsText('QueueUrl', [
-          'sqs',
-          'create-queue',
-          '--queue-name',
-          QUEUE,
-          '--attributes',
-          attributes,
-        ]);
-        const pattern = { source: ['brand-reports'], resources: [arn('s3', bucket())] };
-        await aws(['events', 'put-rule', '--name', RULE, '--event-pattern', JSON.stringify(pattern)]);
-        await aws(['events', 'put-targets', '--rule', RULE, '--targets', `Id=queue,Arn=${queue}`]);
-        await aws([
-          'sns',
-          'subscribe',
-          '--topic-arn',
-          topic,
-          '--protocol',
-          'sqs',
-          '--notification-endpoint',
-          queue,
-        ]);
-        return `queue ${QUEUE}`;
+        });
+        const attributes = JSON.stringify({ Policy: policy });
+        queueUrl = text(
+          await aws`sqs create-queue --queue-name ${STACK} --attributes ${attributes} --query QueueUrl`,
+        );
+        const resources = [`arn:${place()[1]}:s3:::${bucket()}`];
+        const pattern = JSON.stringify({ source: ['brand-reports'], resources });
+        await aws`events put-rule --name ${STACK} --event-pattern ${pattern}`;
+        await aws`events put-targets --rule ${STACK} --targets Id=queue,Arn=${queue}`;
+        await aws`sns subscribe --topic-arn ${topic} --protocol sqs --notification-endpoint ${queue}`;
+        return '';
       },
     ],
-    [
-      `sync ${report} of ${day}`,
-      async () => {
-        const { reports } = z.parse(daysSchema, await readDay(day, day));
-        rows = reports[0]?.days.find(({ dt }) => dt === day)?.rows ?? missing(`a row count of ${day}`);
-        return `${rows} rows`;
-      },
-    ],
+    [`sync ${report} of ${day}`, () => readDay()],
     ['an event arrives', () => arrival('the event', new RegExp(`"Day Published".*"${day}"`, 's'))],
     [
       'Athena counts the same rows',
-      async () => expectEqual('the count', await query(`${countOf} ${where}`), String(rows)),
+      async () => expectEqual('the count', await query(`SELECT count(*) FROM ${table} ${where}`), rows),
     ],
     [
       'every view',
       async () => {
-        const tables = ['glue', 'get-tables', '--database-name', database()];
-        const names = await awsTexts("TableList[?TableType=='VIRTUAL_VIEW'].Name", tables);
-        return allOf(names.map((name) => [name, `SELECT * FROM ${name} LIMIT 10`]));
+        const views = "TableList[?TableType=='VIRTUAL_VIEW'].Name";
+        const names = aws`glue get-tables --database-name ${output('DatabaseName')} --query ${views}`;
+        return runAll(texts(await names).map((view) => [view, `SELECT * FROM ${view} LIMIT 10`]));
       },
     ],
     [
       'every saved query',
       async () => {
-        const ids = await awsTexts('NamedQueryIds', ['athena', 'list-named-queries', '--work-group', STACK]);
-        const queries = [];
-        for (const id of ids) {
-          const get = ['athena', 'get-named-query', '--named-query-id', id];
-          queries.push([
-            await awsText('NamedQuery.Name', get),
-            await awsText('NamedQuery.QueryString', get),
-          ] as const);
+        const queries: [string, string][] = [];
+        const ids = aws`athena list-named-queries --work-group ${STACK} --query NamedQueryIds`;
+        for (const id of texts(await ids)) {
+          const sql = aws`athena get-named-query --named-query-id ${id} --query NamedQuery.QueryString`;
+          queries.push([id, text(await sql)]);
         }
-        return allOf(queries);
+        return runAll(queries);
       },
     ],
     [
       'time travel in Iceberg',
       async () => {
-        const iceberg = icebergDatabase(database());
+        const iceberg = icebergDatabase(output('DatabaseName'));
         const newest = `SELECT CAST(snapshot_id AS varchar) FROM "${iceberg}"."${table}$snapshots" ORDER BY committed_at DESC LIMIT 1`;
-        const now = `${countOf.replace(table, `${iceberg}.${table}`)} FOR`;
-        const version = await query(newest);
-        expectEqual(
-          'the count by version',
-          await query(`${now} VERSION AS OF ${version} ${where}`),
-          String(rows),
-        );
-        const time = `${now} TIMESTAMP AS OF current_timestamp ${where}`;
-        return expectEqual('the count by time', await query(time), String(rows));
+        const countAt = (when: string) =>
+          query(`SELECT count(*) FROM ${iceberg}.${table} FOR ${when} ${where}`);
+        expectEqual('the count by version', await countAt(`VERSION AS OF ${await query(newest)}`), rows);
+        return expectEqual('the count by time', await countAt('TIMESTAMP AS OF current_timestamp'), rows);
       },
     ],
     [
       'make a role',
       async () => {
         const Principal = { AWS: arn('iam', 'root'), Service: 'scheduler.amazonaws.com' };
-        const Statement = { Effect: 'Allow', Action: 'sts:AssumeRole', Principal };
-        const trust = JSON.stringify({ Version: '2012-10-17', Statement });
-        await aws(['iam', 'create-role', '--role-name', ROLE, '--assume-role-policy-document', trust]);
-        return ROLE;
+        const trust = statement('sts:AssumeRole', { Principal });
+        await aws`iam create-role --role-name ${STACK} --assume-role-policy-document ${trust}`;
+        return '';
       },
     ],
     [
       'the policy of analysts',
       () =>
-        asHolderOf(output('AnalystsPolicyArn'), (identity) => query(countOf, STACK, identity), [
-          object(ledger(day)),
-          lambda,
-          change,
-          secret,
-        ]),
+        holding(
+          output('AnalystsPolicyArn'),
+          (as) => query(`SELECT count(*) FROM ${table}`, as),
+          (as) => [get(ledger(day), as), start(as), change(as), secrets(as)],
+        ),
     ],
     [
       'the policy of operators',
       () =>
-        asHolderOf(output('OperatorsPolicyArn'), (identity) => run({ brand, check: true }, identity), [
-          object(ledger(day)),
-          change,
-          secret,
-          ['athena', 'start-query-execution', '--work-group', STACK, '--query-string', 'SELECT 1'],
+        holding(output('OperatorsPolicyArn'), check, (as) => [
+          ...[get(ledger(day), as), change(as), secrets(as), ask(as)],
         ]),
     ],
     [
       `the policy of ${brand}`,
       async () => {
-        const region = output('AlarmTopicArn').split(':')[3];
-        const other = `snapshots/${table}/brand=${brand}-2/dt=${day}/x`;
-        await aws(['s3api', 'put-object', '--bucket', bucket(), '--key', other]);
-        return asHolderOf(
-          arn('iam', `policy/${STACK}-brand-${brand}-${region}`),
-          (identity) => query(`${countOf} ${where}`, `${STACK}-${brand}`, identity),
-          [
-            object(other),
-            object(ledger(day)),
-            lambda,
-            ['athena', 'start-query-execution', '--work-group', STACK, '--query-string', 'SELECT 1'],
-          ],
+        const other = `snapshots/${table}/brand=${brand}-2/dt=${day}/other`;
+        await aws`s3api put-object --bucket ${bucket()} --key ${other}`;
+        return holding(
+          arn('iam', `policy/${STACK}-brand-${brand}-${place()[3]}`),
+          (as) => query(`SELECT count(*) FROM ${table} ${where}`, as, `${STACK}-${brand}`),
+          (as) => [get(other, as), get(ledger(day), as), start(as), ask(as)],
         );
       },
     ],
@@ -304,22 +245,20 @@ export function stepsOf(
       'a schedule fires once',
       async () => {
         const before = addDays(day, -1);
-        const target = arn('lambda', `function:${reportFunction}`);
-        const Statement = { Effect: 'Allow', Action: 'lambda:InvokeFunction', Resource: target };
-        const policy = JSON.stringify({ Version: '2012-10-17', Statement });
-        const name = ['--role-name', ROLE, '--policy-name', 'invoke'];
-        await aws(['iam', 'put-role-policy', ...name, '--policy-document', policy]);
-        const at = new Date(Date.now() + 90_000).toISOString().slice(0, 19);
+        const Arn = arn('lambda', `function:${name}`);
+        const policy = statement('lambda:InvokeFunction', { Resource: Arn });
+        await aws`iam put-role-policy --role-name ${STACK} --policy-name invoke --policy-document ${policy}`;
         const Input = JSON.stringify({ brand, from: before, to: before });
-        await waitFor('the schedule', 1, () =>
-          aws([
-            ...['scheduler', 'create-schedule', '--name', SCHEDULE, '--schedule-expression', `at(${at})`],
-            ...['--flexible-time-window', 'Mode=OFF', '--action-after-completion', 'DELETE', '--target'],
-            JSON.stringify({ Arn: target, RoleArn: arn('iam', `role/${ROLE}`), Input }),
-          ]),
+        const target = JSON.stringify({ Arn, RoleArn: arn('iam', `role/${STACK}`), Input });
+        const soon = new Date(Date.now() + 120_000).toISOString().slice(0, 19);
+        await waitFor(
+          'the schedule',
+          1,
+          () =>
+            aws`scheduler create-schedule --name ${STACK} --schedule-expression at(${soon}) --flexible-time-window Mode=OFF --action-after-completion DELETE --target ${target}`,
         );
         await waitFor(`${before} in the ledger`, 10, async () => {
-          await aws(object(ledger(before)));
+          await get(ledger(before));
           const { days } = z.parse(ledgerSchema, JSON.parse(await readFile(path('object'), 'utf8')));
           return days[before]?.committed;
         });
@@ -329,29 +268,21 @@ export function stepsOf(
     [
       'a message arrives',
       async () => {
-        const { status } = z.parse(statusSchema, await run({ brand: BROKEN, from: day, to: day }));
-        expectEqual(`the status of ${BROKEN}`, status, 'failed');
-        const { message } = z.parse(watchSchema, await run({}, {}, `${STACK}-calendar`));
-        if (message === null) throw new Error('the watcher has sent no message');
+        expectEqual('the status', await status({ brand: BROKEN, from: day, to: day }), 'failed');
+        const { message } = z.parse(watchSchema, await run({}, aws, `${STACK}-calendar`));
+        if (message === null) missing('a message of the watcher');
         return arrival('the message', new RegExp(`"Type" ?: ?"Notification".*${BROKEN}`, 's'));
       },
     ],
     [
       'test events are listed',
       async () => {
-        const registry = ['--registry-name', 'lambda-testevent-schemas'];
-        const list = ['schemas', 'list-schemas', ...registry, '--schema-name-prefix', `_${STACK}-`];
-        const names = await awsTexts('Schemas[].SchemaName', list);
-        const content = [
-          'schemas',
-          'describe-schema',
-          ...registry,
-          '--schema-name',
-          `_${reportFunction}-schema`,
-        ];
-        if (!(await awsText('Content', content)).includes('Sync-now'))
-          throw new Error('Sync-now is not among them');
-        return `${names.length} functions`;
+        const registry = 'lambda-testevent-schemas';
+        const names = aws`schemas list-schemas --registry-name ${registry} --schema-name-prefix _${STACK}- --query Schemas[].SchemaName`;
+        if (!texts(await names).includes(`_${name}-schema`)) missing(`the schema of ${name}`);
+        const events = aws`schemas describe-schema --registry-name ${registry} --schema-name _${name}-schema --query Content`;
+        if (!text(await events).includes('Sync-now')) missing('Sync-now');
+        return '';
       },
     ],
     [
@@ -359,19 +290,22 @@ export function stepsOf(
       async () => {
         const machine = arn('states', `stateMachine:${STACK}-backfill`);
         const input = JSON.stringify({ report, brand, from: `${monthOf(day)}-01`, to: day });
-        const start = ['stepfunctions', 'start-execution', '--state-machine-arn', machine, '--input', input];
-        const execution = await awsText('executionArn', start);
-        const status = await waitFor('the end of the backfill', 30, async () => {
-          const described = ['stepfunctions', 'describe-execution', '--execution-arn', execution];
-          const now = await awsText('status', described);
-          return now === 'RUNNING' ? undefined : now;
+        const execution = text(
+          await aws`stepfunctions start-execution --state-machine-arn ${machine} --input ${input} --query executionArn`,
+        );
+        const end = await waitFor('the end of the backfill', 30, async () => {
+          const now = aws`stepfunctions describe-execution --execution-arn ${execution} --query status`;
+          return (await now) === 'RUNNING' ? undefined : now;
         });
-        return expectEqual('the status', status, 'SUCCEEDED');
+        return expectEqual('the status', end, 'SUCCEEDED');
       },
     ],
     [
       'nothing changed: no difference',
-      async () => (await cdk('diff', '--fail', '--output', path('diff'), ...chosen), ''),
+      async () => {
+        await cdk('diff', '--fail', '--output', path('diff'), ...chosen);
+        return '';
+      },
     ],
     [
       'one brand changed: no function is updated',
@@ -386,11 +320,7 @@ export function stepsOf(
       'an older assembly is deployed',
       async () => {
         await deploy('--app', path('first'), STACK);
-        return expectEqual(
-          'the status',
-          z.parse(statusSchema, await run({ brand, check: true })).status,
-          'ok',
-        );
+        return expectEqual('the status', await check(), 'ok');
       },
     ],
   ];
@@ -398,25 +328,20 @@ export function stepsOf(
 
 /** Removes what the script has made beside the stack. */
 export async function cleanUp(): Promise<string> {
-  const queue = ['sqs', 'get-queue-url', '--queue-name', QUEUE];
-  const calls: (readonly string[])[] = [
-    ['events', 'remove-targets', '--rule', RULE, '--ids', 'queue'],
-    ['events', 'delete-rule', '--name', RULE],
-    ['scheduler', 'delete-schedule', '--name', SCHEDULE],
-    ['iam', 'delete-role-policy', '--role-name', ROLE, '--policy-name', 'invoke'],
-    ['iam', 'delete-role', '--role-name', ROLE],
+  const url = aws`sqs get-queue-url --queue-name ${STACK} --query QueueUrl`;
+  const removals = [
+    async () => aws`sqs delete-queue --queue-url ${text(await url)}`,
+    () => aws`events remove-targets --rule ${STACK} --ids queue`,
+    () => aws`events delete-rule --name ${STACK}`,
+    () => aws`scheduler delete-schedule --name ${STACK}`,
+    () => aws`iam delete-role-policy --role-name ${STACK} --policy-name invoke`,
+    () => aws`iam delete-role --role-name ${STACK}`,
   ];
   const problems: string[] = [];
-  const note = (error: unknown) => {
-    // A step that failed has not made it, and a schedule that fired is gone.
-    if (!/NotFound|NoSuch|NonExistent|does not exist/i.test(messageOf(error)))
-      problems.push(messageOf(error));
-  };
-  await awsText('QueueUrl', queue)
-    .then((url) => aws(['sqs', 'delete-queue', '--queue-url', url]))
-    .catch(note);
-  for (const call of calls) await aws(call).catch(note);
-  if (problems.length > 0) throw new Error(problems.join('; '));
+  for (const remove of removals) await remove().catch((error: unknown) => problems.push(messageOf(error)));
+  // A step that failed has not made it, and a schedule that fired is gone.
+  const real = problems.filter((problem) => !/NotFound|NoSuch|NonExistent|does not exist/i.test(problem));
+  if (real.length > 0) throw new Error(real.join('; '));
   return '';
 }
 
@@ -427,19 +352,27 @@ export async function cleanUp(): Promise<string> {
 export async function nothingIsLeft({ work }: Pick<Try, 'work'>): Promise<string> {
   const file = await readFile(join(work, 'outputs.json'), 'utf8').catch(() => '{}');
   const { LakeUrl = '', DatabaseName = STACK } = z.parse(outputsSchema, JSON.parse(file))[STACK] ?? {};
-  const groups = ['logs', 'describe-log-groups', '--log-group-name-prefix', `/aws/lambda/${STACK}`];
-  for (const name of await awsTexts('logGroups[].logGroupName', groups))
-    await aws(['logs', 'delete-log-group', '--log-group-name', name]);
+  const logs = async () =>
+    texts(
+      await aws`logs describe-log-groups --log-group-name-prefix /aws/lambda/${STACK} --query logGroups[].logGroupName`,
+    );
+  for (const group of await logs()) await aws`logs delete-log-group --log-group-name ${group}`;
   const isLive = `StackName=='${STACK}' && StackStatus!='DELETE_COMPLETE'`;
-  const left = [
-    await awsTexts(`StackSummaries[?${isLive}].StackName`, ['cloudformation', 'list-stacks']),
-    await awsTexts(`Buckets[?Name=='${LakeUrl.slice('s3://'.length)}'].Name`, ['s3api', 'list-buckets']),
-    await awsTexts(`DatabaseList[?starts_with(Name, '${DatabaseName}')].Name`, ['glue', 'get-databases']),
-    await awsTexts(`Roles[?starts_with(RoleName, '${STACK}')].RoleName`, ['iam', 'list-roles']),
-    await awsTexts('logGroups[].logGroupName', groups),
-  ].flat();
+  const found = await Promise.all([
+    aws`cloudformation list-stacks --query ${`StackSummaries[?${isLive}].StackName`}`,
+    aws`s3api list-buckets --query ${`Buckets[?Name=='${LakeUrl.replace('s3://', '')}'].Name`}`,
+    aws`glue get-databases --query ${`DatabaseList[?starts_with(Name, '${DatabaseName}')].Name`}`,
+    aws`iam list-roles --query ${`Roles[?starts_with(RoleName, '${STACK}')].RoleName`}`,
+    logs(),
+  ]);
+  const left = found.flatMap(texts);
   if (left.length > 0) throw new Error(left.join(', '));
   return '';
+}
+
+/** A policy with one statement. */
+function statement(Action: string, others: object): string {
+  return JSON.stringify({ Version: '2012-10-17', Statement: { Effect: 'Allow', Action, ...others } });
 }
 
 function expectEqual(what: string, found: unknown, wanted: unknown): string {
