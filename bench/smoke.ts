@@ -44,7 +44,10 @@ if (chosen === undefined) {
 }
 
 let isInterrupted = false;
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void (isInterrupted = true));
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    isInterrupted = true;
+  });
 
 const work = await mkdtemp(join(tmpdir(), 'brand-reports-smoke-'));
 const deployed = join(work, 'settings.json');

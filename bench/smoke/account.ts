@@ -57,7 +57,10 @@ export async function waitFor<T>(
 ): Promise<T> {
   let why = '';
   for (let left = minutes * 30; left > 0; left -= 1) {
-    const found = await probe().catch((error: unknown) => void (why = `: ${messageOf(error)}`));
+    const found = await probe().catch((error: unknown) => {
+      why = `: ${messageOf(error)}`;
+      return undefined;
+    });
     if (found !== undefined) return found;
     await sleep(POLL_MS);
   }
@@ -87,7 +90,8 @@ export async function athena(
     const now = text(await statusOf('State'));
     return ['QUEUED', 'RUNNING'].includes(now) ? undefined : now;
   });
-  if (state !== 'SUCCEEDED') throw new Error(`${state}: ${await statusOf('StateChangeReason')} (${sql})`);
+  if (state !== 'SUCCEEDED')
+    throw new Error(`${state}: ${JSON.stringify(await statusOf('StateChangeReason'))} (${sql})`);
   const cell = 'ResultSet.Rows[1].Data[0].VarCharValue';
   const answer = await as`athena get-query-results --query-execution-id ${id} --query ${cell}`;
   return z.parse(z.nullable(z.string()), answer);
