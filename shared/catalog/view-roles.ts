@@ -13,6 +13,7 @@ import {
   type View,
   withoutSpaces,
 } from '../reports/definition.ts';
+import { trimmedSql } from '../reports/views/view-sql.ts';
 import { ROLES, type Role, columnOfField, columnsNamed, fieldsIn } from '../roles/index.ts';
 
 /** By table, the columns that it has. */
@@ -93,10 +94,10 @@ function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | unde
     case 'commission':
       return place.path.length === 0 ? withRescued(value, place.column) : value;
     case 'currency':
-      return `upper(trim(${value}))`;
+      return `upper(${trimmedSql(value)})`;
     case 'state':
     case 'line_state':
-      return stateSql(`lower(trim(${value}))`, own?.words ?? {});
+      return stateSql(`lower(${trimmedSql(value)})`, own?.words ?? {});
     default:
       return value;
   }

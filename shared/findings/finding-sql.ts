@@ -88,7 +88,7 @@ function unknownStatesSql({ brand, report, day, columnsOf, state }: FindingPlace
   if (!columnsOf(report.name).has(column)) return undefined;
   const known = ['', ...STATE_WORDS, ...state.words.map(comparedState)];
   return `SELECT * FROM ${report.table}
-WHERE ${partition(brand, day, day)} AND lower(trim(CAST("${column}" AS varchar))) NOT IN (${texts(known)})
+WHERE ${partition(brand, day, day)} AND lower(trim(CAST("${column}" AS varchar), ' ')) NOT IN (${texts(known)})
 ORDER BY "${column}"`;
 }
 

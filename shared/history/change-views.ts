@@ -3,6 +3,7 @@
  * fact, these views one for each change and currency, and one for each day that changed. They leave out changes to equal content. Their
  * column `month` is the table's partition key: a condition on it keeps Athena from reading other months.
  */
+import { amountSql } from '../reports/views/view-sql.ts';
 import { changesTable } from './change-rows.ts';
 import { ROLES } from '../roles/index.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
@@ -27,8 +28,7 @@ function changesDaily(reports: ReportRegistry): View {
     measured.length === 0
       ? 'CAST(NULL AS varchar)'
       : `CASE report ${measured.map((each) => `WHEN '${each.name}' THEN '${each[value]}'`).join(' ')} END`;
-  const sumOf = (column: string) =>
-    `CAST(max(TRY_CAST(trim(CAST(${column} AS varchar)) AS ${DECIMAL})) AS ${DECIMAL})`;
+  const sumOf = (column: string) => `CAST(max(${amountSql(column)}) AS ${DECIMAL})`;
   const countOf = (column: string) => `CAST(max(${column}) AS bigint) AS ${column}`;
   return {
     name: 'changes_daily',

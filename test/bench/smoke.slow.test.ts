@@ -1,137 +1,209 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
 const execute = promisify(execFile);
 const script = fileURLToPath(new URL('../../bench/smoke.sh', import.meta.url));
 
 const DAY = '2026-01-15';
-const COMPLETE = { status: 'complete', reports: [{ days: [{ dt: DAY, rows: 42 }] }] };
-const SUCCESS = {
-  FunctionError: undefined,
-  check: { status: 'ok' },
-  days: [COMPLETE],
-  counted: 42,
-  left: '',
+const OUTPUTS = {
+  ...{ DatabaseName: 'brand_reports_smoke', LakeUrl: 's3://lake-1' },
+  AlarmTopicArn: 'arn:aws:sns:eu-central-1:123456789012:alarms',
+  AnalystsPolicyArn: 'arn:aws:iam::123456789012:policy/BrandReports-smoke-analysts',
+  OperatorsPolicyArn: 'arn:aws:iam::123456789012:policy/BrandReports-smoke-operators',
 };
 
-/** Stubs of `aws` and `npx` that record their calls; `aws` answers with what the file `answers` holds. */
-const AWS = `#!/usr/bin/env node
-const { appendFileSync, readFileSync, writeFileSync } = require('node:fs');
-const args = process.argv.slice(2);
-process.chdir(process.env.STUBS);
-appendFileSync('calls', args.slice(0, 2).join(' ') + '\\n');
-const answers = JSON.parse(readFileSync('answers', 'utf8'));
-const after = (name) => args[args.indexOf(name) + 1];
-if (args[1] === 'invoke') {
-  const answer = JSON.parse(after('--payload')).check ? answers.check : answers.days.shift();
-  writeFileSync('answers', JSON.stringify(answers));
-  writeFileSync(args.at(-1), JSON.stringify(answer));
-  console.log(JSON.stringify({ StatusCode: 200, FunctionError: answers.FunctionError }));
-}
-if (args[1] === 'get-query-execution') console.log('SUCCEEDED');
-if (args[1] === 'get-query-results') console.log(answers.counted);
-if (args[1] === 'list-buckets') console.log(answers.left);
+/** Stubs of `aws` and `npx` that record their calls. `fails` holds the calls that fail, `left` the buckets at the end. */
+const AWS = `#!/usr/bin/env bash
+cd "$STUBS"
+all="$*"
+echo "$1 $2" >> calls
+if grep -qx "$1 $2" fails; then echo 'An error occurred (Broken) when calling it' >&2; exit 254; fi
+while [ $# -gt 2 ]; do
+  case $3 in --payload) payload=$4 ;; --function-name) name=$4 ;; --policy-arn) policy=$4 ;; /*/answer.json | /*/object) file=$3 ;; esac
+  set -- "$1" "$2" "\${@:4}"
+done
+if [ -n "\${AWS_SESSION_TOKEN:-}" ] && ! grep -qx 'no denial' fails; then
+  case "$(cat attached) $1 $2 $all" in
+    *-analysts\\ athena*) ;;
+    *-operators\\ lambda\\ invoke*) ;;
+    *-brand-acme-eu-central-1\\ athena\\ get* | *-brand-acme-eu-central-1\\ athena*--work-group\\ BrandReports-smoke-acme\\ *) ;;
+    *) echo 'An error occurred (AccessDeniedException)' >&2; exit 254 ;;
+  esac
+fi
+case "$1 $2" in
+  'lambda invoke')
+    case "$name $payload" in
+      *'"check":true'*) echo '{"status": "ok"}' ;;
+      *smoke-broken*) echo '{"status": "failed"}' ;;
+      *-calendar*) echo '{"message": "problems: 1 new"}' ;;
+      *) echo '{"status": "complete", "reports": [{"days": [{"dt": "${DAY}", "rows": 42}]}]}' ;;
+    esac > "$file" ;;
+  's3api get-object') echo '{"days": {"2026-01-14": {"committed": {}}}}' > "$file" ;;
+  's3api list-buckets') cat left ;;
+  'iam attach-role-policy') echo "$policy" > attached ;;
+  'sts assume-role') echo '{"AccessKeyId": "a", "SecretAccessKey": "b", "SessionToken": "c"}' ;;
+  'glue get-tables') echo '["orders_daily", "freshness"]' ;;
+  'athena start-query-execution' | 'athena get-named-query' | 'stepfunctions start-execution' | 'sqs create-queue' | 'sqs get-queue-url') echo '"id"' ;;
+  'athena list-named-queries') echo '["one"]' ;;
+  'schemas list-schemas') echo '["_BrandReports-smoke-order_list-schema"]' ;;
+  'athena get-query-execution' | 'stepfunctions describe-execution') echo '"SUCCEEDED"' ;;
+  'athena get-query-results') echo '"42"' ;;
+  'schemas describe-schema') echo '"Sync-now"' ;;
+  'sqs receive-message') echo '["{\\"detail-type\\":\\"Day Published\\",\\"day\\":\\"${DAY}\\"}", "{\\"Type\\" : \\"Notification\\", \\"Message\\": \\"smoke-broken\\"}"]' ;;
+esac
 `;
-const NPX = `#!/usr/bin/env node
-const { appendFileSync, copyFileSync, writeFileSync } = require('node:fs');
-const args = process.argv.slice(2);
-process.chdir(process.env.STUBS);
-appendFileSync('calls', args.slice(0, 2).join(' ') + ' ' + args.at(-1) + '\\n');
-const [settings] = args.filter((arg) => arg.startsWith('settings='));
-copyFileSync(settings.slice('settings='.length), 'deployed');
-const outputs = { 'BrandReports-smoke': { DatabaseName: 'brand_reports_smoke', LakeUrl: 's3://lake-1' } };
-if (args[1] === 'deploy') writeFileSync(args[args.indexOf('--outputs-file') + 1], JSON.stringify(outputs));
+const NPX = `#!/usr/bin/env bash
+all="$*"
+echo "$1 $2" >> "$STUBS/calls"
+for arg; do
+  case $arg in settings=*) cp "\${arg#settings=}" "$STUBS/deployed" ;; */outputs.json) cp "$STUBS/outputs" "$arg" ;; esac
+done
+! grep -qx "$1 $2" "$STUBS/fails"
 `;
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'smoke-'));
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+const path = (name: string) => join(folder.path, name);
+beforeEach(async () => {
+  folder = await temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => folder.remove());
 
 describe('the smoke script', () => {
-  it('deploys, checks, syncs a day, counts it in Athena, destroys, and looks for leftovers', async () => {
-    const { code, calls, stdout } = await smoke(SUCCESS);
-    expect(stdout).toContain('42 rows in Athena');
-    expect(stdout).toMatch(/left behind\nnothing\n.*passed/);
+  it('tries every step, prints a table and the cost, and destroys what it made', async () => {
+    const { code, results, stdout } = await smoke({});
+    expect(results.filter(([result]) => result !== 'passed')).toEqual([]);
+    expect(results.length).toBeGreaterThan(20);
+    expect(stdout).toMatch(/Estimated cost: 0\.[0-4]\d USD/);
+    expect(stdout).toMatch(/smoke: passed\n$/);
     expect(code).toBe(0);
-    expect(calls).toEqual([
-      'sts get-caller-identity',
-      'cdk deploy BrandReports-smoke',
-      'lambda invoke',
-      'lambda invoke',
-      'athena start-query-execution',
-      'athena get-query-execution',
-      'athena get-query-results',
-      'cdk destroy BrandReports-smoke',
-      'logs describe-log-groups',
-      'cloudformation list-stacks',
-      's3api list-buckets',
-      'glue get-databases',
-      'logs describe-log-groups',
-    ]);
-  });
-
-  it('invokes the function again when one run has not enough time for the day', async () => {
-    const { code, calls } = await smoke({
-      ...SUCCESS,
-      days: [{ ...COMPLETE, status: 'incomplete' }, COMPLETE],
-    });
-    expect({ code, invoked: calls.filter((call) => call === 'lambda invoke').length }).toEqual({
-      code: 0,
-      invoked: 3,
-    });
-  });
-
-  it.each([
-    ['the check', { check: { status: 'failed' } }, /status of the check is "failed"/],
-    ['a function', { FunctionError: 'Unhandled' }, /error of BrandReports-smoke-order_list is "Unhandled"/],
-    ['the day', { days: [{ ...COMPLETE, status: 'failed' }] }, /status of the day is "failed"/],
-    ['the count', { counted: 41 }, /count in Athena is "41", not "42"/],
-    ['the removal', { left: 'lake-1' }, /FAILED/],
-  ])('fails when %s fails, and destroys the stack all the same', async (_name, change, message) => {
-    const { code, calls, stderr } = await smoke({ ...SUCCESS, ...change });
-    expect(code).not.toBe(0);
-    expect(stderr).toMatch(message);
-    expect(calls).toContain('cdk destroy BrandReports-smoke');
   });
 
   it('deploys neither what belongs to another deployment nor what would stay behind', async () => {
-    const deployment = {
-      keepLake: true,
-      adoptBucket: 'lake',
-      adoptDatabase: 'reports',
-      alarmEmail: 'a@b.example',
-    };
-    const { settings } = await smoke(SUCCESS, {
-      deployment: { ...deployment, tablePermissions: 'lake_formation' },
+    const own = { keepLake: true, adoptBucket: 'lake', adoptDatabase: 'reports', alarmEmail: 'a@b.example' };
+    const { settings } = await smoke({
+      fails: ['cdk deploy'],
+      settings: {
+        events: { bus: 'team' },
+        environments: { prod: {} },
+        deployment: { ...own, tablePermissions: 'lake_formation', secretsPrefix: 'ours/' },
+      },
     });
+    const acme = { startDate: '2025-12-31', lateMinutes: 15, secretName: 'brand-reports/acme' };
     expect(settings).toEqual({
-      brands: { acme: {} },
-      deployment: { tablePermissions: 'lake_formation', keepLake: false, schedules: false },
+      brands: {
+        acme,
+        'smoke-broken': { ...acme, startDate: DAY, baseUrl: 'https://brand-reports-smoke.invalid' },
+      },
+      deployment: {
+        ...{ tablePermissions: 'lake_formation', secretsPrefix: 'ours/', keepLake: false, schedules: false },
+        brandAccess: { acme: [] },
+      },
       environments: { smoke: {} },
     });
   });
+
+  it('goes on after each step that fails, destroys the stack, and names what is left', async () => {
+    const fails = [
+      'schemas list-schemas',
+      'scheduler create-schedule',
+      'cdk diff',
+      'iam delete-role',
+      'cdk destroy',
+    ];
+    const { code, results, stdout } = await smoke({ fails, left: '["lake-1"]' });
+    expect(results.filter(([result]) => result !== 'passed')).toEqual([
+      ['FAILED', 'a schedule fires once'],
+      ['FAILED', 'test events are listed'],
+      ['FAILED', 'nothing changed: no difference'],
+      ['FAILED', 'remove what was made beside the stack'],
+      ['FAILED', 'destroy'],
+      ['FAILED', 'nothing is left'],
+    ]);
+    expect(stdout).toMatch(
+      /FAILED +test events are listed +\d+ s, aws schemas list-schemas: An error .*\(Broken\)/,
+    );
+    expect(stdout).toMatch(/FAILED +nothing is left +\d+ s, lake-1\n/);
+    expect(stdout).toMatch(/smoke: FAILED: 6 of \d\d steps did not pass\n$/);
+    expect(code).toBe(1);
+  });
+
+  it('fails where a policy allows too much', async () => {
+    const { code, results, stdout } = await smoke({ fails: ['no denial'] });
+    expect(results.filter(([result]) => result !== 'passed')).toEqual([
+      ['FAILED', 'the policy of analysts'],
+      ['FAILED', 'the policy of operators'],
+      ['FAILED', 'the policy of acme'],
+    ]);
+    expect(stdout).toContain('a call is not denied: it was allowed');
+    expect(code).toBe(1);
+  });
+
+  it('runs no step when nothing is deployed, and destroys what a failed deployment made', async () => {
+    const { code, results, calls } = await smoke({ fails: ['cdk deploy'] });
+    const passed = results.filter(([result]) => result === 'passed').map(([, name]) => name);
+    expect(passed).toEqual(['remove what was made beside the stack', 'destroy', 'nothing is left']);
+    expect({ code, isDestroyed: calls.includes('cdk destroy') }).toEqual({ code: 1, isDestroyed: true });
+  });
+
+  it.each([
+    ['brand', ['nobody'], /brand is "nobody"; allowed: acme, globex/],
+    ['report', ['acme', DAY, 'orders'], /report is "orders"; allowed: clicks_list, /],
+  ])('deploys nothing for an unknown %s', async (_name, args, message) => {
+    const { code, stderr, calls } = await smoke({ args });
+    expect({ code, calls }).toEqual({ code: 2, calls: [''] });
+    expect(stderr).toMatch(message);
+  });
 });
 
-async function smoke(answers: object, settings: object = {}) {
-  const path = (name: string) => join(folder, name);
-  const write = (name: string, text: string) => writeFileSync(path(name), text, { mode: 0o755 });
-  const file = { context: { brandReports: { brands: { acme: {} }, ...settings } } };
-  write('settings.json', JSON.stringify(file));
-  write('answers', JSON.stringify(answers));
-  write('aws', AWS);
-  write('npx', NPX);
-  const env = { ...process.env, STUBS: folder, PATH: `${folder}${delimiter}${process.env.PATH}` };
-  const run = await execute(script, [path('settings.json'), 'acme', DAY], { env }).then(
+interface Tried {
+  fails?: readonly string[];
+  left?: string;
+  settings?: object;
+  args?: readonly string[];
+}
+
+async function smoke({ fails = [], left = 'null', settings = {}, args = ['acme', DAY] }: Tried) {
+  const brand = { startDate: '2026-01-10', secretName: 'brand-reports/acme' };
+  const file = { context: { brandReports: { brands: { acme: brand, globex: brand }, ...settings } } };
+  const outputs = JSON.stringify({ 'BrandReports-smoke': OUTPUTS });
+  const files = {
+    'settings.json': JSON.stringify(file),
+    fails: fails.join('\n'),
+    left,
+    outputs,
+    calls: '',
+    deployed: '{}',
+    aws: AWS,
+    npx: NPX,
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text, { mode: 0o755 });
+  const env = {
+    ...{ ...process.env, STUBS: folder.path, SMOKE_POLL_MS: '1' },
+    PATH: `${folder.path}${delimiter}${process.env.PATH}`,
+  };
+  const run = await execute(script, [path('settings.json'), ...args], { env }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    ({ code, stdout, stderr }: Record<'code' | 'stdout' | 'stderr', unknown>) => ({ code, stdout, stderr }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
+      code,
+      stdout,
+      stderr,
+    }),
   );
+  const [, table = ''] = run.stdout.split('\n\n');
+  const results = [...table.matchAll(/^(passed|FAILED|not run) +(.+?) {2,}/gm)].map(([, result, name]) => [
+    result,
+    name,
+  ]);
   const deployed: unknown = JSON.parse(readFileSync(path('deployed'), 'utf8'));
-  return { ...run, calls: readFileSync(path('calls'), 'utf8').trim().split('\n'), settings: deployed };
+  return {
+    ...run,
+    results,
+    calls: readFileSync(path('calls'), 'utf8').trim().split('\n'),
+    settings: deployed,
+  };
 }

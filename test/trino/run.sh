@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares Trino with DuckDB on a stack that is deployed to a local AWS. By hand: it takes minutes, 2 GB of memory and,
 # the first time, a download of 0.8 GB, which stays in TRINO_HOME (.trino).
-# TRINO_VERSION is 476 (Java 24 or newer) or 368 (Java 11 to 17), whose reader of Parquet is older and stricter.
+# TRINO_VERSION is 476 (Java 24 or newer) or 368 (Java 11 to 17; not tried yet), whose reader of Parquet is stricter.
 # Java is TRINO_JAVA, or bin/java of JAVA_HOME, or java on the PATH.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -32,7 +32,7 @@ if [ ! -d "$TRINO_SERVER" ]; then
   trap 'rm -rf "$unpacked"' EXIT
   curl -fsS -o "$unpacked/server.tar.gz" "https://repo1.maven.org/maven2/io/trino/trino-server/$TRINO_VERSION/$name.tar.gz"
   echo "$sha256  $unpacked/server.tar.gz" | sha256sum --check --quiet
-  tar xzf "$unpacked/server.tar.gz" -C "$unpacked" "$name/lib" "$name/plugin/hive"
+  tar xzf "$unpacked/server.tar.gz" -C "$unpacked"
   mv "$unpacked/$name" "$TRINO_SERVER"
   rm -rf "$unpacked"
 fi

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { isRawNumber, parseJson } from '../../shared/json.ts';
 
-const STARTS_WITHIN_MS = 300_000;
+const STARTS_WITHIN_MS = 600_000;
 const { TRINO_VERSION = '', TRINO_JAVA = 'java', TRINO_SERVER = '' } = process.env;
 
 /** As Athena calls Glue, and so the views name it. */

@@ -2,29 +2,37 @@
 
 /**
  * The SQL of a view for DuckDB, which lacks a function of Trino. A macro would stay in the session that creates the view, and
- * a database file has none. Text that is not JSON has no value.
+ * a database file has none. Text that is not JSON has no value, and neither have lists and objects, as in Trino.
  */
 export function inDuckDb(sql: string): string {
   return sql.replaceAll(
     /json_extract_scalar\((.+?), ('\$[^']*')\)/g,
-    'CASE WHEN json_valid($1) THEN json_extract_string($1, $2) END',
+    "CASE WHEN json_valid($1) AND json_type($1, $2) NOT IN ('ARRAY', 'OBJECT') THEN json_extract_string($1, $2) END",
   );
 }
 
 /** The current time in UTC. */
 export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
 
+/** SQL of a text without the spaces around it: of other white space the engines trim different kinds. */
+export function trimmedSql(text: string): string {
+  return `trim(${text}, ' ')`;
+}
+
 /** A column as text, and NULL where it is empty. */
 export function textSql(column: string): string {
-  return `NULLIF(trim(CAST(${column} AS varchar)), '')`;
+  return `NULLIF(${trimmedSql(`CAST(${column} AS varchar)`)}, '')`;
 }
 
 /**
  * A column as an amount, and NULL where it is none. Through text, because a discovered column may have any type: the
  * first commit decides. Trimmed, because DuckDB takes an amount with spaces around it for a number and Trino does not.
+ * A letter replaces what one engine alone takes for a part of a number: `1_000` in DuckDB, the digits of all scripts in
+ * Trino.
  */
 export function amountSql(column: string): string {
-  return `TRY_CAST(trim(CAST(${column} AS varchar)) AS decimal(38,9))`;
+  const text = `regexp_replace(CAST(${column} AS varchar), '[^0-9.eE+ -]', 'x')`;
+  return `TRY_CAST(${trimmedSql(text)} AS decimal(38,9))`;
 }
 
 /** What is paid beside the commission of sales. */

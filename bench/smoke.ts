@@ -1,0 +1,128 @@
+/**
+ * Tries the deployment in a real AWS account: deploys the stack BrandReports-smoke beside whatever exists, and uses it as
+ * its people do: queries, policies, a schedule, events, messages, a backfill, further deployments. Each step is tried
+ * even if others failed. At the end everything is destroyed, also after Ctrl-C, and a table shows what passed. The
+ * account's registry of test events stays.
+ * NOT run in CI, and so far in no account: the test runs it against stubs. It takes about forty minutes.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod/mini';
+import { addDays, earlier, monthOf } from '../shared/days.ts';
+import { reports } from '../shared/reports/index.ts';
+import { cdk, messageOf, used } from './smoke/account.ts';
+import { BROKEN, STACK, cleanUp, nothingIsLeft, stepsOf } from './smoke/steps.ts';
+
+/** Athena bills 10 MB of a query at least, at 5 USD a TB. */
+const USD_A_QUERY = 0.00005;
+/** Of functions with 1 GB; the backfill runs about as long again. */
+const USD_A_SECOND = 0.0000167;
+/** Requests, logs, alarms by the hour, messages: generously. */
+const USD_OTHERS = 0.1;
+
+const jsonObject = z.record(z.string(), z.unknown());
+const brandSchema = z.looseObject({ startDate: z.string() });
+const settingsSchema = z.looseObject({
+  brands: z.record(z.string(), brandSchema),
+  deployment: z.optional(jsonObject),
+});
+
+const [, , file = '', brandGiven, dayGiven, report = 'order_list'] = process.argv;
+const table = reports[report]?.table;
+if (table === undefined) {
+  console.error(`smoke: report is "${report}"; allowed: ${Object.keys(reports).join(', ')}`);
+  process.exit(2);
+}
+const given = await settingsIn(file);
+const brand = brandGiven ?? Object.keys(given.brands)[0] ?? '';
+const day = dayGiven ?? addDays(new Date().toISOString().slice(0, 10), -2);
+const { [brand]: chosen } = given.brands;
+if (chosen === undefined) {
+  console.error(`smoke: brand is "${brand}"; allowed: ${Object.keys(given.brands).join(', ')}`);
+  process.exit(2);
+}
+
+let isInterrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    isInterrupted = true;
+  });
+
+const work = await mkdtemp(join(tmpdir(), 'brand-reports-smoke-'));
+const deployed = join(work, 'settings.json');
+const rows: string[] = [];
+let failed = 0;
+const steps = stepsOf({ work, brand, day, report, table }, deployed, () => writeSettings(30));
+await writeSettings(15);
+let isDeployed = true;
+for (const [index, [name, run]] of steps.entries()) {
+  if (isInterrupted || !isDeployed)
+    note('not run', name, isInterrupted ? 'interrupted' : 'nothing is deployed');
+  else if (!(await step(name, run)) && index === 0) isDeployed = false;
+}
+await step('remove what was made beside the stack', cleanUp);
+await step('destroy', async () => {
+  await cdk('destroy', '--force', '-c', `settings=${deployed}`, '-c', 'environment=smoke', STACK);
+  return '';
+});
+await step('nothing is left', () => nothingIsLeft({ work }));
+await rm(work, { recursive: true });
+
+const usd = used.queries * USD_A_QUERY + 2 * used.functionSeconds * USD_A_SECOND + USD_OTHERS;
+console.log(`\n${rows.join('\n')}\n`);
+console.log(
+  `Estimated cost: ${usd.toFixed(2)} USD (${used.queries} queries, ${Math.round(used.functionSeconds)} s of functions)`,
+);
+console.log(failed === 0 ? 'smoke: passed' : `smoke: FAILED: ${failed} of ${rows.length} steps did not pass`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+async function step(name: string, run: () => Promise<string>): Promise<boolean> {
+  console.log(`== ${name}`);
+  const began = Date.now();
+  const seconds = () => `${Math.round((Date.now() - began) / 1000)} s`;
+  try {
+    const text = await run();
+    note('passed', name, [seconds(), ...(text === '' ? [] : [text])].join(', '));
+    return true;
+  } catch (error) {
+    note('FAILED', name, `${seconds()}, ${messageOf(error)}`);
+    return false;
+  }
+}
+
+function note(result: 'passed' | 'FAILED' | 'not run', name: string, text: string): void {
+  if (result !== 'passed') failed += 1;
+  const row = `${result.padEnd(7)}  ${name.padEnd(42)}  ${text.replaceAll(/\s+/g, ' ').slice(0, 300)}`;
+  rows.push(row);
+  console.log(row);
+}
+
+async function settingsIn(path: string) {
+  const json = z.parse(jsonObject, JSON.parse(await readFile(path, 'utf8')));
+  const { context } = z.parse(z.looseObject({ context: z.optional(jsonObject) }), json);
+  return z.parse(settingsSchema, context?.brandReports ?? json);
+}
+
+/**
+ * The settings of the one brand and of another one that cannot work, without what an environment cannot undo: an adopted
+ * lake would be written to, mail would be sent, and events would go to the bus of a team.
+ */
+async function writeSettings(lateMinutes: number): Promise<void> {
+  const { environments: _environments, events: _events, ...others } = given;
+  const { tablePermissions = 'iam', secretsPrefix, secretsKeyArn } = given.deployment ?? {};
+  const own = {
+    ...chosen,
+    startDate: earlier(chosen?.startDate ?? day, addDays(`${monthOf(day)}-01`, -1)),
+    lateMinutes,
+  };
+  const brands = {
+    [brand]: own,
+    [BROKEN]: { ...own, startDate: day, baseUrl: 'https://brand-reports-smoke.invalid' },
+  };
+  const deployment = {
+    ...{ tablePermissions, secretsPrefix, secretsKeyArn, keepLake: false, schedules: false },
+    brandAccess: { [brand]: [] },
+  };
+  await writeFile(deployed, JSON.stringify({ ...others, brands, deployment, environments: { smoke: {} } }));
+}
