@@ -158,13 +158,13 @@ describe('environment variables', () => {
 
 it('a brand without secretName has the secret of the prefix and its own name', async () => {
   server.secrets.set('team/acme', GOOD);
-  const { read } = secretsOf(
+  const source = secretsOf(
     { brands: { acme: { baseUrl: BASE_URL } }, deployment: { secretsPrefix: 'team/' } },
     { needsBaseUrl: false, client: server.client },
   );
-  expect(await read('acme')).toMatchObject({ bid: 'b1' });
+  expect(await source.read('acme')).toMatchObject({ bid: 'b1' });
   server.secrets.delete('team/acme');
-  await expect(read('acme')).rejects.toThrow("create-secret --name 'team/acme'");
+  await expect(source.read('acme')).rejects.toThrow("create-secret --name 'team/acme'");
 });
 
 describe('the address that credentials are for', () => {

@@ -40,6 +40,10 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
     'The names of objects are not known before: a prefix is the narrowest resource.',
   ],
   [
+    wildcard(String.raw`arn:.*:secretsmanager:.*:secret:brand-reports/\*`, '.+'),
+    'The secrets of all brands: a new brand changes no policy.',
+  ],
+  [
     wildcard(
       String.raw`arn:.*:table/(<CatalogDatabase\w+>|<CatalogIceberg\w+>|lake)/\*`,
       '((Analysts|Brand-[a-z0-9-]+)/Policy|RebuildCatalog/Role/DefaultPolicy)',

@@ -222,7 +222,7 @@ describe('the lake of the stack', () => {
 
   it('lets nobody write settings but the deployment, whatever their own policies allow', () => {
     const json = parseTemplate(JSON.stringify(both.toJSON()));
-    const [[bucket = ''] = []] = resourcesIn(json, 'AWS::S3::Bucket');
+    const [[bucket] = ['']] = resourcesIn(json, 'AWS::S3::Bucket');
     const allows = policyOfBuckets(json, { [`${bucket}.Arn`]: 'arn:aws:s3:::lake' });
     const key = 'arn:aws:s3:::lake/settings/current.json';
     const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', 's3:if-match': '"1"' };
