@@ -3,7 +3,7 @@
  * requests. All run on this machine, one after the other, against one service of prepared bytes, and the results are
  * printed as Markdown: docs/performance.md shows them. Nothing fails because it is slow.
  *
- * `--only SECTION[,SECTION]`: speed, waiting, start, check, growth, brands, restated, right, iceberg. `--small`: a run of less than a minute that shows that all
+ * `--only SECTION[,SECTION]`: speed, waiting, start, check, growth, brands, restated, right, iceberg, synth. `--small`: a run of less than a minute that shows that all
  * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out. `--rounds N`: so
  * many of each instead of three to seven.
  */
@@ -20,6 +20,7 @@ import { type Peers, findPeers } from './compare/peers.ts';
 import { printRestated } from './compare/restated.ts';
 import { printSpeed } from './compare/speed.ts';
 import { printStart } from './compare/start.ts';
+import { printSynth } from './compare/synth.ts';
 import { printWaiting } from './compare/waiting.ts';
 
 const BYTES_PER_GB = 2 ** 30;
@@ -47,6 +48,7 @@ const full = {
   restated: { records: 100_000, rounds: 5 },
   right: { pages: 210 },
   iceberg: { brands: 5, days: 1_096 },
+  synth: { brands: [1, 60, 300], rounds: 3 },
 };
 const small: typeof full = {
   speed: [{ records: 10_000, rounds: 2 }],
@@ -58,6 +60,7 @@ const small: typeof full = {
   restated: { records: 10_000, rounds: 1 },
   right: { pages: 10 },
   iceberg: { brands: 2, days: 62 },
+  synth: { brands: [1, 5], rounds: 1 },
 };
 
 const { values } = parseArgs({
@@ -94,6 +97,7 @@ const sections: Record<string, () => Promise<void>> = {
   // Each of the peers waits for a time that a small run does not have.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
   iceberg: () => printIceberg(plan.iceberg),
+  synth: () => printSynth({ ...plan.synth, rounds: rounds ?? plan.synth.rounds }),
 };
 
 const wanted = values.only?.split(',') ?? Object.keys(sections);

@@ -10,6 +10,7 @@ import { deployed } from './cost/deployed.ts';
 import { instancesFor } from './cost/instances.ts';
 import { type Price, prices } from './cost/prices.ts';
 import { ASSUMED, brandNames, settingsOf, steadyDay } from './cost/steady-day.ts';
+import type { Look } from './cost/watcher.ts';
 
 const DAYS_PER_MONTH = 365 / 12;
 const HOURS = 24;
@@ -18,6 +19,8 @@ const BYTES_PER_GB = 1e9;
 const BYTES_PER_TB = 1e12;
 const REPORTS = 5;
 const BRANDS = [1, 20, 300];
+/** Numbers of brands over which a watcher run is made. */
+const MEASURED_LOOKS = [1, 20] as const;
 /** Athena charges no less for a query. */
 const SMALLEST_SCAN_BYTES = 10e6;
 /** Athena lists the prefix of each partition, and reads footer and columns of its object. */
@@ -48,24 +51,30 @@ const clicksPerDay = Number(process.argv[2] ?? 60);
 const { memoryMb, timeoutSeconds, alarmMetrics } = deployed({
   brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
 });
-const day = await steadyDay(clicksPerDay, timeoutSeconds, BRANDS);
+const day = await steadyDay(clicksPerDay, timeoutSeconds, MEASURED_LOOKS);
 const calls = (names: RegExp) =>
   [...day.calls].reduce((sum, [name, count]) => sum + (names.test(name) ? count : 0), 0);
 
+/** A watcher run: as measured, beyond that by what each further brand added. */
 function lookOf(brands: number) {
-  const found = day.looksOfMany.get(brands);
-  if (!found) throw new Error(`no watcher run of ${brands} brands was measured`);
-  const requests = found.gets + found.writesAndLists;
+  const [one, several] = MEASURED_LOOKS.map((count) => day.looksOfMany.get(count));
+  if (!one || !several)
+    throw new Error(`no watcher run of ${MEASURED_LOOKS.join(' and ')} brands was measured`);
+  const [first, last] = MEASURED_LOOKS;
+  const at = (of: (measured: Look) => number) =>
+    of(one) + ((of(several) - of(one)) / (last - first)) * (brands - first);
+  const [gets, writesAndLists] = [at((look) => look.gets), at((look) => look.writesAndLists)];
   const { initSeconds, awsCallSeconds, cpuSecondsPerLedger } = ASSUMED;
-  const seconds = initSeconds + (requests * awsCallSeconds) / SOCKETS + found.gets * cpuSecondsPerLedger;
-  return { ...found, seconds };
+  const waiting = ((gets + writesAndLists) * awsCallSeconds) / SOCKETS;
+  const seconds = initSeconds + waiting + gets * cpuSecondsPerLedger;
+  return { gets, writesAndLists, pageMb: at(({ pageMb }) => pageMb), seconds };
 }
 
 /** What a deployment of so many brands uses, each like the simulated one. */
 function items(brands: number): Item[] {
   const [one, many] = [lookOf(1), lookOf(brands)];
   /** Runs once for each brand; the watcher once for all of them. */
-  const requests = (names: RegExp, ofLook: (look: typeof one) => number) =>
+  const requests = (names: RegExp, ofLook: (look: Pick<Look, 'gets' | 'writesAndLists'>) => number) =>
     (calls(names) - HOURS * ofLook(one)) * brands + HOURS * ofLook(many);
   const starts = day.runs * brands + day.looks;
   const seconds = day.seconds * brands + (brands === 1 ? day.lookSeconds : HOURS * many.seconds);
@@ -310,7 +319,8 @@ its maximum; AWS wants 100 to stay unreserved, so it needs a quota of more than 
 - **The template** does not grow with the brands: the function \`rebuild-catalog\` makes their schedules, in a group for each
   report. ${rounded(many)} brands have ${rounded(many * REPORTS)} schedules; an account may have 10,000,000. Creating them takes ${rounded((many * REPORTS) / 250, 2)} s where a region
   allows 250 calls a second, less in others.
-- **The watcher** may take 5 minutes. A watcher run over the simulated brand under so many names:
+- **The watcher** may take 5 minutes. A watcher run over the simulated brand under so many names, measured up to ${MEASURED_LOOKS[1]}, beyond
+  that by what each further brand added:
 
 ${watcherRuns()}
 

@@ -1,6 +1,6 @@
 /** How many instances of Lambda the starts of a deployment need, by the seconds that runs took in the simulated day. */
 import { reports } from '../../shared/reports/index.ts';
-import { type Settings } from '../../shared/settings/settings.ts';
+import type { Settings } from '../../shared/settings/settings.ts';
 import { startsOf } from '../../shared/settings/staggered.ts';
 import type { RunOfDay } from './steady-day.ts';
 

@@ -52,10 +52,10 @@ export const ASSUMED = {
   initSeconds: 0.6,
   requestSeconds: 0.3,
   awsCallSeconds: 0.02,
-  /** Of CPU for each of these requests: that of all runs of the day, divided by their requests, on a core of 2.5 GHz. */
-  cpuSeconds: 0.01,
-  /** Of CPU for each document that the watcher reads: that of a run over 300 brands, divided by its documents. */
-  cpuSecondsPerLedger: 0.002,
+  /** Of CPU for each of these requests: that of all runs of the day by their requests, with the local servers. */
+  cpuSeconds: 0.005,
+  /** Of CPU for each document that the watcher reads, the page included: that of a run over 20 brands by its documents. */
+  cpuSecondsPerLedger: 0.008,
   /** What Lambda and CloudWatch add to each log line, and Lambda's own lines per run. */
   lineBytes: 180,
   runBytes: 1500,
@@ -122,7 +122,6 @@ export async function steadyDay(
     await readHistory(world);
     world.tally.clear();
     const before = world.events();
-    const cpu0 = process.cpuUsage();
     const runsOfDay: RunOfDay[] = [];
     const measured = { runs: 0, lookSeconds: 0, seconds: 0, requests: 0, logBytes: 0, looks: 0 };
     for (let hour = 0; hour < 24; hour += 1) {
@@ -140,8 +139,6 @@ export async function steadyDay(
       measured.lookSeconds += watched.seconds;
       measured.logBytes += watched.logBytes;
     }
-    const c = process.cpuUsage(cpu0);
-    console.error('CPU', (c.user + c.system) / 1e6, world.requestsToAws(), measured.requests);
     const { clicks, kept } = world;
     const calls = new Map(world.tally);
     const nowMs = startOfDay(DAY, ZONE) + 24 * HOUR_MS;
@@ -157,12 +154,7 @@ export async function steadyDay(
     const lookOfMany = (names: readonly string[]) =>
       lookOver(names, settingsOf(names), world.documents(), BRAND, nowMs);
     const looksOfMany = new Map<number, Look>();
-    for (const count of counts) {
-      const c1 = process.cpuUsage();
-      looksOfMany.set(count, await lookOfMany(brandNames(count)));
-      const c2 = process.cpuUsage(c1);
-      console.error('LOOK', count, (c2.user + c2.system) / 1e6, process.memoryUsage());
-    }
+    for (const count of counts) looksOfMany.set(count, await lookOfMany(brandNames(count)));
     return { ...day, looksOfMany, rebuildRequests: await world.rebuild(nowMs), months: world.months() };
   } finally {
     await world.close();

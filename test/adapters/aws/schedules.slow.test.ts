@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createSchedules } from '../../../shared/adapters/aws/schedules.ts';
 import { retryWhileAccessDenied } from '../../../shared/adapters/aws/retry-access-denied.ts';
 import { startSchedulerServer } from '../../fakes/scheduler-server.ts';
+import { virtualTime } from '../../fakes/virtual-time.ts';
 
 const GROUP = 'BrandReports-order_list';
 const TARGET = {
@@ -156,14 +157,13 @@ describe('the schedules of a group', () => {
     'wait for the permissions of a new stack, and then say what is missing: %s',
     async (_name, spoil, message) => {
       spoil();
-      let nowMs = 0;
-      const clock = { wallMs: () => nowMs, sleep: async (ms: number) => void (nowMs += ms) };
-      const publication = retryWhileAccessDenied(clock, () => publish(brands(1)));
+      const time = virtualTime(0);
+      const publication = retryWhileAccessDenied(time, () => publish(brands(1)));
       await expect(publication).rejects.toMatchObject({
         kind: 'config',
         message: expect.stringMatching(message),
       });
-      expect(nowMs).toBe(60_000);
+      expect(time.wallMs()).toBe(60_000);
     },
   );
 });
