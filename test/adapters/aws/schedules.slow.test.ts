@@ -105,14 +105,14 @@ describe('the schedules of a group', () => {
   it('are as in the settings again after a person has edited one, deleted one and added one', async () => {
     await publish(brands(3));
     const before = held().map(([, { schedule }]) => schedule);
-    const [[edited = '', stored] = [], [deleted = ''] = []] = held();
+    const [first, second] = held();
+    if (!first || !second) throw new Error('nothing is held');
+    const [edited, stored] = first;
     const group = server.held.get(GROUP);
-    if (stored) {
-      const schedule = { ...stored.schedule, State: 'DISABLED', ScheduleExpression: 'rate(1 minute)' };
-      group?.set(edited, { ...stored, schedule, modifiedAt: stored.createdAt + 60 });
-      group?.set('mine', stored);
-    }
-    group?.delete(deleted);
+    const schedule = { ...stored.schedule, State: 'DISABLED', ScheduleExpression: 'rate(1 minute)' };
+    group?.set(edited, { ...stored, schedule, modifiedAt: stored.createdAt + 60 });
+    group?.set('mine', stored);
+    group?.delete(second[0]);
     expect((await callsOf(() => publish(brands(3)))).sort()).toEqual([
       ...['CreateSchedule', 'DeleteSchedule', 'UpdateSchedule'],
     ]);
