@@ -81,7 +81,7 @@ interface Commit {
 export async function publishIceberg(
   context: BrandReport,
   months: readonly string[] | 'all',
-  mode?: 'expire' | 'anew' | undefined,
+  mode?: 'expire' | 'anew',
 ): Promise<void> {
   const { iceberg, report, log, clock, lake } = context;
   if (!iceberg || (months.length === 0 && !mode)) return;

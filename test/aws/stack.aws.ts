@@ -495,8 +495,8 @@ describe('policies', () => {
   it('allowed every call that a function or the state machine made', () => {
     expect(judge.refused).toEqual([]);
     const services = new Set(judge.allowed.map(({ action }) => action.split(':')[0]));
-    expect([...services].sort()).toEqual(
-      ['events', 'glue', 'lambda', 's3', 'schemas', 'secretsmanager', 'sns', 'states'].sort(),
+    expect(services).toEqual(
+      new Set(['events', 'glue', 'lambda', 's3', 'schemas', 'secretsmanager', 'sns', 'states']),
     );
     expect(judge.unjudged).toEqual([]);
   });
