@@ -2,7 +2,7 @@
  * Prints docs/costs.md, every line of it: `npm run --silent cost > docs/costs.md`. Nothing is estimated by hand:
  * cost/steady-day.ts runs a day of the real code against local servers and counts its requests, cost/watcher.ts runs the
  * watcher over many brands, cost/deployed.ts counts what is in the template, and cost/prices.ts has AWS's public prices.
- * Time is virtual and CPU is assumed, so that it prints the same on every machine.
+ * Time is virtual and CPU is assumed, so that it prints about the same on every machine.
  * `npm run cost [clicks of an ordinary day]`
  */
 import { ACME } from '../test/infra/stack.ts';
@@ -308,9 +308,9 @@ took, all brands in one time zone, and every start at the second zero of its min
 
 ${instances()}
 
-An event that finds no instance waits for one, up to 15 minutes; Lambda tries again with pauses of up to 5 minutes. So ${rounded(many)}
-brands, which use ${ofMany.average.toFixed(1)} instances on average, work in an account with 10, but backfills, runs by hand and everything else in
-the account then wait with them. Request a higher quota in Service Quotas ("Concurrent executions"), or set a longer
+An event that finds no instance waits for one, and is lost to the queue of failed events after 15 minutes (900 s); Lambda tries
+again with pauses of up to 5 minutes. The runs of a report are spread over the whole hour, and those of a brand too. ${rounded(many)} brands use
+${ofMany.average.toFixed(1)} instances on average; backfills, runs by hand and everything else in the account come on top. Request a higher quota in Service Quotas ("Concurrent executions"), or set a longer
 \`schedule\`: \`rate(6 hours)\` divides the starts by six. \`reservedConcurrency\` keeps instances free for each report, and is also
 its maximum; AWS wants 100 to stay unreserved, so it needs a quota of more than 100.
 
@@ -324,6 +324,7 @@ its maximum; AWS wants 100 to stay unreserved, so it needs a quota of more than 
 
 ${watcherRuns()}
 
+  A page of tens of MB is slow in a browser; the messages and the table \`coverage\` have the same facts.
 - **A rebuild of the catalog** stops after 13 minutes, and the runs of the reports publish what it left. ${rounded(many)} brands with three years
   have ${rounded(ledgers)} ledgers, and about ${rounded(rebuildRequests, 2)} requests take ${rounded(rebuildMinutes, 2)} minutes, ${REBUILD_WIDTH} at a time: ${rebuildMinutes * 60 <= REBUILD_SECONDS ? 'it fits' : 'it does not fit, and such a rebuild is "incomplete"'}. Schedules are
   made in any case.

@@ -2,8 +2,8 @@
  * Simulates a day of a deployment that has been running for long, to count its requests to AWS: the core of the Lambda
  * functions runs every hour for every report against local S3, Glue and Secrets Manager servers and the sample service.
  * Before the measured day all history is synced, spread as it would have been over the weeks before, so that only
- * ordinary refreshes are due. Time is virtual (virtual-clock.ts) and ids are counted, so that each run of it counts the
- * same. What a local run has not (cold starts, latencies, Lambda's own log lines) is in `ASSUMED`.
+ * ordinary refreshes are due. Time is virtual (virtual-clock.ts) and ids are counted, so that each run of it counts
+ * about the same. What a local run has not (cold starts, latencies, Lambda's own log lines) is in `ASSUMED`.
  */
 import { hash } from 'node:crypto';
 import { timeLimits } from '../../functions/time-limits.ts';

@@ -17,23 +17,44 @@ export interface Start {
   windowMinutes: number;
 }
 
-/** One start for each report that a brand has enabled, spread over the hour in the order of reports and brands. */
+/**
+ * One start for each report that a brand has enabled. Those of a brand are spread over the hour, because they share its rate,
+ * and those of a report too, because one report takes longer than another.
+ */
 export function startsOf({ brands }: Pick<Settings, 'brands'>, reports: ReportRegistry): Start[] {
-  const pairs = Object.keys(reports).flatMap((report) =>
-    Object.entries(brands).flatMap(
-      ([
-        brand,
-        {
-          timeZone,
-          reports: { [report]: own },
-        },
-      ]) => (own?.enabled ? [{ report, brand, timeZone, schedule: own.schedule }] : []),
+  const names = Object.keys(reports);
+  const all = Object.entries(brands);
+  const pairs = names.flatMap((report, nth) =>
+    all.flatMap(
+      (
+        [
+          brand,
+          {
+            timeZone,
+            reports: { [report]: own },
+          },
+        ],
+        index,
+      ) =>
+        own?.enabled
+          ? [
+              {
+                report,
+                brand,
+                timeZone,
+                schedule: own.schedule,
+                phase: (nth / names.length + index / all.length) % 1,
+              },
+            ]
+          : [],
     ),
   );
-  return pairs.map(({ schedule, ...pair }, slot) => ({
-    ...pair,
-    ...staggered(schedule, slot, pairs.length),
-  }));
+  return pairs
+    .sort((a, b) => a.phase - b.phase)
+    .map(({ schedule, phase: _phase, ...pair }, slot) => ({
+      ...pair,
+      ...staggered(schedule, slot, pairs.length),
+    }));
 }
 
 /**

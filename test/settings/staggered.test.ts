@@ -57,18 +57,20 @@ describe('the starts of a deployment', () => {
       }),
     });
     expect(starts.map((one) => [one.report, one.brand, one.timeZone, one.expression])).toEqual([
-      ['clicks_list', 'globex', 'Europe/Berlin', 'cron(0 * * * ? *)'],
+      ['amazon_attribution_report', 'globex', 'Europe/Berlin', 'cron(0 * * * ? *)'],
       ['order_list', 'acme', 'America/New_York', 'cron(10 * * * ? *)'],
-      ['order_list', 'globex', 'Europe/Berlin', 'cron(5 6 * * ? *)'],
+      ['clicks_list', 'globex', 'Europe/Berlin', 'cron(20 * * * ? *)'],
       ['transaction_list', 'acme', 'America/New_York', 'cron(30 * * * ? *)'],
       ['amazon_attribution_report', 'acme', 'America/New_York', 'cron(40 * * * ? *)'],
-      ['amazon_attribution_report', 'globex', 'Europe/Berlin', 'cron(50 * * * ? *)'],
+      ['order_list', 'globex', 'Europe/Berlin', 'cron(5 6 * * ? *)'],
     ]);
   });
 
-  it('fill each minute of an hour alike', () => {
+  it('fill each minute of an hour alike, with different reports', () => {
     const brands = Array.from({ length: 300 }, (_, index) => [`brand-${index}`, brand('UTC')]);
     const perMinute = Map.groupBy(startsIn(Object.fromEntries(brands)), ({ expression }) => expression);
     expect([...perMinute.values()].map(({ length }) => length)).toEqual(Array(60).fill(20));
+    for (const starts of perMinute.values())
+      expect(new Set(starts.map(({ report }) => report)).size).toBeGreaterThan(1);
   });
 });
