@@ -26,6 +26,8 @@ const callSchema = z.object({
   path: z.string(),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
+  /** Of SNS. */
+  topic: z.string(),
   /** Of the objects that one call deletes. */
   keys: z.array(z.string()),
   policies: z.array(documentSchema),
@@ -110,7 +112,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
 
 /** @throws Error for a service whose resources are not known here, rather than allow by mistake */
 function neededBy(call: Call): Needed {
-  const { action: called, resource, path, headers, keys, body } = call;
+  const { action: called, resource, path, headers, keys, topic, body } = call;
   const action = ACTIONS[called] ?? called;
   const [service = '', operation = ''] = action.split(':');
   const input = jsonIn(body);
@@ -129,7 +131,7 @@ function neededBy(call: Call): Needed {
   if (service === 'glue') return neededInGlue(operation, input);
   if (service === 'secretsmanager') return neededInSecrets(operation, input);
   if (service === 'events') return neededInEvents(operation, input);
-  if (service === 'sns') return { action, resources: [new URLSearchParams(body).get('TopicArn') ?? ''] };
+  if (service === 'sns') return { action, resources: [topic] };
   if (service === 'sqs') return { action, resources: [resource] };
   if (service === 'states')
     return { action, resources: [stringOf(input.executionArn ?? input.stateMachineArn)] };

@@ -502,7 +502,7 @@ describe('policies', () => {
   });
 
   it('make a function fail that lacks a statement', async () => {
-    const { role = '' } = judge.allowed.find(({ role }) => /orderlist/.test(role)) ?? {};
+    const { role = '' } = judge.allowed.findLast((call) => /orderlist/.test(call.role)) ?? {};
     const outcome = aws.without(role, 's3:GetObject', () =>
       sync('order_list').catch((error: unknown) => String(error)),
     );
