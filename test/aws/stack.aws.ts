@@ -497,9 +497,8 @@ describe('policies', () => {
   it('allowed every call that a function or the state machine made', () => {
     expect(judge.refused).toEqual([]);
     const services = new Set(judge.allowed.map(({ action }) => action.split(':')[0]));
-    expect([...services].sort()).toEqual(
-      ['events', 'glue', 'lambda', 's3', 'schemas', 'secretsmanager', 'sns', 'states'].sort(),
-    );
+    const judged = 'events glue iam lambda s3 scheduler schemas secretsmanager sns states';
+    expect([...services].sort().join(' ')).toBe(judged);
     expect(judge.unjudged).toEqual([]);
   });
 
