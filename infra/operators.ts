@@ -5,7 +5,6 @@
  */
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
-import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
@@ -67,7 +66,7 @@ export class Operators extends Construct {
     this.#grantFunctions(grantee, functions);
     this.#grantBackfill(grantee, backfill);
     for (const queue of queues) queue.grantOperate(grantee);
-    this.#grantLogs(grantee, [...[...functions, rebuild].map(({ logGroup }) => logGroup), backfill.logGroup]);
+    this.#grantLogs(grantee, [...functions, rebuild], backfill);
     const alarms = this.#arn('cloudwatch', 'alarm', `${instanceName(this)}-*`);
     allow(grantee, 'cloudwatch', ['DescribeAlarmHistory'], [alarms]);
     lake.grantReadPage(grantee);
@@ -106,13 +105,21 @@ export class Operators extends Construct {
     allow(grantee, 'states', ['DescribeMapRun', 'ListExecutions'], [mapRuns]);
   }
 
-  #grantLogs(grantee: Grantee, groups: readonly ILogGroup[]): void {
-    const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'GetLogGroupFields', 'StartQuery'];
-    const streams = groups.map(({ logGroupArn }) => logGroupArn);
-    allow(grantee, 'logs', read, streams);
-    // Live Tail names a group without the `:*` of its streams.
-    const bare = groups.map(({ logGroupName }) => this.#arn('logs', 'log-group', logGroupName));
-    allow(grantee, 'logs', ['StartLiveTail'], bare);
+  #grantLogs(
+    grantee: Grantee,
+    functions: readonly PipelineFunction[],
+    { logGroup }: BackfillStateMachine,
+  ): void {
+    const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'StartQuery', 'StartLiveTail'];
+    // With and without the `:*` of streams, which Live Tail leaves out. The names of the functions' groups end in random
+    // letters, so that no other name begins with one of them; both forms of each would be too long for one policy.
+    const names = [
+      ...functions.map((each) => `${each.logGroup.logGroupName}*`),
+      logGroup.logGroupName,
+      `${logGroup.logGroupName}:*`,
+    ];
+    const arns = names.map((name) => this.#arn('logs', 'log-group', name));
+    allow(grantee, 'logs', read, arns);
   }
 
   #arn(service: string, resource: string, resourceName: string): string {

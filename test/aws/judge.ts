@@ -9,6 +9,7 @@ import { type Access, PLACE } from '../fakes/access.ts';
 import { type Needed, stringOf } from '../fakes/aws-json-server.ts';
 import { neededInEvents } from '../fakes/events-server.ts';
 import { neededInGlue } from '../fakes/glue-server.ts';
+import { neededInScheduler } from '../fakes/scheduler-server.ts';
 import { neededInSecrets } from '../fakes/secrets-server.ts';
 import { policyOf } from '../iam/policy.ts';
 
@@ -26,6 +27,8 @@ const callSchema = z.object({
   path: z.string(),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
+  /** Of SNS. */
+  topic: z.string(),
   /** Of the objects that one call deletes. */
   keys: z.array(z.string()),
   policies: z.array(documentSchema),
@@ -46,7 +49,8 @@ const NOT_JUDGED = [
   'policies of queues and the topic: they let services of AWS in, which call nothing here',
   'keys of KMS: the stack of this test has none (test/iam/people.slow.test.ts judges their statements)',
   'what Lambda does for a function by its role: logs and events that failed',
-  'Athena, Scheduler, Logs and CloudWatch: nothing of them runs here',
+  'what Scheduler does by its role: no schedule fires here',
+  'Athena, Logs and CloudWatch: nothing of them runs here',
 ];
 
 export type Judge = ReturnType<typeof newJudge>;
@@ -76,7 +80,7 @@ export function newJudge() {
       });
     };
     sessions.set(accessKey, may);
-    return may(neededBy(call));
+    return neededBy(call).every(may);
   }
 
   /** For a service that is not moto's. */
@@ -109,8 +113,8 @@ const ACTIONS: Readonly<Record<string, string>> = {
 };
 
 /** @throws Error for a service whose resources are not known here, rather than allow by mistake */
-function neededBy(call: Call): Needed {
-  const { action: called, resource, path, headers, keys, body } = call;
+function neededBy(call: Call): Needed[] {
+  const { action: called, resource, path, headers, keys, topic, body } = call;
   const action = ACTIONS[called] ?? called;
   const [service = '', operation = ''] = action.split(':');
   const input = jsonIn(body);
@@ -120,25 +124,21 @@ function neededBy(call: Call): Needed {
       ...(ifMatch !== undefined && { 's3:if-match': ifMatch }),
       ...(ifNoneMatch !== undefined && { 's3:if-none-match': ifNoneMatch }),
     };
-    return {
-      action,
-      resources: keys.length > 0 ? keys.map((key) => `${resource}/${key}`) : [resource],
-      context,
-    };
+    const resources = keys.length > 0 ? keys.map((key) => `${resource}/${key}`) : [resource];
+    return [{ action, resources, context }];
   }
-  if (service === 'glue') return neededInGlue(operation, input);
-  if (service === 'secretsmanager') return neededInSecrets(operation, input);
-  if (service === 'events') return neededInEvents(operation, input);
-  if (service === 'sns') return { action, resources: [new URLSearchParams(body).get('TopicArn') ?? ''] };
-  if (service === 'sqs') return { action, resources: [resource] };
+  if (service === 'glue') return [neededInGlue(operation, input)];
+  if (service === 'secretsmanager') return [neededInSecrets(operation, input)];
+  if (service === 'events') return [neededInEvents(operation, input)];
+  if (service === 'scheduler') return neededInScheduler(operation, path, input);
+  if (service === 'sns') return [{ action, resources: [topic] }];
+  if (service === 'sqs') return [{ action, resources: [resource] }];
   if (service === 'states')
-    return { action, resources: [stringOf(input.executionArn ?? input.stateMachineArn)] };
+    return [{ action, resources: [stringOf(input.executionArn ?? input.stateMachineArn)] }];
   if (service === 'lambda') {
     const [, name = ''] = /\/functions\/([^/?]+)/.exec(decodeURIComponent(path)) ?? [];
-    return {
-      action,
-      resources: [name.startsWith('arn:') ? name : `arn:aws:lambda:${PLACE}:function:${name}`],
-    };
+    const resource = name.startsWith('arn:') ? name : `arn:aws:lambda:${PLACE}:function:${name}`;
+    return [{ action, resources: [resource] }];
   }
   throw new Error(`nothing is known here of the resources of ${action}`);
 }

@@ -142,6 +142,7 @@ def judge(self, resource):
         "path": self._path,
         "headers": {name.lower(): value for name, value in self._headers.items()},
         "body": self._body.decode() if isinstance(self._body, bytes) and self._service != "s3" else "",
+        "topic": (self._data.get("TopicArn") or [""])[0] if self._service == "sns" else "",
         "keys": keys_to_delete(self),
         "policies": [IAMPolicy(policy)._policy_json for policy in self._access_key.collect_policies()],
         "bucketPolicy": bucket_policies.get(bucket),
@@ -334,8 +335,12 @@ moto_delete = parsing.ResourceMap.delete
 
 
 def delete_all_but_retained(self):
-    """Moto's own knows one way to say that a resource stays."""
-    for resource in self._resource_json_map.values():
+    """Moto's own knows one way to say that a resource stays, and has no order: a custom resource, which depends on its
+    function and the function's role, goes before them."""
+    for name, resource in self._resource_json_map.items():
+        if resource["Type"].startswith("Custom::") and name in self._parsed_resources:
+            self._parsed_resources[name].delete(ACCOUNT, REGION)
+            resource["DeletionPolicy"] = "Retain"
         if resource.get("DeletionPolicy") == "RetainExceptOnCreate":
             resource["DeletionPolicy"] = "Retain"
     moto_delete(self)

@@ -7,7 +7,7 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { schedulerClientOptions } from '../../shared/adapters/aws/schedules.ts';
 import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
 import { type Access, PLACE, accessKeyOf } from './access.ts';
-import { stringOf } from './aws-json-server.ts';
+import { type Needed, stringOf } from './aws-json-server.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 import { startHttpServer } from './http-server.ts';
 
@@ -51,28 +51,21 @@ export async function startSchedulerServer(
   }
 
   function answer(request: IncomingMessage, body: Buffer): Answer {
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://scheduler');
     const { [request.method ?? '']: action = '' } = ACTIONS;
-    const name = pathname.replace(/^\/schedules\/?/, '');
     const parsed = body.length > 0 ? parseJson(body.toString()) : {};
     const input = isJsonObject(parsed) ? parsed : {};
-    const group =
-      searchParams.get('groupName') ?? searchParams.get('ScheduleGroup') ?? stringOf(input.GroupName);
+    const { group, name, query } = placeOf(request.url ?? '', input);
     calls.push(action);
-    const resource = action === 'ListSchedules' ? '*/*' : `${group}/${name}`;
-    const { RoleArn: role } = isJsonObject(input.Target) ? input.Target : {};
-    const may = (needed: string, on: string) =>
-      access(accessKeyOf(request), needed, on, { 'iam:PassedToService': 'scheduler.amazonaws.com' });
-    const isAllowed =
-      may(`scheduler:${action}`, `arn:aws:scheduler:${PLACE}:schedule/${resource}`) &&
-      (role === undefined || may('iam:PassRole', stringOf(role)));
+    const isAllowed = neededInScheduler(action, request.url ?? '', input).every((needed) =>
+      needed.resources.every((on) => access(accessKeyOf(request), needed.action, on, needed.context)),
+    );
     if (faults.deny || !isAllowed) return { status: 403, fault: 'AccessDeniedException' };
     if (isThrottled()) return { status: 429, fault: 'ThrottlingException' };
     if (faults.assume)
       return { status: 400, fault: 'ValidationException', output: { Message: INVALID_ROLE } };
     const schedules = held.get(group);
     if (!schedules) return { status: 404, fault: 'ResourceNotFoundException' };
-    if (action === 'ListSchedules') return { status: 200, output: page(schedules, searchParams) };
+    if (action === 'ListSchedules') return { status: 200, output: page(schedules, query) };
     const stored = schedules.get(name);
     if (action === 'CreateSchedule' ? stored : !stored)
       return stored
@@ -112,4 +105,23 @@ export async function startSchedulerServer(
   });
   const client = new SchedulerClient({ ...awsTestOptions(server.url), ...schedulerClientOptions });
   return { ...server, held, faults, calls, client };
+}
+
+/** The action on a schedule, and the role that its target is given. */
+export function neededInScheduler(operation: string, url: string, input: JsonObject): Needed[] {
+  const { group, name } = placeOf(url, input);
+  const resource = operation === 'ListSchedules' ? '*/*' : `${group}/${name}`;
+  const { RoleArn: role } = isJsonObject(input.Target) ? input.Target : {};
+  const context = { 'iam:PassedToService': 'scheduler.amazonaws.com' };
+  const passed = role === undefined ? [] : [{ action: 'iam:PassRole', resources: [stringOf(role)], context }];
+  return [
+    { action: `scheduler:${operation}`, resources: [`arn:aws:scheduler:${PLACE}:schedule/${resource}`] },
+    ...passed,
+  ];
+}
+
+function placeOf(url: string, input: JsonObject) {
+  const { pathname, searchParams: query } = new URL(url, 'http://scheduler');
+  const group = query.get('groupName') ?? query.get('ScheduleGroup') ?? stringOf(input.GroupName);
+  return { group, name: pathname.replace(/^\/schedules\/?/, ''), query };
 }

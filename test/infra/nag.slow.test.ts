@@ -64,7 +64,7 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   ],
   [
     wildcard(
-      String.raw`(arn:.*:(states|cloudwatch):.*:(execution|mapRun|alarm):.*\*|<\w+Logs\w+\.Arn>)`,
+      String.raw`arn:.*:(states|cloudwatch|logs):.*:(execution|mapRun|alarm|log-group):.*\*`,
       'Operators/Policy',
     ),
     'The names of executions, alarms and log streams begin with a name of the stack.',
