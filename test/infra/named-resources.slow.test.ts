@@ -23,6 +23,7 @@ const KEPT: Readonly<Record<string, readonly unknown[]>> = {
   ],
   'AWS::Lambda::Function': [{}],
   'AWS::Logs::LogGroup': [{}],
+  'AWS::Scheduler::ScheduleGroup': [{}],
   'AWS::StepFunctions::StateMachine': [{}],
 };
 
