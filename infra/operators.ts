@@ -67,7 +67,7 @@ export class Operators extends Construct {
     this.#grantFunctions(grantee, functions);
     this.#grantBackfill(grantee, backfill);
     for (const queue of queues) queue.grantOperate(grantee);
-    this.#grantLogs(grantee, [...[...functions, rebuild].map(({ logGroup }) => logGroup), backfill.logGroup]);
+    this.#grantLogs(grantee, [...functions, rebuild], backfill.logGroup);
     const alarms = this.#arn('cloudwatch', 'alarm', `${instanceName(this)}-*`);
     allow(grantee, 'cloudwatch', ['DescribeAlarmHistory'], [alarms]);
     lake.grantReadPage(grantee);
@@ -81,10 +81,11 @@ export class Operators extends Construct {
     allow(grantee, 'lambda', ['InvokeFunction', ...see], arns);
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
-    const schemas = functions.map(({ name }) => arn('schema', `${REGISTRY}/${schemaName(name)}`));
+    // By a pattern, because a policy may have 6,144 characters. Everybody who opens a function reads its test events anyway.
+    const schemas = arn('schema', `${REGISTRY}/${schemaName(`${instanceName(this)}-*`)}`);
     const read = ['DescribeRegistry', 'ListSchemas', 'DescribeSchema', 'ListSchemaVersions'];
     // AWS wants the registry of a schema to be named beside it.
-    allow(grantee, 'schemas', read, [arn('registry', REGISTRY), ...schemas]);
+    allow(grantee, 'schemas', read, [arn('registry', REGISTRY), schemas]);
   }
 
   #grantBackfill(grantee: Grantee, { stateMachine, mapLabel }: BackfillStateMachine): void {
@@ -106,13 +107,14 @@ export class Operators extends Construct {
     allow(grantee, 'states', ['DescribeMapRun', 'ListExecutions'], [mapRuns]);
   }
 
-  #grantLogs(grantee: Grantee, groups: readonly ILogGroup[]): void {
+  #grantLogs(grantee: Grantee, functions: readonly PipelineFunction[], backfill: ILogGroup): void {
     const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'GetLogGroupFields', 'StartQuery'];
-    const streams = groups.map(({ logGroupArn }) => logGroupArn);
-    allow(grantee, 'logs', read, streams);
-    // Live Tail names a group without the `:*` of its streams.
-    const bare = groups.map(({ logGroupName }) => this.#arn('logs', 'log-group', logGroupName));
-    allow(grantee, 'logs', ['StartLiveTail'], bare);
+    // Live Tail names a group without the `:*` of its streams. One pattern covers both where CloudFormation made the name.
+    const names = functions.map(({ logGroup }) => `${logGroup.logGroupName}*`);
+    const arns = [...names, backfill.logGroupName, `${backfill.logGroupName}:*`].map((name) =>
+      this.#arn('logs', 'log-group', name),
+    );
+    allow(grantee, 'logs', [...read, 'StartLiveTail'], arns);
   }
 
   #arn(service: string, resource: string, resourceName: string): string {
