@@ -31,15 +31,16 @@ export function grantNetwork(
   { subnetIds }: SelectedSubnets,
   securityGroups: readonly ISecurityGroup[],
 ): void {
-  const arn = (resource: string) => (resourceName: string) =>
-    Stack.of(grantee).formatArn({ service: 'ec2', resource, resourceName });
+  // A shared subnet or security group has the account of its owner; the id alone names one.
+  const arn = (resource: string, account?: string) => (resourceName: string) =>
+    Stack.of(grantee).formatArn({ service: 'ec2', resource, resourceName, ...(account && { account }) });
   // Lambda names the function in every request of its code, and in no request of its own.
   const conditions = { Null: { 'lambda:SourceFunctionArn': 'true' } };
   const allow = (actions: string[], resourceArns: string[]) =>
     Grant.addToPrincipal({ grantee, actions, resourceArns, conditions });
   const interfaces = arn('network-interface')('*');
   const groups = securityGroups.map(({ securityGroupId }) => securityGroupId);
-  const places = [...subnetIds.map(arn('subnet')), ...groups.map(arn('security-group'))];
+  const places = [...subnetIds.map(arn('subnet', '*')), ...groups.map(arn('security-group', '*'))];
   allow(['ec2:CreateNetworkInterface'], [interfaces, ...places]);
   const addresses = ['ec2:AssignPrivateIpAddresses', 'ec2:UnassignPrivateIpAddresses'];
   allow(['ec2:DeleteNetworkInterface', ...addresses], [interfaces]);

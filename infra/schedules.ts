@@ -34,8 +34,9 @@ export class Schedules extends Construct {
     this.#reports = reports;
     const removalPolicy = RemovalPolicy.DESTROY;
     const groups = functions.map(
-      ({ name }) =>
-        new ScheduleGroup(this, name, { scheduleGroupName: name, removalPolicy }).scheduleGroupArn,
+      // The id has the report alone: in an app with another name, the same instance keeps its ids.
+      ({ name, report }) =>
+        new ScheduleGroup(this, report.name, { scheduleGroupName: name, removalPolicy }).scheduleGroupArn,
     );
     this.#role = new Role(this, 'Role', {
       description: 'EventBridge Scheduler starts the functions of the reports',

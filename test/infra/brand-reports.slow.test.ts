@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { App, NestedStack, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
@@ -38,7 +38,7 @@ describe('the ids of the stack', () => {
 a bucket is left behind with all reports, a queue loses its events, and whatever has a fixed name fails the deployment.
 Lost:\n  ${lost.join('\n  ')}\nNew:\n  ${added.join('\n  ')}
 Keep the ids of constructs. If a resource is really gone or new, run this and say so in CHANGELOG.md:
-  node --disable-warning=ExperimentalWarning test/infra/logical-ids.ts > test/infra/logical-ids.txt`,
+  npx node --disable-warning=ExperimentalWarning test/infra/logical-ids.ts > test/infra/logical-ids.txt`,
     );
   });
 
@@ -126,6 +126,15 @@ describe('what an app has already', () => {
       expect(JSON.stringify(statementsOf(template, `Reports${part}`))).toContain('CreateNetworkInterface');
   });
 
+  it('is used: nobody is warned that alarms have no receiver, as without a topic', () => {
+    const warnings = (each: Stack) =>
+      JSON.stringify(Annotations.fromStack(each).findWarning('*', Match.anyValue()));
+    expect(warnings(stack)).not.toContain('Nobody receives');
+    const other = theirs();
+    reportsIn(other);
+    expect(warnings(other)).toContain('Nobody receives');
+  });
+
   it('is used instead of what the settings name, and never deleted', () => {
     const own = theirs();
     const given = { bucket: Bucket.fromBucketName(own, 'Given', 'given'), database: 'given' };
@@ -184,11 +193,17 @@ describe('grants', () => {
     );
   });
 
-  it('let an operator start functions and backfills, and read no object', () => {
-    const granted = JSON.stringify(statementsOf(Template.fromStack(stack), 'Operator'));
+  it('let an operator start functions and backfills, and read one object, the coverage page', () => {
+    const statements = statementsOf(Template.fromStack(stack), 'Operator');
+    const granted = JSON.stringify(statements);
     for (const action of ['lambda:InvokeFunction', 'states:StartExecution', 'states:DescribeExecution'])
       expect(granted).toContain(action);
-    expect(granted).not.toMatch(/s3:|secretsmanager:/);
+    expect(granted).not.toContain('secretsmanager:');
+    const read = statements.filter(({ Action }) => JSON.stringify(Action).includes('s3:GetObject'));
+    const bucket = stack.resolve(reports.lakeBucket.bucketArn);
+    expect(read.map(({ Resource }) => Resource)).toEqual([
+      { 'Fn::Join': ['', [bucket, '/status/coverage.html']] },
+    ]);
   });
 
   it('a function is found by its report and by its table', () => {

@@ -96,6 +96,8 @@ describe('a guarded deployment', () => {
       const allows = policyOfRole(template, role, VALUES);
       const create = (name: string, context = {}) => allows('ec2:CreateNetworkInterface', ec2(name), context);
       for (const id of VPC.subnetIds) expect(create(`subnet/${id}`)).toBe(true);
+      const shared = `arn:aws:ec2:us-east-1:210987654321:subnet/${VPC.subnetIds[0]}`;
+      expect(allows('ec2:CreateNetworkInterface', shared)).toBe(true);
       expect(create('security-group/sg-0123456789abcdef0')).toBe(true);
       expect(create('subnet/subnet-0123456789abcdef9')).toBe(false);
       expect(create('security-group/sg-0123456789abcdef9')).toBe(false);

@@ -85,7 +85,7 @@ describe('settings', () => {
 
   it('in the committed cdk.json are those of the README', () => {
     const settings = loadSettings(readFileSync('cdk.json', 'utf8'), 'cdk.json', reports);
-    expect(settings).toEqual(parseSettings({ brands: { acme: ACME } }, reports));
+    expect(settings).toEqual(parseSettings(withBrand({ secretName: undefined }), reports));
   });
 
   it.each([
