@@ -83,7 +83,9 @@ describe('the findings of coverage', () => {
     await catalog.ensureTable({ ...coverageTable, columns: older });
     await catalog.ensureTable(coverageTable);
     expect(server.tables.get('coverage')?.table.StorageDescriptor).toMatchObject({
-      Columns: expect.arrayContaining([{ Name: 'findings', Type: 'string' }]),
+      Columns: expect.arrayContaining([
+        { Name: 'findings', Type: 'string', Comment: expect.stringMatching(/\w/) },
+      ]),
     });
   });
 });
