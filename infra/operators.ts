@@ -67,7 +67,8 @@ export class Operators extends Construct {
     this.#grantFunctions(grantee, functions);
     this.#grantBackfill(grantee, backfill);
     for (const queue of queues) queue.grantOperate(grantee);
-    this.#grantLogs(grantee, [...[...functions, rebuild].map(({ logGroup }) => logGroup), backfill.logGroup]);
+    const ofFunctions = [...functions, rebuild].map(({ logGroup }) => logGroup);
+    this.#grantLogs(grantee, ofFunctions, backfill.logGroup);
     const alarms = this.#arn('cloudwatch', 'alarm', `${instanceName(this)}-*`);
     allow(grantee, 'cloudwatch', ['DescribeAlarmHistory'], [alarms]);
     lake.grantReadPage(grantee);
@@ -81,10 +82,11 @@ export class Operators extends Construct {
     allow(grantee, 'lambda', ['InvokeFunction', ...see], arns);
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
-    const schemas = functions.map(({ name }) => arn('schema', `${REGISTRY}/${schemaName(name)}`));
+    // One by one, the names would take a quarter of the policy; the console shows test events to the whole account.
+    const schemas = arn('schema', `${REGISTRY}/${schemaName(`${instanceName(this)}-*`)}`);
     const read = ['DescribeRegistry', 'ListSchemas', 'DescribeSchema', 'ListSchemaVersions'];
     // AWS wants the registry of a schema to be named beside it.
-    allow(grantee, 'schemas', read, [arn('registry', REGISTRY), ...schemas]);
+    allow(grantee, 'schemas', read, [arn('registry', REGISTRY), schemas]);
   }
 
   #grantBackfill(grantee: Grantee, { stateMachine, mapLabel }: BackfillStateMachine): void {
@@ -106,13 +108,17 @@ export class Operators extends Construct {
     allow(grantee, 'states', ['DescribeMapRun', 'ListExecutions'], [mapRuns]);
   }
 
-  #grantLogs(grantee: Grantee, groups: readonly ILogGroup[]): void {
+  /** IAM takes 6,144 characters in a managed policy, and the names of these groups may be most of them. */
+  #grantLogs(grantee: Grantee, ofFunctions: readonly ILogGroup[], ofBackfill: ILogGroup): void {
     const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'GetLogGroupFields', 'StartQuery'];
-    const streams = groups.map(({ logGroupArn }) => logGroupArn);
-    allow(grantee, 'logs', read, streams);
-    // Live Tail names a group without the `:*` of its streams.
-    const bare = groups.map(({ logGroupName }) => this.#arn('logs', 'log-group', logGroupName));
-    allow(grantee, 'logs', ['StartLiveTail'], bare);
+    // Live Tail names a group, and all else its streams, which follow after `:`. CloudFormation ends the names of the
+    // functions' groups at random, so that no other name begins with one.
+    const names = [
+      ...ofFunctions.map(({ logGroupName }) => `${logGroupName}*`),
+      ...[ofBackfill.logGroupName, `${ofBackfill.logGroupName}:*`],
+    ];
+    const arns = names.map((name) => this.#arn('logs', 'log-group', name));
+    allow(grantee, 'logs', [...read, 'StartLiveTail'], arns);
   }
 
   #arn(service: string, resource: string, resourceName: string): string {
