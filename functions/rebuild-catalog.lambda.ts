@@ -81,6 +81,8 @@ async function responseTo(
       await retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId));
       // Before the rebuild: a rollback restores the former settings even if its rebuild fails.
       const settings = await retryWhileAccessDenied(clock, () => publishSettings(lakeBucket(), packed));
+      // So do schedules: those of the update may name brands that the former settings do not have.
+      if (update.isRollback) await orLogged('schedules_failed', () => publishSchedules(settings));
       await rebuild(remainingMs, settings);
       await orLogged('test_events_failed', () =>
         retryWhileAccessDenied(clock, async () => {
@@ -126,8 +128,9 @@ async function rebuild(remainingMs: number, given?: Settings): Promise<RebuildOu
     rebuildCatalog({ ...context, clock, deadline, isFatal: isAccessDenied }),
   );
   log({ event: 'catalog_rebuilt', ...outcome });
-  // Last, so that nothing starts before its tables are there.
-  await retryWhileAccessDenied(clock, () => publishSchedules(context.settings));
+  // Last, so that nothing starts before its tables are there; from the settings of now, because another deployment, or
+  // the rollback of this one, may have ended meanwhile.
+  await retryWhileAccessDenied(clock, async () => publishSchedules((await contextOf()).settings));
   return outcome;
 }
 

@@ -28,13 +28,12 @@ export class BrandAccess extends Construct {
     { brand, roleNames, deployment, lake, catalog }: BrandAccessProps,
   ) {
     super(scope, id);
-    const instance = instanceName(this);
-    const name = `${instance}-${brand}`;
+    // With "brand" in it, because an instance or a policy may be called like a brand, e.g. BrandReports-staging.
+    const name = `${instanceName(this)}-brand-${brand}`;
     const description = `Queries on the affiliate reports of ${brand}`;
     newWorkGroup(this, { name, description, deployment, results: lake.brandResultsUrl(brand) });
     const policy = rolePolicy(this, {
-      // With "brand", because a brand may be called "analysts".
-      managedPolicyName: `${instance}-brand-${brand}-${Stack.of(this).region}`,
+      managedPolicyName: `${name}-${Stack.of(this).region}`,
       description: `Query the affiliate reports of ${brand} in the workgroup ${name}`,
       roleNames,
     });

@@ -236,7 +236,7 @@ export function stepsOf(
         await aws`s3api put-object --bucket ${bucket()} --key ${other}`;
         return holding(
           arn('iam', `policy/${STACK}-brand-${brand}-${place()[3]}`),
-          (as) => query(`SELECT count(*) FROM ${table} ${where}`, as, `${STACK}-${brand}`),
+          (as) => query(`SELECT count(*) FROM ${table} ${where}`, as, `${STACK}-brand-${brand}`),
           (as) => [get(other, as), get(ledger(day), as), start(as), ask(as)],
         );
       },

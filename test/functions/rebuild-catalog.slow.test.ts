@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseRebuildEvent } from '../../functions/rebuild-catalog-event.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../shared/json.ts';
+import { CURRENT_SETTINGS_KEY } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { packSettings } from '../../shared/settings/packed-settings.ts';
 import { type BrandSettings, parseSettings } from '../../shared/settings/settings.ts';
@@ -327,6 +328,15 @@ describe('rebuild-catalog for CloudFormation', () => {
       expect(printed).toContain('catalog_rebuild_failed');
     });
 
+    it('makes the former schedules at that rollback, although its rebuild fails', async () => {
+      await update('0', '1');
+      await update('1', '2', failing);
+      const [name, made] = [...(scheduler.held.get('BrandReports-order_list') ?? [])][0] ?? [];
+      if (name && made) scheduler.held.get('BrandReports-order_list')?.set(name.replace('acme', 'new'), made);
+      await update('2', '1', failing);
+      expect(scheduled()).toEqual(REPORTS.map((report) => `${report} acme ENABLED`));
+    });
+
     it('knows a rollback after an update that ran out of time', async () => {
       await whileSilent(glue, () => update('1', '2', { remainingMs: 2000 }));
       await update('2', '1', failing);
@@ -535,6 +545,20 @@ describe('rebuild-catalog by hand', () => {
     });
     expect(cloudFormation.responses).toEqual([]);
     expect([...schemas.registries]).toEqual([]);
+  });
+
+  it('makes the schedules of the deployment that ended meanwhile', async () => {
+    const read = s3.objects.get.bind(s3.objects);
+    let deployed = false;
+    s3.objects.get = (key) => {
+      const found = read(key);
+      if (key !== CURRENT_SETTINGS_KEY || deployed) return found;
+      deployed = true;
+      putSettings(s3.objects, { ...SETTINGS, deployment: { ...SETTINGS.deployment, schedules: false } });
+      return found;
+    };
+    await invoke({});
+    expect(scheduled()).toEqual(REPORTS.map((report) => `${report} acme DISABLED`));
   });
 
   it('says what went wrong', async () => {

@@ -157,7 +157,7 @@ describe('the policy of operators', () => {
 describe('the policy of analysts', () => {
   it('allows the coverage page and the saved queries of the workgroup, and no other page or workgroup', () => {
     const named = ['Create', 'Update', 'Delete'].map((verb) => `athena:${verb}NamedQuery`);
-    const [own, other] = ['BrandReports', 'BrandReports-acme'].map((name) =>
+    const [own, other] = ['BrandReports', 'BrandReports-brand-acme'].map((name) =>
       arn('athena', `workgroup/${name}`),
     );
     const allows = policy('analysts');
@@ -202,7 +202,7 @@ function ownCalls(brand: string, database = 'brand_reports'): Call[] {
     ['s3:GetBucketLocation', 'arn:aws:s3:::lake'],
     ['s3:ListBucketMultipartUploads', 'arn:aws:s3:::lake'],
     ...['GetWorkGroup', 'StartQueryExecution', 'GetQueryExecution', 'GetQueryResults'].map(
-      (action): Call => [`athena:${action}`, arn('athena', `workgroup/BrandReports-${brand}`)],
+      (action): Call => [`athena:${action}`, arn('athena', `workgroup/BrandReports-brand-${brand}`)],
     ),
     ['lakeformation:GetDataAccess', '*'],
   ];
@@ -262,10 +262,10 @@ describe('the policy of a brand', () => {
   it('has a workgroup with the limits of the analysts, whose results nobody can move', () => {
     const groups = resourcesOf(template, 'AWS::Athena::WorkGroup').map(([, properties]) => properties);
     const [analysts, acme] = groups.map((group) => JSON.stringify(group));
-    expect(acme).toContain('"Name":"BrandReports-acme"');
+    expect(acme).toContain('"Name":"BrandReports-brand-acme"');
     const same = acme
       ?.replace('query-results/brand=acme/', 'query-results/')
-      .replace('"BrandReports-acme"', '"BrandReports"')
+      .replace('"BrandReports-brand-acme"', '"BrandReports"')
       .replace(' of acme"', '"');
     expect(same).toBe(analysts);
   });
@@ -285,7 +285,7 @@ describe('the policy of a brand', () => {
             expect(
               wrongly(allows(own), false, [
                 ...foreignCalls(other),
-                ['athena:StartQueryExecution', arn('athena', `workgroup/BrandReports-${other}`)],
+                ['athena:StartQueryExecution', arn('athena', `workgroup/BrandReports-brand-${other}`)],
               ]),
             ).toEqual([]);
         }
