@@ -5,8 +5,13 @@ import { BrandReportsError } from '../errors.ts';
  * @throws BrandReportsError `bug` `bad_key`
  */
 export function checkedKey(key: string): string {
-  if (key.split('/').some((part) => part === '' || !isPlain(part))) throw badKey(key);
+  if (!isKey(key)) throw badKey(key);
   return key;
+}
+
+/** Lists leave out all others, e.g. the empty objects that S3's console makes for folders: nobody here has written them. */
+export function isKey(key: string): boolean {
+  return key.split('/').every((part) => part !== '' && isPlain(part));
 }
 
 /**
@@ -25,7 +30,8 @@ export function compareKeys(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-function isPlain(part: string): boolean {
+/** Whether it can be a part of a key, or of a prefix. */
+export function isPlain(part: string): boolean {
   return !part.startsWith('.') && !/[\0\\]/.test(part);
 }
 

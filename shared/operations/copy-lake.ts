@@ -58,29 +58,32 @@ export async function copyLake(options: CopyOptions): Promise<CopyOutcome> {
   const outcome = { from: from.url, to: to.url, objects: 0, bytes: 0, copiedObjects: 0 };
   if ((await begin(from, to)) === 'finished') return { status: 'complete', ...outcome };
 
-  for (let pass = 1, copied = 1; copied > 0 && pass <= MAX_PASSES; pass += 1) {
-    [copied, outcome.objects, outcome.bytes] = [0, 0, 0];
+  for (let pass = 1, differing = 1; differing > 0 && pass <= MAX_PASSES; pass += 1) {
+    [outcome.objects, outcome.bytes] = [0, 0];
     const keys = await keysIn(from, paths.LEDGERS_PREFIX);
     const isState = (key: string) => paths.parseReportStateKey(key) !== undefined;
-    await copyDocuments(from, to, keys.filter(isState));
-    await copyDocuments(
-      from,
-      to,
-      keys.filter((key) => !isState(key)),
-    );
+    const states = await copyDocuments(from, to, keys.filter(isState));
+    const ledgers = keys.filter((key) => !isState(key));
+    differing = states + (await copyDocuments(from, to, ledgers));
     for (const prefix of OBJECTS) {
       const objects = compared(from, to, prefix);
       await forEachConcurrent(Array(CONCURRENCY).fill(objects), CONCURRENCY, async () => {
-        for await (const { key, bytes, isThere } of objects) {
+        for await (const { key, bytes, isThere, isSurplus } of objects) {
+          if (isSurplus) {
+            await to.delete([key]);
+            differing += 1;
+            continue;
+          }
           outcome.objects += 1;
           outcome.bytes += bytes;
-          if (isThere || !(await copyObject(from, to, key, bytes))) continue;
-          copied += 1;
+          if (isThere) continue;
+          differing += 1;
+          if (!(await copyObject(from, to, key, bytes))) continue;
+          outcome.copiedObjects += 1;
           log({ event: 'object_copied', key, bytes });
         }
       });
     }
-    outcome.copiedObjects += copied;
   }
   await copyDocuments(from, to, [...(await keysIn(from, paths.SCHEMAS_PREFIX)), paths.WATCH_KEY]);
   const rebuilt = catalog && (await rebuildCatalog({ ...options, isFatal: () => false }));
@@ -113,7 +116,7 @@ async function putFormat(to: ObjectStore, document: StoredFormat): Promise<void>
   const etag = (await to.get(paths.FORMAT_KEY))?.etag;
   const condition = etag === undefined ? { ifAbsent: true as const } : { ifMatch: etag };
   const outcome = await to.put(paths.FORMAT_KEY, formatDocument(document), condition);
-  if (outcome === 'conflict') throw written(to, paths.FORMAT_KEY);
+  if (outcome === 'conflict') throw writtenByOthers(to, paths.FORMAT_KEY);
 }
 
 /** Without the format. */
@@ -122,20 +125,36 @@ async function keysIn(store: ObjectStore, prefix: string): Promise<string[]> {
   return keys.filter((key) => key !== paths.FORMAT_KEY);
 }
 
-/** The objects of the source, and whether the copy has them with the same size. Both lists are in the order of keys. */
+/**
+ * The objects of the source, and whether the copy has them with the same size. `isSurplus`: only the copy has it, because
+ * the source has deleted or erased it since it was copied.
+ */
 async function* compared(
   from: ObjectStore,
   to: ObjectStore,
   prefix: string,
-): AsyncGenerator<ListedObject & { isThere: boolean }> {
+): AsyncGenerator<ListedObject & { isThere: boolean; isSurplus: boolean }> {
+  const isCopied = ({ key }: ListedObject) =>
+    !paths.LEDGER_TABLES.some((table) => key.startsWith(paths.tablePrefix(table)));
   const there = to.list(prefix)[Symbol.asyncIterator]();
   let next = await there.next();
-  for await (const object of from.list(prefix)) {
-    if (paths.LEDGER_TABLES.some((table) => object.key.startsWith(paths.tablePrefix(table)))) continue;
-    while (!next.done && next.value.key < object.key) next = await there.next();
-    const isThere = !next.done && next.value.key === object.key && next.value.bytes === object.bytes;
-    yield { ...object, isThere };
+  async function* surplusBefore(key?: string) {
+    for (; !next.done && (key === undefined || isBefore(next.value.key, key)); next = await there.next())
+      if (isCopied(next.value)) yield { ...next.value, isThere: true, isSurplus: true };
   }
+  for await (const object of from.list(prefix)) {
+    if (!isCopied(object)) continue;
+    yield* surplusBefore(object.key);
+    const found = !next.done && next.value.key === object.key ? next.value : undefined;
+    if (found) next = await there.next();
+    yield { ...object, isThere: found?.bytes === object.bytes, isSurplus: false };
+  }
+  yield* surplusBefore();
+}
+
+/** In the order in which stores list. */
+function isBefore(one: string, other: string): boolean {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 }
 
 /** @returns `false` if the vacuum has deleted it since it was listed */
@@ -153,25 +172,32 @@ async function copyObject(from: ObjectStore, to: ObjectStore, key: string, bytes
   }
 }
 
-/** Conditional writes, because the bucket refuses all others. What an earlier try has written is replaced. */
-async function copyDocuments(from: ObjectStore, to: ObjectStore, keys: readonly string[]): Promise<void> {
+/** Conditional writes, because the bucket refuses all others. What an earlier try has written is replaced. @returns how many differed */
+async function copyDocuments(from: ObjectStore, to: ObjectStore, keys: readonly string[]): Promise<number> {
+  let written = 0;
   await forEachConcurrent(keys, CONCURRENCY, async (key) => {
     const body = (await from.get(key))?.body;
-    if (!body || (await to.put(key, body, { ifAbsent: true })) !== 'conflict') return;
+    if (!body) return;
+    written += 1;
+    if ((await to.put(key, body, { ifAbsent: true })) !== 'conflict') return;
     const found = await to.get(key);
-    if (found && Buffer.compare(found.body, body) === 0) return;
+    if (found && Buffer.compare(found.body, body) === 0) {
+      written -= 1;
+      return;
+    }
     // Another process may have finished the copy, so that runs have begun to write there.
     const { format } = parseFormat((await to.get(paths.FORMAT_KEY))?.body);
     if (!found || format !== undefined || (await to.put(key, body, { ifMatch: found.etag })) === 'conflict')
-      throw written(to, key);
+      throw writtenByOthers(to, key);
   });
+  return written;
 }
 
 function refused(code: string, message: string): BrandReportsError {
   return new BrandReportsError('config', code, `${message} Nothing was copied.`);
 }
 
-function written({ url }: ObjectStore, key: string): BrandReportsError {
+function writtenByOthers({ url }: ObjectStore, key: string): BrandReportsError {
   const message = `Another program has written ${url}/${key} during the copy. Stop it, then run the copy again.`;
   return new BrandReportsError('conflict', 'copy_written', message);
 }

@@ -9,7 +9,7 @@ import { type Column, RESCUED, typeSpec } from '../column-types.ts';
 import type { BrandReport, LakeAccess } from '../context/context.ts';
 import { changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { type Json, isJsonObject, numberText, parseJson } from '../json.ts';
 import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
 import { claimLost, forgetHistory, releaseDay } from '../lake/documents/ledger.ts';
@@ -61,13 +61,37 @@ export async function daysWithRecords(
   const days = new Map<string, DayWithRecords>();
   for (const { of, ...object } of objects) {
     const matches = of && matchers.get(of.ctx);
-    if (!matches || !(await hasRecords(of.ctx, object, matches, records.value))) continue;
-    const { ctx, day } = of;
+    if (!matches) continue;
+    const { ctx, day, id: version } = of;
+    const isFound = await hasRecords(ctx, object, matches, records.value).catch(async (thrown: unknown) => {
+      const { kind, message } = asBrandReportsError(thrown);
+      // A store that does not answer says nothing of the object.
+      if (kind !== 'bug') throw thrown;
+      const { committed } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
+      if (object.kind === 'versions' && committed?.snapshot === version)
+        throw unreadable(ctx, day, object.key, message);
+      // It may have some, and nothing that is damaged is needed.
+      return true;
+    });
+    if (!isFound) continue;
     const id = `${ctx.report.name} ${day}`;
     const hasVersions = object.kind !== 'raw' || (days.get(id)?.hasVersions ?? false);
     days.set(id, { ctx, day, hasVersions });
   }
   return [...days.values()];
+}
+
+function unreadable(
+  { report, brand }: BrandReport,
+  day: string,
+  key: string,
+  why: string,
+): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'version_unreadable',
+    `${key}, the current version of ${report.name} ${day}, cannot be read (${why}), so nothing was erased. Erase the whole day with --brand ${brand} --from ${day} --to ${day}, or let "brand-reports verify" say how to heal it.`,
+  );
 }
 
 type Matches = (row: Row) => boolean;

@@ -173,7 +173,8 @@ async function scopeOf(options: EraseOptions): Promise<Scope> {
       `A Glue database points at the objects of ${lake.store.url}. Name it with --database: otherwise its partitions would stay.`,
     );
   const months = listed.flatMap((each) => (each.brand === brand ? each.months : [])).sort();
-  const { timeZone = 'UTC' } = settings?.brands[brand] ?? {};
+  // Of a brand that the settings have no more, the day that is open anywhere.
+  const { timeZone = 'Pacific/Kiritimati' } = settings?.brands[brand] ?? {};
   const today = dayOf(clock.wallMs(), timeZone);
   const starts = contexts.flatMap(({ policy }) => policy?.startDate ?? []);
   const isAll = options.from === undefined && options.to === undefined && !options.records;

@@ -5,6 +5,7 @@ import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { LAKE_FORMAT, inOurFormat } from '../../shared/lake/documents/lake-format.ts';
 import { daysOfLedgers, readLedgers } from '../../shared/lake/documents/read.ts';
 import { FORMAT_KEY, attemptPrefix, changesKey, ledgerKey, versionKey } from '../../shared/lake/paths.ts';
+import { erase } from '../../shared/operations/erase.ts';
 import { type CopyOptions, type CopyOutcome, copyLake } from '../../shared/operations/copy-lake.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -204,6 +205,26 @@ it('is finished only when a damaged ledger of the source has been repaired', asy
   expect(await copyOf(lake, copy)).toMatchObject({ status: 'incomplete' });
   lake.store.objects.set(order, { body: ledger, etag: 'repaired', modifiedAt: new Date(0) });
   expect(await copyOf(lake, copy)).toMatchObject({ status: 'complete', copiedObjects: 0 });
+  expect(await named(copy.store)).toEqual(await named(lake.store));
+});
+
+it('what the source erases while it is copied, or before the copy goes on, is not in the copy', async () => {
+  const lake = await historicLake({ scope: { reports: ['order_list'] } });
+  const copy = emptyCopy();
+  let once: Promise<unknown> | undefined;
+  const from = storeAround(inOurFormat(lake.store), async ({ name, on }, act) => {
+    // The ledgers were copied, and the first objects.
+    if (name === 'range' && on.startsWith('raw/'))
+      once ??= erase({
+        ...lake.access(),
+        ...{ settings: lake.settings(), brand: BRAND, from: DAY, to: DAY, plans: false },
+      });
+    await once;
+    return act();
+  });
+  expect(await copyOf(lake, copy, { from })).toMatchObject({ status: 'complete' });
+  expect(await once).toMatchObject({ status: 'complete' });
+  expect([...copy.store.objects.keys()].filter((key) => key.includes(`/dt=${DAY}/`))).toEqual([]);
   expect(await named(copy.store)).toEqual(await named(lake.store));
 });
 

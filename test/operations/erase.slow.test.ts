@@ -313,3 +313,43 @@ it('of a brand that is erased nothing is left but when', async () => {
     'have the brand "acne". Allowed: acme, zeta',
   );
 });
+
+it('records are erased although raw records and older versions are damaged; the current version must be readable', async () => {
+  const lake = await filledLake(['order_list']);
+  const records = { field: 'customer', value: 'c-8841' };
+  const damage = (key: string) =>
+    lake.store.objects.set(key, { ...(lake.store.objects.get(key) ?? fail()), body: Buffer.from('cut off') });
+  const { committed, superseded = [] } = await ledgerEntry(lake, 'order_list', CUSTOMERS);
+  const current = versionKey('orders', BRAND, CUSTOMERS, committed?.snapshot ?? '');
+  const whole = lake.store.objects.get(current) ?? fail();
+  damage(current);
+  await expect(erase(optionsOf(lake, { records }))).rejects.toMatchObject({
+    kind: 'config',
+    message: expect.stringContaining(
+      `${current}, the current version of order_list ${CUSTOMERS}, cannot be read`,
+    ),
+  });
+  lake.store.objects.set(current, whole);
+  const chunk = [...lake.store.objects.keys()].find(
+    (key) => key.startsWith(`raw/order_list/brand=${BRAND}/dt=${CUSTOMERS}/`) && key.endsWith('.zst'),
+  );
+  const damaged = [
+    chunk ?? fail(),
+    ...superseded.map(({ snapshot }) => versionKey('orders', BRAND, CUSTOMERS, snapshot)),
+  ];
+  expect(damaged.length).toBeGreaterThan(1);
+  for (const key of damaged) damage(key);
+  expect((await erase(optionsOf(lake, { records }))).status).toBe('complete');
+  expect(damaged.filter((key) => lake.store.objects.has(key))).toEqual([]);
+  expect(await objectsWith(lake, [records.value])).toEqual([]);
+});
+
+it('the day that is open in the east goes too, also of a brand that the settings have no more', async () => {
+  const lake = sample.emptyLake();
+  lake.nowMs += HOUR_MS;
+  await sync(lake, { scope: { reports: ['order_list'] }, brandSettings: { timeZone: 'Asia/Tokyo' } });
+  expect((await ledgerEntry(lake, 'order_list', addDays(TODAY, 1))).committed).toBeDefined();
+  expect((await erase(optionsOf(lake, { settings: undefined }))).status).toBe('complete');
+  for (const [, entry] of await ledgerEntries(lake, 'order_list'))
+    expect(Object.keys(entry)).toEqual(['erasedAt']);
+});

@@ -29,7 +29,7 @@ import type {
 } from '../../ports.ts';
 import { awsError, awsFailure } from './errors.ts';
 import { sleepWithJitter } from '../sleep-with-jitter.ts';
-import { checkedKey, checkedPrefix } from '../keys.ts';
+import { checkedKey, checkedPrefix, isKey } from '../keys.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
 /** Retries of a write that races a delete or another write of the same key (409). */
@@ -122,7 +122,7 @@ export function openS3Store({
       for await (const page of paginateListObjectsV2({ client }, input)) {
         for (const { Key, Size, LastModified } of page.Contents ?? []) {
           const key = present(Key, begin).slice(base.length);
-          yield { key, bytes: present(Size, key), modifiedAt: present(LastModified, key) };
+          if (isKey(key)) yield { key, bytes: present(Size, key), modifiedAt: present(LastModified, key) };
         }
       }
     } catch (error) {
@@ -141,12 +141,10 @@ export function openS3Store({
       for (const { Key, VersionId, Size } of [
         ...Versions.filter((each) => !each.IsLatest),
         ...DeleteMarkers.map((marker) => ({ ...marker, Size: 0 })),
-      ])
-        yield {
-          key: present(Key, begin).slice(base.length),
-          version: present(VersionId, begin),
-          bytes: Size ?? 0,
-        };
+      ]) {
+        const key = present(Key, begin).slice(base.length);
+        if (isKey(key)) yield { key, version: present(VersionId, begin), bytes: Size ?? 0 };
+      }
       next = { KeyMarker: IsTruncated ? NextKeyMarker : undefined, VersionIdMarker: NextVersionIdMarker };
     } while (next.KeyMarker !== undefined);
   }

@@ -15,6 +15,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -36,7 +37,7 @@ import type {
   StoredObject,
 } from '../../ports.ts';
 import { errorCode, isMissing, onDisk } from './disk-errors.ts';
-import { checkedKey, checkedPrefix, compareKeys } from '../keys.ts';
+import { checkedKey, checkedPrefix, compareKeys, isPlain } from '../keys.ts';
 import { makeLakeFolder } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
 import { objectNotFound } from '../object-not-found.ts';
@@ -316,9 +317,22 @@ async function* walk(root: string, folder: string, prefix: string): AsyncGenerat
 /** The names in the folder, in the order of the keys below it: the `/` behind a folder's name counts. */
 function entries(root: string, folder: string): string[] {
   return entriesOf(join(root, folder))
-    .filter((entry) => !entry.name.startsWith('.'))
-    .map((entry) => `${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`)
+    .filter(({ name }) => isPlain(name))
+    .map((entry) => `${folder}${entry.name}${isFolder(root, folder, entry) ? '/' : ''}`)
     .sort(compareKeys);
+}
+
+/**
+ * A folder that was moved to another disk, with a symbolic link in its place, is one: what is not listed would be neither
+ * copied nor erased. A link to a folder that it lies in would have no end.
+ */
+function isFolder(root: string, folder: string, entry: Dirent): boolean {
+  if (!entry.isSymbolicLink()) return entry.isDirectory();
+  const path = join(root, folder, entry.name);
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return false;
+  const target = `${realpathSync(path)}/`;
+  const above = folder.split('/').map((_name, index, names) => join(root, ...names.slice(0, index)));
+  return !above.some((each) => `${realpathSync(each)}/`.startsWith(target));
 }
 
 function entriesOf(folder: string): Dirent[] {
@@ -345,7 +359,8 @@ function removedEmpty(folder: string): boolean {
     return true;
   } catch (error) {
     if (isMissing(error)) return true;
-    if (['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) return false;
+    // ENOTDIR: a symbolic link to a folder.
+    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error))) return false;
     throw error;
   }
 }

@@ -1,6 +1,18 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { access, chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -42,6 +54,21 @@ describe('a lake folder', () => {
     lake = join(folder.path, 'lake');
   });
   afterEach(() => folder.remove());
+
+  it('lists and deletes what lies behind a link to a folder, and leaves out what is no key', async () => {
+    const store = openLocalStore(lake);
+    for (const key of ['raw/a/1', 'raw/b/2']) await store.put(key, new Uint8Array(1), { ifAbsent: true });
+    await rename(join(lake, 'raw'), join(folder.path, 'disk'));
+    await symlink(join(folder.path, 'disk'), join(lake, 'raw'));
+    await symlink(lake, join(lake, 'raw', 'loop'));
+    await writeFile(join(lake, 'raw', 'a', 'x\\y'), '');
+    const listed = await Array.fromAsync(store.list('raw/'), ({ key }) => key);
+    expect(listed.filter((key) => key !== 'raw/loop')).toEqual(['raw/a/1', 'raw/b/2']);
+    await rm(join(lake, 'raw', 'loop'));
+    await rm(join(lake, 'raw', 'a', 'x\\y'));
+    await store.delete(listed);
+    expect(await readdir(join(folder.path, 'disk'))).toEqual([]);
+  });
 
   it('I5: loses no write when processes race', async () => {
     const processes = [1, 2, 3].map(() => startProcess('count', lake, '40'));
