@@ -175,6 +175,16 @@ export async function startLocalAws(
         AssumeRolePolicyDocument: JSON.stringify({ Version: '2012-10-17', Statement: [] }),
       }),
 
+    /** The roles and managed policies whose names begin like this. */
+    async madeInIam(start: string): Promise<string[]> {
+      const [roles, policies] = [
+        await query('iam', 'ListRoles', {}),
+        await query('iam', 'ListPolicies', { Scope: 'Local' }),
+      ];
+      const names = [...textsIn(roles, 'RoleName'), ...textsIn(policies, 'PolicyName')];
+      return names.filter((name) => name.startsWith(start));
+    },
+
     /** What somebody with this role uses. */
     async assume(role: string) {
       const xml = await query('sts', 'AssumeRole', {

@@ -269,9 +269,9 @@ def as_text(properties):
     return properties if isinstance(properties, str) else json.dumps(properties)
 
 
-def tell(resource, request_type, properties):
+def tell(resource, request_type, properties, before=None):
     """Sends a custom resource its event; whatever it answers but success fails the deployment."""
-    before = getattr(resource, "properties", {})
+    before = before or getattr(resource, "properties", {})
     event = {
         **resource.told,
         "RequestType": request_type,
@@ -282,8 +282,18 @@ def tell(resource, request_type, properties):
     payload, _failed, log = invoke(resource.function, event)
     reason = answers.get(event["RequestId"], f"{request_type} was not answered: {payload} {log[-1000:]}")
     if reason is not None:
+        resource.refused = properties
         raise ValidationError(resource.logical_id, f"{resource.logical_id}: {reason}")
     resource.properties = properties
+    resource.environment = dict(resource.function.environment_vars)
+
+
+def roll_back(resource):
+    """Tells a custom resource that refused an update of the reverse, as CloudFormation does. Moto leaves functions as the
+    update has made them: one that it has changed is not told."""
+    refused = resource.__dict__.pop("refused", None)
+    if refused is not None and resource.environment == resource.function.environment_vars:
+        tell(resource, "Update", resource.properties, before=refused)
 
 
 def create(cls, resource_name, cloudformation_json, account_id, region_name, **kwargs):
@@ -326,6 +336,9 @@ def update_or_roll_back(self, template, *args, **kwargs):
         self.template = before
         custom = {name: each for name, each in resources.items() if each["Type"].startswith("Custom::")}
         self.resource_map._resource_json_map.update(custom)
+        for resource in self.resource_map._parsed_resources.values():
+            if isinstance(resource, CustomModel):
+                roll_back(resource)
         raise
 
 

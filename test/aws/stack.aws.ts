@@ -377,10 +377,13 @@ describe('deployed again', () => {
 
   it('after it was destroyed, with the lake that it left, its catalog is back', async () => {
     const before = published(await held());
+    expect(await aws.madeInIam(STACK)).toEqual(expect.arrayContaining([`${STACK}-operators-us-east-1`]));
     await aws.cdk('destroy', '--force', '--app', cdkOut());
-    await expect(held()).rejects.toThrow('not found');
+    for (const name of [database, icebergDatabase(database)])
+      await expect(aws.held(name, bucket)).rejects.toThrow('not found');
     expect(schemas.schemas.size).toBe(0);
     expect(await aws.schedules()).toEqual([]);
+    expect(await aws.madeInIam(STACK)).toEqual([]);
     await deploy({ adoptBucket: bucket });
     expect(published(await held())).toEqual(before);
   });
