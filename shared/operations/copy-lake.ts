@@ -26,7 +26,7 @@ import type { Settings } from '../settings/settings.ts';
 const CONCURRENCY = 16;
 /** I12: how much of an object is in memory. */
 const BLOCK_BYTES = 4 * 2 ** 20;
-/** A pass that finds nothing to copy is the check that both have the same; runs may prevent that for a while. */
+/** A pass that finds nothing to copy and nothing lost is the check that both have the same; runs may prevent that for a while. */
 const MAX_PASSES = 5;
 const OBJECTS = [paths.SNAPSHOTS_PREFIX, paths.CHANGES_PREFIX, paths.RAW_PREFIX, paths.DAMAGED_PREFIX];
 /** What a deployment and its watcher write into a bucket before the first day is read. */
@@ -58,8 +58,8 @@ export async function copyLake(options: CopyOptions): Promise<CopyOutcome> {
   const outcome = { from: from.url, to: to.url, objects: 0, bytes: 0, copiedObjects: 0 };
   if ((await begin(from, to)) === 'finished') return { status: 'complete', ...outcome };
 
-  for (let pass = 1, copied = 1; copied > 0 && pass <= MAX_PASSES; pass += 1) {
-    [copied, outcome.objects, outcome.bytes] = [0, 0, 0];
+  for (let pass = 1, differ = 1; differ > 0 && pass <= MAX_PASSES; pass += 1) {
+    [differ, outcome.objects, outcome.bytes] = [0, 0, 0];
     const keys = await keysIn(from, paths.LEDGERS_PREFIX);
     const isState = (key: string) => paths.parseReportStateKey(key) !== undefined;
     await copyDocuments(from, to, keys.filter(isState));
@@ -74,13 +74,14 @@ export async function copyLake(options: CopyOptions): Promise<CopyOutcome> {
         for await (const { key, bytes, isThere } of objects) {
           outcome.objects += 1;
           outcome.bytes += bytes;
-          if (isThere || !(await copyObject(from, to, key, bytes))) continue;
-          copied += 1;
+          if (isThere) continue;
+          differ += 1;
+          if (!(await copyObject(from, to, key, bytes))) continue;
+          outcome.copiedObjects += 1;
           log({ event: 'object_copied', key, bytes });
         }
       });
     }
-    outcome.copiedObjects += copied;
   }
   await copyDocuments(from, to, [...(await keysIn(from, paths.SCHEMAS_PREFIX)), paths.WATCH_KEY]);
   const rebuilt = catalog && (await rebuildCatalog({ ...options, isFatal: () => false }));

@@ -84,7 +84,10 @@ it('a lake moves from a folder to a bucket and back, and every answer is the sam
   expect(await brandReports('rollback', 'order_list', sample.firstDay, ...to)).toMatchObject({ code: 0 });
   expect(await brandReports('sync', ...sample.flags.slice(0, 4), '--lake', back)).toMatchObject({ code: 0 });
   const again = await brandReports('copy', BUCKET, back);
-  expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('complete: the copy was finished before')]);
+  expect([again.code, again.stdout]).toEqual([
+    0,
+    expect.stringContaining('complete: the copy was finished before'),
+  ]);
   const refused = await brandReports('copy', sample.lake, back, '--json');
   expect([refused.code, JSON.parse(refused.stdout).error.code]).toEqual([2, 'other_data']);
 });
