@@ -26,7 +26,7 @@ import type { Settings } from '../settings/settings.ts';
 const CONCURRENCY = 16;
 /** I12: how much of an object is in memory. */
 const BLOCK_BYTES = 4 * 2 ** 20;
-/** A pass that finds nothing to copy is the check that both have the same; runs may prevent that for a while. */
+/** A pass that finds nothing to copy and nothing lost is the check that both have the same; runs may prevent that for a while. */
 const MAX_PASSES = 5;
 const OBJECTS = [paths.SNAPSHOTS_PREFIX, paths.CHANGES_PREFIX, paths.RAW_PREFIX, paths.DAMAGED_PREFIX];
 /** What a deployment and its watcher write into a bucket before the first day is read. */
