@@ -11,8 +11,8 @@ import { asBrandReportsError, BrandReportsError } from '../errors.ts';
 import { parseJsonDocument } from '../lake/documents/cas-document.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { loseVersion, parseLedger } from '../lake/documents/ledger.ts';
-import { readLedgers } from '../lake/documents/read.ts';
-import { parseReportState } from '../lake/documents/report-state.ts';
+import { daysOfLedgers, readLedgers } from '../lake/documents/read.ts';
+import { parseReportState, withErased } from '../lake/documents/report-state.ts';
 import { parseProgress } from '../lake/documents/progress.ts';
 import { parseRateBudget } from '../lake/documents/rate-budget.ts';
 import { parseStoredSchema } from '../lake/documents/schema.ts';
@@ -113,7 +113,7 @@ async function* documentsOf(options: RepairOptions): AsyncGenerator<LakeDocument
   const { store } = lake;
   for await (const { key } of store.list(LEDGERS_PREFIX)) {
     const stateOf = parseReportStateKey(key);
-    if (stateOf && Object.hasOwn(reports, stateOf.report)) yield emptied(key, 'state', parseReportState(key));
+    if (stateOf && Object.hasOwn(reports, stateOf.report)) yield stateDocument(options, key, stateOf);
     const of = parseLedgerKey(key);
     const report = of && Object.hasOwn(reports, of.report) ? reports[of.report] : undefined;
     if (of && report) yield ledgerOf(options, key, { report, brand: of.brand, month: of.month });
@@ -136,6 +136,24 @@ async function* documentsOf(options: RepairOptions): AsyncGenerator<LakeDocument
 
 function emptied(key: string, kind: DocumentKind, parse: LakeDocument['parse']): LakeDocument {
   return { key, kind, parse, remake: async () => ({ document: parse(undefined), notes: [] }) };
+}
+
+/** Empty but for the erased days, with which a ledger is made again that is damaged later. */
+function stateDocument(
+  { lake, reports }: RepairOptions,
+  key: string,
+  of: { report: string; brand: string },
+): LakeDocument {
+  const parse = parseReportState(key);
+  const remake = async () => {
+    const ledgers = await readLedgers(lake.store, reports);
+    const erased = daysOfLedgers(ledgers)
+      .filter(({ report, brand }) => report.name === of.report && brand === of.brand)
+      .flatMap(({ day, entry }) => (entry.erasedAt === undefined ? [] : { from: day, to: day }));
+    const empty = parse(undefined);
+    return { document: erased.length > 0 ? withErased(empty, erased, []) : empty, notes: [] };
+  };
+  return { key, kind: 'state', parse, remake };
 }
 
 function ledgerOf(

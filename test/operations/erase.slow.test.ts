@@ -256,16 +256,20 @@ it('the records of one customer go from every version, change and raw record, an
 });
 
 it.each([
-  ['a ledger', false],
-  ['a report state', true],
-])('days stay erased where %s is damaged and repaired', async (_what, isState) => {
+  ['a ledger', ['ledger']],
+  ['a report state', ['state']],
+  ['first a report state and then a ledger', ['state', 'ledger']],
+])('days stay erased where %s is damaged and repaired', async (_what, damaged) => {
   const lake = await filledLake(['order_list']);
   await erase(optionsOf(lake, { from, to }));
   removeOthers(lake);
-  const key = isState ? reportStateKey('order_list', BRAND) : ledgerKey('order_list', BRAND, '2026-02');
-  const stored = await lake.store.get(key);
-  await lake.store.put(key, Buffer.from('{'), { ifMatch: stored?.etag ?? '' });
-  expect((await repairLake({ ...lake.access(), lake: lakeOf(lake), apply: true })).status).toBe('repaired');
+  for (const each of damaged) {
+    const key =
+      each === 'state' ? reportStateKey('order_list', BRAND) : ledgerKey('order_list', BRAND, '2026-02');
+    const stored = await lake.store.get(key);
+    await lake.store.put(key, Buffer.from('{'), { ifMatch: stored?.etag ?? '' });
+    expect((await repairLake({ ...lake.access(), lake: lakeOf(lake), apply: true })).status).toBe('repaired');
+  }
   lake.service.requests.splice(0);
   expect((await sync(lake, { scope: { reports: ['order_list'] } })).status).toBe('complete');
   expect(requestedDays(lake).filter((day) => from <= day && day <= to)).toEqual([]);
