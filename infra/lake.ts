@@ -8,6 +8,7 @@ import { Stack } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import { BrandReportsError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
   CHANGES_PREFIX,
@@ -88,10 +89,24 @@ export class Lake extends Construct {
       bucket ?? (adoptBucket === undefined ? undefined : Bucket.fromBucketName(this, 'Bucket', adoptBucket));
     this.bucket = adopted ?? new LakeBucket(this, 'Bucket', deployment);
     this.adopted = adopted?.bucketName;
+    if (this.adopted !== undefined) this.refuseShared(this.adopted);
     this.url = `s3://${this.bucket.bucketName}`;
     this.environment = { LAKE_URL: this.url, LAKE_OWNER: Stack.of(this).account };
     this.queryResultsUrl = `${this.url}/${QUERY_RESULTS_PREFIX}`;
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
+  }
+
+  /** Each deployment would replace the settings of the other one, and with them its brands. */
+  private refuseShared(name: string): void {
+    const other = this.node.root.node
+      .findAll()
+      .find((each) => each !== this && each instanceof Lake && each.bucket.bucketName === name);
+    if (!other) return;
+    throw new BrandReportsError(
+      'config',
+      'shared_bucket',
+      `${this.node.path} has the bucket of ${other.node.path}: a bucket has the settings of one deployment. Name another bucket, or deploy all brands as one.`,
+    );
   }
 
   /**

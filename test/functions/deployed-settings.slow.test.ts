@@ -6,6 +6,7 @@ import { parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
+import { startSchedulerServer } from '../fakes/scheduler-server.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 
@@ -35,6 +36,7 @@ let sync: Handler;
 let s3: Awaited<ReturnType<typeof startS3Server>>;
 let glue: Awaited<ReturnType<typeof startGlueServer>>;
 let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
+let scheduler: Awaited<ReturnType<typeof startSchedulerServer>>;
 let secrets: Awaited<ReturnType<typeof startSecretsServer>>;
 let cloudFormation: HttpServer;
 let answers: z.infer<typeof answerSchema>[];
@@ -44,6 +46,7 @@ beforeAll(async () => {
   s3 = await startS3Server({ bucket: 'lake', pageSize: 1000 });
   glue = await startGlueServer('brand_reports');
   schemas = await startSchemasServer();
+  scheduler = await startSchedulerServer(Object.keys(reports).map((report) => `BrandReports-${report}`));
   secrets = await startSecretsServer();
   cloudFormation = await startHttpServer((_request, body, response) => {
     answers.push(z.parse(answerSchema, JSON.parse(body.toString())));
@@ -56,6 +59,10 @@ beforeAll(async () => {
     AWS_ENDPOINT_URL_S3: s3.url,
     AWS_ENDPOINT_URL_GLUE: glue.url,
     AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
+    AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
+    SCHEDULED_FUNCTIONS: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-',
+    SCHEDULER_ROLE: 'arn:aws:iam::123456789012:role/scheduler',
+    UNDELIVERED_QUEUE: 'arn:aws:sqs:us-east-1:123456789012:undelivered',
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
     AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
   });
@@ -75,7 +82,7 @@ afterEach(() => {
 });
 afterAll(async () => {
   jest.restoreAllMocks();
-  await Promise.all([s3, glue, schemas, secrets, cloudFormation].map((server) => server.close()));
+  await Promise.all([s3, glue, schemas, scheduler, secrets, cloudFormation].map((server) => server.close()));
 });
 
 const lambda = { getRemainingTimeInMillis: () => 900_000 };

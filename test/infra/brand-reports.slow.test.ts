@@ -87,6 +87,14 @@ describe('two instances in one stack', () => {
     expect(() => reportsIn(stack, props, name)).toThrow(message);
   });
 
+  it('are refused with one bucket, in whose settings each would replace those of the other', () => {
+    const own = theirs();
+    reportsIn(own, { name: 'first', bucket: Bucket.fromBucketName(own, 'A', 'given') }, 'First');
+    const second = () =>
+      reportsIn(own, { name: 'second', bucket: Bucket.fromBucketName(own, 'B', 'given') }, 'Second');
+    expect(second).toThrow('Second/Lake has the bucket of ');
+  });
+
   it('need a name in a nested stack, whose own is not known', () => {
     const nested = () => new NestedStack(theirs(), 'Nested');
     expect(() => reportsIn(nested())).toThrow('cannot have the name of a nested stack');

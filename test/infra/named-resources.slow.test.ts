@@ -19,7 +19,10 @@ const KEPT: Readonly<Record<string, readonly unknown[]>> = {
   'AWS::IAM::ManagedPolicy': [
     { Description: 'Query the affiliate reports of BrandReports in Athena', Path: '/' },
     { Description: 'Run the pipeline BrandReports from the console', Path: '/' },
-    { Description: 'Query the affiliate reports of acme in the workgroup BrandReports-acme', Path: '/' },
+    {
+      Description: 'Query the affiliate reports of acme in the workgroup BrandReports-brand-acme',
+      Path: '/',
+    },
   ],
   'AWS::Lambda::Function': [{}],
   'AWS::Logs::LogGroup': [{}],
@@ -63,10 +66,8 @@ function createOnly(types: ReadonlySet<string>): Map<string, string[]> {
 }
 
 it('a resource with a fixed name has no property that a release could not change', () => {
-  const settings = {
-    brands: { acme: ACME },
-    deployment: { alarmEmail: 'ops@example.com', brandAccess: { acme: [] } },
-  };
+  const deployment = { alarmEmail: 'ops@example.com', brandAccess: { acme: ['AcmeTeam'] } };
+  const settings = { brands: { acme: ACME }, deployment };
   const { Resources } = z.parse(templateSchema, Template.fromStack(stackOf(settings)).toJSON());
   const properties = createOnly(new Set(Object.values(Resources).map(({ Type }) => Type)));
   const found = new Map<string, Set<string>>();
