@@ -6,6 +6,7 @@ import { parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
+import { startSchedulerServer } from '../fakes/scheduler-server.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 
@@ -34,6 +35,7 @@ let deploy: Handler;
 let sync: Handler;
 let s3: Awaited<ReturnType<typeof startS3Server>>;
 let glue: Awaited<ReturnType<typeof startGlueServer>>;
+let scheduler: Awaited<ReturnType<typeof startSchedulerServer>>;
 let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
 let secrets: Awaited<ReturnType<typeof startSecretsServer>>;
 let cloudFormation: HttpServer;
@@ -43,6 +45,7 @@ const printed: string[] = [];
 beforeAll(async () => {
   s3 = await startS3Server({ bucket: 'lake', pageSize: 1000 });
   glue = await startGlueServer('brand_reports');
+  scheduler = await startSchedulerServer(Object.keys(reports).map((report) => `BrandReports-${report}`));
   schemas = await startSchemasServer();
   secrets = await startSecretsServer();
   cloudFormation = await startHttpServer((_request, body, response) => {
@@ -55,6 +58,10 @@ beforeAll(async () => {
     DATABASE: 'brand_reports',
     AWS_ENDPOINT_URL_S3: s3.url,
     AWS_ENDPOINT_URL_GLUE: glue.url,
+    AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
+    SCHEDULED_FUNCTIONS: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-',
+    SCHEDULER_ROLE: 'arn:aws:iam::123456789012:role/scheduler',
+    UNDELIVERED_QUEUE: 'arn:aws:sqs:us-east-1:123456789012:undelivered',
     AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
     AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
@@ -75,7 +82,7 @@ afterEach(() => {
 });
 afterAll(async () => {
   jest.restoreAllMocks();
-  await Promise.all([s3, glue, schemas, secrets, cloudFormation].map((server) => server.close()));
+  await Promise.all([s3, glue, scheduler, schemas, secrets, cloudFormation].map((server) => server.close()));
 });
 
 const lambda = { getRemainingTimeInMillis: () => 900_000 };
