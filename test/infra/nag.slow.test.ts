@@ -64,10 +64,10 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   ],
   [
     wildcard(
-      String.raw`arn:.*:(states|cloudwatch|logs):.*:(execution|mapRun|alarm|log-group):.*\*`,
+      String.raw`arn:.*:(states|cloudwatch|logs|schemas):.*:(execution|mapRun|alarm|log-group|schema).*\*(-schema)?`,
       'Operators/Policy',
     ),
-    'The names of executions, alarms and log streams begin with a name of the stack.',
+    'The names of executions, alarms, log groups and test events begin with a name of the stack.',
   ],
   [
     wildcard(
@@ -88,7 +88,7 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
     'Log deliveries have no resources that a policy could name.',
   ],
   [
-    /^AwsSolutions-SF2 at BrandReports\/Backfill\/StateMachine\/Resource$/,
+    /^AwsSolutions-SF2 at BrandReports\/(Default\/)?Backfill\/StateMachine\/Resource$/,
     'X-Ray is billed and shows nothing that the log of each step does not.',
   ],
   [
@@ -153,13 +153,16 @@ describe('the AWS Solutions rules', () => {
     expect(findings(name, { brands: { acme: ACME }, ...settings })).toEqual([]);
   });
 
-  it('find in a stack with an own network only that Lambda names its network interfaces itself', () => {
+  it('find in a stack with an own network only that Lambda names its interfaces itself, in places of any owner', () => {
     const vpc = {
       vpcId: 'vpc-0123456789abcdef0',
       subnetIds: ['subnet-0123456789abcdef0'],
       securityGroupIds: ['sg-0123456789abcdef0'],
     };
-    const interfaces = wildcard(String.raw`(\*|arn:.*:ec2:.*:network-interface/\*)`, '.+/Role/DefaultPolicy');
+    const interfaces = wildcard(
+      String.raw`(\*|arn:.*:ec2:.*:(network-interface/\*|\*:(subnet|security-group)/[\w-]+))`,
+      '.+/Role/DefaultPolicy',
+    );
     const found = findings('network', { brands: { acme: ACME }, deployment: { vpc } });
     expect(found.filter((finding) => !interfaces.test(finding))).toEqual([]);
   });
