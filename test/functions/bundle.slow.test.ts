@@ -228,17 +228,17 @@ describe('the policies of a function', () => {
       expect(deployment.may(role, action, `arn:aws:glue:${PLACE}:table/brand_reports/${table}`)).toBe(false);
   });
 
-  it('let it read the secrets of its brands and no other', () => {
+  it('let it read the secrets whose names have the prefix, of a brand to come too, and no other', () => {
     for (const { role } of TABLES.map(([report]) => deployment.functionNamed(report))) {
-      const readable = ['brand-reports/acme', 'brand-reports/globex', 'brand-reports/acme-2', 'other'].filter(
-        (name) =>
-          deployment.may(
-            role,
-            'secretsmanager:GetSecretValue',
-            `arn:aws:secretsmanager:${PLACE}:secret:${name}-AbCdEf`,
-          ),
+      const ofBrands = ['brand-reports/acme', 'brand-reports/globex', 'brand-reports/new'];
+      const readable = [...ofBrands, 'brand-reports-staging/acme', 'brand-reportsx', 'other'].filter((name) =>
+        deployment.may(
+          role,
+          'secretsmanager:GetSecretValue',
+          `arn:aws:secretsmanager:${PLACE}:secret:${name}-AbCdEf`,
+        ),
       );
-      expect(readable).toEqual(['brand-reports/acme', 'brand-reports/globex']);
+      expect(readable).toEqual(ofBrands);
     }
   });
 });
