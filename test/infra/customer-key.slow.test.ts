@@ -85,16 +85,19 @@ describe('with a key of the customer', () => {
   });
 
   it('a role may use it through the services whose encrypted contents it reads or writes, and through no other', () => {
-    const write = 'kms:Decrypt kms:GenerateDataKey';
+    const read = 'kms:Decrypt';
+    const write = `${read} kms:GenerateDataKey`;
     for (const { id, actions, keys } of usesOf(encrypted)) {
       const may = (prefix: string) => actions.some((action) => action.startsWith(prefix));
       const expected = [
-        ...(may('s3:') ? [{ key: LAKE_KEY, through: 's3', actions: write }] : []),
-        ...(may('sqs:') ? [{ key: LAKE_KEY, through: 'sqs', actions: write }] : []),
-        ...(may('sns:') ? [{ key: LAKE_KEY, through: 'sns', actions: write }] : []),
-        ...(may('secretsmanager:')
-          ? [{ key: SECRETS_KEY, through: 'secretsmanager', actions: 'kms:Decrypt' }]
+        ...(may('s3:')
+          ? [{ key: LAKE_KEY, through: 's3', actions: may('s3:PutObject') ? write : read }]
           : []),
+        ...(may('sqs:')
+          ? [{ key: LAKE_KEY, through: 'sqs', actions: may('sqs:SendMessage') ? write : read }]
+          : []),
+        ...(may('sns:') ? [{ key: LAKE_KEY, through: 'sns', actions: write }] : []),
+        ...(may('secretsmanager:') ? [{ key: SECRETS_KEY, through: 'secretsmanager', actions: read }] : []),
       ];
       expect({ id, keys: new Set(keys) }).toEqual({ id, keys: new Set(expected) });
     }
