@@ -132,18 +132,21 @@ def judge(self, resource):
         return
     bucket = self._data.get("BucketName")
     tags = role.tags.values() if isinstance(role.tags, dict) else role.tags
+    keys = keys_to_delete(self)
+    # moto has one name for deleting an object and one of its versions.
+    of_versions = len(keys) > 0 and b"<VersionId>" in self._body
     call = {
         "accessKey": self._access_key._access_key_id,
         "role": role.name,
         "tags": {tag["Key"]: tag["Value"] for tag in tags},
-        "action": self._action,
+        "action": "s3:DeleteObjectVersion" if of_versions else self._action,
         "resource": resource,
         "method": self._method,
         "path": self._path,
         "headers": {name.lower(): value for name, value in self._headers.items()},
         "body": self._body.decode() if isinstance(self._body, bytes) and self._service != "s3" else "",
         "topic": (self._data.get("TopicArn") or [""])[0] if self._service == "sns" else "",
-        "keys": keys_to_delete(self),
+        "keys": keys,
         "policies": [IAMPolicy(policy)._policy_json for policy in self._access_key.collect_policies()],
         "bucketPolicy": bucket_policies.get(bucket),
     }
@@ -362,10 +365,14 @@ def delete_all_but_retained(self):
 parsing.ResourceMap.delete = delete_all_but_retained
 
 
+def update_policy(cls, original_resource, new_resource_name, cloudformation_json, account_id, region_name):
+    (current,) = original_resource.versions
+    current.document = json.dumps(cloudformation_json["Properties"]["PolicyDocument"])
+    return original_resource
+
+
 # Moto makes a managed policy anew at every update, which it cannot under the same name, and never deletes one.
-ManagedPolicy.update_from_cloudformation_json = classmethod(
-    lambda cls, original_resource, **_kwargs: original_resource
-)
+ManagedPolicy.update_from_cloudformation_json = classmethod(update_policy)
 
 
 def delete_policy(self, account_id, region):
