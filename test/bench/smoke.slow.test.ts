@@ -31,7 +31,7 @@ if [ -n "\${AWS_SESSION_TOKEN:-}" ] && ! grep -qx 'no denial' fails; then
   case "$(cat attached) $1 $2 $all" in
     *-analysts\\ athena*) ;;
     *-operators\\ lambda\\ invoke*) ;;
-    *-brand-acme-eu-central-1\\ athena\\ get* | *-brand-acme-eu-central-1\\ athena*--work-group\\ BrandReports-smoke-acme\\ *) ;;
+    *-brand-acme-eu-central-1\\ athena\\ get* | *-brand-acme-eu-central-1\\ athena*--work-group\\ BrandReports-smoke-brand-acme\\ *) ;;
     *) echo 'An error occurred (AccessDeniedException)' >&2; exit 254 ;;
   esac
 fi
