@@ -4,17 +4,11 @@ import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
 import { ACME, stackOf } from '../infra/stack.ts';
 import { type Allows, policyOf, policyOfRole } from './policy.ts';
-import { parseTemplate, resourcesOf } from './template.ts';
+import { PSEUDO_PARAMETERS, parseTemplate, resourcesOf } from './template.ts';
 
 const TOPIC = 'arn:aws:sns:us-east-1:123456789012:alerts';
 const KEY = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
 const deployment = { alarmTopicArn: TOPIC, alarmTopicKeyArn: KEY };
-const VALUES = {
-  'AWS::Partition': 'aws',
-  'AWS::Region': 'us-east-1',
-  'AWS::AccountId': '123456789012',
-  'AWS::URLSuffix': 'amazonaws.com',
-};
 const SNS = { 'kms:ViaService': 'sns.us-east-1.amazonaws.com' };
 const DECRYPT = 'kms:Decrypt';
 const DATA_KEY = 'kms:GenerateDataKey';
@@ -24,7 +18,7 @@ const template = parseTemplate(JSON.stringify(synthesised));
 const [watcher = ''] = resourcesOf(template, 'AWS::IAM::Role').flatMap(([id]) =>
   /^CalendarRole/.test(id) ? [id] : [],
 );
-const ofWatcher = policyOfRole(template, watcher, VALUES);
+const ofWatcher = policyOfRole(template, watcher, PSEUDO_PARAMETERS);
 const alarms = resourcesOf(template, 'AWS::CloudWatch::Alarm').map(([, { AlarmName }]) => String(AlarmName));
 
 const statements = z.array(z.looseObject({ Principal: z.record(z.string(), z.string()) }));
@@ -100,7 +94,7 @@ describe('topics with a key of the customer, and the policies in docs/operations
 
   it('let no other role of the stack publish or use the key', () => {
     for (const [id] of resourcesOf(template, 'AWS::IAM::Role').filter(([role]) => role !== watcher)) {
-      const allows = policyOfRole(template, id, VALUES);
+      const allows = policyOfRole(template, id, PSEUDO_PARAMETERS);
       expect([id, allows('sns:Publish', TOPIC), allows(DATA_KEY, KEY, SNS)]).toEqual([id, false, false]);
     }
   });

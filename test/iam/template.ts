@@ -27,6 +27,14 @@ export function resourcesOf(
 /** What `Ref` gives, by logical id or pseudo parameter; what `Fn::GetAtt` gives, by `<id>.<attribute>`. */
 export type Values = Readonly<Record<string, string>>;
 
+/** The pseudo parameters of a stack in an account and region. */
+export const PSEUDO_PARAMETERS: Values = {
+  'AWS::Partition': 'aws',
+  'AWS::Region': 'us-east-1',
+  'AWS::AccountId': '123456789012',
+  'AWS::URLSuffix': 'amazonaws.com',
+};
+
 /**
  * A part of a template with its intrinsic functions worked out. A missing value becomes a text that names it, which
  * is not a valid ARN.

@@ -2,18 +2,12 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
-import { resolve } from '../iam/template.ts';
+import { PSEUDO_PARAMETERS, resolve } from '../iam/template.ts';
 import { ACME, stackOf } from './stack.ts';
 
 const LAKE_KEY = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
 const SECRETS_KEY = 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef';
 const KEYS = { lakeKeyArn: LAKE_KEY, secretsKeyArn: SECRETS_KEY };
-const VALUES = {
-  'AWS::Partition': 'aws',
-  'AWS::Region': 'us-east-1',
-  'AWS::AccountId': '123456789012',
-  'AWS::URLSuffix': 'amazonaws.com',
-};
 
 const oneOrMore = z.pipe(
   z.union([z.string(), z.array(z.string())]),
@@ -53,7 +47,7 @@ function usesOf(template: Template) {
     Object.entries(template.findResources(type)),
   );
   return policies.map(([id, { Properties }]) => {
-    const { Statement } = z.parse(policySchema, resolve(Properties, VALUES)).PolicyDocument;
+    const { Statement } = z.parse(policySchema, resolve(Properties, PSEUDO_PARAMETERS)).PolicyDocument;
     const ofKeys = Statement.filter(({ Action }) => Action.some((action) => action.startsWith('kms:')));
     return {
       id,

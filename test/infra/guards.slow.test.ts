@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { policyOfRole } from '../iam/policy.ts';
-import { parseTemplate, resolve, resourcesOf } from '../iam/template.ts';
+import { PSEUDO_PARAMETERS, parseTemplate, resolve, resourcesOf } from '../iam/template.ts';
 import { ACME, appOf, stackOf } from './stack.ts';
 
 const PLACE = { account: '123456789012', region: 'us-east-1' };
@@ -30,7 +30,6 @@ const UNTAGGED = [
   'Custom::BrandReportsCatalog',
   'Custom::S3AutoDeleteObjects',
 ];
-const VALUES = { 'AWS::Partition': 'aws', 'AWS::Region': 'us-east-1', 'AWS::AccountId': '123456789012' };
 
 describe('a guarded deployment', () => {
   const stack = stackOf({ brands: { acme: ACME }, deployment }, { app: appOf() });
@@ -74,7 +73,9 @@ describe('a guarded deployment', () => {
     expect(properties?.tags).toEqual(TAGS);
     const schema = `arn:aws:schemas:us-east-1:123456789012:schema/lambda-testevent-schemas/_BrandReports-calendar-schema`;
     const own = roles.filter(([id]) => !id.startsWith('CustomS3AutoDelete'));
-    const may = own.filter(([id]) => policyOfRole(template, id, VALUES)('schemas:TagResource', schema));
+    const may = own.filter(([id]) =>
+      policyOfRole(template, id, PSEUDO_PARAMETERS)('schemas:TagResource', schema),
+    );
     expect(may.map(([id]) => id)).toEqual([expect.stringMatching(/^RebuildCatalogRole/)]);
   });
 
@@ -93,7 +94,7 @@ describe('a guarded deployment', () => {
     const ec2 = (name: string) => `arn:aws:ec2:us-east-1:123456789012:${name}`;
     const code = { 'lambda:SourceFunctionArn': 'arn:aws:lambda:us-east-1:123456789012:function:any' };
     for (const role of ofFunctions) {
-      const allows = policyOfRole(template, role, VALUES);
+      const allows = policyOfRole(template, role, PSEUDO_PARAMETERS);
       const create = (name: string, context = {}) => allows('ec2:CreateNetworkInterface', ec2(name), context);
       for (const id of VPC.subnetIds) expect(create(`subnet/${id}`)).toBe(true);
       const shared = `arn:aws:ec2:us-east-1:210987654321:subnet/${VPC.subnetIds[0]}`;
