@@ -14,7 +14,7 @@ const layers = [
   ['details'],
   ['attempt'],
   ['day-facts'],
-  ['history', 'findings', 'iceberg'],
+  ['history', 'findings', 'iceberg', 'lifecycle'],
   ['context'],
   ['planning'],
   ['settings', 'adapters'],
@@ -31,7 +31,7 @@ const layers = [
 ];
 
 /** Features that can be removed: others import only their `index.ts`, which names all that they offer. */
-const sideRooms = ['history', 'findings', 'iceberg', 'details', 'watcher', 'repair'];
+const sideRooms = ['history', 'findings', 'iceberg', 'details', 'watcher', 'repair', 'lifecycle'];
 
 /** Who uses the core. Each may import any room of the layers, and of the others only what stands here. */
 const programs = {

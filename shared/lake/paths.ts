@@ -7,6 +7,7 @@
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
  *   snapshots/schema_changes/…, snapshots/changes/…   the same
  *   changes/brand=<brand>/report=<report>/dt=<day>/<id>/part-0000.parquet   of a day; no table reads them
+ *   closes/<brand>/<YYYY-MM>.json              which versions a closed month has (documents/close.ts)
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
  *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
@@ -41,6 +42,8 @@ export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, SCHEMA_CHANGES_
 export const SNAPSHOTS_PREFIX = 'snapshots/';
 /** The changes of each closed day, which the ledgers name; the table `changes` is made from them. */
 export const CHANGES_PREFIX = 'changes/';
+/** The closes of months, a document for each brand and month. */
+export const CLOSES_PREFIX = 'closes/';
 /** The raw records of all reports; a lifecycle rule expires them. */
 export const RAW_PREFIX = 'raw/';
 /** The ledgers and states of all reports. */
@@ -73,6 +76,7 @@ export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PRE
 export const OTHER_PREFIXES: readonly string[] = [
   SNAPSHOTS_PREFIX,
   CHANGES_PREFIX,
+  CLOSES_PREFIX,
   RAW_PREFIX,
   RATES_PREFIX,
   ICEBERG_PREFIX,
@@ -234,6 +238,22 @@ export function parseLedgerKey(key: string): { report: string; brand: string; mo
 /** `ledger/order_list/acme/state.json` */
 export function reportStateKey(report: string, brand: string): string {
   return `${reportLedgersPrefix(report)}${brand}/state.json`;
+}
+
+/** `closes/acme/` */
+export function brandClosesPrefix(brand: string): string {
+  return `${CLOSES_PREFIX}${brand}/`;
+}
+
+/** `closes/acme/2026-10.json` */
+export function closeKey(brand: string, month: string): string {
+  return `${brandClosesPrefix(brand)}${month}.json`;
+}
+
+/** The inverse of `closeKey`; `undefined` for objects that are not ours. */
+export function parseCloseKey(key: string): { brand: string; month: string } | undefined {
+  const [, brand = '', month = ''] = /^closes\/([^/]+)\/(\d{4}-\d\d)\.json$/.exec(key) ?? [];
+  return isName(brand) ? { brand, month } : undefined;
 }
 
 /** `schema/orders.json` */

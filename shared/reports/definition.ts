@@ -194,6 +194,8 @@ export interface ReportDefinition {
   columns: readonly DocumentedColumn[];
   /** Missing where records have no state. */
   states?: States;
+  /** The table of what became of its records, day by day; missing where they have no state. */
+  lifecycle?: { table: string; description: string };
   /** The column whose sum says most about a day. */
   measure?: string;
   refresh: readonly RefreshTier[];

@@ -40,6 +40,11 @@ export const orders: ReportDefinition = {
   // No field of a record is documented: all of them are discovered.
   columns: [],
   states: { final: FINAL_STATES },
+  lifecycle: {
+    table: 'order_states',
+    description:
+      'What became of each order: between which readings it was first seen, effective and void, with its amounts then and now',
+  },
   measure: 'commission',
   refresh: [
     { untilAgeDays: 2, every: 'run' },

@@ -40,6 +40,11 @@ export const transactions: ReportDefinition = {
   // No field of a record is documented: all of them are discovered.
   columns: [],
   states: { final: FINAL_STATES },
+  lifecycle: {
+    table: 'transaction_states',
+    description:
+      'What became of each transaction: between which readings it was first seen, locked, paid and void, with its amounts then and now',
+  },
   measure: 'commission',
   refresh: orders.refresh,
   pagesAreSnapshot: true,

@@ -72,6 +72,16 @@ const changes = storedObject(() => ({
   unread: z.optional(z.array(storedId)),
 }));
 
+const lifecycle = storedObject(() => ({
+  /** The id of its object in the table of what became of the records (`versionKey` of that table). It has all rows anew. */
+  snapshot: storedId,
+  rows: storedCount,
+  bytes: storedCount,
+  digest: z.string(),
+  /** Fingerprint of the key and the roles by which its rows were made. */
+  basis: z.string(),
+}));
+
 const versionState = () => z.enum(['open', 'unconfirmed', 'closed', 'settled']);
 
 /** What was counted of a version's values while it was written. */
@@ -151,6 +161,8 @@ const published = storedObject(() => ({
   refusedLookups: z.optional(storedObject(() => ({ count: storedCount, retryAt: z.optional(storedTime) }))),
   /** What later versions changed since the day was closed first; missing where nothing did. */
   changes: z.optional(changes),
+  /** What became of its records; missing where the report has no states, or an older program wrote the version. */
+  lifecycle: z.optional(lifecycle),
 }));
 
 const superseded = storedObject(() => ({
@@ -161,6 +173,8 @@ const superseded = storedObject(() => ({
   whole: z.optional(z.boolean()),
   /** The time zone in which it was read; missing where a repair has lost it. */
   timeZone: z.optional(z.string()),
+  /** The object of what had become of its records while it was current. */
+  lifecycle: z.optional(storedId),
   /** A repair has found that its object is missing or cut off. */
   isLost: z.optional(z.literal(true)),
 }));
@@ -208,6 +222,8 @@ export type Claim = z.infer<typeof claim>;
 export type Failure = z.infer<typeof failure>;
 /** The changes of a closed day, and the object that has them. */
 export type DayChanges = z.infer<typeof changes>;
+/** What became of the records of a day up to a version, and the object that has it. */
+export type Lifecycle = z.infer<typeof lifecycle>;
 /** What is committed of a day: its snapshot and how it was read. */
 export type Committed = z.infer<typeof published>;
 /** What the ledger says of a version by its content alone, however it was read. */

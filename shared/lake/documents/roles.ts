@@ -7,7 +7,7 @@ import { type HasRecentWrites, damagedDocument, parseDocument, storedObject } fr
 
 const field = z.string().check(z.minLength(1), z.maxLength(500), z.regex(/^[^'"\\]*$/));
 const byRole = z.partialRecord(z.enum(ROLES), field);
-const brandRoles = storedObject(() => ({
+export const brandRoles = storedObject(() => ({
   chosen: byRole,
   fields: z.partialRecord(z.enum(ROLES), z.nullable(field)),
   words: z.record(field, z.string().check(z.regex(/^[a-z]{1,20}$/))),

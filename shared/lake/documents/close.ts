@@ -1,0 +1,76 @@
+/**
+ * `closes/<brand>/<YYYY-MM>.json`: a month as it was when it was closed. It names the version of each day, and whatever
+ * else decides what queries of the month give, so that they give the same as long as the close exists.
+ */
+import * as z from 'zod/mini';
+import { isDay, monthOf } from '../../days.ts';
+import type { Json } from '../../json.ts';
+import { closeKey } from '../paths.ts';
+import {
+  damagedDocument,
+  parseDocument,
+  storedCount,
+  storedId,
+  storedObject,
+  storedTime,
+} from './cas-document.ts';
+import { brandRoles } from './roles.ts';
+
+const stored = { snapshot: storedId, rows: storedCount, bytes: storedCount, digest: z.string() };
+const day = () => z.string().check(z.refine(isDay));
+
+const closedDay = storedObject(() => ({
+  /** The name of the report, e.g. order_list. */
+  report: z.string(),
+  day: day(),
+  ...stored,
+  /** When the reading began that the version is of. */
+  readFrom: storedTime,
+  timeZone: z.optional(z.string()),
+  /** What had become of its records. */
+  lifecycle: z.optional(storedObject(() => stored)),
+}));
+
+const close = storedObject(() => ({
+  version: z.literal(1),
+  brand: z.string(),
+  month: z.string(),
+  /** By the machine's clock. */
+  closedAt: storedTime,
+  /** The days of the month, by report and day. */
+  days: z.array(closedDay),
+  /**
+   * Days of months that were closed before which have another version now than the close before this one names: a
+   * statement of this month carries their difference over.
+   */
+  carried: z.array(closedDay),
+  /** Days that were not whole, which a person has accepted. */
+  exceptions: z.array(
+    storedObject(() => ({
+      report: z.string(),
+      day: day(),
+      why: z.enum(['missing', 'open', 'unconfirmed', 'failed', 'erased']),
+    })),
+  ),
+  /** By table: how many columns it had, and which fields had which roles. */
+  tables: z.record(
+    z.string(),
+    storedObject(() => ({ columns: storedCount, roles: z.optional(brandRoles) })),
+  ),
+  recentWrites: z.array(z.string()),
+}));
+
+/** The version of a day that a close names. */
+export type ClosedDay = z.infer<typeof closedDay>;
+/** A closed month of a brand. Times are ISO 8601 in UTC. */
+export type Close = z.infer<typeof close>;
+
+/** Reads a stored close. @throws BrandReportsError `config` `damaged_document` where it is not the close of this month */
+export function parseClose(key: string, storedJson: Json): Close {
+  const parsed = parseDocument(close, key, storedJson);
+  const own = closeKey(parsed.brand, parsed.month);
+  if (own !== key) throw damagedDocument(key, `its content belongs to ${own}`);
+  const stray = parsed.days.find((each) => monthOf(each.day) !== parsed.month);
+  if (stray !== undefined) throw damagedDocument(key, `${stray.day} is not a day of its month`);
+  return parsed;
+}

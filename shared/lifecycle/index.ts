@@ -1,0 +1,1 @@
+export { KEPT_AGES, KEPT_STATES, lifecycleShape } from './shape.ts';
