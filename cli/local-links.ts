@@ -6,6 +6,7 @@ import { existsSync, lstatSync, readFileSync, readdirSync, statSync } from 'node
 import { basename, dirname, join } from 'node:path';
 import { type CommittedDay, snapshotsByTable } from '../shared/lake/documents/read.ts';
 import { LOCAL_CATALOG_FOLDER, dayPartition, partitionPath, versionKey } from '../shared/lake/paths.ts';
+import type { Partition } from '../shared/ports.ts';
 import { shellWord } from '../shared/shell-word.ts';
 
 /** What is wrong with a file that other tools read, and the command that heals it. */
@@ -21,8 +22,12 @@ export interface LinkDamage {
 
 /** Where the link of a day lies in the folder of the lake. */
 export function linkKey({ brand, report, day, committed }: CommittedDay): string {
-  const partition = partitionPath(dayPartition(brand, day));
-  return join(LOCAL_CATALOG_FOLDER, report.table, partition, `${committed.snapshot}.parquet`);
+  return linkAt(report.table, dayPartition(brand, day), committed.snapshot);
+}
+
+/** The same, of any table. */
+export function linkAt(table: string, partition: Partition, snapshot: string): string {
+  return join(LOCAL_CATALOG_FOLDER, table, partitionPath(partition), `${snapshot}.parquet`);
 }
 
 /** A command that makes `link` the same file as `file`. If `link` is a folder, `ln` would put the file into it. */
