@@ -4,8 +4,8 @@
  */
 import { existsSync, lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type CommittedDay, committedSnapshotKey } from '../shared/lake/documents/read.ts';
-import { LOCAL_CATALOG_FOLDER, dayPartition, partitionPath } from '../shared/lake/paths.ts';
+import { type CommittedDay, snapshotsByTable } from '../shared/lake/documents/read.ts';
+import { LOCAL_CATALOG_FOLDER, dayPartition, partitionPath, versionKey } from '../shared/lake/paths.ts';
 import type { Partition } from '../shared/ports.ts';
 import { shellWord } from '../shared/shell-word.ts';
 
@@ -42,10 +42,12 @@ export function linkDamages(folder: string, table: string, days: readonly Commit
   const root = join(catalog, table);
   const unpublished = new Set<string>();
   const objects = new Map<string, string>();
-  for (const day of days) {
-    const link = join(folder, linkKey(day));
-    if (day.committed.published) objects.set(link, join(folder, committedSnapshotKey(day)));
-    else unpublished.add(dirname(link));
+  for (const { brand, report, day, committed } of days) {
+    const links = join(root, partitionPath(dayPartition(brand, day)));
+    const snapshot = new Map(snapshotsByTable(report, committed)).get(table);
+    if (!committed.published) unpublished.add(links);
+    else if (snapshot !== undefined)
+      objects.set(join(links, `${snapshot}.parquet`), join(folder, versionKey(table, brand, day, snapshot)));
   }
   const folders = new Set([...objects.keys()].flatMap((link) => [dirname(link), dirname(dirname(link))]));
   const top = lstatSync(catalog, { throwIfNoEntry: false })?.isDirectory() ? root : catalog;

@@ -17,6 +17,7 @@ import { changesTable, isOfContent, summaryOfRows } from '../../shared/history/i
 import { namedDays, readCloses } from '../../shared/lake/documents/close.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
+import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import {
   type CommittedDay,
   type DamagedDocument,
@@ -36,7 +37,7 @@ import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { lifecycleShape } from '../../shared/lifecycle/index.ts';
 import { lostVersions } from '../../shared/repair/index.ts';
-import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type LinkDamage, linkAt, linkDamages, linkKey, linking } from '../local-links.ts';
@@ -259,6 +260,10 @@ async function verifyBrand(
   return damaged.length > 0 ? { ...table, damaged } : table;
 }
 
+function objectsOf(committed: Committed | undefined) {
+  return [committed?.snapshot, committed?.lifecycle?.snapshot];
+}
+
 /** What is wrong with the files of a local lake that other tools read. */
 async function damagedLinks(
   store: ObjectStore,
@@ -270,14 +275,20 @@ async function damagedLinks(
   if (localFolder === undefined) return [];
   const days = committedDays(ledgers);
   const found: LinkDamage[] = [];
-  for (const damage of linkDamages(localFolder, report.table, days).filter(isAsked)) {
+  const damages = dayTables(report).flatMap((of) =>
+    linkDamages(localFolder, of, days)
+      .filter(isAsked)
+      .map((damage) => [of, damage] as const),
+  );
+  for (const [of, damage] of damages) {
     const { brand, dt: day, snapshot } = damage;
     const isOfDay = (other: { brand: string; day: string }) => other.brand === brand && other.day === day;
     const isOurs = brand !== '' && isDay(day);
     const now = isOurs ? await readOrDamage(committedNow(store, report, brand, day)) : { value: undefined };
     // A run has published the day meanwhile, or nothing is known of it.
-    if ('damage' in now || now.value?.snapshot !== days.find(isOfDay)?.committed.snapshot) continue;
-    const object = join(localFolder, versionKey(report.table, brand, day, snapshot));
+    if ('damage' in now || !isDeepStrictEqual(objectsOf(now.value), objectsOf(days.find(isOfDay)?.committed)))
+      continue;
+    const object = join(localFolder, versionKey(of, brand, day, snapshot));
     // The ledger is lost: without the link the vacuum would delete the version.
     const isLost = isOurs && !now.value && existsSync(object);
     found.push(isLost ? { ...damage, advice: dayCommand('sync', { report, brand, day }) } : damage);
