@@ -204,13 +204,9 @@ async function refuseClosed(
   found: readonly Pick<ClosedDay, 'report' | 'day'>[] | undefined,
 ): Promise<void> {
   const isErased = ({ report, day }: ClosedDay) =>
-    found
-      ? found.some((each) => each.report === report && each.day === day)
-      : from <= day && day <= to;
+    found ? found.some((each) => each.report === report && each.day === day) : from <= day && day <= to;
   const closes = await readCloses(lake.store, brand);
-  const months = closes
-    .filter((close) => isAll || namedDays(close).some(isErased))
-    .map(({ month }) => month);
+  const months = closes.filter((close) => isAll || namedDays(close).some(isErased)).map(({ month }) => month);
   if (months.length === 0) return;
   const commands = months.map((month) => `"brand-reports close ${month} --brand ${brand} --remove"`);
   throw refused(
