@@ -1,5 +1,6 @@
 import { orders } from './orders.ts';
 import { FINAL_STATES, type ReportDefinition } from './definition.ts';
+import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { commissionDue } from './views/commission-due.ts';
 import { amountSql, textSql } from './views/view-sql.ts';
 
@@ -76,6 +77,7 @@ GROUP BY brand, dt, {transactions.transaction_type}, ${textSql('{transactions.st
     commissionDue,
   ],
   checks: [
+    ...LIFECYCLE_CHECKS,
     {
       name: 'orders_unknown',
       counts: 'orders of transactions that are not among the orders of the day and of those beside it',
