@@ -106,6 +106,8 @@ describe('a view', () => {
       'unsettled',
       'transactions_daily',
       'commission_due',
+      'since_close',
+      'payouts',
       'attribution_daily',
     ]);
   });
