@@ -9,6 +9,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isBeingRead } from '../attempt/claim.ts';
 import { writeChanges } from '../catalog/changes.ts';
+import { publishCloses } from '../catalog/closed-tables.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { mapConcurrent } from '../concurrency.ts';
@@ -16,6 +17,7 @@ import { type BrandReport, type LakeAccess, createBrandReport } from '../context
 import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { publishIceberg } from '../iceberg/index.ts';
+import { type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type Ledger, claimLost, eraseDays, withoutTombstones } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
@@ -107,11 +109,15 @@ export async function erase(options: EraseOptions): Promise<EraseOutcome> {
       day,
       isReadAgain: await isReadAgain(ctx, day),
     }));
+    const named = found && days.map((each) => ({ report: each.ctx.report.name, day: each.day }));
+    await refuseClosed(scope, named);
     const erased = { ...of, ...(found && { days: await Promise.all(shown) }) };
     if (plans) return { status: 'planned', ...erased, removed: amountsOf(await erasedAmong(before)) };
     if (!records) await writeTombstones(scope, judged);
     for (const each of days) if (records) await rewriteDay(scope, each, records);
     await followLedgers(scope, found);
+    // A month may have been closed since. No ledger names its days any more, so that such a close is removed or stays whole.
+    await refuseClosed(scope, named);
     await lake.store.delete((await erasedAmong(await erasedObjects(scope))).map(({ key }) => key));
     const noncurrent = await purge(scope);
     const after = await erasedObjects(scope);
@@ -189,6 +195,30 @@ async function scopeOf(options: EraseOptions): Promise<Scope> {
   };
 }
 
+/**
+ * @param found only these days; missing: all of the range
+ * @throws BrandReportsError `config` if a close names one of them
+ */
+async function refuseClosed(
+  { lake, brand, from, to, isAll }: Scope,
+  found: readonly Pick<ClosedDay, 'report' | 'day'>[] | undefined,
+): Promise<void> {
+  const isErased = ({ report, day }: ClosedDay) =>
+    found
+      ? found.some((each) => each.report === report && each.day === day)
+      : from <= day && day <= to;
+  const closes = await readCloses(lake.store, brand);
+  const months = closes
+    .filter((close) => isAll || namedDays(close).some(isErased))
+    .map(({ month }) => month);
+  if (months.length === 0) return;
+  const commands = months.map((month) => `"brand-reports close ${month} --brand ${brand} --remove"`);
+  throw refused(
+    'closed_days',
+    `The closes ${months.join(', ')} of ${brand} name days that would be erased, so nothing is deleted. If they need not stay as they were, remove the closes first: ${commands.join(', ')}`,
+  );
+}
+
 function refused(code: string, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }
@@ -254,6 +284,8 @@ async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | un
       : await lake.catalog?.snapshotsByPartition(table, brandPartitions(brand), within);
     for (const path of published?.keys() ?? [])
       await lake.catalog?.removePartition(table, dayPartition(brand, path.slice(path.lastIndexOf('=') + 1)));
+    // A close that was removed without the name of the database has left some.
+    if (isAll) await publishCloses(ctx, []);
     await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
     await writeSchemaChanges(ctx, monthsComparedWith(days, '9999-12-31'));
     await writeChanges(ctx, months);

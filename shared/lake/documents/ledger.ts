@@ -465,7 +465,6 @@ function replaceCommitted(
     at: null,
     ...(before.lifecycle && { lifecycle: before.lifecycle.snapshot }),
     ...(before.timeZone !== undefined && { whole: isWhole(before), timeZone: before.timeZone }),
-    ...(before.lifecycle && { lifecycle: before.lifecycle.snapshot }),
   };
   const versions = replaced ? [...superseded, replaced] : superseded;
   return {
@@ -475,7 +474,10 @@ function replaceCommitted(
 }
 
 /** The objects of a committed day to which the catalog points. */
-export type DayObjects = Pick<Committed, 'snapshot' | 'lifecycle'>;
+export interface DayObjects {
+  snapshot: string;
+  lifecycle?: Pick<Lifecycle, 'snapshot'> | undefined;
+}
 
 /** Whether the catalog points at the same objects for both. */
 export function hasSameObjects(one: DayObjects, other: DayObjects): boolean {
