@@ -121,7 +121,7 @@ describe('closed months', () => {
       page({ days }, './lake', [close('2026-09'), close('2026-10'), close('2026-10', 'globex')]),
       /^Closed months/,
     );
-    expect(text).toContain('2026-10|2026-11-03 07:00|1|orders: 2|2026-09|2026-11-03 07:00|1|none|');
+    expect(text).toContain('2026-10|2026-11-03 07:00|1|orders: 2| 2026-09|2026-11-03 07:00|1|none|');
     expect(text).toContain("WHERE brand = 'acme' AND close IN ('2026-10', '2026-09') ORDER BY");
   });
 
