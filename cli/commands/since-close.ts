@@ -2,7 +2,6 @@
  * Shows what changed in a month after it was closed, by publisher, currency and state, and what a person who has booked the
  * month has to correct: the view `since_close`, its sums, and one sentence.
  */
-import type { Json } from '@duckdb/node-api';
 import type { Command } from 'commander';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { exactNumber } from '../../shared/exact-number.ts';
@@ -13,7 +12,7 @@ import { jsonOption, lakeOption, month } from '../options.ts';
 import { counted, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { TEXTS } from '../query-formats.ts';
-import { query, resultObjects } from '../query-result.ts';
+import { cell, query, resultObjects } from '../query-result.ts';
 import { openExistingLake } from '../run-options.ts';
 import { createSqlConnection, literal } from '../sql-tables.ts';
 import { showPieces } from '../pager.ts';
@@ -65,7 +64,8 @@ Example:
         } else {
           print(closes.map(headText).join('\n'));
           await showPieces(TEXTS.table(await query(connection, changesSql)));
-          const sums = (await connection.runAndReadAll(totalsSql)).getRowsJson();
+          const read = await connection.runAndReadAll(totalsSql);
+          const sums = read.getRowsJson().map((row) => row.map((value) => cell(value ?? '', undefined)));
           print(`\n${closes.map((close) => bookingText(close, sums)).join('\n')}`);
         }
       } finally {
@@ -85,12 +85,12 @@ function headText({ brand, month: of, closedAt, exceptions }: Close): string {
 }
 
 /** @param totals rows of brand, report, currency and correction */
-function bookingText({ brand }: Close, totals: readonly (readonly Json[])[]): string {
+function bookingText({ brand }: Close, totals: readonly string[][]): string {
   const own = totals.filter(([of, , , correction]) => of === brand && Number(correction) !== 0);
   const texts = [...Map.groupBy(own, ([, report]) => report)].map(([report, sums]) => {
-    const amounts = sums.map(([, , currency, correction]) => {
-      const sum = exactNumber(String(correction));
-      return `${sum.startsWith('-') ? '' : '+'}${sum} ${currency ?? 'without currency'}`;
+    const amounts = sums.map(([, , currency = '', correction = '']) => {
+      const sum = exactNumber(correction);
+      return `${sum.startsWith('-') ? '' : '+'}${sum} ${currency === '' ? 'without currency' : currency}`;
     });
     return `${amounts.join(', ')} by ${report}`;
   });
