@@ -33,6 +33,7 @@ const NOT_OF_RECORDS = new Map([
   ['dt', "The day in the brand's time zone, YYYY-MM-DD"],
   ['report', 'The report, e.g. order_list'],
   ['month', 'The month of the day, YYYY-MM'],
+  ['close', 'The closed month, YYYY-MM'],
 ]);
 
 /** What a partition key or a derived column has; `undefined` for all others. */
