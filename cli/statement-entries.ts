@@ -6,7 +6,7 @@
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
-import type { Close, ClosedDay } from '../shared/lake/documents/close.ts';
+import { type Close, type ClosedDay, namedDays } from '../shared/lake/documents/close.ts';
 import { versionKey } from '../shared/lake/paths.ts';
 import { orders } from '../shared/reports/orders.ts';
 import { transactions } from '../shared/reports/transactions.ts';
@@ -17,26 +17,13 @@ import { PARTITION_COLUMNS, literal, rowsOfFiles } from './sql-tables.ts';
 /** The reports that have the money of the same orders: of a month, the first one that has records. */
 export const SOURCES = [transactions, orders];
 
-/** A version of a day, as a close or a ledger names it. */
-export type StatedDay = Pick<ClosedDay, 'report' | 'day' | 'rows' | 'readFrom'> & {
-  lifecycle?: { snapshot: string } | undefined;
-};
-
-/** What a close names, or the ledgers name now. */
-export interface Stated extends Pick<Close, 'exceptions'> {
-  days: readonly StatedDay[];
-  carried: readonly StatedDay[];
-}
-
 /** What the statement of a brand and month is made from. */
 export interface StatementSource {
-  brand: string;
-  month: string;
-  /** Missing: not closed. */
-  closedAt?: string;
-  at: Stated;
-  /** The closes before, in their order. */
-  before: readonly (Stated & { month: string })[];
+  /** The close of the month, or what a close would name now. */
+  at: Close;
+  isClosed: boolean;
+  /** The closes before it, in their order. */
+  before: readonly Close[];
 }
 
 const TABLE_SQL = `CREATE TABLE entries (brand varchar, month varchar, closed_at timestamp, publisher_id varchar,
@@ -54,7 +41,7 @@ ORDER BY brand, publisher_id NULLS LAST, entry DESC, currency NULLS LAST, day, o
  * The sums by publisher (`is_all`: of all), currency and `part`: the state of lines, or the month from which entries are
  * carried over. The `entry` `total` has what counts of both.
  */
-const TOTALS_SQL = `SELECT brand, publisher_id, max(publisher_name) AS publisher_name, grouping(publisher_id) = 1 AS is_all,
+export const TOTALS_SQL = `SELECT brand, publisher_id, max(publisher_name) AS publisher_name, grouping(publisher_id) = 1 AS is_all,
   currency, coalesce(entry, 'total') AS entry, part, CAST(sum(records) AS varchar) AS records, sum(amount) AS amount,
   sum(commission) AS commission, sum(counted) AS counted
 FROM (SELECT *, CASE entry WHEN 'line' THEN state ELSE substr(day, 1, 7) END AS part FROM entries)
@@ -108,7 +95,13 @@ export async function* publisherParts(
 const RECORD = 'day, order_id, product, kind';
 
 /** The sums of a row of totals, without whose they are. */
-export function sumsOf({ brand: _brand, publisher_id: _id, publisher_name: _name, is_all: _all, ...sums }: Fact): Fact {
+export function sumsOf({
+  brand: _brand,
+  publisher_id: _id,
+  publisher_name: _name,
+  is_all: _all,
+  ...sums
+}: Fact): Fact {
   return sums;
 }
 
@@ -128,9 +121,9 @@ export async function addEntries(
 ): Promise<void> {
   await connection.run(TABLE_SQL);
   for (const source of sources) {
-    const { brand, month, closedAt } = source;
-    const head = [brand, month, closedAt === undefined ? null : new Date(closedAt)].map(literal).join(', ');
-    const rowsOf = async (side: string, days: readonly StatedDay[]) => {
+    const { brand, month, closedAt } = source.at;
+    const head = [brand, month, source.isClosed ? new Date(closedAt) : null].map(literal).join(', ');
+    const rowsOf = async (side: string, days: readonly ClosedDay[]) => {
       const keys = days.flatMap((day) => keyOf(brand, day));
       const paths = await files.pathsOf(keys);
       const byKey = new Map(keys.map((key, index) => [key, paths[index] ?? '']));
@@ -167,21 +160,23 @@ ${from} AND side <> 'line' GROUP BY publisher_id, dt, kind, currency, key HAVING
 }
 
 /** The versions of a month's days that the last of these name, and which report the statement is made from. */
-export function daysAt(stated: readonly Stated[], month: string) {
-  const named = stated.flatMap(({ days, carried }) => [...days, ...carried]);
+export function daysAt(stated: readonly Close[], month: string) {
+  const named = stated.flatMap(namedDays);
   const ofMonth = named.filter(({ day }) => monthOf(day) === month);
   const newest = [...new Map(ofMonth.map((each) => [`${each.report} ${each.day}`, each])).values()];
   // Orders and transactions are the same money.
-  const source = newest.some(({ report, rows }) => report === transactions.name && rows > 0) ? transactions : orders;
+  const source = newest.some(({ report, rows }) => report === transactions.name && rows > 0)
+    ? transactions
+    : orders;
   return { source, days: newest.filter(({ report }) => report === source.name) };
 }
 
 /** The days of earlier closed months that are not as the close before has them: as they were then, and as they are. */
-function changedDays({ at, before }: StatementSource): [then: StatedDay[], now: StatedDay[]] {
+function changedDays({ at, before }: StatementSource): [then: ClosedDay[], now: ClosedDay[]] {
   const sides = [...new Set(before.map(({ month }) => month))].map((month) => {
     const then = daysAt(before, month).days;
     const now = daysAt([...before, at], month).days;
-    const without = (days: StatedDay[], others: StatedDay[]) =>
+    const without = (days: ClosedDay[], others: ClosedDay[]) =>
       days.filter((day) => !others.some(({ lifecycle }) => lifecycle?.snapshot === day.lifecycle?.snapshot));
     return [without(then, now), without(now, then)] as const;
   });
@@ -189,7 +184,7 @@ function changedDays({ at, before }: StatementSource): [then: StatedDay[], now: 
 }
 
 /** @throws BrandReportsError `config` for a version that an older program wrote: what became of its records is not known */
-function keyOf(brand: string, { report, day, rows, lifecycle }: StatedDay): string[] {
+function keyOf(brand: string, { report, day, rows, lifecycle }: ClosedDay): string[] {
   const { table } = SOURCES.find(({ name }) => name === report)?.lifecycle ?? {};
   if (table !== undefined && lifecycle) return [versionKey(table, brand, day, lifecycle.snapshot)];
   if (rows === 0) return [];

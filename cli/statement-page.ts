@@ -97,7 +97,8 @@ export async function* statementPage(statements: readonly Statement[]): AsyncGen
 }
 
 function publisherPart(statement: Statement, { id, name, totals, lines, carried }: PublisherPart): Html {
-  const who = id === null ? 'without a publisher' : `publisher ${shown(id)}${name === null ? '' : `, ${shown(name)}`}`;
+  const who =
+    id === null ? 'without a publisher' : `publisher ${shown(id)}${name === null ? '' : `, ${shown(name)}`}`;
   const repeated = `${statement.brand} ${statement.month}, ${who}`;
   return part(
     statement,
