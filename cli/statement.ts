@@ -1,133 +1,245 @@
-/** Reads the statements of a month: which versions of days they are made from, and how final and complete they are. */
-import type { DuckDBConnection } from '@duckdb/node-api';
+/**
+ * Reads the statements of a month into DuckDB: its records, and what changed of months that were closed before. Their
+ * objects are named exactly, by closes, or by ledgers if the month is not closed: so the statement of a closed month stays
+ * the same as long as the closes exist.
+ */
+import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
-import { type Close, readCloses } from '../shared/lake/documents/close.ts';
+import { type Close, type ClosedDay, namedDays, readCloses } from '../shared/lake/documents/close.ts';
 import { type ReportLedgers, committedDays, readLedgers } from '../shared/lake/documents/read.ts';
+import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import { orders } from '../shared/reports/orders.ts';
+import { transactions } from '../shared/reports/transactions.ts';
 import { printedCommand } from './printed-command.ts';
 import { unknown } from './run-options.ts';
 import { snapshotFiles } from './snapshot-cache.ts';
-import { createSqlConnection } from './sql-tables.ts';
-import {
-  SOURCES,
-  type StatementSource,
-  addEntries,
-  daysAt,
-  publisherParts,
-  readTotals,
-  sumsOf,
-} from './statement-entries.ts';
-import type { Statement } from './statement-page.ts';
+import { PARTITION_COLUMNS, createSqlConnection, literal, rowsOfFiles } from './sql-tables.ts';
 import { enumerated } from './sql-versions.ts';
 
-interface Wanted {
+/** A row of a result; decimals are text with all their digits. */
+export type Fact = Readonly<Record<string, Json>>;
+
+/** The statement of a brand. Rows have the columns of `TOTALS_SQL` and of `entriesSql`. */
+export interface Statement {
+  brand: string;
   month: string;
-  /** Missing: each brand of the lake. */
-  brand?: string;
-  publisher?: string;
+  /** `null`: not closed. */
+  closedAt: string | null;
+  /** The table that it is made from. */
+  source: string;
+  /** The start of the oldest reading; `null` if days are missing. */
+  completeAsOf: string | null;
+  missing: Pick<Close['exceptions'][number], 'day' | 'why'>[];
+  /** How final and how complete it is, for people. */
+  notes: string[];
+  /** Of all publishers. */
+  totals: Fact[];
+  /** Read one by one, so that memory holds the entries of one of them. */
+  publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
 }
 
+/** The close of a month, or what one would name now, and the closes before it, the oldest first. */
+interface Source {
+  at: Close;
+  isClosed: boolean;
+  before: Close[];
+}
+
+const TABLE_SQL = `CREATE TABLE entries (brand varchar, month varchar, closed_at timestamp, publisher_id varchar,
+  publisher_name varchar, entry varchar, day varchar, order_id varchar, product varchar, kind varchar, records integer,
+  state_then varchar, state varchar, amount decimal(38,9), commission decimal(38,9), counted_then decimal(38,9),
+  counted_now decimal(38,9), counted decimal(38,9), currency varchar, key varchar)`;
+
+/** The entries by publisher, its records first, in an order that never changes. @param where SQL of a condition */
+export function entriesSql(where = 'true'): string {
+  return `SELECT * EXCLUDE (key) FROM entries WHERE ${where}
+ORDER BY brand, publisher_id NULLS LAST, entry DESC, currency NULLS LAST, day, order_id, product, kind, key, counted`;
+}
+
+/** Sums by publisher (NULL and `is_all`: of all), currency, and state or month; `total`: what the publisher gets. */
+export const TOTALS_SQL = `SELECT brand, grouping(publisher_id) = 1 AS is_all, publisher_id, max(publisher_name) AS publisher_name,
+  currency, coalesce(entry, 'total') AS entry, state_or_month, CAST(sum(records) AS varchar) AS records,
+  sum(amount) AS amount, sum(commission) AS commission, sum(counted) AS counted
+FROM (SELECT *, CASE entry WHEN 'record' THEN state ELSE substr(day, 1, 7) END AS state_or_month FROM entries)
+GROUP BY GROUPING SETS ((brand, publisher_id, currency, entry, state_or_month), (brand, publisher_id, currency),
+  (brand, currency, entry, state_or_month), (brand, currency))
+ORDER BY brand, is_all, publisher_id NULLS LAST, currency NULLS LAST, entry = 'total', entry DESC, state_or_month`;
+
 /**
- * @returns the statements of brands that have days of the month, and the connection that has their entries
- * @throws BrandReportsError `config` if there is none, or a document or object of them cannot be read
+ * @returns the statements of all brands, or one, that have days of the month, and the connection that has their entries
+ * @throws BrandReportsError `config` if there is none, or anything that they are made from cannot be read
  */
 export async function readStatements(
   store: ObjectStore,
-  wanted: Wanted,
+  { month, brand, publisher }: { month: string; brand?: string; publisher?: string },
 ): Promise<{ connection: DuckDBConnection; statements: Statement[] }> {
-  const registry = Object.fromEntries(SOURCES.map((report) => [report.name, report]));
-  const ledgers = await readLedgers(store, registry, {}, Date.now());
+  const lake = { store, reports: { [transactions.name]: transactions, [orders.name]: orders } };
+  const ledgers = await readLedgers(store, lake.reports, {}, Date.now());
   const [damage] = ledgers.flatMap(({ damaged }) => damaged);
   if (damage) throw new BrandReportsError('config', 'damaged_document', damage.message);
-  const sources = await sourcesOf(store, ledgers, wanted);
-  const lake = { store, reports: registry, settings: undefined, nowMs: Date.now() };
-  const connection = await createSqlConnection(lake, 'FROM coverage');
-  await addEntries(connection, snapshotFiles(store), sources, wanted.publisher);
-  const totals = await readTotals(connection);
-  const statements = sources.map((source): Statement => {
-    const { brand, month } = source.at;
+  const brands = [...new Set(ledgers.map((each) => each.brand))].sort();
+  if (brand !== undefined && !brands.includes(brand)) throw unknown('brand', brand, brands);
+  const connection = await createSqlConnection(
+    { ...lake, settings: undefined, nowMs: Date.now() },
+    'FROM coverage',
+  );
+  await connection.run(TABLE_SQL);
+  const heads: Omit<Statement, 'totals' | 'publishers'>[] = [];
+  for (const name of brands.filter((each) => each === (brand ?? each))) {
+    const own = ledgers.filter((each) => each.brand === name);
+    const source = await sourceOf(store, name, month, own);
+    if (source.at.days.length === 0) continue;
+    await addEntries(connection, store, source, publisher);
+    heads.push(headOf(source, own));
+  }
+  if (heads.length === 0)
+    throw new BrandReportsError(
+      'config',
+      'no_days',
+      `${store.url} has no order and no transaction of ${month}.`,
+    );
+  const totals: Fact[] = (await connection.runAndReadAll(TOTALS_SQL)).getRowObjectsJson();
+  const statements = heads.map((head) => {
+    const own = totals.filter((total) => total.brand === head.brand);
+    const ofAll = own.filter(({ is_all }) => is_all === true);
     return {
-      ...{ brand, month, ...headOf(source, ledgers) },
-      totals: totals.filter((total) => total.brand === brand && total.is_all === true).map(sumsOf),
-      publishers: publisherParts(connection, brand, totals),
+      ...head,
+      totals: ofAll,
+      publishers: publishersOf(own.filter((total) => !ofAll.includes(total))),
     };
   });
   return { connection, statements };
-}
 
-async function sourcesOf(
-  store: ObjectStore,
-  ledgers: readonly ReportLedgers[],
-  { month, brand: only }: Wanted,
-): Promise<StatementSource[]> {
-  const brands = [...new Set(ledgers.map(({ brand }) => brand))].sort();
-  if (only !== undefined && !brands.includes(only)) throw unknown('brand', only, brands);
-  const sources: StatementSource[] = [];
-  for (const brand of only === undefined ? brands : [only]) {
-    const closes = (await readCloses(store, brand)).sort((a, b) => (a.closedAt < b.closedAt ? -1 : 1));
-    const found = closes.find((close) => close.month === month);
-    const at = found ?? draftOf(brand, month, ledgers, closes);
-    const before = found ? closes.slice(0, closes.indexOf(found)) : closes;
-    if (at.days.length > 0) sources.push({ at, before, isClosed: found !== undefined });
+  async function* publishersOf(sums: Fact[]) {
+    for (const own of Map.groupBy(sums, ({ publisher_id: id }) => id).values()) {
+      const [{ brand: of, publisher_id: id } = {}] = own;
+      const where = `brand = ${literal(String(of))} AND publisher_id IS NOT DISTINCT FROM ${literal(id === null ? id : String(id))}`;
+      const entries = (await connection.runAndReadAll(entriesSql(where))).getRowObjectsJson();
+      yield { totals: own, entries };
+    }
   }
-  if (sources.length > 0) return sources;
-  throw new BrandReportsError('config', 'no_days', `${store.url} has no orders or transactions of ${month}.`);
 }
 
-/** What a close would name now, but for what only queries need. */
-function draftOf(
+async function sourceOf(
+  store: ObjectStore,
   brand: string,
   month: string,
   ledgers: readonly ReportLedgers[],
-  closes: readonly Close[],
-): Close {
-  const own = ledgers.filter((each) => each.brand === brand);
-  const days = committedDays(own).map(({ report, day, committed }) => ({
+): Promise<Source> {
+  const closes = (await readCloses(store, brand)).sort((a, b) => (a.closedAt < b.closedAt ? -1 : 1));
+  const at = closes.find((close) => close.month === month);
+  if (at) return { at, isClosed: true, before: closes.slice(0, closes.indexOf(at)) };
+  const days = committedDays(ledgers).map(({ report, day, committed }) => ({
     ...committed,
     report: report.name,
     day,
   }));
   const closed = closes.map((close) => close.month);
-  return {
+  const draft: Close = {
     ...{ version: 1, brand, month, closedAt: new Date().toISOString(), tables: {}, recentWrites: [] },
     days: days.filter(({ day }) => monthOf(day) === month),
     carried: days.filter(({ day }) => closed.includes(monthOf(day))),
     exceptions: [],
   };
+  return { at: draft, isClosed: false, before: closes };
 }
 
-/** How final and how complete a statement is. */
-function headOf({ at, isClosed }: StatementSource, ledgers: readonly ReportLedgers[]) {
-  const { brand, month } = at;
-  const { source, days } = daysAt([at], month);
-  const missing = at.exceptions
-    .filter(({ report }) => report === source.name)
-    .map(({ day, why }) => ({ day, why }));
-  const completeAsOf = missing.length > 0 ? null : (days.map(({ readFrom }) => readFrom).sort()[0] ?? null);
-  const now = committedDays(ledgers.filter((each) => each.brand === brand && each.report === source));
-  const isSame = ({ day, lifecycle }: Close['days'][number]) =>
-    now.some((each) => each.day === day && each.committed.lifecycle?.snapshot === lifecycle?.snapshot);
-  const hasChanged = isClosed && !days.every(isSame);
+/** The versions of a month's days by the last of these closes; transactions, or orders if there are none: it is the same money. */
+function daysAt(closes: readonly Close[], month: string) {
+  const named = closes.flatMap(namedDays).filter(({ day }) => monthOf(day) === month);
+  const newest = [...new Map(named.map((each) => [`${each.report} ${each.day}`, each])).values()];
+  const isPaid = newest.some(({ report, rows }) => report === transactions.name && rows > 0);
+  const { name, table, lifecycle } = isPaid ? transactions : orders;
+  return {
+    report: name,
+    table,
+    states: lifecycle?.table ?? '',
+    days: newest.filter(({ report }) => report === name),
+  };
+}
+
+/** What a record adds to what its publisher gets. */
+const COUNTED_SQL = `CASE WHEN records = 0 OR state = 'void' THEN 0 ELSE commission END AS counted`;
+
+async function addEntries(
+  connection: DuckDBConnection,
+  store: ObjectStore,
+  { at, isClosed, before }: Source,
+  publisher: string | undefined,
+): Promise<void> {
+  const selects: string[] = [];
+  const add = async (
+    side: string,
+    { states, days, report }: ReturnType<typeof daysAt>,
+    others: ClosedDay[] = [],
+  ) => {
+    const changed = days.filter((day) => !others.some((other) => idOf(other) === idOf(day)));
+    const keys = changed.flatMap((day) => {
+      if (!day.lifecycle && day.rows > 0) throw withoutStates(report, at.brand, day.day);
+      return day.lifecycle ? [versionKey(states, at.brand, day.day, day.lifecycle.snapshot)] : [];
+    });
+    const paths = new Map((await snapshotFiles(store).pathsOf(keys)).map((path) => [path, path]));
+    if (keys.length > 0) selects.push(rowsOfFiles(paths, PARTITION_COLUMNS, `'${side}' AS side`));
+  };
+  await add('record', daysAt([at], at.month));
+  for (const month of new Set(before.map((close) => close.month))) {
+    const [then, now] = [daysAt(before, month), daysAt([...before, at], month)];
+    await add('then', then, now.days);
+    await add('now', now, then.days);
+  }
+  if (selects.length === 0) return;
+  const head = [at.brand, at.month, isClosed ? new Date(at.closedAt) : null].map(literal).join(', ');
+  const only = publisher === undefined ? '' : `WHERE publisher_id = ${literal(publisher)}`;
+  const from = `FROM (SELECT *, ${COUNTED_SQL} FROM (${selects.join(' UNION ALL BY NAME ')}) ${only})`;
+  const of = (side: string) => `coalesce(sum(counted) FILTER (side = '${side}'), 0)`;
+  const stateOf = (side: string) => `max(state) FILTER (side = '${side}' AND records > 0)`;
+  const sql = `INSERT INTO entries SELECT ${head}, publisher_id, publisher_name, 'record', dt, order_id, product, kind, records, NULL,
+  state, amount, commission, NULL, counted, counted, currency, key ${from} WHERE side = 'record' AND records > 0
+UNION ALL SELECT ${head}, publisher_id, max(publisher_name), 'carried', dt, max(order_id), max(product), kind, NULL,
+  ${stateOf('then')}, coalesce(${stateOf('now')}, 'gone'), NULL, NULL, ${of('then')}, ${of('now')}, ${of('now')} - ${of('then')}, currency, key
+${from} WHERE side <> 'record' GROUP BY publisher_id, dt, kind, currency, key HAVING ${of('then')} <> ${of('now')}`;
+  await connection.run(sql).catch((thrown: unknown) => {
+    const [why] = String(thrown).split('\n', 1);
+    const message = `Rows of the statement cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`;
+    throw new BrandReportsError('config', 'statement_unreadable', message);
+  });
+}
+
+function idOf({ snapshot, lifecycle }: Pick<ClosedDay, 'snapshot' | 'lifecycle'>): string {
+  return lifecycle?.snapshot ?? snapshot;
+}
+
+function withoutStates(report: string, brand: string, day: string): BrandReportsError {
+  const next = printedCommand('rebuild', [report, '--brand', brand, '--from', day, '--to', day]);
+  const message = `An older program wrote ${report} ${day} of ${brand}, without the states of its records. Next step: ${next}`;
+  return new BrandReportsError('config', 'no_states', message);
+}
+
+function headOf({ at, isClosed }: Source, ledgers: readonly ReportLedgers[]) {
+  const { brand, month, closedAt, exceptions } = at;
+  const { report, table, days } = daysAt([at], month);
+  const missing = exceptions.flatMap((each) =>
+    each.report === report ? [{ day: each.day, why: each.why }] : [],
+  );
+  const [oldest = null] = days.map(({ readFrom }) => readFrom).sort();
+  const completeAsOf = missing.length > 0 ? null : oldest;
+  const current = new Set(committedDays(ledgers).map(({ committed }) => idOf(committed)));
   const command = (name: string) => printedCommand(name, [month], { brand });
   const notes = [
     isClosed
-      ? `closed: ${instant(at.closedAt)}`
+      ? `closed: ${instant(closedAt)}`
       : `not closed: may still change. To close it: ${command('close')}`,
     completeAsOf === null
       ? `days missing: ${enumerated(missing.map(({ day, why }) => `${day} (${why})`))}`
-      : `complete as of ${instant(completeAsOf)}: every day was read then or later`,
-    `from ${source.table}${source === SOURCES[0] ? '' : ', because the brand has no transactions of the month'}; all but void counts`,
-    ...(hasChanged ? [`changed since it was closed: ${command('since-close')}`] : []),
+      : `complete as of ${instant(completeAsOf)}`,
+    `from ${table}${table === orders.table ? ', because the brand has no transactions of the month' : ''}`,
+    ...(days.every((day) => current.has(idOf(day)))
+      ? []
+      : [`changed since it was closed: ${command('since-close')}`]),
   ];
-  return {
-    closedAt: isClosed ? at.closedAt : null,
-    hasChanged,
-    source: source.table,
-    completeAsOf,
-    missing,
-    notes,
-  };
+  return { brand, month, closedAt: isClosed ? closedAt : null, source: table, completeAsOf, missing, notes };
 }
 
 /** `2026-11-05 06:12 UTC` */

@@ -12,9 +12,8 @@ import { TEXTS } from '../query-formats.ts';
 import { query, tableText } from '../query-result.ts';
 import { openExistingLake } from '../run-options.ts';
 import { literal } from '../sql-tables.ts';
-import { TOTALS_SQL, entriesSql } from '../statement-entries.ts';
-import { type Statement, statementPage } from '../statement-page.ts';
-import { readStatements } from '../statement.ts';
+import { statementPage } from '../statement-page.ts';
+import { type Statement, TOTALS_SQL, entriesSql, readStatements } from '../statement.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { terminalColumns } from '../text-table.ts';
 import { csvOutput } from './query.ts';
@@ -32,7 +31,7 @@ interface StatementFlags {
 const FORMATS = {
   table: tables,
   csv: async function* (_statements: readonly Statement[], connection: DuckDBConnection) {
-    yield* TEXTS.csv(await query(connection, entriesSql('* EXCLUDE (key)')));
+    yield* TEXTS.csv(await query(connection, entriesSql()));
   },
   json: jsonDocument,
   html: statementPage,
@@ -103,7 +102,7 @@ async function* tables(
   for (const { brand, month: of, notes } of statements) {
     yield `${styleText('bold', `${brand} ${of}`)}\n${notes.map((line) => `${line}\n`).join('')}\n`;
     const sql = `SELECT CASE WHEN is_all THEN 'all' ELSE publisher_id END AS publisher_id, CASE WHEN NOT is_all THEN publisher_name END AS publisher_name,
-  currency, entry, part AS state_or_month, records, amount, commission, counted FROM (${TOTALS_SQL}) WHERE brand = ${literal(brand)}`;
+  currency, entry, state_or_month, records, amount, commission, counted FROM (${TOTALS_SQL}) WHERE brand = ${literal(brand)}`;
     yield* tableText(await query(connection, sql), terminalColumns());
     yield '\n';
   }
