@@ -9,7 +9,7 @@ import type { Fact, Statement } from './statement.ts';
 
 const STYLE = `
 @page{size:A4;margin:15mm 14mm 18mm;@bottom-right{content:counter(page) " / " counter(pages);font:8pt sans-serif}}
-body{max-width:182mm;margin:0 auto;color:#000;background:#fff;font:8.5pt/1.35 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+body{max-width:182mm;margin:0 auto;color:#000;background:#fff;font:8pt/1.35 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 section{break-after:page}
 section:last-child{break-after:auto}
 h1{margin:0 0 4pt;font-size:15pt}
@@ -19,30 +19,30 @@ h1,p,th,td{overflow-wrap:anywhere}
 table{width:100%;table-layout:fixed;border-collapse:collapse;font-variant-numeric:tabular-nums}
 thead{display:table-header-group}
 tr{break-inside:avoid}
-th,td{padding:1.5pt 3pt;border-bottom:.5pt solid #999;text-align:left;vertical-align:top}
+th,td{padding:1.5pt 2pt;border-bottom:.5pt solid #999;text-align:left;vertical-align:top}
 th{border-bottom:1pt solid #000}
 th[colspan]{border:0}
-.number{text-align:right}
+.number{padding-right:5pt;text-align:right}
 .total td{border-bottom:1pt solid #000;font-weight:600}
 `;
 
 /** By name of a column: its head and its share of the width. */
 const HEADS: Record<string, readonly [head: string, width: number]> = {
-  day: ['Day', 10],
-  order_id: ['Order', 15],
-  product: ['Product', 20],
+  day: ['Day', 12],
+  order_id: ['Order', 13],
+  product: ['Product', 16],
   kind: ['Kind', 7],
-  state_then: ['Then', 9],
-  counted_then: ['Counted', 11],
+  state_then: ['Was', 7],
+  counted_then: ['Counted', 10],
   entry: ['Entry', 13],
-  state_or_month: ['State, month', 13],
-  state: ['State', 9],
+  state_or_month: ['State or month', 15],
+  state: ['State', 8],
   records: ['Records', 9],
-  amount: ['Amount', 13],
+  amount: ['Amount', 12],
   commission: ['Commission', 13],
-  counted_now: ['Counts', 11],
-  counted: ['Adds', 12],
-  currency: ['Currency', 9],
+  counted_now: ['Counts now', 11],
+  counted: ['Counts', 12],
+  currency: ['Currency', 10],
 };
 const RECORD = ['day', 'order_id', 'product', 'kind'];
 const MONEY = ['amount', 'commission', 'counted'];
@@ -93,17 +93,16 @@ ${table('Orders and bonuses', RECORDS, of('record'), title)}</section>
 /** @param repeated stands above the heads on each page */
 function table(title: string, columns: readonly string[], rows: readonly Fact[], repeated: string): Html {
   if (rows.length === 0) return html``;
-  const heads = columns.map((name) => {
-    const [head = '', width = 0] = HEADS[name] ?? [];
-    return html`<th scope="col" style="width:${width}%" class="${classOf(name)}">${head}</th>`;
-  });
+  const headOf = (name: string) => HEADS[name] ?? [name, 0];
+  const widths = columns.map((name) => html`<col style="width:${headOf(name)[1]}%">`);
+  const heads = columns.map((name) => html`<th scope="col" class="${classOf(name)}">${headOf(name)[0]}</th>`);
   const above = repeated === '' ? '' : html`<tr><th colspan="${columns.length}">${repeated}</th></tr>`;
   const body = rows.map((row) => {
     const cells = columns.map((name) => html`<td class="${classOf(name)}">${cell(name, row[name])}</td>`);
     return html`<tr class="${row.entry === 'total' ? 'total' : ''}">${cells}</tr>\n`;
   });
   return html`<h2>${title}</h2>
-<table><thead>${above}<tr>${heads}</tr></thead>
+<table>${widths}<thead>${above}<tr>${heads}</tr></thead>
 <tbody>${body}</tbody></table>`;
 }
 
