@@ -463,6 +463,7 @@ function replaceCommitted(
   const replaced: Superseded | undefined = before && {
     snapshot: before.snapshot,
     at: null,
+    ...(before.lifecycle && { lifecycle: before.lifecycle.snapshot }),
     ...(before.timeZone !== undefined && { whole: isWhole(before), timeZone: before.timeZone }),
     ...(before.lifecycle && { lifecycle: before.lifecycle.snapshot }),
   };
