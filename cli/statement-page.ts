@@ -15,38 +15,22 @@ section:last-child{break-after:auto}
 h1{margin:0 0 4pt;font-size:15pt}
 h2{margin:14pt 0 4pt;font-size:10.5pt;break-after:avoid}
 p{margin:0 0 2pt}
-h1,p,th,td{overflow-wrap:anywhere}
-table{width:100%;table-layout:fixed;border-collapse:collapse;font-variant-numeric:tabular-nums}
+h1,p,td,th[colspan]{overflow-wrap:anywhere}
+table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums}
 thead{display:table-header-group}
 tr{break-inside:avoid}
 th,td{padding:1.5pt 2pt;border-bottom:.5pt solid #999;text-align:left;vertical-align:top}
-th{border-bottom:1pt solid #000}
+th{min-width:13mm;border-bottom:1pt solid #000}
 th[colspan]{border:0}
-.number{padding-right:5pt;text-align:right}
+.order_id{min-width:24mm}
+.day,.records,.amount,.commission,.counted,.counted_then,.counted_now{white-space:nowrap}
+.records,.amount,.commission,.counted,.counted_then,.counted_now{padding-right:5pt;text-align:right}
 .total td{border-bottom:1pt solid #000;font-weight:600}
 `;
 
-/** By name of a column: its head and its share of the width. */
-const HEADS: Record<string, readonly [head: string, width: number]> = {
-  day: ['Day', 12],
-  order_id: ['Order', 13],
-  product: ['Product', 16],
-  kind: ['Kind', 7],
-  state_then: ['Was', 7],
-  counted_then: ['Counted', 10],
-  entry: ['Entry', 13],
-  state_or_month: ['State or month', 15],
-  state: ['State', 8],
-  records: ['Records', 9],
-  amount: ['Amount', 12],
-  commission: ['Commission', 13],
-  counted_now: ['Counts now', 11],
-  counted: ['Counts', 12],
-  currency: ['Currency', 10],
-};
-const RECORD = ['day', 'order_id', 'product', 'kind'];
 const MONEY = ['amount', 'commission', 'counted'];
 const TOTALS = ['currency', 'entry', 'state_or_month', 'records', ...MONEY];
+const RECORD = ['day', 'order_id', 'product', 'kind'];
 const RECORDS = [...RECORD, 'state', ...MONEY, 'currency'];
 const CARRIED = [...RECORD, 'state_then', 'counted_then', 'state', 'counted_now', 'counted', 'currency'];
 
@@ -93,30 +77,22 @@ ${table('Orders and bonuses', RECORDS, of('record'), title)}</section>
 /** @param repeated stands above the heads on each page */
 function table(title: string, columns: readonly string[], rows: readonly Fact[], repeated: string): Html {
   if (rows.length === 0) return html``;
-  const headOf = (name: string) => HEADS[name] ?? [name, 0];
-  const widths = columns.map((name) => html`<col style="width:${headOf(name)[1]}%">`);
-  const heads = columns.map((name) => html`<th scope="col" class="${classOf(name)}">${headOf(name)[0]}</th>`);
+  const heads = columns.map(
+    (name) => html`<th scope="col" class="${name}">${name.replaceAll('_', ' ')}</th>`,
+  );
   const above = repeated === '' ? '' : html`<tr><th colspan="${columns.length}">${repeated}</th></tr>`;
   const body = rows.map((row) => {
-    const cells = columns.map((name) => html`<td class="${classOf(name)}">${cell(name, row[name])}</td>`);
+    const cells = columns.map((name) => html`<td class="${name}">${cell(name, row[name])}</td>`);
     return html`<tr class="${row.entry === 'total' ? 'total' : ''}">${cells}</tr>\n`;
   });
   return html`<h2>${title}</h2>
-<table>${widths}<thead>${above}<tr>${heads}</tr></thead>
+<table><thead>${above}<tr>${heads}</tr></thead>
 <tbody>${body}</tbody></table>`;
-}
-
-function classOf(name: string): string {
-  return name === 'records' || isAmount(name) ? 'number' : '';
-}
-
-function isAmount(name: string): boolean {
-  return name.startsWith('counted') || MONEY.includes(name);
 }
 
 /** Amounts have all their digits, and at least two places: `1234.5` → `1,234.50`. */
 function cell(name: string, value: Json = null): string {
-  if (value === null || !isAmount(name)) return String(value ?? '');
+  if (value === null || !(name.startsWith('counted') || MONEY.includes(name))) return String(value ?? '');
   const [whole = '', places = ''] = exactNumber(String(value)).split('.');
   return `${whole}.${places.padEnd(2, '0')}`;
 }

@@ -6,17 +6,16 @@
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
-import { type Close, type ClosedDay, namedDays, readCloses } from '../shared/lake/documents/close.ts';
-import { type ReportLedgers, committedDays, readLedgers } from '../shared/lake/documents/read.ts';
+import { coverageTable } from '../shared/catalog/coverage.ts';
+import { type Close, type ClosedDay, namedDays } from '../shared/lake/documents/close.ts';
+import { type CloseOptions, draftCloses, spans } from '../shared/operations/close-month.ts';
 import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { orders } from '../shared/reports/orders.ts';
 import { transactions } from '../shared/reports/transactions.ts';
 import { printedCommand } from './printed-command.ts';
-import { unknown } from './run-options.ts';
 import { snapshotFiles } from './snapshot-cache.ts';
 import { PARTITION_COLUMNS, createSqlConnection, literal, rowsOfFiles } from './sql-tables.ts';
-import { enumerated } from './sql-versions.ts';
 
 /** A row of a result; decimals are text with all their digits. */
 export type Fact = Readonly<Record<string, Json>>;
@@ -40,10 +39,14 @@ export interface Statement {
   publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
 }
 
-/** The close of a month, or what one would name now, and the closes before it, the oldest first. */
+/** What a statement is made from. */
 interface Source {
+  /** The close of the month, or what would close it now. */
   at: Close;
   isClosed: boolean;
+  /** The days of the month as they are now. */
+  now: readonly ClosedDay[];
+  /** The closes before it, the oldest first. */
   before: Close[];
 }
 
@@ -72,33 +75,28 @@ ORDER BY brand, is_all, publisher_id NULLS LAST, currency NULLS LAST, entry = 't
  * @throws BrandReportsError `config` if there is none, or anything that they are made from cannot be read
  */
 export async function readStatements(
-  store: ObjectStore,
-  { month, brand, publisher }: { month: string; brand?: string; publisher?: string },
+  options: Omit<CloseOptions, 'reports'>,
+  publisher?: string,
 ): Promise<{ connection: DuckDBConnection; statements: Statement[] }> {
-  const lake = { store, reports: { [transactions.name]: transactions, [orders.name]: orders } };
-  const ledgers = await readLedgers(store, lake.reports, {}, Date.now());
-  const [damage] = ledgers.flatMap(({ damaged }) => damaged);
-  if (damage) throw new BrandReportsError('config', 'damaged_document', damage.message);
-  const brands = [...new Set(ledgers.map((each) => each.brand))].sort();
-  if (brand !== undefined && !brands.includes(brand)) throw unknown('brand', brand, brands);
-  const connection = await createSqlConnection(
-    { ...lake, settings: undefined, nowMs: Date.now() },
-    'FROM coverage',
-  );
+  const { lake, month, settings } = options;
+  const reports = { [transactions.name]: transactions, [orders.name]: orders };
+  const drafts = await draftCloses({ ...options, reports });
+  const sqlLake = { store: lake.store, reports, settings, nowMs: Date.now() };
+  const connection = await createSqlConnection(sqlLake, `FROM ${coverageTable.name}`);
   await connection.run(TABLE_SQL);
   const heads: Omit<Statement, 'totals' | 'publishers'>[] = [];
-  for (const name of brands.filter((each) => each === (brand ?? each))) {
-    const own = ledgers.filter((each) => each.brand === name);
-    const source = await sourceOf(store, name, month, own);
-    if (source.at.days.length === 0) continue;
-    await addEntries(connection, store, source, publisher);
-    heads.push(headOf(source, own));
+  for (const { draft, closes } of drafts) {
+    const close = closes.find((each) => each.month === month);
+    const before = close ? closes.slice(0, closes.indexOf(close)) : closes;
+    const source = { at: close ?? draft, isClosed: close !== undefined, now: draft.days, before };
+    await addEntries(connection, lake.store, source, publisher);
+    heads.push(headOf(source));
   }
   if (heads.length === 0)
     throw new BrandReportsError(
       'config',
       'no_days',
-      `${store.url} has no order and no transaction of ${month}.`,
+      `${lake.store.url} has no order and no transaction of ${month}.`,
     );
   const totals: Fact[] = (await connection.runAndReadAll(TOTALS_SQL)).getRowObjectsJson();
   const statements = heads.map((head) => {
@@ -120,30 +118,6 @@ export async function readStatements(
       yield { totals: own, entries };
     }
   }
-}
-
-async function sourceOf(
-  store: ObjectStore,
-  brand: string,
-  month: string,
-  ledgers: readonly ReportLedgers[],
-): Promise<Source> {
-  const closes = (await readCloses(store, brand)).sort((a, b) => (a.closedAt < b.closedAt ? -1 : 1));
-  const at = closes.find((close) => close.month === month);
-  if (at) return { at, isClosed: true, before: closes.slice(0, closes.indexOf(at)) };
-  const days = committedDays(ledgers).map(({ report, day, committed }) => ({
-    ...committed,
-    report: report.name,
-    day,
-  }));
-  const closed = closes.map((close) => close.month);
-  const draft: Close = {
-    ...{ version: 1, brand, month, closedAt: new Date().toISOString(), tables: {}, recentWrites: [] },
-    days: days.filter(({ day }) => monthOf(day) === month),
-    carried: days.filter(({ day }) => closed.includes(monthOf(day))),
-    exceptions: [],
-  };
-  return { at: draft, isClosed: false, before: closes };
 }
 
 /** The versions of a month's days by the last of these closes; transactions, or orders if there are none: it is the same money. */
@@ -207,7 +181,7 @@ ${from} WHERE side <> 'record' GROUP BY publisher_id, dt, kind, currency, key HA
   });
 }
 
-function idOf({ snapshot, lifecycle }: Pick<ClosedDay, 'snapshot' | 'lifecycle'>): string {
+function idOf({ snapshot, lifecycle }: ClosedDay): string {
   return lifecycle?.snapshot ?? snapshot;
 }
 
@@ -217,29 +191,34 @@ function withoutStates(report: string, brand: string, day: string): BrandReports
   return new BrandReportsError('config', 'no_states', message);
 }
 
-function headOf({ at, isClosed }: Source, ledgers: readonly ReportLedgers[]) {
+function headOf({ at, isClosed, now }: Source) {
   const { brand, month, closedAt, exceptions } = at;
   const { report, table, days } = daysAt([at], month);
-  const missing = exceptions.flatMap((each) =>
-    each.report === report ? [{ day: each.day, why: each.why }] : [],
-  );
+  // Of a month that is not over, days are to come.
+  const missing = exceptions
+    .filter((each) => each.report === report && each.day < closedAt.slice(0, 10))
+    .map(({ day, why }) => ({ day, why }));
   const [oldest = null] = days.map(({ readFrom }) => readFrom).sort();
   const completeAsOf = missing.length > 0 ? null : oldest;
-  const current = new Set(committedDays(ledgers).map(({ committed }) => idOf(committed)));
+  const current = new Set(now.map(idOf));
   const command = (name: string) => printedCommand(name, [month], { brand });
   const notes = [
     isClosed
       ? `closed: ${instant(closedAt)}`
       : `not closed: may still change. To close it: ${command('close')}`,
-    completeAsOf === null
-      ? `days missing: ${enumerated(missing.map(({ day, why }) => `${day} (${why})`))}`
-      : `complete as of ${instant(completeAsOf)}`,
+    completeAsOf === null ? `days missing: ${dayTexts(missing)}` : `complete as of ${instant(completeAsOf)}`,
     `from ${table}${table === orders.table ? ', because the brand has no transactions of the month' : ''}`,
     ...(days.every((day) => current.has(idOf(day)))
       ? []
       : [`changed since it was closed: ${command('since-close')}`]),
   ];
   return { brand, month, closedAt: isClosed ? closedAt : null, source: table, completeAsOf, missing, notes };
+}
+
+/** `missing 2026-10-03 to 2026-10-05; failed 2026-10-09` */
+function dayTexts(missing: Statement['missing']): string {
+  const groups = [...Map.groupBy(missing, ({ why }) => why)];
+  return groups.map(([why, own]) => `${why} ${spans(own.map(({ day }) => day))}`).join('; ');
 }
 
 /** `2026-11-05 06:12 UTC` */

@@ -5,12 +5,12 @@ import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Command, Option } from 'commander';
 import { BrandReportsError } from '../../shared/errors.ts';
-import { lakeOption, month } from '../options.ts';
+import { environmentOption, lakeOption, month, settingsOption } from '../options.ts';
 import { joined, note, printPieces } from '../output.ts';
 import { writeWhole } from '../query-file.ts';
 import { TEXTS } from '../query-formats.ts';
 import { query, tableText } from '../query-result.ts';
-import { openExistingLake } from '../run-options.ts';
+import { type RunFlags, lakeAccess, readSettingsIfAny } from '../run-options.ts';
 import { literal } from '../sql-tables.ts';
 import { statementPage } from '../statement-page.ts';
 import { type Statement, TOTALS_SQL, entriesSql, readStatements } from '../statement.ts';
@@ -18,13 +18,11 @@ import { oneLine, styleText } from '../terminal-text.ts';
 import { terminalColumns } from '../text-table.ts';
 import { csvOutput } from './query.ts';
 
-interface StatementFlags {
+interface StatementFlags extends Pick<RunFlags, 'lake' | 'settings' | 'environment' | 'brand'> {
   month: string;
-  brand?: string;
   publisher?: string;
   format?: Format;
   output?: string;
-  lake: string;
 }
 
 /** How each format is written, in pieces. */
@@ -40,8 +38,8 @@ type Format = keyof typeof FORMATS;
 const FILE_FORMATS = ['csv', 'json', 'html'] as const;
 
 export function addStatement(program: Command): void {
-  program
-    .command('statement')
+  const command = program.command('statement');
+  command
     .description(
       'show what publishers get for a month, order by order, and what changed of months closed before',
     )
@@ -55,6 +53,8 @@ export function addStatement(program: Command): void {
     )
     .option('--output <file>', 'write it to a file; its ending is the format: .csv, .json or .html')
     .addOption(lakeOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
     .addHelpText(
       'after',
       `
@@ -66,8 +66,11 @@ Example:
     )
     .action(async (flags: StatementFlags) => {
       const format = formatOf(flags);
-      const { store } = await openExistingLake(flags.lake);
-      const { connection, statements } = await readStatements(store, flags);
+      const { month: of, brand, publisher } = flags;
+      const settings = await readSettingsIfAny(command, flags);
+      const access = await lakeAccess(flags, () => {});
+      const options = { ...access, settings, month: of, ...(brand !== undefined && { brand }) };
+      const { connection, statements } = await readStatements(options, publisher);
       try {
         const pieces = FORMATS[format](statements, connection);
         // CSV has no place for them.
@@ -75,7 +78,7 @@ Example:
           for (const { brand, notes } of statements) note(oneLine(`${brand}: ${notes.join('; ')}`));
         if (flags.output === undefined) await printPieces(pieces, ...(format === 'csv' ? [csvOutput()] : []));
         else
-          await writeWhole(flags.output, store.localFolder, (path) =>
+          await writeWhole(flags.output, access.lake.store.localFolder, (path) =>
             pipeline(Readable.from(joined(pieces)), createWriteStream(path, { flags: 'wx' })),
           );
       } finally {
