@@ -34,8 +34,11 @@ const RECORD = ['day', 'order_id', 'product', 'kind'];
 const RECORDS = [...RECORD, 'state', ...MONEY, 'currency'];
 const CARRIED = [...RECORD, 'state_then', 'counted_then', 'state', 'counted_now', 'counted', 'currency'];
 
-/** The page in pieces, a publisher at a time. */
-export async function* statementPage(statements: readonly Statement[]): AsyncGenerator<string> {
+/** The page in pieces, a publisher at a time. @param isOfAll it begins with the totals of all publishers */
+export async function* statementPage(
+  statements: readonly Statement[],
+  isOfAll: boolean,
+): AsyncGenerator<string> {
   yield html`<!doctype html>
 <html lang="en">
 <head>
@@ -48,7 +51,7 @@ export async function* statementPage(statements: readonly Statement[]): AsyncGen
 <body>
 `.markup;
   for (const statement of statements) {
-    if (statement.totals.length > 0) yield section(statement, 'all publishers', statement.totals, []);
+    if (isOfAll) yield section(statement, 'all publishers', statement.totals, []);
     for await (const { totals, entries } of statement.publishers) {
       const { publisher_id: id = null, publisher_name: name = null } = totals[0] ?? {};
       const who = id === null ? 'without a publisher' : `publisher ${id}${name === null ? '' : `, ${name}`}`;

@@ -8,7 +8,7 @@ import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { coverageTable } from '../shared/catalog/coverage.ts';
 import { type Close, type ClosedDay, namedDays } from '../shared/lake/documents/close.ts';
-import { type CloseOptions, draftCloses, spans } from '../shared/operations/close-month.ts';
+import { type CloseOptions, draftCloses, exceptionsText } from '../shared/operations/close-month.ts';
 import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { orders } from '../shared/reports/orders.ts';
@@ -30,7 +30,7 @@ export interface Statement {
   source: string;
   /** The start of the oldest reading; `null` if days are missing. */
   completeAsOf: string | null;
-  missing: Pick<Close['exceptions'][number], 'day' | 'why'>[];
+  missing: Close['exceptions'];
   /** How final and how complete it is, for people. */
   notes: string[];
   /** Of all publishers. */
@@ -84,29 +84,24 @@ export async function readStatements(
   const sqlLake = { store: lake.store, reports, settings, nowMs: Date.now() };
   const connection = await createSqlConnection(sqlLake, `FROM ${coverageTable.name}`);
   await connection.run(TABLE_SQL);
-  const heads: Omit<Statement, 'totals' | 'publishers'>[] = [];
+  const heads: ReturnType<typeof headOf>[] = [];
   for (const { draft, closes } of drafts) {
     const close = closes.find((each) => each.month === month);
+    if (!close && draft.days.length === 0) continue;
     const before = close ? closes.slice(0, closes.indexOf(close)) : closes;
     const source = { at: close ?? draft, isClosed: close !== undefined, now: draft.days, before };
     await addEntries(connection, lake.store, source, publisher);
     heads.push(headOf(source));
   }
-  if (heads.length === 0)
-    throw new BrandReportsError(
-      'config',
-      'no_days',
-      `${lake.store.url} has no order and no transaction of ${month}.`,
-    );
   const totals: Fact[] = (await connection.runAndReadAll(TOTALS_SQL)).getRowObjectsJson();
+  if (heads.length === 0 || (publisher !== undefined && totals.length === 0))
+    throw nothingOf(lake.store.url, month, publisher);
   const statements = heads.map((head) => {
-    const own = totals.filter((total) => total.brand === head.brand);
-    const ofAll = own.filter(({ is_all }) => is_all === true);
-    return {
-      ...head,
-      totals: ofAll,
-      publishers: publishersOf(own.filter((total) => !ofAll.includes(total))),
-    };
+    const own = Object.groupBy(
+      totals.filter(({ brand }) => brand === head.brand),
+      ({ is_all }) => String(is_all),
+    );
+    return { ...head, totals: own.true ?? [], publishers: publishersOf(own.false ?? []) };
   });
   return { connection, statements };
 
@@ -125,13 +120,8 @@ function daysAt(closes: readonly Close[], month: string) {
   const named = closes.flatMap(namedDays).filter(({ day }) => monthOf(day) === month);
   const newest = [...new Map(named.map((each) => [`${each.report} ${each.day}`, each])).values()];
   const isPaid = newest.some(({ report, rows }) => report === transactions.name && rows > 0);
-  const { name, table, lifecycle } = isPaid ? transactions : orders;
-  return {
-    report: name,
-    table,
-    states: lifecycle?.table ?? '',
-    days: newest.filter(({ report }) => report === name),
-  };
+  const source = isPaid ? transactions : orders;
+  return { source, days: newest.filter(({ report }) => report === source.name) };
 }
 
 /** What a record adds to what its publisher gets. */
@@ -144,15 +134,13 @@ async function addEntries(
   publisher: string | undefined,
 ): Promise<void> {
   const selects: string[] = [];
-  const add = async (
-    side: string,
-    { states, days, report }: ReturnType<typeof daysAt>,
-    others: ClosedDay[] = [],
-  ) => {
+  const add = async (side: string, { source, days }: ReturnType<typeof daysAt>, others: ClosedDay[] = []) => {
     const changed = days.filter((day) => !others.some((other) => idOf(other) === idOf(day)));
     const keys = changed.flatMap((day) => {
-      if (!day.lifecycle && day.rows > 0) throw withoutStates(report, at.brand, day.day);
-      return day.lifecycle ? [versionKey(states, at.brand, day.day, day.lifecycle.snapshot)] : [];
+      if (!day.lifecycle && day.rows > 0) throw withoutStates(at.brand, day);
+      return day.lifecycle
+        ? [versionKey(source.lifecycle?.table ?? '', at.brand, day.day, day.lifecycle.snapshot)]
+        : [];
     });
     const paths = new Map((await snapshotFiles(store).pathsOf(keys)).map((path) => [path, path]));
     if (keys.length > 0) selects.push(rowsOfFiles(paths, PARTITION_COLUMNS, `'${side}' AS side`));
@@ -185,7 +173,17 @@ function idOf({ snapshot, lifecycle }: ClosedDay): string {
   return lifecycle?.snapshot ?? snapshot;
 }
 
-function withoutStates(report: string, brand: string, day: string): BrandReportsError {
+function nothingOf(lake: string, month: string, publisher: string | undefined): BrandReportsError {
+  const whose = publisher === undefined ? '' : ` of the publisher "${publisher}"`;
+  const next = `The view commission_due shows what there is: ${printedCommand('query', ['FROM commission_due'])}`;
+  return new BrandReportsError(
+    'config',
+    'nothing_to_state',
+    `${lake} has no order and no transaction of ${month}${whose}. ${next}`,
+  );
+}
+
+function withoutStates(brand: string, { report, day }: ClosedDay): BrandReportsError {
   const next = printedCommand('rebuild', [report, '--brand', brand, '--from', day, '--to', day]);
   const message = `An older program wrote ${report} ${day} of ${brand}, without the states of its records. Next step: ${next}`;
   return new BrandReportsError('config', 'no_states', message);
@@ -193,11 +191,10 @@ function withoutStates(report: string, brand: string, day: string): BrandReports
 
 function headOf({ at, isClosed, now }: Source) {
   const { brand, month, closedAt, exceptions } = at;
-  const { report, table, days } = daysAt([at], month);
+  const { source, days } = daysAt([at], month);
   // Of a month that is not over, days are to come.
-  const missing = exceptions
-    .filter((each) => each.report === report && each.day < closedAt.slice(0, 10))
-    .map(({ day, why }) => ({ day, why }));
+  const isOver = (day: string) => day < closedAt.slice(0, 10);
+  const missing = exceptions.filter((each) => each.report === source.name && isOver(each.day));
   const [oldest = null] = days.map(({ readFrom }) => readFrom).sort();
   const completeAsOf = missing.length > 0 ? null : oldest;
   const current = new Set(now.map(idOf));
@@ -206,19 +203,23 @@ function headOf({ at, isClosed, now }: Source) {
     isClosed
       ? `closed: ${instant(closedAt)}`
       : `not closed: may still change. To close it: ${command('close')}`,
-    completeAsOf === null ? `days missing: ${dayTexts(missing)}` : `complete as of ${instant(completeAsOf)}`,
-    `from ${table}${table === orders.table ? ', because the brand has no transactions of the month' : ''}`,
+    completeAsOf === null
+      ? `days missing: ${exceptionsText(missing)}`
+      : `complete as of ${instant(completeAsOf)}`,
+    `from ${source.table}${source === orders ? ', because the brand has no transactions of the month' : ''}`,
     ...(days.every((day) => current.has(idOf(day)))
       ? []
       : [`changed since it was closed: ${command('since-close')}`]),
   ];
-  return { brand, month, closedAt: isClosed ? closedAt : null, source: table, completeAsOf, missing, notes };
-}
-
-/** `missing 2026-10-03 to 2026-10-05; failed 2026-10-09` */
-function dayTexts(missing: Statement['missing']): string {
-  const groups = [...Map.groupBy(missing, ({ why }) => why)];
-  return groups.map(([why, own]) => `${why} ${spans(own.map(({ day }) => day))}`).join('; ');
+  return {
+    brand,
+    month,
+    closedAt: isClosed ? closedAt : null,
+    source: source.table,
+    completeAsOf,
+    missing,
+    notes,
+  };
 }
 
 /** `2026-11-05 06:12 UTC` */

@@ -32,7 +32,8 @@ const FORMATS = {
     yield* TEXTS.csv(await query(connection, entriesSql()));
   },
   json: jsonDocument,
-  html: statementPage,
+  html: (statements: readonly Statement[], _connection: DuckDBConnection, publisher: string | undefined) =>
+    statementPage(statements, publisher === undefined),
 };
 type Format = keyof typeof FORMATS;
 const FILE_FORMATS = ['csv', 'json', 'html'] as const;
@@ -72,7 +73,7 @@ Example:
       const options = { ...access, settings, month: of, ...(brand !== undefined && { brand }) };
       const { connection, statements } = await readStatements(options, publisher);
       try {
-        const pieces = FORMATS[format](statements, connection);
+        const pieces = FORMATS[format](statements, connection, publisher);
         // CSV has no place for them.
         if (format === 'csv')
           for (const { brand, notes } of statements) note(oneLine(`${brand}: ${notes.join('; ')}`));

@@ -301,19 +301,23 @@ function idsIn({ committed, superseded = [] }: DayEntry = {}): (string | undefin
 
 /** Which days are not whole, and the commands that read them or accept them. */
 function notWhole({ brand, month, exceptions }: Close): string {
-  const groups = [...Map.groupBy(exceptions, ({ report, why }) => `${report} ${why}`)];
-  const days = groups.map(([what, own]) => `${what} ${spans(own.map(({ day }) => day))}`).join('; ');
   const readable = exceptions.filter(({ why }) => why !== 'erased');
   const sorted = readable.map(({ day }) => day).sort();
   const reports = [...new Set(readable.map(({ report }) => report))].join(' ');
   const range = `--from ${sorted[0]} --to ${sorted.at(-1)}`;
   const read =
     sorted.length === 0 ? '' : ` To read them: "brand-reports sync ${reports} --brand ${brand} ${range}".`;
-  return `${month} of ${brand} is not whole: ${days}.${read} To close it as it is, with these days recorded in the close: "brand-reports close ${month} --brand ${brand} --anyway"`;
+  return `${month} of ${brand} is not whole: ${exceptionsText(exceptions)}.${read} To close it as it is, with these days recorded in the close: "brand-reports close ${month} --brand ${brand} --anyway"`;
+}
+
+/** `order_list missing 2026-10-01 to 2026-10-03, 2026-10-05; order_list failed 2026-10-09` */
+export function exceptionsText(exceptions: Close['exceptions']): string {
+  const groups = [...Map.groupBy(exceptions, ({ report, why }) => `${report} ${why}`)];
+  return groups.map(([what, own]) => `${what} ${spans(own.map(({ day }) => day))}`).join('; ');
 }
 
 /** `2026-10-01 to 2026-10-03, 2026-10-05` */
-export function spans(days: readonly string[]): string {
+function spans(days: readonly string[]): string {
   const ranges = dayRanges(days.map((dt) => ({ dt })));
   return ranges.map(({ from, to }) => (from === to ? from : `${from} to ${to}`)).join(', ');
 }

@@ -17,19 +17,21 @@ import { reports } from '../../shared/reports/index.ts';
 export const BRAND = 'acme';
 
 /** A record of a version; what is missing is NULL, but `records` is 1. */
-export interface StateRow {
-  key: string | null;
-  records?: number;
-  order_id?: string;
-  product?: string;
-  kind?: string;
-  publisher_id?: string;
-  publisher_name?: string;
-  currency?: string;
-  state?: string;
-  amount?: string;
-  commission?: string;
-}
+export type StateRow = Partial<
+  Record<
+    | 'key'
+    | 'order_id'
+    | 'product'
+    | 'kind'
+    | 'publisher_id'
+    | 'publisher_name'
+    | 'currency'
+    | 'state'
+    | 'amount'
+    | 'commission',
+    string | null
+  >
+> & { records?: number };
 
 /** Writes a version of a day. @returns what a close names */
 export async function writeVersion(
@@ -41,20 +43,22 @@ export async function writeVersion(
 ): Promise<ClosedDay> {
   const shape = lifecycleShape(reports[report] ?? {});
   if (!shape) throw new Error(`${report} has states`);
+  const object = { snapshot, rows: rows.length, bytes: 1, digest: snapshot };
+  const read = { report, day, ...object, readFrom: `${day}T23:00:00.000Z`, timeZone: 'UTC' };
+  if (rows.length === 0) return read;
   const path = join(folder, versionKey(shape.name, BRAND, day, snapshot));
   await mkdir(dirname(path), { recursive: true });
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   const columns = shape.columns.map(({ name, type }) => `${name} ${typeSpec(type).duckdb}`).join(', ');
-  await connection.run(`CREATE TABLE rows (${columns})`);
-  for (const row of rows) {
+  const inserts = rows.map((row) => {
     const values = Object.entries({ records: 1, kind: 'sale', ...row });
     const cells = values.map(([, value]) => (value === null ? 'NULL' : literal(String(value))));
-    await connection.run(`INSERT INTO rows (${values.map(([name]) => name).join(', ')}) VALUES (${cells.join(', ')})`);
-  }
-  await connection.run(`COPY rows TO ${literal(path)} (FORMAT parquet)`);
+    return `INSERT INTO rows (${values.map(([name]) => name).join(', ')}) VALUES (${cells.join(', ')})`;
+  });
+  const copy = `COPY rows TO ${literal(path)} (FORMAT parquet)`;
+  await connection.run([`CREATE TABLE rows (${columns})`, ...inserts, copy].join('; '));
   connection.closeSync();
-  const object = { snapshot, rows: rows.length, bytes: 1, digest: snapshot };
-  return { report, day, ...object, readFrom: `${day}T23:00:00.000Z`, timeZone: 'UTC', lifecycle: object };
+  return { ...read, lifecycle: object };
 }
 
 /** Writes the ledgers that name these versions, each day once, in place of those before. */
@@ -65,7 +69,13 @@ export async function writeLedgers(folder: string, days: readonly ClosedDay[]): 
     const [{ report = '', day: first = '' } = {}] = own;
     const entries = own.map(({ report: _report, day, lifecycle, ...version }) => {
       const read = { readTo: version.readFrom, attempt: version.snapshot, pages: 1, queryFingerprint: 'q' };
-      const committed = { ...version, ...read, published: true, state: 'closed', lifecycle: { ...lifecycle, basis: 'b' } };
+      const committed = {
+        ...version,
+        ...read,
+        published: true,
+        state: 'closed',
+        ...(lifecycle && { lifecycle: { ...lifecycle, basis: 'b' } }),
+      };
       return [day, { committed }];
     });
     const scope = { report, brand: BRAND, month: monthOf(first) };
