@@ -27,7 +27,7 @@ interface StatementFlags extends Pick<RunFlags, 'lake' | 'settings' | 'environme
 
 /** How each format is written, in pieces. */
 const FORMATS = {
-  table: tables,
+  table: statementTables,
   csv: async function* (_statements: readonly Statement[], connection: DuckDBConnection) {
     yield* TEXTS.csv(await query(connection, entriesSql()));
   },
@@ -99,14 +99,15 @@ function formatOf({ format, output }: StatementFlags): Format {
 }
 
 /** The sums of each statement as a table. */
-async function* tables(
+export async function* statementTables(
   statements: readonly Statement[],
   connection: DuckDBConnection,
+  publisher: string | undefined,
 ): AsyncGenerator<string> {
   for (const { brand, month: of, notes } of statements) {
     yield `${styleText('bold', `${brand} ${of}`)}\n${notes.map((line) => `${line}\n`).join('')}\n`;
     const sql = `SELECT CASE WHEN is_all THEN 'all' ELSE publisher_id END AS publisher_id, CASE WHEN NOT is_all THEN publisher_name END AS publisher_name,
-  currency, entry, state_or_month, records, amount, commission, counted FROM (${TOTALS_SQL}) WHERE brand = ${literal(brand)}`;
+  currency, entry, state_or_month, records, amount, commission, counted FROM (${TOTALS_SQL}) WHERE brand = ${literal(brand)}${publisher === undefined ? '' : ' AND NOT is_all'}`;
     yield* tableText(await query(connection, sql), terminalColumns());
     yield '\n';
   }
