@@ -1,1 +1,1 @@
-export { KEPT_AGES, KEPT_STATES, lifecycleShape } from './shape.ts';
+export { KEPT_AGES, KEPT_STATES, lifecycleShape, lifecycleTables } from './shape.ts';
