@@ -1,9 +1,9 @@
 /*
  * Reads CSV as spreadsheets and dashboards write it: any delimiter, quoted line breaks, UTF-8, UTF-16 or Windows-1252. It
- * leaves out no line without saying so, because a line that is missing looks like an order that is missing.
+ * leaves out no line without an error, because a line that is missing looks like an order that is missing.
  */
 import { isUtf8 } from 'node:buffer';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 
@@ -14,20 +14,16 @@ export interface CsvLine {
   cells: string[];
 }
 
-/** The text of a file is in memory once. */
+/** The file and its cells are in memory: about 2 million orders. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /** The text of a file. @throws BrandReportsError `config` if it cannot be read or has more than 256 MB */
 export async function readCsvText(file: string): Promise<string> {
-  const { size } = await stat(file).catch((error: unknown) => {
-    throw badFile(`${file} cannot be read (${textOf(error, 'code')}). Name another file.`);
-  });
-  if (size > MAX_BYTES) throw badFile(`${file} has more than 256 MB. Split it, for example by month.`);
   const bytes = await readFile(file).catch((error: unknown) => {
     throw badFile(`${file} cannot be read (${textOf(error, 'code')}). Name another file.`);
   });
-  const mark = bytes.subarray(0, 2).toString('hex');
-  const wide = { fffe: 'utf-16le', feff: 'utf-16be' }[mark];
+  if (bytes.length > MAX_BYTES) throw badFile(`${file} has more than 256 MB. Split it, for example by day.`);
+  const wide = { fffe: 'utf-16le', feff: 'utf-16be' }[bytes.subarray(0, 2).toString('hex')];
   return new TextDecoder(wide ?? (isUtf8(bytes) ? 'utf-8' : 'windows-1252')).decode(bytes);
 }
 
@@ -35,19 +31,16 @@ export async function readCsvText(file: string): Promise<string> {
 export function* csvLines(text: string, delimiter: string): Generator<CsvLine> {
   const end = new RegExp(`[${delimiter}\r\n]|$`, 'g');
   let at = 0;
-  let next = 1;
-  while (at < text.length) {
+  for (let next = 1; at < text.length; next += 1) {
     const line = next;
     const cells: string[] = [];
-    let isDelimited: boolean;
     do {
       let cell = '';
-      const opened = next;
       // Two quotes are one, and the cell goes on.
-      for (let isQuoted = text[at] === '"'; isQuoted; isQuoted = text[at] === '"') {
+      while (text[at] === '"') {
         const close = text.indexOf('"', at + 1);
         if (close === -1)
-          throw badFile(`Line ${opened} begins a quoted cell that never ends. Export the file again.`);
+          throw badFile(`Line ${line} has a quoted cell that never ends. Export the file again.`);
         const part = text.slice(at + 1, close);
         next += part.split(/\r\n|\r|\n/).length - 1;
         at = close + 1;
@@ -56,16 +49,14 @@ export function* csvLines(text: string, delimiter: string): Generator<CsvLine> {
       end.lastIndex = at;
       const stop = end.exec(text)?.index ?? text.length;
       cells.push(cell + text.slice(at, stop));
-      isDelimited = text[stop] === delimiter;
       at = stop + 1;
-    } while (isDelimited);
+    } while (text[at - 1] === delimiter);
     if (text[at - 1] === '\r' && text[at] === '\n') at += 1;
-    next += 1;
     if (cells.some((cell) => cell.trim() !== '')) yield { line, cells };
   }
 }
 
-/** @returns an error of the file that is compared */
+/** An error of the file that is compared. */
 export function badFile(message: string): BrandReportsError {
   return new BrandReportsError('config', 'bad_file', message);
 }
