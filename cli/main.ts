@@ -50,6 +50,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   contract: async () => (await import('./commands/contract.ts')).addContract,
   diff: async () => (await import('./commands/diff.ts')).addDiff,
   mcp: async () => (await import('./commands/mcp.ts')).addMcp,
+  reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
   verify: async () => (await import('./commands/verify.ts')).addVerify,
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,
   rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,

@@ -21,6 +21,7 @@ export type FileRole = (typeof FILE_ROLES)[number];
 
 /** What is compared; a file may have one of them. */
 export const MEASURES = ['amount', 'commission'] as const;
+export type Measure = (typeof MEASURES)[number];
 
 /** By role: the heading of a column. */
 export type FileColumns = Readonly<Partial<Record<FileRole, string>>>;
@@ -171,7 +172,7 @@ function isEven(cells: readonly string[], { columns }: Head): boolean {
 type FileRow = ReturnType<typeof rowsOfLines>[number];
 
 /** Whether the last line is the sum of the others, as far as their places show. */
-function isSum(rows: readonly FileRow[], measure: (typeof MEASURES)[number]): boolean {
+function isSum(rows: readonly FileRow[], measure: Measure): boolean {
   const sum = rows.reduce((all, row) => all + Number(row[measure]), 0);
   const units = rows.reduce((all, row) => all + Number(row[`${measure}_unit`]), 0);
   return Math.abs(sum - 2 * Number(rows.at(-1)?.[measure])) < units;

@@ -5,7 +5,7 @@
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { KEPT_AGES } from '../../shared/lifecycle/index.ts';
 import { literal } from '../sql-tables.ts';
-import { MEASURES } from './file.ts';
+import type { Measure } from './file.ts';
 
 export interface Comparison {
   /** A table of what became of records, and the one of closed months, if the connection has it. */
@@ -18,7 +18,7 @@ export interface Comparison {
   from?: string | undefined;
   to?: string | undefined;
   /** What the file does not have. */
-  missing: readonly (typeof MEASURES)[number][];
+  missing: readonly Measure[];
   timeZone: string;
 }
 
@@ -46,6 +46,9 @@ export async function compare(connection: DuckDBConnection, comparison: Comparis
   await connection.run(groupsSql(isIn('ours.day')));
   await connection.run(explanationsSql(comparison));
   await connection.run(differencesSql(from, to));
+  for (const measure of comparison.missing)
+    for (const column of [`file_${measure}`, `lake_${measure}`, `${measure}_difference`])
+      await connection.run(`ALTER TABLE differences DROP ${column}`);
   return { from, to, notes };
 }
 
@@ -141,11 +144,11 @@ function groupsSql(isIn: string): string {
     CREATE TEMP TABLE our_lines AS SELECT ours.* REPLACE (${counted('amount')} AS amount, ${counted('commission')} AS commission), amount AS last_amount, commission AS last_commission,
       order_id AS id, CASE WHEN p.id IS NULL THEN '' ELSE COALESCE(product, '') END AS sub, COALESCE(ours.currency, t.currency, ${only('theirs')}, '') AS cur, ${isIn} AS is_in
       FROM ours LEFT JOIN by_product AS p ON p.id = order_id LEFT JOIN ${currencyOf('theirs', 'id')} AS t ON t.id = order_id;
-    CREATE TEMP TABLE their_groups AS SELECT row_number() OVER () AS their_group, id, sub, cur, min(line) AS line, count(*) AS lines, CASE WHEN count(DISTINCT day) = 1 THEN min(day) END AS their_day,
-      sum(amount) AS their_amount, sum(commission) AS their_commission, sum(amount_unit) AS amount_unit, sum(commission_unit) AS commission_unit FROM their_lines GROUP BY id, sub, cur;
+    CREATE TEMP TABLE their_groups AS SELECT row_number() OVER () AS their_group, id, sub, cur, min(line) AS line, count(*) AS lines, CASE WHEN count(DISTINCT day) = 1 THEN min(day) END AS file_day,
+      sum(amount) AS file_amount, sum(commission) AS file_commission, sum(amount_unit) AS amount_unit, sum(commission_unit) AS commission_unit FROM their_lines GROUP BY id, sub, cur;
     CREATE TEMP TABLE our_groups AS SELECT row_number() OVER () AS our_group, id, sub, cur, is_in, sum(records) AS records, bool_or(records > 0 AND state IS DISTINCT FROM 'void') AS counts,
-      min(day) AS our_day, string_agg(DISTINCT CASE WHEN records = 0 THEN 'gone' ELSE state END, ', ') AS our_state, min(seen_currency) AS seen_currency,
-      sum(amount) AS our_amount, sum(commission) AS our_commission FROM our_lines GROUP BY id, sub, cur, is_in`;
+      min(day) AS lake_day, string_agg(DISTINCT CASE WHEN records = 0 THEN 'gone' ELSE state END, ', ') AS lake_state, min(seen_currency) AS seen_currency,
+      sum(amount) AS lake_amount, sum(commission) AS lake_commission FROM our_lines GROUP BY id, sub, cur, is_in`;
 }
 
 /** What the difference of a group could be, and why: amounts of earlier readings, and lines that are there twice. */
@@ -189,7 +192,7 @@ function explanationsSql({ closed, missing }: Comparison): string {
 
 /** What was counted when the month was closed. */
 function closedSql(table: string, missing: Comparison['missing'], since: string): string {
-  const then = (measure: (typeof MEASURES)[number]) =>
+  const then = (measure: Measure) =>
     missing.includes(measure) ? '0' : counted(`c.${measure}`).replaceAll(/\b(records|state)\b/g, 'c.$1');
   const same = ['key', 'order_id', 'product', 'publisher_id', 'currency'].map(
     (name) => `c.${name} IS NOT DISTINCT FROM o.${name}`,
@@ -201,9 +204,9 @@ function closedSql(table: string, missing: Comparison['missing'], since: string)
 /** The table of differences: each is of one currency, so an order in two currencies has one in each. */
 function differencesSql(from: string, to: string): string {
   const isNear =
-    'abs(their_amount - our_amount) < amount_unit AND abs(their_commission - our_commission) < commission_unit';
-  const explains = `COALESCE(abs(their_amount - our_amount - e.amount) < amount_unit, true) AND COALESCE(abs(their_commission - our_commission - e.commission) < commission_unit, true)`;
-  const outside = `GREATEST(datediff('day', our_day, DATE ${literal(from)}), datediff('day', DATE ${literal(to)}, our_day))`;
+    'abs(file_amount - lake_amount) < amount_unit AND abs(file_commission - lake_commission) < commission_unit';
+  const explains = `COALESCE(abs(file_amount - lake_amount - e.amount) < amount_unit, true) AND COALESCE(abs(file_commission - lake_commission - e.commission) < commission_unit, true)`;
+  const outside = `GREATEST(datediff('day', lake_day, DATE ${literal(from)}), datediff('day', DATE ${literal(to)}, lake_day))`;
   return `CREATE TEMP TABLE differences AS
     WITH candidates AS (
       SELECT their_group, our_group, CASE WHEN o.counts THEN 0 ELSE 4 END + CASE WHEN o.is_in THEN 0 ELSE 2 END + CASE WHEN o.cur = t.cur THEN 0 ELSE 1 END AS rank
@@ -212,34 +215,37 @@ function differencesSql(from: string, to: string): string {
       SELECT their_group, our_group FROM candidates
       QUALIFY row_number() OVER (PARTITION BY their_group ORDER BY rank, our_group) = 1 AND row_number() OVER (PARTITION BY our_group ORDER BY rank, their_group) = 1
     ), compared AS (
-      SELECT t.*, o.* EXCLUDE (our_group, id, sub, cur), o.cur AS our_cur, t.cur = o.cur AS is_same, their_amount = our_amount AND their_commission = our_commission AS is_equal, ${isNear} AS is_near
+      SELECT t.*, o.* EXCLUDE (our_group, id, sub, cur), o.cur AS lake_cur, t.cur = o.cur AS is_same, file_amount = lake_amount AND file_commission = lake_commission AS is_equal, ${isNear} AS is_near
       FROM pairs JOIN their_groups AS t USING (their_group) JOIN our_groups AS o USING (our_group)
     ), judged AS (
-      SELECT *, CASE WHEN NOT is_in THEN 'other_day' WHEN NOT is_same THEN 'other_currency' WHEN is_equal THEN CASE WHEN their_day <> our_day THEN 'other_day' END WHEN is_near THEN 'rounding'
+      SELECT *, CASE WHEN NOT is_in THEN 'other_day' WHEN NOT is_same THEN 'other_currency' WHEN is_equal THEN CASE WHEN file_day <> lake_day THEN 'other_day' END WHEN is_near THEN 'rounding'
         ELSE COALESCE((SELECT arg_min(e.cause, e.rank) FROM explanations AS e WHERE e.id = c.id AND e.sub = c.sub AND e.cur = c.cur AND e.is_in AND ${explains}), 'unexplained') END AS cause
       FROM compared AS c
     ), proved AS (
-      SELECT *, COALESCE(CASE cause WHEN 'other_day' THEN is_same AND is_near AND CASE WHEN is_in THEN abs(datediff('day', their_day, our_day)) ELSE ${outside} END <= 1
+      SELECT *, COALESCE(CASE cause WHEN 'other_day' THEN is_same AND is_near AND CASE WHEN is_in THEN abs(datediff('day', file_day, lake_day)) ELSE ${outside} END <= 1
         WHEN 'other_currency' THEN seen_currency = cur ELSE cause IN (${PROVED}) END, false) AS explained FROM judged WHERE cause IS NOT NULL
     ), entries AS (
-      SELECT cause, explained, cur AS currency, line, id AS order_id, sub AS product, their_day, our_day, our_state, their_amount, CASE WHEN is_in AND is_same THEN our_amount ELSE 0 END AS our_amount,
-        their_commission, CASE WHEN is_in AND is_same THEN our_commission ELSE 0 END AS our_commission FROM proved
-      UNION ALL SELECT cause, explained, our_cur, line, id, sub, their_day, our_day, our_state, 0, our_amount, 0, our_commission FROM proved WHERE is_in AND NOT is_same AND counts
-      UNION ALL SELECT 'missing_here', false, cur, line, id, CASE WHEN id IS NULL THEN '' ELSE sub END, their_day, NULL, NULL, their_amount, 0, their_commission, 0 FROM their_groups ANTI JOIN pairs USING (their_group)
-      UNION ALL SELECT 'missing_there', false, cur, NULL, id, sub, NULL, our_day, our_state, 0, our_amount, 0, our_commission FROM our_groups ANTI JOIN pairs USING (our_group) WHERE is_in AND counts
+      SELECT cause, explained, cur AS currency, line, id AS order_id, sub AS product, file_day, lake_day, lake_state, file_amount, CASE WHEN is_in AND is_same THEN lake_amount ELSE 0 END AS lake_amount,
+        file_commission, CASE WHEN is_in AND is_same THEN lake_commission ELSE 0 END AS lake_commission FROM proved
+      UNION ALL SELECT cause, explained, lake_cur, line, id, sub, file_day, lake_day, lake_state, 0, lake_amount, 0, lake_commission FROM proved WHERE is_in AND NOT is_same AND counts
+      UNION ALL SELECT 'missing_here', false, cur, line, id, CASE WHEN id IS NULL THEN '' ELSE sub END, file_day, NULL, NULL, file_amount, 0, file_commission, 0 FROM their_groups ANTI JOIN pairs USING (their_group)
+      UNION ALL SELECT 'missing_there', false, cur, NULL, id, sub, NULL, lake_day, lake_state, 0, lake_amount, 0, lake_commission FROM our_groups ANTI JOIN pairs USING (our_group) WHERE is_in AND counts
     )
-    SELECT *, their_amount - our_amount AS amount_difference, their_commission - our_commission AS commission_difference FROM entries ORDER BY cause, line, our_day, order_id, product`;
+    SELECT *, file_amount - lake_amount AS amount_difference, file_commission - lake_commission AS commission_difference FROM entries
+    ORDER BY explained, cause, abs(file_amount - lake_amount) + abs(file_commission - lake_commission) DESC, line, order_id, product`;
 }
 
-/** By currency: its lines, records, and for each measure the sums of both sides and their difference. */
-export const SUMS_SQL = `SELECT cur AS currency, sum(lines) AS lines, sum(records) AS records, sum(their_amount) AS their_amount, sum(our_amount) AS our_amount, sum(their_amount - our_amount) AS amount_difference,
-  sum(their_commission) AS their_commission, sum(our_commission) AS our_commission, sum(their_commission - our_commission) AS commission_difference
-  FROM (SELECT cur, lines, 0 AS records, their_amount, 0 AS our_amount, their_commission, 0 AS our_commission FROM their_groups
-    UNION ALL SELECT cur, 0, records, 0, our_amount, 0, our_commission FROM our_groups WHERE is_in) GROUP BY cur ORDER BY cur`;
+/** By currency and measure: the sums of both sides, and their difference. */
+export function sumsSql(measures: readonly Measure[]): string {
+  const sides = measures.flatMap((measure) => [
+    `SELECT cur, '${measure}' AS measure, file_${measure} AS file, 0 AS lake FROM their_groups`,
+    `SELECT cur, '${measure}' AS measure, 0 AS file, lake_${measure} AS lake FROM our_groups WHERE is_in`,
+  ]);
+  return `SELECT cur AS currency, measure, sum(file) AS file, sum(lake) AS lake, sum(file) - sum(lake) AS difference FROM (${sides.join(' UNION ALL ')}) GROUP BY ALL ORDER BY ALL`;
+}
 
 /** By currency and cause: how many differences there are, and what they add up to. */
-export const CAUSES_SQL = `SELECT currency, cause, explained, count(*) AS differences, sum(amount_difference) AS amount_difference, sum(commission_difference) AS commission_difference
-  FROM differences GROUP BY currency, cause, explained ORDER BY currency, cause, explained`;
+export const CAUSES_SQL = `SELECT currency, cause, explained, count(*) AS differences, sum(COLUMNS('(.*_difference)')) AS "\\1" FROM differences GROUP BY currency, cause, explained ORDER BY currency, explained, cause`;
 
 /** The rows of SQL of our own. */
 export async function rowsOf(connection: DuckDBConnection, sql: string): Promise<Json[][]> {

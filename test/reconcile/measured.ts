@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { CAUSES_SQL, SUMS_SQL, compare, rowsOf } from '../../cli/reconcile/match.ts';
-import { MEASURES, loadFile } from '../../cli/reconcile/file.ts';
+import { CAUSES_SQL, sumsSql, compare, rowsOf } from '../../cli/reconcile/match.ts';
+import { MEASURES, type Measure, loadFile } from '../../cli/reconcile/file.ts';
 import { literal } from '../../cli/sql-tables.ts';
 import { typeSpec } from '../../shared/column-types.ts';
 import { lifecycleShape } from '../../shared/lifecycle/index.ts';
@@ -97,15 +97,19 @@ async function compareOne(
   const alarms = [...causes.keys()].filter((id) => !expected.has(id));
   result.falseAlarms += alarms.length;
   result.wrong.push(...alarms.map((id) => `${id} is right, found: ${causes.get(id)?.map((row) => row[1])}`));
-  result.wrongSums += await wrongSums(connection);
+  result.wrongSums += await wrongSums(
+    connection,
+    MEASURES.filter((measure) => !missing.includes(measure)),
+  );
 }
 
-async function wrongSums(connection: DuckDBConnection): Promise<number> {
+async function wrongSums(connection: DuckDBConnection, measures: readonly Measure[]): Promise<number> {
   const causes = await rowsOf(connection, CAUSES_SQL);
-  return (await rowsOf(connection, SUMS_SQL)).filter(([currency, , , , , amount, , , commission]) => {
+  const sums = await rowsOf(connection, sumsSql(measures));
+  return sums.filter(([currency, measure, , , difference]) => {
+    const at = 4 + measures.findIndex((each) => each === measure);
     const own = causes.filter(([of]) => of === currency);
-    const sum = (at: number) => own.reduce((all, row) => all + units(row[at]), 0n);
-    return sum(4) !== units(amount) || sum(5) !== units(commission);
+    return own.reduce((all, row) => all + units(row[at]), 0n) !== units(difference);
   }).length;
 }
 
