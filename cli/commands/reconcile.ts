@@ -155,10 +155,13 @@ async function reconcile(
   const missing = MEASURES.filter((measure) => columns[measure] === undefined);
   const comparison = { table, closed, brand, publisher, from: days[0], to: days.at(-1), missing, timeZone };
   const { from, to, notes } = await (loaded ? compare : compareReports)(connection, comparison);
-  const what = loaded ? `${against} (lake) with the file` : 'orders (lake) with transactions (file)';
-  for (const line of [`compared: ${what}, ${brand}, ${from} to ${to}`, ...notes]) note(oneLine(line));
+  const what = loaded ? `the file with ${against}` : 'transactions with orders';
+  for (const line of [`compared: ${what} of ${brand}, ${from} to ${to}`, ...notes]) note(oneLine(line));
 
-  const sums = sumsSql(MEASURES.filter((measure) => !missing.includes(measure)));
+  const sums = sumsSql(
+    MEASURES.filter((measure) => !missing.includes(measure)),
+    loaded ? ['file', 'lake'] : ['transactions', 'orders'],
+  );
   const count = 'SELECT count(*), count(*) FILTER (NOT explained) FROM differences';
   const [[all, open] = []] = await rowsOf(connection, count);
   const status = all === '0' ? 'agrees' : open === '0' ? 'explained' : 'differs';
@@ -210,6 +213,6 @@ function verdict(all: number, open: number): string {
 }
 
 const MAX_ROWS = 20;
-const DIFFERENCES = 'FROM differences';
+const DIFFERENCES = 'SELECT * EXCLUDE (place) FROM differences ORDER BY explained, cause, place';
 /** The largest of each cause. */
-const SOME_DIFFERENCES = `SELECT * FROM differences QUALIFY row_number() OVER (PARTITION BY explained, cause ORDER BY rowid) <= ${MAX_ROWS} ORDER BY rowid`;
+const SOME_DIFFERENCES = DIFFERENCES.replace('ORDER', `WHERE place <= ${MAX_ROWS} ORDER`);

@@ -231,17 +231,17 @@ function differencesSql(from: string, to: string): string {
       UNION ALL SELECT 'missing_here', false, cur, line, id, CASE WHEN id IS NULL THEN '' ELSE sub END, file_day, NULL, NULL, file_amount, 0, file_commission, 0 FROM their_groups ANTI JOIN pairs USING (their_group)
       UNION ALL SELECT 'missing_there', false, cur, NULL, id, sub, NULL, lake_day, lake_state, 0, lake_amount, 0, lake_commission FROM our_groups ANTI JOIN pairs USING (our_group) WHERE is_in AND counts
     )
-    SELECT *, file_amount - lake_amount AS amount_difference, file_commission - lake_commission AS commission_difference FROM entries
-    ORDER BY explained, cause, abs(file_amount - lake_amount) + abs(file_commission - lake_commission) DESC, line, order_id, product`;
+    SELECT *, file_amount - lake_amount AS amount_difference, file_commission - lake_commission AS commission_difference,
+      row_number() OVER (PARTITION BY explained, cause ORDER BY abs(file_amount - lake_amount) + abs(file_commission - lake_commission) DESC, line, order_id, product) AS place FROM entries`;
 }
 
 /** By currency and measure: the sums of both sides, and their difference. */
-export function sumsSql(measures: readonly Measure[]): string {
+export function sumsSql(measures: readonly Measure[], [their, our] = ['file', 'lake']): string {
   const sides = measures.flatMap((measure) => [
     `SELECT cur, '${measure}' AS measure, file_${measure} AS file, 0 AS lake FROM their_groups`,
     `SELECT cur, '${measure}' AS measure, 0 AS file, lake_${measure} AS lake FROM our_groups WHERE is_in`,
   ]);
-  return `SELECT cur AS currency, measure, sum(file) AS file, sum(lake) AS lake, sum(file) - sum(lake) AS difference FROM (${sides.join(' UNION ALL ')}) GROUP BY ALL ORDER BY ALL`;
+  return `SELECT cur AS currency, measure, sum(file) AS ${their}, sum(lake) AS ${our}, sum(file) - sum(lake) AS difference FROM (${sides.join(' UNION ALL ')}) GROUP BY ALL ORDER BY ALL`;
 }
 
 /** By currency and cause: how many differences there are, and what they add up to. */

@@ -33,8 +33,8 @@ export async function compareReports(connection: DuckDBConnection, comparison: C
   await connection.run(`UPDATE differences SET cause = CASE
       WHEN cause = 'missing_here' AND ${isMissing('order_list', 'file_day')} OR cause = 'missing_there' AND ${isMissing('transaction_list', 'lake_day')} THEN 'day_missing'
       WHEN cause = 'missing_here' AND ${of('transaction_states', 'bonus')} OR cause = 'missing_there' AND ${of('order_states', 'bonus')} THEN 'bonus'
-      WHEN cause IN ('unexplained', 'voided_since') AND abs((SELECT sum(commission) FROM theirs WHERE id = order_id) - (SELECT sum(last_commission) FROM our_lines WHERE id = order_id))
-        < (SELECT sum(commission_unit) FROM theirs WHERE id = order_id) THEN 'void_on_one_side' ELSE cause END;
+      WHEN cause IN ('unexplained', 'voided_since') AND abs((SELECT sum(commission) FROM theirs WHERE id = differences.order_id) - (SELECT sum(last_commission) FROM our_lines WHERE id = differences.order_id))
+        < (SELECT sum(commission_unit) FROM theirs WHERE id = differences.order_id) THEN 'void_on_one_side' ELSE cause END;
     UPDATE differences SET explained = cause = 'bonus' WHERE cause IN ('bonus', 'void_on_one_side')`);
   const only =
     "COALESCE(currency, (SELECT CASE WHEN count(DISTINCT cur) = 1 THEN min(cur) END FROM our_groups), '')";
@@ -48,6 +48,17 @@ export async function compareReports(connection: DuckDBConnection, comparison: C
     SELECT dt, publisher_id, currency, count(DISTINCT ordered) AS orders, count(DISTINCT transacted) AS orders_of_transactions, sum(orders_commission) AS orders_commission,
       sum(transactions_commission) AS transactions_commission, sum(transactions_commission - orders_commission) AS difference, any_value(causes) AS causes
     FROM sides LEFT JOIN causes USING (dt, publisher_id) GROUP BY dt, publisher_id, currency HAVING orders <> orders_of_transactions OR difference <> 0 ORDER BY ALL`);
+  // There is no file, so its lines are none either.
+  const renamed = {
+    file_day: 'transactions_day',
+    lake_day: 'orders_day',
+    lake_state: 'orders_state',
+    file_commission: 'transactions_commission',
+    lake_commission: 'orders_commission',
+  };
+  for (const [name, to] of Object.entries(renamed))
+    await connection.run(`ALTER TABLE differences RENAME ${name} TO ${to}`);
+  await connection.run('ALTER TABLE differences DROP line');
   return { from, to, notes: [...notes, ...(await attributionNotes(connection, `${isOwn} AND ${isIn}`))] };
 }
 
