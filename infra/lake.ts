@@ -11,13 +11,13 @@ import { Construct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
-  CLOSES_PREFIX,
   CHANGES_PREFIX,
   CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
   DEPLOYMENTS_PREFIX,
   FORMAT_KEY,
   ICEBERG_PREFIX,
+  CLOSES_PREFIX,
   LEDGERS_PREFIX,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
@@ -184,12 +184,12 @@ export class Lake extends Construct {
     });
   }
 
-  /** For the watcher, who also draws the page: reads all ledgers and roles, and writes what it has seen. */
+  /** For the watcher, who also draws the page: reads all ledgers, roles and closes, and writes what it has seen. */
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [
       `${LEDGERS_PREFIX}*`,
-      `${CLOSES_PREFIX}*`,
       rolesKey('*'),
+      `${CLOSES_PREFIX}*`,
       `${SETTINGS_PREFIX}*`,
     ]);
     this.grant(grantee, CHANGE, [WATCH_KEY, FORMAT_KEY]);
