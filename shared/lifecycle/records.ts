@@ -55,7 +55,7 @@ export async function rulesOf(
   const ofColumns = (key: readonly Column[]) => key.map((column): RoleColumn => ({ column, path: [] }));
   const keys = [
     ...keyColumns(ctx, columns, values?.keyIsNone ?? false).map(ofColumns),
-    ...[inOrder(['order_id', 'product']), inOrder(['order_id'])],
+    ...(places.has('order_id') ? [inOrder(['order_id', 'product']), inOrder(['order_id'])] : []),
   ];
   const key = keys.find((each) => fingerprint(each) === partsOf(known)[0]) ?? keys[0] ?? [];
   const words = wordsOf(own);
