@@ -47,7 +47,7 @@ export type Identity = Pick<Row, 'key' | 'kind' | 'publisher_id' | 'currency'>;
 
 /** Of records without a key only the rest is known; no part is an empty text. */
 function nameOf({ key, kind, publisher_id, currency }: Identity): string {
-  return `${key ?? ''}\0${kind}\0${publisher_id ?? ''}\0${currency ?? ''}`;
+  return [key, kind, publisher_id, currency].map((each) => each ?? '').join('\0');
 }
 
 /** What all records with one key have in common, and those with one name where they have none. */

@@ -53,7 +53,10 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
     }),
   );
   let ids = 0;
-  const newId = () => `id-${(ids += 1)}`;
+  const newId = () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
   const day: Day = {
     store,
     events: [],
