@@ -3,10 +3,18 @@
  * with the time in which queries found it. Both follow from the ledgers alone (`history/versions.ts`).
  */
 import { BrandReportsError } from '../shared/errors.ts';
-import { type DayOfLedger, snapshotKeyOf } from '../shared/lake/documents/read.ts';
-import { versionAt, versionsOf } from '../shared/history/index.ts';
+import {
+  type DayOfLedger,
+  type ReportLedgers,
+  committedDays,
+  snapshotKeyOf,
+} from '../shared/lake/documents/read.ts';
+import { type Close, readCloses } from '../shared/lake/documents/close.ts';
+import { type Version, versionAt, versionsOf } from '../shared/history/index.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
+import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
+import { printedCommand } from './printed-command.ts';
 
 /** Beside a row of a version: which one it is, and from when to when queries found it. */
 export const VERSION_COLUMNS = [
@@ -20,13 +28,51 @@ export function versionsTable({ table }: Pick<ReportDefinition, 'table'>): strin
   return `${table}_versions`;
 }
 
-/** @param named what the SQL of a query as of an instant names that could only be answered as of now */
-export function refusePresent(named: readonly string[]): void {
+/** @param named what the SQL of a query as of the past names that could only be answered as of now */
+export function refusePresent(named: readonly string[], flag: '--as-of' | '--as-of-close'): void {
   if (named.length === 0) return;
   throw new BrandReportsError(
     'config',
     'not_as_of',
-    `--as-of cannot answer for ${named.join(' and ')}: coverage, freshness and what changed follow from what the lake says of its days now, and a table of versions has all times itself. Ask for them without --as-of.`,
+    `${flag} cannot answer for ${named.join(' and ')}: coverage, freshness and what changed follow from what the lake says of its days now, and a table of versions or closes has all times itself. Ask for them without ${flag}.`,
+  );
+}
+
+/** @returns the closes of the month. @throws BrandReportsError `config` that names the closed months if it is none */
+export async function closesOf(store: ObjectStore, month: string): Promise<Close[]> {
+  const closes = await readCloses(store, undefined, (error, of) => {
+    if (of.month === month) throw error;
+  });
+  const found = closes.filter((close) => close.month === month);
+  if (found.length > 0) return found;
+  const months = [...new Set(closes.map((close) => close.month))].sort().join(', ') || 'none';
+  throw new BrandReportsError(
+    'config',
+    'not_closed',
+    `${month} is not closed. Closed months: ${months}. To close it: ${printedCommand('close', [month])}`,
+  );
+}
+
+/** The roles that tables had at the closes. */
+export function closedRoles(closes: readonly Close[], reports: readonly ReportDefinition[]) {
+  return closes.flatMap(({ brand, tables }) =>
+    reports.map((report) => ({ brand, report, roles: tables[report.table]?.roles })),
+  );
+}
+
+/** What was current of a day when its month was closed. */
+export interface ClosedVersion extends DayVersion {
+  /** The month, `YYYY-MM`. */
+  close: string;
+}
+
+/** The versions of a report's days that closes name, each with the month of its close. */
+export function closedVersions(closes: readonly Close[], report: ReportDefinition): ClosedVersion[] {
+  return closes.flatMap(({ brand, month, days }) =>
+    days.flatMap(({ report: name, day, snapshot, lifecycle }) => {
+      const version = { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) };
+      return name === report.name ? [{ day: { brand, report, day }, version, close: month }] : [];
+    }),
   );
 }
 
@@ -41,23 +87,28 @@ export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): v
   );
 }
 
-/** A snapshot of a day. */
-interface DaySnapshot {
-  key: string;
-  day: DayOfLedger;
+/** What is current of a day, or was. */
+export interface DayVersion {
+  day: Omit<DayOfLedger, 'entry'>;
+  version: Pick<Version, 'snapshot' | 'lifecycle'>;
+}
+
+/** The versions that are current. */
+export function currentVersions(ledgers: readonly ReportLedgers[]): DayVersion[] {
+  return committedDays(ledgers).map(({ committed: { snapshot, lifecycle }, ...day }) => {
+    return { day, version: { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) } };
+  });
 }
 
 /**
- * The snapshots that were current at `atMs`; days that were committed later have none.
- * @throws BrandReportsError `config` that names the days whose snapshot of then is not kept
+ * The versions that were current at `atMs`; days that were committed later have none.
+ * @throws BrandReportsError `config` that names the days whose version of then is not kept
  */
-export function snapshotsAt(days: readonly DayOfLedger[], atMs: number, nowMs: number): DaySnapshot[] {
+export function versionsAt(days: readonly DayOfLedger[], atMs: number, nowMs: number): DayVersion[] {
   const found = days.map((day) => ({ day, version: versionAt(day.entry, atMs, nowMs) }));
   const unknown = found.flatMap(({ day, version }) => (version === 'unknown' ? [day] : []));
   if (unknown.length > 0) throw notKept(unknown, atMs);
-  return found.flatMap(({ day, version }) =>
-    typeof version === 'object' ? [{ key: snapshotKeyOf(day, version.snapshot), day }] : [],
-  );
+  return found.flatMap(({ day, version }) => (typeof version === 'object' ? [{ day, version }] : []));
 }
 
 const MOST_NAMES = 10;

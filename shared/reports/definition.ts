@@ -226,15 +226,21 @@ export function reportsReadBy({ name, day, checks }: ReportDefinition): string[]
 /** Definitions by report name, in the order of the registry. */
 export type ReportRegistry = Readonly<Record<string, ReportDefinition>>;
 
-/** The views that read the table, of whichever report they are. */
-export function viewsOf(reports: ReportRegistry, table: string): ReportView[] {
-  return Object.values(reports)
-    .flatMap(({ views }) => views)
-    .filter(({ tables }) => tables.includes(table));
+/** The tables that have a partition for each day of the report: its own, and that of what became of its records. */
+export function dayTables({ table, lifecycle }: Pick<ReportDefinition, 'table' | 'lifecycle'>): string[] {
+  return lifecycle ? [table, lifecycle.table] : [table];
 }
 
-/** The other tables that these views read. */
-export function tablesBeside(reports: ReportRegistry, table: string): string[] {
-  const read = viewsOf(reports, table).flatMap(({ tables }) => tables);
-  return [...new Set(read)].filter((other) => other !== table);
+/** The views that read a table of the report, of whichever report they are. */
+export function viewsOf(reports: ReportRegistry, report: ReportDefinition): ReportView[] {
+  const own = dayTables(report);
+  return Object.values(reports)
+    .flatMap(({ views }) => views)
+    .filter(({ tables }) => tables.some((table) => own.includes(table)));
+}
+
+/** The other reports whose tables these views read. */
+export function reportsBeside(reports: ReportRegistry, report: ReportDefinition): ReportDefinition[] {
+  const read = viewsOf(reports, report).flatMap(({ tables }) => tables);
+  return Object.values(reports).filter(({ table, name }) => name !== report.name && read.includes(table));
 }
