@@ -25,7 +25,7 @@ import { type ReportState, parseReportState, withErased } from '../lake/document
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { COVERAGE_TABLE, brandPartitions, dayPartition, partitionPrefix } from '../lake/paths.ts';
 import { enabledPolicy } from '../planning/policy.ts';
-import type { ReportRegistry } from '../reports/definition.ts';
+import { type ReportRegistry, dayTables } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
   type DayWithRecords,
@@ -204,13 +204,9 @@ async function refuseClosed(
   found: readonly Pick<ClosedDay, 'report' | 'day'>[] | undefined,
 ): Promise<void> {
   const isErased = ({ report, day }: ClosedDay) =>
-    found
-      ? found.some((each) => each.report === report && each.day === day)
-      : from <= day && day <= to;
+    found ? found.some((each) => each.report === report && each.day === day) : from <= day && day <= to;
   const closes = await readCloses(lake.store, brand);
-  const months = closes
-    .filter((close) => isAll || namedDays(close).some(isErased))
-    .map(({ month }) => month);
+  const months = closes.filter((close) => isAll || namedDays(close).some(isErased)).map(({ month }) => month);
   if (months.length === 0) return;
   const commands = months.map((month) => `"brand-reports close ${month} --brand ${brand} --remove"`);
   throw refused(
@@ -277,13 +273,15 @@ async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | un
   const days = found ? [...new Set(found.map(({ day }) => day))] : daysFrom(from, to);
   const months = [...new Set(days.map(monthOf))];
   for (const ctx of contexts) {
-    const { table } = ctx.report;
     const within = isAll ? undefined : { from, to };
-    const published = found
-      ? undefined
-      : await lake.catalog?.snapshotsByPartition(table, brandPartitions(brand), within);
-    for (const path of published?.keys() ?? [])
-      await lake.catalog?.removePartition(table, dayPartition(brand, path.slice(path.lastIndexOf('=') + 1)));
+    for (const table of found ? [] : dayTables(ctx.report)) {
+      const published = await lake.catalog?.snapshotsByPartition(table, brandPartitions(brand), within);
+      for (const path of published?.keys() ?? [])
+        await lake.catalog?.removePartition(
+          table,
+          dayPartition(brand, path.slice(path.lastIndexOf('=') + 1)),
+        );
+    }
     // A close that was removed without the name of the database has left some.
     if (isAll) await publishCloses(ctx, []);
     await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
@@ -314,7 +312,7 @@ function withoutBrand(record: WatchRecord, brand: string): WatchRecord {
   return isDeepStrictEqual(next, record) ? record : next;
 }
 
-/** Whether an object of a day has records that are erased: its raw records, and every version but the current one. */
+/** Whether an object of a day has records that are erased: its raw records, and every version but the current one, with what became of its records. */
 async function isOfRecords(
   { kind, of }: ErasedObject,
   found: readonly DayWithRecords[],
@@ -325,5 +323,6 @@ async function isOfRecords(
   const own = found.find((each) => each.ctx === ctx && each.day === day);
   if (!own || kind === 'raw') return own !== undefined;
   const { committed } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
-  return own.hasVersions && (plans || committed?.snapshot !== id);
+  const { snapshot } = (kind === 'lifecycle' ? committed?.lifecycle : committed) ?? {};
+  return own.hasVersions && (plans || snapshot !== id);
 }
