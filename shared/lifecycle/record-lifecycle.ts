@@ -5,6 +5,7 @@
 import { addDays, endOfDay } from '../days.ts';
 import type { Committed, Lifecycle } from '../lake/documents/ledger.ts';
 import { versionKey } from '../lake/paths.ts';
+import { Digest } from '../lake/table/digest.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { damageOf, fileIn } from '../lake/table/readable-file.ts';
 import { type LifecycleContext, type Rules, haveSame, outdated, rulesOf } from './rules.ts';
@@ -71,6 +72,26 @@ export async function isLifecycleCurrent(
   committed: Committed,
 ): Promise<boolean> {
   return (await rulesOf(ctx, day, committed))?.basis === committed.lifecycle?.basis;
+}
+
+/** Whether the object can be read, and has the rows that the ledger states. @throws where the store fails */
+export async function isLifecycleIntact(
+  ctx: LifecycleContext,
+  day: string,
+  { lifecycle }: Committed,
+): Promise<boolean> {
+  if (!lifecycle) return true;
+  const { openCodedFile } = await loadCodedFile();
+  const key = keyOf(ctx, day, lifecycle.snapshot);
+  try {
+    const digest = new Digest();
+    const file = await openCodedFile(fileIn(ctx.lake.store, { key, bytes: lifecycle.bytes }));
+    for await (const { rows, columns } of file.groups()) for (const _ of digest.addColumns(rows, columns));
+    return digest.value() === lifecycle.digest;
+  } catch (thrown) {
+    damageOf(thrown);
+    return false;
+  }
 }
 
 function logLost(ctx: LifecycleContext, day: string, { snapshot }: Lifecycle, why: string): void {

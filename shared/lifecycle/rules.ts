@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import type { Column } from '../column-types.ts';
 import type { BrandReport } from '../context/context.ts';
 import { monthOf } from '../days.ts';
-import type { Committed } from '../lake/documents/ledger.ts';
+import type { Committed, Lifecycle, VersionContent } from '../lake/documents/ledger.ts';
 import { roleChoices } from '../lake/documents/role-evidence.ts';
 import { type BrandRoles, placeOfRole } from '../lake/documents/roles.ts';
 import { keyColumns } from '../planning/primary-key.ts';
@@ -94,6 +94,17 @@ export function haveSame(part: 'key' | 'states', one: Basis, other: Basis): bool
 /** The basis of rows that are those of an earlier version: the next reading makes them again. */
 export function outdated({ basis }: Basis): string {
   return `${basis.split('-')[0]}--`;
+}
+
+/** What a ledger that is made again has of rows that were found: the next reading makes them again, with their history. */
+export async function foundAgain(
+  ctx: LifecycleContext,
+  day: string,
+  version: Committed,
+  { snapshot, rows, bytes, digest }: VersionContent,
+): Promise<Lifecycle | undefined> {
+  const rules = await rulesOf(ctx, day, version);
+  return rules && { snapshot, rows, bytes, digest, basis: outdated(rules) };
 }
 
 function fingerprint(rules: unknown): string {
