@@ -94,7 +94,7 @@ async function rebuildCommitted(
     const built = await build(ctx, staged, { readBack: true, isKeyNew: replay.isKeyNew });
     if ('conflict' in built) return 'key_unclear';
     const isNew = ctx.policy.queryFingerprint !== committed.queryFingerprint;
-    const isCurrent = await isLifecycleCurrent(ctx, day, { ...committed, ...built });
+    const isCurrent = await isLifecycleCurrent(ctx, { ...committed, ...built });
     if (!built.unchanged || isNew || !isCurrent) await commit(ctx, claimed, committed, built);
     return { outcome: built.unchanged ? 'unchanged' : 'published', rows: built.rows };
   } finally {
