@@ -6,7 +6,7 @@
  * service voided after a month was closed. Time is fixed, so the pictures stay the same.
  */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -26,8 +26,6 @@ import { parseSettings } from '../shared/settings/settings.ts';
 import { calendarPage } from '../shared/status/calendar.ts';
 import { commandControls } from '../shared/status/remedies.ts';
 import { tableStatuses } from '../shared/status/table-statuses.ts';
-import { statementPage } from '../cli/statement-page.ts';
-import { readStatements } from '../cli/statement.ts';
 import { restate } from '../sample/brand.ts';
 import { seedBrand } from '../sample/seed.ts';
 import { type SampleService, startSampleService } from '../sample/server.ts';
@@ -46,6 +44,7 @@ const SECRETS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' 
 const CLOSINGS = ['2026-06-02', '2026-07-02'];
 const PUBLISHER = '1402';
 
+const COMMAND_LINE = fileURLToPath(new URL('../cli/brand-reports.js', import.meta.url));
 const images = fileURLToPath(new URL('../docs/images', import.meta.url));
 const sizes = { calendar: '1400,1030', statement: '800,620' };
 
@@ -124,27 +123,23 @@ async function drawnStatement(lakeFolder: string): Promise<string> {
   try {
     const settings = settingsFor(service, ['order_list']);
     const lake = await openLake(lakeFolder);
-    const statement = async (month: string) => {
-      const clock = { ...systemClock(new Date(present.ms)), wallMs: () => present.ms };
-      const options = { lake, settings, month, clock, log: () => {}, random: Math.random, newId };
-      await closeMonth({ ...options, reports });
-      const { connection, statements } = await readStatements(options, PUBLISHER);
-      const pieces = await Array.fromAsync(statementPage(statements, false));
-      connection.closeSync();
-      return pieces.join('');
-    };
-    let page = '';
+    let month = '';
     for (const day of CLOSINGS) {
       present.ms = noon(day);
       await syncOnce(lake, settings, present.ms, false);
-      page = await statement(addMonths(monthOf(day), -1));
+      const clock = { ...systemClock(new Date(present.ms)), wallMs: () => present.ms };
+      month = addMonths(monthOf(day), -1);
+      await closeMonth({ lake, settings, reports, month, clock, log: () => {}, random: Math.random, newId });
       const { acme } = service.brands;
       if (acme)
         restate(acme, 'order_list', '2026-05-30', (held) =>
           held.map(({ at, record }) => ({ at, record: { ...record, status: 'void' } })),
         );
     }
-    return page;
+    const page = join(lakeFolder, '..', 'statement.html');
+    const flags = ['--month', month, '--publisher', PUBLISHER, '--lake', lakeFolder, '--output', page];
+    await promisify(execFile)(process.execPath, [COMMAND_LINE, 'statement', ...flags]);
+    return await readFile(page, 'utf8');
   } finally {
     await service.close();
   }
