@@ -6,12 +6,13 @@ import { CAUSES_SQL, sumsSql, compare, rowsOf } from '../../cli/reconcile/match.
 import { MEASURES, type Measure, loadFile } from '../../cli/reconcile/file.ts';
 import { literal } from '../../cli/sql-tables.ts';
 import { typeSpec } from '../../shared/column-types.ts';
+import { type Json, type JsonObject, isRawNumber } from '../../shared/json.ts';
 import { lifecycleShape } from '../../shared/lifecycle/index.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { FORMATS, type ShownOrder } from './exports.ts';
-import { KINDS, type KnownOrder, withFaults } from './faults.ts';
+import { KINDS, type Kind, type Known, keyOf, withFaults } from './faults.ts';
 
 /** What a seed showed in one format. */
 export interface Measured {
@@ -26,20 +27,22 @@ export interface Measured {
   wrong: string[];
 }
 
-export const ZONE = 'America/New_York';
+const ZONE = 'America/New_York';
 const MONTH = '2026-10';
 
 /** Every format with and without faults. @param seed decides orders and faults */
 export async function measure(seed: number): Promise<Measured[]> {
   const folder = await temporaryFolder();
+  const file = join(folder.path, 'export.csv');
   const chance = randomOf(seed);
-  const known = ordersOf(seed, chance);
+  const held = heldOf(seed, chance);
   const lake = await DuckDBInstance.create(':memory:');
-  await fillLake(await lake.connect(), known);
+  const connection = await lake.connect();
+  await fillLake(connection, 'order_states', held.orders);
+  await fillLake(connection, 'transaction_states', held.transactions);
   const measured: Measured[] = [];
-  for (const [format, { namesCurrency, write }] of Object.entries(FORMATS)) {
+  for (const [format, { of = 'orders', namesCurrency, write }] of Object.entries(FORMATS)) {
     const kinds = KINDS.filter((kind) => kind !== 'other_currency' || namesCurrency);
-    const file = join(folder.path, 'export.csv');
     const result: Measured = {
       format,
       faults: 0,
@@ -50,12 +53,17 @@ export async function measure(seed: number): Promise<Measured[]> {
       wrong: [],
     };
     for (const injected of [[], kinds]) {
-      const { shown, expected } = withFaults(known, MONTH, injected, chance);
+      const { shown, expected } = withFaults(held[of], MONTH, injected, chance);
       await writeFile(file, write(shown));
       // Its temporary tables end with the connection.
-      const connection = await lake.connect();
-      await compareOne(connection, file, { known, expected, result });
-      connection.closeSync();
+      const own = await lake.connect();
+      await compareOne(own, {
+        file,
+        table: of === 'orders' ? 'order_states' : 'transaction_states',
+        expected,
+        result,
+      });
+      own.closeSync();
     }
     measured.push(result);
   }
@@ -64,39 +72,46 @@ export async function measure(seed: number): Promise<Measured[]> {
   return measured;
 }
 
+interface Export {
+  file: string;
+  table: string;
+  expected: ReadonlyMap<string, Kind>;
+  result: Measured;
+}
+
 async function compareOne(
   connection: DuckDBConnection,
-  file: string,
-  {
-    known,
-    expected,
-    result,
-  }: { known: readonly KnownOrder[]; expected: ReadonlyMap<string, string>; result: Measured },
-) {
+  { file, table, expected, result }: Export,
+): Promise<void> {
   const { columns } = await loadFile(connection, file, {});
   const days = { from: `${MONTH}-01`, to: `${MONTH}-31` };
   const missing = MEASURES.filter((measure) => columns[measure] === undefined);
-  await compare(connection, { table: 'order_states', brand: 'acme', ...days, missing, timeZone: ZONE });
-  const rows = await rowsOf(connection, 'SELECT order_id, cause FROM differences');
-  const causes = Map.groupBy(rows, ([id]) => String(id));
-  for (const [id, cause] of expected) {
-    // An export without days shows no shift within the month.
-    if (
-      cause === 'other_day' &&
-      !columns.created &&
-      known.some(({ now }) => now.id === id && now.day.startsWith(MONTH))
-    )
-      continue;
+  await compare(connection, { table, brand: 'acme', ...days, missing, timeZone: ZONE });
+  const isIn = `dt LIKE '${MONTH}-%'`;
+  const inMonth = await rowsOf(
+    connection,
+    `SELECT concat(order_id, ' ', product) FROM ${table} WHERE ${isIn}`,
+  );
+  const rows = await rowsOf(connection, "SELECT concat(order_id, ' ', product), cause FROM differences");
+  const causes = Map.groupBy(rows, ([key]) => String(key));
+  for (const [key, cause] of expected) {
+    // An export without days does not show another one.
+    if (cause === 'other_day' && !columns.created && inMonth.flat().includes(key)) continue;
+    // An order that is missing as a whole is compared as a whole.
+    const own = causes.get(key) ?? causes.get(`${key.split(' ', 1)[0]} `) ?? [];
+    const found = new Set(own.map((row) => String(row[1])));
     result.faults += 1;
-    const found = new Set((causes.get(id) ?? []).map((row) => String(row[1])));
     result.found += found.size > 0 ? 1 : 0;
-    result.rightCause += found.size === 1 && found.has(cause) ? 1 : 0;
-    if (found.size !== 1 || !found.has(cause))
-      result.wrong.push(`${id} is ${cause}, found: ${[...found].join(', ') || 'nothing'}`);
+    const isRight = found.size === 1 && found.has(cause);
+    result.rightCause += isRight ? 1 : 0;
+    if (!isRight) result.wrong.push(`${key} is ${cause}, found: ${[...found].join(', ') || 'nothing'}`);
   }
-  const alarms = [...causes.keys()].filter((id) => !expected.has(id));
+  const ids = new Set([...expected.keys()].map((key) => `${key.split(' ', 1)[0]} `));
+  const alarms = [...causes].filter(([key]) => !expected.has(key) && !ids.has(key));
   result.falseAlarms += alarms.length;
-  result.wrong.push(...alarms.map((id) => `${id} is right, found: ${causes.get(id)?.map((row) => row[1])}`));
+  result.wrong.push(
+    ...alarms.map(([key, own]) => `${key} is right, found: ${own.map((row) => row[1]).join(', ')}`),
+  );
   result.wrongSums += await wrongSums(
     connection,
     MEASURES.filter((measure) => !missing.includes(measure)),
@@ -119,65 +134,86 @@ function units(decimal: unknown): bigint {
   return BigInt(whole + places.padEnd(9, '0'));
 }
 
-/** The orders of the month and of the days beside it. Some were voided or re-priced after the first reading. */
-function ordersOf(seed: number, chance: () => number): KnownOrder[] {
+/** Orders and transactions of the month and of the days beside it. Some were voided or re-priced after the first reading. */
+function heldOf(seed: number, chance: () => number) {
   const range = { from: new Date('2026-09-30T12:00:00Z'), to: new Date('2026-11-02T04:00:00Z') };
-  const { order_list: held } = seedBrand({ seed, timeZone: ZONE, ...range, clicksPerDay: 20 });
-  return held.map(({ at, record }): KnownOrder => {
-    const cents = (name: string) => Math.round(Number(JSON.parse(JSON.stringify(record[name]))) * 100);
-    const day = new Intl.DateTimeFormat('en-CA', { timeZone: ZONE }).format(at);
-    const before: ShownOrder = {
-      ...{ id: String(record.transid), at, day, status: String(record.status), currency: 'USD' },
-      ...{ amount: cents('amount'), commission: cents('commission') },
-    };
-    const fate = before.status === 'void' ? 1 : chance();
-    if (fate < 0.1) return { before, now: { ...before, status: 'void' } };
+  const { order_list, transaction_list } = seedBrand({ seed, timeZone: ZONE, ...range, clicksPerDay: 20 });
+  const orders = order_list.map(({ at, record }) => shownOf(at, record, ['transid', 'status', 'amount']));
+  const pieces = transaction_list.map(({ at, record }) => {
+    return { ...shownOf(at, record, ['order_id', 'sku_status', 'sale_amount']), product: textOf(record.sku) };
+  });
+  return { orders: knownOf(orders, chance), transactions: knownOf(pieces, chance) };
+}
+
+function shownOf(at: number, record: JsonObject, [id, status, amount]: [string, string, string]): ShownOrder {
+  const cents = (name: string) => Math.round(Number(textOf(record[name])) * 100);
+  const day = new Intl.DateTimeFormat('en-CA', { timeZone: ZONE }).format(at);
+  return {
+    ...{ id: textOf(record[id]), at, day, status: textOf(record[status]), currency: 'USD' },
+    ...{ amount: cents(amount), commission: cents('commission') },
+  };
+}
+
+function textOf(value: Json | undefined): string {
+  return isRawNumber(value) ? value.rawJSON : String(value);
+}
+
+function knownOf(shown: readonly ShownOrder[], chance: () => number): Known[] {
+  return [...Map.groupBy(shown, keyOf).values()].map((before) => {
+    const fate = chance();
     const part = 0.3 + 0.6 * chance();
-    const [amount, commission] = [Math.floor(before.amount * part), Math.floor(before.commission * part)];
-    return { before, now: fate < 0.2 ? { ...before, amount, commission } : before };
+    if (fate < 0.1) return { before, now: before.map((line) => ({ ...line, status: 'void' })) };
+    if (fate > 0.2) return { before, now: before };
+    const now = before.map((line) => {
+      const [amount, commission] = [Math.floor(line.amount * part), Math.floor(line.commission * part)];
+      return { ...line, amount, commission };
+    });
+    return { before, now };
   });
 }
 
-async function fillLake(connection: DuckDBConnection, known: readonly KnownOrder[]): Promise<void> {
-  const columns = [
-    ...(lifecycleShape(orders)?.columns ?? []),
-    { name: 'brand', type: 'string' as const },
-    { name: 'dt', type: 'string' as const },
-  ];
-  await connection.run(
-    `CREATE TABLE order_states (${columns.map(({ name, type }) => `${name} ${typeSpec(type).duckdb}`).join(', ')})`,
-  );
-  const rows = known.map(({ before, now }) => lifecycleRow(before, now));
+async function fillLake(connection: DuckDBConnection, table: string, known: readonly Known[]): Promise<void> {
+  const partition = ['brand', 'dt'].map((name) => ({ name, type: 'string' as const }));
+  const columns = [...(lifecycleShape(orders)?.columns ?? []), ...partition];
+  const types = columns.map(({ name, type }) => `${name} ${typeSpec(type).duckdb}`);
+  await connection.run(`CREATE TABLE ${table} (${types.join(', ')})`);
+  const rows = known.map((each) => lifecycleRow(each, table === 'order_states' ? 'USD' : null));
   const values = rows.map((row) => `(${columns.map(({ name }) => literal(row[name])).join(', ')})`);
-  await connection.run(`INSERT INTO order_states VALUES ${values.join(', ')}`);
+  await connection.run(`INSERT INTO ${table} VALUES ${values.join(', ')}`);
 }
 
 /** Two readings: the first on the next day, the second a week later. */
-function lifecycleRow(before: ShownOrder, now: ShownOrder): Record<string, string | null> {
-  const money = (cents: number) => (cents / 100).toFixed(2);
-  const reading = (days: number) => new Date(now.at + days * 86_400_000).toISOString().slice(0, 19);
-  const was = (state: string, after: string | null, by: string, { amount, commission }: ShownOrder) => ({
+function lifecycleRow({ before, now }: Known, currency: string | null): Record<string, string | null> {
+  const [first] = now;
+  if (!first) throw new Error('an order has a line');
+  const reading = (days: number) => new Date(first.at + days * 86_400_000).toISOString().slice(0, 19);
+  const sums = (prefix: string, lines: readonly ShownOrder[]) => {
+    const sum = (name: 'amount' | 'commission') =>
+      (lines.reduce((all, line) => all + line[name], 0) / 100).toFixed(2);
+    return { [`${prefix}amount`]: sum('amount'), [`${prefix}commission`]: sum('commission') };
+  };
+  const was = (state: string, after: string | null, by: string, lines: readonly ShownOrder[]) => ({
     [`${state}_after`]: after,
     [`${state}_by`]: by,
-    [`${state}_amount`]: money(amount),
-    [`${state}_commission`]: money(commission),
+    ...sums(`${state}_`, lines),
   });
-  const isNew = before.status === 'new';
+  const stateOf = (lines: readonly ShownOrder[]) =>
+    lines.every(({ status }) => status === lines[0]?.status) ? (lines[0]?.status ?? '') : 'mixed';
+  const [stateBefore, state] = [stateOf(before), stateOf(now)];
+  const isKept = (name: string) => ['effective', 'locked', 'paid', 'void'].includes(name);
   return {
     ...{
-      key: now.id,
-      records: '1',
-      order_id: now.id,
+      key: keyOf(first),
+      records: String(now.length),
+      order_id: first.id,
+      product: first.product ?? null,
       kind: 'sale',
-      publisher_id: '1234',
-      brand: 'acme',
-      dt: now.day,
     },
-    ...{ currency: 'USD', seen_currency: 'USD', state: now.status },
-    ...{ amount: money(now.amount), commission: money(now.commission) },
+    ...{ publisher_id: '1234', brand: 'acme', dt: first.day, currency, seen_currency: currency, state },
+    ...sums('', now),
     ...was('seen', null, reading(1), before),
-    ...(isNew ? {} : was(before.status, null, reading(1), before)),
-    ...(now.status === before.status ? {} : was(now.status, reading(1), reading(8), now)),
+    ...(isKept(stateBefore) && was(stateBefore, null, reading(1), before)),
+    ...(state !== stateBefore && isKept(state) && was(state, reading(1), reading(8), now)),
   };
 }
 
