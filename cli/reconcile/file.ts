@@ -4,6 +4,7 @@
  */
 import { type DuckDBConnection, DuckDBDataChunk, VARCHAR } from '@duckdb/node-api';
 import { type Role, chooseRoles, evidenceOf, isPlainCurrency, roleOfName } from '../../shared/roles/index.ts';
+import { counted } from '../output.ts';
 import { type CsvLine, badFile, csvLines, readCsvText } from './csv.ts';
 
 /** The roles that a comparison uses. */
@@ -50,6 +51,8 @@ export async function loadFile(connection: DuckDBConnection, file: string, mappe
   const head = headOf(text, mapped);
   const below = csvLines(text, head.delimiter).filter(({ line }) => line > head.line);
   const lines = [...below.map(({ line, cells }) => ({ line, cells: cells.map(cleaned) }))];
+  if (lines.length === 0)
+    throw badFile(`${file} has no line below its head in line ${head.line}. Export it again.`);
   const chosen = chooseColumns(head, lines, mapped);
   const idAt = chosen.get('order_id') ?? -1;
   const { true: totals = [], false: orders = [] } = Object.groupBy(lines, (line) =>
@@ -58,7 +61,7 @@ export async function loadFile(connection: DuckDBConnection, file: string, mappe
   const uneven = orders.find(({ cells }) => !isEven(cells, head));
   if (uneven)
     throw badFile(
-      `Line ${uneven.line} has ${uneven.cells.length} cells, but the head in line ${head.line} has ${head.columns.length}. Correct the line, or export the file again.`,
+      `Line ${uneven.line} has ${counted(uneven.cells.length, 'cell')}, but the head in line ${head.line} has ${head.columns.length}. Correct the line, or export the file again.`,
     );
   const rows = rowsOfLines(head, orders, chosen);
   const last = rows.at(-1);
@@ -67,9 +70,14 @@ export async function loadFile(connection: DuckDBConnection, file: string, mappe
     rows.pop();
   }
   await append(connection, rows);
+  const used = new Set(chosen.values());
+  const unused = head.columns.filter((_, at) => !used.has(at)).map(({ heading }) => heading);
   return {
     columns: Object.fromEntries([...chosen].map(([role, at]) => [role, head.columns[at]?.heading ?? ''])),
-    notes: totals.map(({ line }) => `line ${line} is a total, and left out`),
+    notes: [
+      ...(unused.length > 0 ? [`not used: ${unused.join(', ').slice(0, 500)}`] : []),
+      ...totals.map(({ line }) => `line ${line} is a total, and left out`),
+    ],
   };
 }
 
@@ -122,7 +130,10 @@ function chooseColumns(
   lines: readonly CsvLine[],
   mapped: FileColumns,
 ): Map<FileRole, number> {
-  const all = columns.map(({ heading }) => `"${heading}"`).join(', ');
+  const all = columns
+    .map(({ heading }) => `"${heading}"`)
+    .join(', ')
+    .slice(0, 500);
   const records = lines
     .slice(0, EVIDENCE_LINES)
     .map(({ cells }) =>
@@ -133,10 +144,11 @@ function chooseColumns(
     if (found) return [role, found.name];
     throw badFile(`--map ${role}=${name} names no column of the file. It has ${all}.`);
   });
-  const choices = chooseRoles(
-    { name: 'file' },
-    { fields: Object.fromEntries(fields), evidence: evidenceOf(records) },
+  // One cell that is no amount is an error with its line, not another column.
+  const evidence = evidenceOf(records).map((each) =>
+    each.numeric < 0.9 * each.filled ? each : { ...each, numeric: each.filled },
   );
+  const choices = chooseRoles({ name: 'file' }, { fields: Object.fromEntries(fields), evidence });
   const chosen = choices.flatMap(({ role, field, candidates: [first, second] }): [FileRole, number][] => {
     const own = FILE_ROLES.find((each) => each === role);
     // A person sees the choice, so a likely name is enough if there is one alone. But a text is no currency.
