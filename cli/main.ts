@@ -49,6 +49,8 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   dbt: async () => (await import('./commands/dbt.ts')).addDbt,
   contract: async () => (await import('./commands/contract.ts')).addContract,
   diff: async () => (await import('./commands/diff.ts')).addDiff,
+  'since-close': async () => (await import('./commands/since-close.ts')).addSinceClose,
+  statement: async () => (await import('./commands/statement.ts')).addStatement,
   mcp: async () => (await import('./commands/mcp.ts')).addMcp,
   reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
   verify: async () => (await import('./commands/verify.ts')).addVerify,

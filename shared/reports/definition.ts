@@ -4,7 +4,7 @@
  * documents a fact (docs/interface.md), the definition is its one place in the code; nothing here knows how a page is
  * fetched or a row is written.
  */
-import type { ColumnType } from '../column-types.ts';
+import type { ColumnType, Value } from '../column-types.ts';
 import type { RecordKey } from '../records/record-list.ts';
 
 /** A documented filter: what its setting is checked against. */
@@ -111,7 +111,7 @@ export const NAME_IN_SQL = /\{(\w+)\.(\w+)\}/g;
  * A check of what a day's records say, counted when their content is new. What it counts is a finding of that day, under
  * its name: the day is published all the same, and people are told once.
  */
-export type Check = CheckTexts & (OneValue | FoundIn);
+export type Check = CheckTexts & (OneValue | FoundIn | BecameOf);
 
 interface CheckTexts {
   /** In snake_case: what `coverage` and `status` call it. */
@@ -140,6 +140,17 @@ interface FoundIn {
   places: { report: string; columns: readonly string[]; daysAround: number };
   /** No document says that the two columns mean the same: where not one value is found, nothing is said. */
   isAssumed: boolean;
+}
+
+/** Counts the rows of what became of the day's records that fulfil a condition. It waits until the day has them. */
+interface BecameOf {
+  rule: 'lifecycle';
+  /** The condition, in SQL that DuckDB and Trino share. */
+  sql: string;
+  /** The same. @param row the columns that the SQL names */
+  holds: (row: Readonly<Record<string, Value | null | undefined>>) => boolean;
+  /** A column that the SQL names: on days on which no row has a value there, nothing is said. */
+  onlyIf?: string;
 }
 
 /** A record's state decides whether it can still change. */
