@@ -22,36 +22,43 @@ export type Kind = (typeof KINDS)[number];
 /** Per kind. */
 const FAULTS = 3;
 
+/** The first and the last day of an export. */
+export interface Span {
+  from: string;
+  to: string;
+}
+
 /** What a difference is of. */
 export function keyOf({ id, product = '' }: Pick<ShownOrder, 'id' | 'product'>): string {
   return `${id} ${product}`;
 }
 
 /**
- * @param known of a month and the day on each side of it
+ * @param known of these days and the day on each side of them
  * @param chance in [0, 1)
  * @returns the lines of an export with faults, and by order the cause to be found
  */
 export function withFaults(
   known: readonly Known[],
-  month: string,
+  span: Span,
   kinds: readonly Kind[],
   chance: () => number,
 ): { shown: ShownOrder[]; expected: Map<string, Kind> } {
-  const isIn = ({ now: [first] }: Known) => first?.day.startsWith(month) === true;
+  const isIn = ({ now: [first] }: Known) =>
+    first !== undefined && first.day >= span.from && first.day <= span.to;
   const keyOfKnown = ({ now: [first] }: Known) => (first ? keyOf(first) : '');
   const shown = new Map(known.filter(isIn).map((each) => [keyOfKnown(each), each.now]));
   const expected = new Map<string, Kind>();
   for (const kind of kinds)
     for (let fault = 0; fault < FAULTS; fault += 1) {
       const candidates = known.filter((each) => {
-        // The first order of another day is of the month before or after.
+        // The first order of another day is of the day before or after.
         const isBeside = kind === 'other_day' && fault === 0;
         return !expected.has(keyOfKnown(each)) && isIn(each) !== isBeside && CAN_HAVE[kind](each);
       });
       const found = candidates[Math.floor(chance() * candidates.length)];
       if (!found) continue;
-      const lines = CHANGED[kind](found, month);
+      const lines = CHANGED[kind](found, span);
       const key = kind === 'missing_here' ? keyOf(lines[0] ?? { id: '' }) : keyOfKnown(found);
       expected.set(key, kind);
       shown.set(key, lines);
@@ -77,20 +84,20 @@ const CAN_HAVE: Readonly<Record<Kind, (known: Known) => boolean>> = {
   duplicate: ({ now }) => counts(now),
 };
 
-const CHANGED: Readonly<Record<Kind, (known: Known, month: string) => ShownOrder[]>> = {
+const CHANGED: Readonly<Record<Kind, (known: Known, span: Span) => ShownOrder[]>> = {
   missing_here: ({ now }) => now.map((line) => ({ ...line, id: `77${line.id}` })),
   missing_there: () => [],
   voided_since: ({ before }) => before,
   repriced_since: ({ before }) => before,
-  other_day: ({ now }, month) => now.map((line) => ({ ...line, ...onOtherDay(line, month) })),
+  other_day: ({ now }, span) => now.map((line) => ({ ...line, ...onOtherDay(line, span) })),
   other_currency: ({ now }) => now.map((line) => ({ ...line, currency: 'EUR' })),
   rounding: ({ now }) => now.map((line) => ({ ...line, places: 1 })),
   duplicate: ({ now }) => [...now, ...now.slice(0, 1)],
 };
 
-/** As another zone has it: a day off, in the month. */
-function onOtherDay({ at, day }: ShownOrder, month: string): Pick<ShownOrder, 'at' | 'day'> {
-  const days = day < `${month}-02` ? 1 : -1;
+/** As another zone has it: a day off, among the days of the export. */
+function onOtherDay({ at, day }: ShownOrder, { from }: Span): Pick<ShownOrder, 'at' | 'day'> {
+  const days = day <= from ? 1 : -1;
   const shifted = new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
   return { at: at + days * 86_400_000, day: shifted };
 }
