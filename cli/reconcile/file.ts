@@ -7,22 +7,14 @@ import { type Role, chooseRoles, evidenceOf, isPlainCurrency, roleOfName } from 
 import { counted } from '../output.ts';
 import { type CsvLine, badFile, csvLines, readCsvText } from './csv.ts';
 
-/** The roles that a comparison uses. */
-export const FILE_ROLES = [
-  'order_id',
-  'product',
-  'created',
-  'state',
-  'line_state',
-  'currency',
-  'amount',
-  'commission',
-] as const satisfies readonly Role[];
-export type FileRole = (typeof FILE_ROLES)[number];
-
 /** What is compared; a file may have one of them. */
 export const MEASURES = ['amount', 'commission'] as const;
 export type Measure = (typeof MEASURES)[number];
+
+const TEXTS = ['order_id', 'product', 'created', 'state', 'line_state', 'currency'] as const;
+/** The roles that a comparison uses. */
+export const FILE_ROLES = [...TEXTS, ...MEASURES] as const satisfies readonly Role[];
+export type FileRole = (typeof FILE_ROLES)[number];
 
 /** By role: the heading of a column. */
 export type FileColumns = Readonly<Partial<Record<FileRole, string>>>;
@@ -157,11 +149,8 @@ function chooseColumns(
     return own === undefined || at === -1 ? [] : [[own, at]];
   });
   const roles = new Map(chosen);
-  const missing = !roles.has('order_id')
-    ? 'order_id'
-    : MEASURES.some((each) => roles.has(each))
-      ? ''
-      : 'commission';
+  const hasAmount = MEASURES.some((each) => roles.has(each));
+  const missing = !roles.has('order_id') ? 'order_id' : hasAmount ? '' : 'commission';
   if (missing === '') return roles;
   const why = choices.find(({ role }) => role === missing)?.evidence;
   throw badFile(
@@ -271,32 +260,23 @@ export function amountOf(cell = '', isComma?: boolean): string | undefined {
 
 const CHUNK_ROWS = 2_048;
 
+const MONEY = 'decimal(38,9)';
+/** In the order of `rowsOfLines`. */
+const THEIRS: Readonly<Record<keyof FileRow, string>> = {
+  ...{ line: 'integer', id: 'varchar', product: 'varchar', created: 'varchar', currency: 'varchar' },
+  ...{ is_void: 'boolean', amount: MONEY, amount_unit: MONEY, commission: MONEY, commission_unit: MONEY },
+};
+
+/** DuckDB casts the texts, of which empty ones are NULL. */
 async function append(connection: DuckDBConnection, rows: readonly FileRow[]): Promise<void> {
-  const names = [
-    'line',
-    'id',
-    'product',
-    'created',
-    'currency',
-    'is_void',
-    'amount',
-    'amount_unit',
-    'commission',
-    'commission_unit',
-  ] as const;
-  await connection.run(`CREATE TEMP TABLE file_rows (${names.map((name) => `${name} varchar`).join(', ')})`);
-  const appender = await connection.createAppender('file_rows', 'main', 'temp');
+  const columns = Object.entries(THEIRS).map((column) => column.join(' '));
+  await connection.run(`CREATE TEMP TABLE theirs (${columns.join(', ')})`);
+  const appender = await connection.createAppender('theirs', 'main', 'temp');
   for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
-    const chunk = DuckDBDataChunk.create(names.map(() => VARCHAR));
-    chunk.setRows(rows.slice(from, from + CHUNK_ROWS).map((row) => names.map((name) => row[name] || null)));
+    const chunk = DuckDBDataChunk.create(columns.map(() => VARCHAR));
+    const part = rows.slice(from, from + CHUNK_ROWS);
+    chunk.setRows(part.map((row) => Object.values(row).map((text) => text || null)));
     appender.appendDataChunk(chunk);
   }
   appender.closeSync();
-  const types = { line: 'integer', is_void: 'boolean' };
-  const money = names.slice(6).map((name) => `CAST(${name} AS decimal(38,9)) AS ${name}`);
-  await connection.run(
-    `CREATE TEMP TABLE theirs AS SELECT * REPLACE (${Object.entries(types)
-      .map(([name, type]) => `CAST(${name} AS ${type}) AS ${name}`)
-      .join(', ')}, ${money.join(', ')}) FROM file_rows`,
-  );
 }
