@@ -31,7 +31,8 @@ for (const seed of seeds) {
   const replayed = await replayChanges(life.pipeline.lake, life.judge);
   const { user, system } = process.cpuUsage(before);
   figures.push([...figuresOf(life, replayed), ['CPU, s', Math.round((user + system) / 1e6)]]);
-  const wrong = [...life.judge.findings, ...replayed.findings, ...life.service.violations];
+  const { judge, books, service } = life;
+  const wrong = [...judge.findings, ...books.findings, ...replayed.findings, ...service.violations];
   for (const finding of wrong.slice(0, 8)) console.log(`seed ${seed}: ${finding}`);
   if (wrong.length > 0) process.exitCode = 1;
   if (values.findings) printFindings(life);
@@ -41,7 +42,7 @@ const rows = (figures[0] ?? []).map(([name], row) => [name, ...figures.map((all)
 console.log(tableOf(['', ...seeds.map((seed) => `seed ${seed}`)], rows));
 
 function figuresOf(
-  { judge, service, outcomes, least, brand }: LivedLife,
+  { judge, books, service, outcomes, least, brand }: LivedLife,
   replayed: Replayed,
 ): [name: string, value: unknown][] {
   const { readings, versions, rows } = judge.figures;
@@ -63,7 +64,10 @@ function figuresOf(
       `${madeOf(service, table)} / ${least[table]}`,
     ]),
     ['requests for details / clicks', `${madeOf(service, 'click_details')} / ${clicks}`],
-    ['wrong', judge.findings.length + replayed.findings.length],
+    ['books of orders and transactions', books.figures.compared],
+    ['… transitions', books.figures.transitions],
+    ['… records gone / moved', `${books.figures.gone} / ${books.figures.moved}`],
+    ['wrong', judge.findings.length + books.findings.length + replayed.findings.length],
   ];
 }
 

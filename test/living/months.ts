@@ -18,6 +18,7 @@ import {
   simulatedService,
 } from '../simulation/service.ts';
 import { interpretations, plainInterpretation, settingsFor } from '../strict-service/interpretations.ts';
+import { type Books, createBooks } from './books.ts';
 import { livingBrand } from './brand.ts';
 import { type Judge, createJudge } from './judge.ts';
 import { type LifeTime, type Pipeline, createPipeline } from './pipeline.ts';
@@ -36,6 +37,7 @@ export interface LivedLife {
   service: SimulatedService;
   pipeline: Pipeline;
   judge: Judge;
+  books: Books;
   time: LifeTime;
   outcomes: SyncOutcome[];
   least: Record<HeldTable, number>;
@@ -109,6 +111,11 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
   };
   const { settings } = pipeline;
   const judge = createJudge(brand, pipeline.lake, FIRST_DAY, { settings, leniency });
+  const books = createBooks(pipeline.readings, { store: pipeline.lake.store, judge, timeZone: ZONE });
+  const look = async (run: Parameters<Judge['look']>[0]) => {
+    await judge.look(run);
+    await books.book();
+  };
   const outcomes: SyncOutcome[] = [];
   const begunMs: number[] = [];
   const hard = random.fork('hardships');
@@ -119,7 +126,7 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
     outcomes.push(outcome);
     begunMs.push(startMs);
     const isComplete = outcome.status === 'complete' && isAlone;
-    await judge.look({ startMs, endMs: time.nowMs, isComplete });
+    await look({ startMs, endMs: time.nowMs, isComplete });
     return outcome;
   };
   for (const runMs of has('a dead week') ? withoutAWeek(times) : times) {
@@ -128,7 +135,7 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
     isDown = has('outages') && hard.chance(0.1) ? () => hard.chance(0.5) : () => false;
     if (has('deaths') && hard.chance(0.3)) {
       await pipeline.runUntilDeath(hard.whole(1, 400));
-      await judge.look({ startMs, endMs: time.nowMs, isComplete: false });
+      await look({ startMs, endMs: time.nowMs, isComplete: false });
     }
     const clockAheadMs =
       has('wrong clocks') && hard.chance(0.2) ? hard.pick([-3 * DAY_MS, HOUR_MS, 40 * DAY_MS]) : 0;
@@ -145,7 +152,7 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
       break;
   }
   return {
-    ...{ brand, service, pipeline, judge, time, outcomes },
+    ...{ brand, service, pipeline, judge, books, time, outcomes },
     least: leastRequests(brand, begunMs, sizes.perPage),
     close: () => pipeline.lake.close(),
   };

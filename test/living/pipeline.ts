@@ -14,6 +14,7 @@ import { BRAND } from '../simulation/contents.ts';
 import { type LakeKind, type SimulatedLake, openSimulatedLake } from '../simulation/lake.ts';
 import type { Random } from '../simulation/random.ts';
 import type { Account } from '../strict-service/refuse.ts';
+import { type Reading, notingReadings } from './books.ts';
 
 /** The time of the service, the machine and the lake. */
 export interface LifeTime {
@@ -25,6 +26,8 @@ export interface Pipeline {
   readonly lake: SimulatedLake;
   /** Everything that a run logged. */
   readonly log: LogEvent[];
+  /** The readings of orders and transactions that were committed, until somebody takes them out. */
+  readonly readings: Reading[];
   /** One run, now. */
   run(options?: Partial<RunOptions> & { clockAheadMs?: number }): Promise<SyncOutcome>;
   /** One run whose process dies at so many operations on the lake, unless it has ended before. */
@@ -41,7 +44,10 @@ export async function createPipeline(options: {
 }): Promise<Pipeline> {
   const { time, random, account, send, brandSettings, kind } = options;
   const settings = parseSettings({ brands: { [BRAND]: brandSettings }, requestsPerSecond: 1000 }, reports);
-  const lake = await openSimulatedLake(kind, () => time.nowMs);
+  const opened = await openSimulatedLake(kind, () => time.nowMs);
+  const readings: Reading[] = [];
+  const noting = notingReadings(opened.store, () => time.nowMs, (reading) => readings.push(reading));
+  const lake = { ...opened, store: noting };
   const log: LogEvent[] = [];
   let ids = 0;
 
@@ -62,6 +68,7 @@ export async function createPipeline(options: {
     settings,
     lake,
     log,
+    readings,
     async runUntilDeath(operations) {
       const store = diesAtN(lake.store, operations);
       try {
