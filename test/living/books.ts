@@ -108,7 +108,11 @@ export interface Books {
 
 export function createBooks(
   readings: Reading[],
-  { store, judge, timeZone }: { store: ObjectStore; judge: Pick<Judge, 'seen' | 'columnsOf'>; timeZone: string },
+  {
+    store,
+    judge,
+    timeZone,
+  }: { store: ObjectStore; judge: Pick<Judge, 'seen' | 'columnsOf'>; timeZone: string },
 ): Books {
   const findings: string[] = [];
   const figures = { transitions: 0, compared: 0, gone: 0, moved: 0 };
@@ -144,7 +148,11 @@ export function createBooks(
     }
   }
 
-  async function compare({ report, day, committed }: Reading, all: readonly Reading[], expected: readonly Entry[]) {
+  async function compare(
+    { report, day, committed }: Reading,
+    all: readonly Reading[],
+    expected: readonly Entry[],
+  ) {
     const at = `${committed.readFrom} ${report.lifecycle?.table} ${day}`;
     const shape = lifecycleShape(report);
     if (!committed.lifecycle || !shape) return void findings.push(`${at}: the version has none`);
@@ -172,10 +180,14 @@ export function createBooks(
     const by = reading.committed.readFrom;
     const afterReading = before?.committed.readFrom;
     const ages = before ? AGES.filter((age) => isPast(age, endMs, before, reading)) : [];
-    for (const entry of old)
-      for (const age of ages) if (!entry.ages.has(age)) entry.ages.set(age, counted(entry));
-    const left = new Map(old.map((entry) => [identity(entry), entry]));
-    const present = old.filter(({ gone }) => !gone);
+    const aged = old.map((entry): Entry => {
+      return {
+        ...entry,
+        ages: new Map([...ages.map((age) => [age, counted(entry)] as const), ...entry.ages]),
+      };
+    });
+    const left = new Map(aged.map((entry) => [identity(entry), entry]));
+    const present = aged.filter(({ gone }) => !gone);
     const next = shown.map((now): Entry => {
       const own = left.get(identity(now)) ?? movedFrom(now, shown, present);
       if (own) left.delete(identity(own));
@@ -211,25 +223,28 @@ function isPast(age: number, endMs: number, before: Reading, next: Reading): boo
   return Date.parse(next.committed.readFrom) > endMs + age * DAY_MS;
 }
 
-function counted({ gone, state, commission = 0n }: Entry): bigint {
+/** The commission that counts, in units of nine places. */
+export function counted({ gone, state, commission = 0n }: Entry): bigint {
   return gone || state === 'void' ? 0n : commission;
 }
 
-function keyOf({ orderId, product }: Shown): string | undefined {
+/** `undefined`: the record has no key. */
+export function entryKey({ orderId, product }: Partial<Shown> = {}): string | undefined {
   return orderId === undefined && product === undefined ? undefined : JSON.stringify([orderId, product]);
 }
 
-function identity(shown: Shown): string {
-  const key = keyOf(shown);
+/** What the lake tells entries of a day apart by. */
+export function identity(shown: Shown): string {
+  const key = entryKey(shown);
   const { currency, publisher, kind } = shown;
   return JSON.stringify([key ?? { kind }, currency, publisher]);
 }
 
 /** The entry of a record that changed its currency or publisher, if its key leaves no doubt. */
 function movedFrom(now: Shown, shown: readonly Shown[], present: readonly Entry[]): Entry | undefined {
-  const key = keyOf(now);
-  const [only, other] = present.filter((entry) => keyOf(entry) === key);
-  const isAlone = shown.filter((one) => keyOf(one) === key).length === 1;
+  const key = entryKey(now);
+  const [only, other] = present.filter((entry) => entryKey(entry) === key);
+  const isAlone = shown.filter((one) => entryKey(one) === key).length === 1;
   return key !== undefined && isAlone && !other ? only : undefined;
 }
 
@@ -293,7 +308,7 @@ function formOf(said: Readonly<Record<string, unknown>>): string {
 function formOfEntry({ noted, gone, ages, ...entry }: Entry): string {
   const { records, orderId, product, kind, publisher, currency, state, amount, commission } = entry;
   return formOf({
-    ...{ hasKey: keyOf(entry) !== undefined, order_id: orderId, product, kind, publisher_id: publisher },
+    ...{ hasKey: entryKey(entry) !== undefined, order_id: orderId, product, kind, publisher_id: publisher },
     ...{ currency, seen_currency: entry.seenCurrency, records, state, amount, commission },
     ...(gone && { gone_after: gone.afterReading, gone_by: gone.by }),
     ...Object.fromEntries(
@@ -318,7 +333,8 @@ function formOfStored(row: Row, readings: readonly Reading[]): string {
   const said = new Map(Object.entries(row));
   for (const name of times) {
     const at = said.get(name);
-    if (at instanceof Date) said.set(name, name.endsWith('_by') ? endOfReading(at, readings) : at.toISOString());
+    if (at instanceof Date)
+      said.set(name, name.endsWith('_by') ? endOfReading(at, readings) : at.toISOString());
   }
   const take = (...names: string[]) => Object.fromEntries(names.map((name) => [name, said.get(name)]));
   return formOf({

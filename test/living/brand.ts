@@ -294,9 +294,7 @@ function ordersOf(day: DayOfLife, maker: Maker): Living[] {
     ];
     const goneMs = random.chance(0.02) ? atMs + later(1, 13) : Number.POSITIVE_INFINITY;
     const living: Living = { atMs, versions: versionsOf(appearsMs, record, restatements, goneMs) };
-    return random.chance(0.03)
-      ? removed(living, [atMs + later(1, 5), atMs + later(6, 9)])
-      : living;
+    return random.chance(0.03) ? removed(living, [atMs + later(1, 5), atMs + later(6, 9)]) : living;
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * `npm run living -- --seed S --count N --days D`: lives of a brand, one after the other, each from its own seed; a table
- * at the end, and what is wrong. `--hard deaths,outages` adds hardships of the pipeline, `--hard all` all of them.
+ * at the end, and what is wrong. `--first 2026-03-22 --days 14` has the end of a month. `--hard deaths,outages` adds hardships of the pipeline, `--hard all` all of them.
  */
 import { parseArgs } from 'node:util';
 import { reports } from '../../shared/reports/index.ts';
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '1' },
     days: { type: 'string', default: '61' },
+    first: { type: 'string' },
     hard: { type: 'string', default: '' },
     findings: { type: 'boolean', default: false },
     folder: { type: 'boolean', default: false },
@@ -24,10 +25,17 @@ const named = values.hard.split(',');
 const chosen = hardships.filter((hardship) => values.hard === 'all' || named.includes(hardship));
 const first = wholeNumber('seed', values.seed);
 const seeds = Array.from({ length: wholeNumber('count', values.count) }, (_, index) => first + index);
+const firstDay = values.first === undefined ? {} : { firstDay: values.first };
 const figures: [name: string, value: unknown][][] = [];
 for (const seed of seeds) {
   const before = process.cpuUsage();
-  const life = await live({ seed, days: wholeNumber('days', values.days), lake, hardships: chosen });
+  const life = await live({
+    seed,
+    days: wholeNumber('days', values.days),
+    lake,
+    hardships: chosen,
+    ...firstDay,
+  });
   const replayed = await replayChanges(life.pipeline.lake, life.judge);
   const { user, system } = process.cpuUsage(before);
   figures.push([...figuresOf(life, replayed), ['CPU, s', Math.round((user + system) / 1e6)]]);
@@ -61,9 +69,9 @@ function figuresOf(
     ['… only summed up', replayed.summedUp],
     ...heldTables.map((table): [string, string] => [
       `requests for ${table} / least`,
-      `${madeOf(service, table)} / ${least[table]}`,
+      `${madeOf(service, brand, table)} / ${least[table]}`,
     ]),
-    ['requests for details / clicks', `${madeOf(service, 'click_details')} / ${clicks}`],
+    ['requests for details / clicks', `${madeOf(service, brand, 'click_details')} / ${clicks}`],
     ['books of orders and transactions', books.figures.compared],
     ['… transitions', books.figures.transitions],
     ['… records gone / moved', `${books.figures.gone} / ${books.figures.moved}`],
@@ -77,7 +85,7 @@ function printFindings({ judge, pipeline }: LivedLife): void {
   for (const event of pipeline.log) if (event.event === 'day_finding') console.log(JSON.stringify(event));
 }
 
-function madeOf(service: LivedLife['service'], table: string): number {
+function madeOf({ calls }: LivedLife['service'], { days }: LivedLife['brand'], table: string): number {
   const action = Object.values(reports).find((report) => report.table === table)?.action;
-  return service.calls.filter((call) => call.action === action).length;
+  return calls.filter((call) => call.action === action && days.includes(call.day)).length;
 }

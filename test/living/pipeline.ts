@@ -30,6 +30,8 @@ export interface Pipeline {
   readonly readings: Reading[];
   /** One run, now. */
   run(options?: Partial<RunOptions> & { clockAheadMs?: number }): Promise<SyncOutcome>;
+  /** Closes a month, whole or not. */
+  close(month: string): Promise<void>;
   /** One run whose process dies at so many operations on the lake, unless it has ended before. */
   runUntilDeath(operations: number): Promise<void>;
 }
@@ -46,7 +48,11 @@ export async function createPipeline(options: {
   const settings = parseSettings({ brands: { [BRAND]: brandSettings }, requestsPerSecond: 1000 }, reports);
   const opened = await openSimulatedLake(kind, () => time.nowMs);
   const readings: Reading[] = [];
-  const noting = notingReadings(opened.store, () => time.nowMs, (reading) => readings.push(reading));
+  const noting = notingReadings(
+    opened.store,
+    () => time.nowMs,
+    (reading) => readings.push(reading),
+  );
   const lake = { ...opened, store: noting };
   const log: LogEvent[] = [];
   let ids = 0;
@@ -69,6 +75,7 @@ export async function createPipeline(options: {
     lake,
     log,
     readings,
+    async close(_month) {},
     async runUntilDeath(operations) {
       const store = diesAtN(lake.store, operations);
       try {
