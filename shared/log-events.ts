@@ -68,6 +68,10 @@ interface ReportDetails {
   change_not_compared: { day: string; message: string };
   /** The day's partition of `changes` cannot be read: it begins anew. */
   changes_lost: { day: string; message: string };
+  /** What became of the day's records is lost: it begins anew from the version that was current. */
+  lifecycle_lost: { day: string; message: string };
+  /** What became of the day's records stays as it was, because a version cannot be read: the next reading makes it. */
+  lifecycle_not_made: { day: string; message: string };
   failure_not_recorded: { day: string; message: string };
   /** Records of another date came in the response for the day. */
   other_dates_excluded: { day: string; message: string };
@@ -161,6 +165,8 @@ const LEVELS = {
   day_changed: 'info',
   change_not_compared: 'warn',
   changes_lost: 'error',
+  lifecycle_lost: 'error',
+  lifecycle_not_made: 'error',
   failure_not_recorded: 'error',
   other_dates_excluded: 'warn',
   publication_failed: 'error',

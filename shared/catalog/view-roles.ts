@@ -3,7 +3,7 @@
  * the view chooses by the brand of the row.
  */
 import { type Column, RESCUED } from '../column-types.ts';
-import { type BrandRoles, saidRoles } from '../lake/documents/roles.ts';
+import { type BrandRoles, placeOfRole } from '../lake/documents/roles.ts';
 import type { ReportLedgers } from '../lake/documents/read.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
@@ -14,7 +14,7 @@ import {
   withoutSpaces,
 } from '../reports/definition.ts';
 import { trimmedSql } from '../reports/views/view-sql.ts';
-import { ROLES, type Role, columnOfField, columnsNamed, fieldsIn } from '../roles/index.ts';
+import { ROLES, type Role } from '../roles/index.ts';
 
 /** By table, the columns that it has. */
 export type TableColumns = ReadonlyMap<string, readonly Column[]>;
@@ -82,11 +82,8 @@ const NONE = 'CAST(NULL AS varchar)';
 
 /** The values of a role as text, in the records of one brand. */
 function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | undefined): string {
-  const said = saidRoles(own);
-  const { [role]: field } = own ? said : fieldsIn(columns, {});
-  const place = typeof field === 'string' ? columnOfField(columns, field) : undefined;
-  const isAmount = role === 'amount' || role === 'commission';
-  if (!place || (isAmount && isUnclear(columns, own, said.currency))) return NONE;
+  const place = placeOfRole(role, columns, own);
+  if (!place) return NONE;
   const column = `CAST(${quoted(place.column.name)} AS varchar)`;
   const value = place.path.length === 0 ? column : jsonSql(column, place.path.join('.'));
   switch (role) {
@@ -101,18 +98,6 @@ function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | unde
     default:
       return value;
   }
-}
-
-/** @param said the currency's field; one that the table lacks is misspelt, and would add up all currencies */
-function isUnclear(
-  columns: readonly Column[],
-  own: BrandRoles | undefined,
-  said: string | null | undefined,
-): boolean {
-  if (!own) return columnsNamed(columns, 'currency').length > 1;
-  return typeof said === 'string'
-    ? !columnOfField(columns, said)
-    : said === undefined && own.isCurrencyUnclear;
 }
 
 /** A number that the column cannot hold exactly, such as 1.0320000000000003, is in `_rescued`: the cast of an amount rounds it. */

@@ -4,13 +4,12 @@
  * is the copy of the other.
  */
 import { monthOf } from '../days.ts';
-import { asBrandReportsError } from '../errors.ts';
 import type { DayChanges } from '../lake/documents/ledger.ts';
 import { changesKey, monthPartition, snapshotKey } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
-import { fileIn, findFile } from '../lake/table/readable-file.ts';
+import { damageOf, fileIn, findFile } from '../lake/table/readable-file.ts';
 import type { BrandReport } from '../context/context.ts';
 import { changesTable, summaryOfRows } from './change-rows.ts';
 
@@ -76,14 +75,6 @@ export async function areIntact(of: ChangesOfReport, day: string, changes: DayCh
     damageOf(thrown);
     return false;
   }
-}
-
-/** What is wrong with an object that can be read but is not what was written. @throws where the store fails */
-export function damageOf(thrown: unknown): string {
-  const { kind, code, message } = asBrandReportsError(thrown);
-  // What cannot be parsed as Parquet is no bug here: the file is not the one that was written.
-  if (kind !== 'bug' && code !== 'object_missing') throw thrown;
-  return message;
 }
 
 type Written = Pick<DayChanges, 'snapshot' | 'bytes' | 'rows'>;

@@ -7,12 +7,11 @@ import { versionKey } from '../lake/paths.ts';
 import type { TableDiff } from '../lake/table/diff.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
 import { loadDiff, loadRetyped } from '../lake/table/load-parquet.ts';
-import { fileIn } from '../lake/table/readable-file.ts';
-import { comparableKeys } from '../planning/primary-key.ts';
-import { fieldsOfKey } from '../records/record-list.ts';
+import { damageOf, fileIn } from '../lake/table/readable-file.ts';
+import { keyColumns } from '../planning/primary-key.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type ChangeCause, changeRows } from './change-rows.ts';
-import { addChange, damageOf } from './day-changes.ts';
+import { addChange } from './day-changes.ts';
 import type { BrandReport } from '../context/context.ts';
 
 /** Each change writes all those before it again, and `verify` reads them: later changes of the day are only counted. */
@@ -115,10 +114,10 @@ async function diffOrLog(
     if (old.digest !== before.digest) throw new Error('its digest is not the one that was committed');
     const replacing = await openVersion(snapshot(after), afterHashes);
     const isNone = [before, after].some(({ values }) => values?.keyIsNone);
-    const keys = await keysIn(ctx, isNone);
     const limits = room > 0 ? undefined : { records: 0, bytes: 0 };
     const { retypedFields, recordHashes } = await loadRetyped();
     const { columns } = await ctx.schema.cached();
+    const keys = keyColumns(ctx, columns, isNone).map((key) => key.map(({ name }) => name));
     const retyped = retypedFields(columns, before.values?.filled, after.values?.filled);
     if (retyped.size === 0) return await diffTables(old, replacing, keys, limits);
     const byRecord = async (version: Version) => recordHashes(snapshot(version), columns, retyped);
@@ -133,12 +132,4 @@ async function diffOrLog(
     ctx.log({ event: 'change_not_compared', day, message });
     return undefined;
   }
-}
-
-async function keysIn({ report, settings, schema }: ChangesContext, isNone: boolean): Promise<string[][]> {
-  const { columns } = await schema.cached();
-  const columnsOf = (field: string) => columns.find((column) => column.field === field)?.name ?? [];
-  return comparableKeys({ report, settings }, isNone)
-    .map((key) => ({ fields: fieldsOfKey(key), names: fieldsOfKey(key).flatMap(columnsOf) }))
-    .flatMap(({ fields, names }) => (names.length === fields.length ? [names] : []));
 }

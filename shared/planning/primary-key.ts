@@ -1,3 +1,4 @@
+import type { Column } from '../column-types.ts';
 import { type RecordKey, fieldsOfKey } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { ReportSettings } from '../settings/settings.ts';
@@ -22,6 +23,15 @@ export function primaryKeyField({ report, settings }: KeyedReport): RecordKey | 
 export function comparableKeys(of: KeyedReport, isNone: boolean): RecordKey[] {
   const primary = isNone ? undefined : primaryKeyField(of);
   return [...(primary === undefined ? [] : [primary]), ...(of.report.likelyKeys ?? [])];
+}
+
+/** The columns of those of these keys that a table has, the best one first. */
+export function keyColumns(of: KeyedReport, columns: readonly Column[], isNone: boolean): Column[][] {
+  const columnsOf = (field: string) => columns.find((column) => column.field === field) ?? [];
+  return comparableKeys(of, isNone).flatMap((key) => {
+    const own = fieldsOfKey(key).flatMap(columnsOf);
+    return own.length === fieldsOfKey(key).length ? [own] : [];
+  });
 }
 
 /** A key for people: `"order_id", "sku"`. */

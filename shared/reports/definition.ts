@@ -163,9 +163,10 @@ export function comparedState(state: string): string {
 
 /** As views trim: other white space stays, so that it makes a state that nobody knows, instead of one that views miss. */
 export function withoutSpaces(text: string): string {
-  const trimmed = text.trim();
-  const at = text.indexOf(trimmed);
-  return /^ *$/.test(text.slice(0, at) + text.slice(at + trimmed.length)) ? trimmed : text;
+  let [start, end] = [0, text.length];
+  while (text[start] === ' ') start += 1;
+  while (end > start && text[end - 1] === ' ') end -= 1;
+  return text.slice(start, end);
 }
 
 /** Everything that the project knows about one report. */
@@ -195,7 +196,14 @@ export interface ReportDefinition {
   /** Missing where records have no state. */
   states?: States;
   /** The table of what became of its records, day by day; missing where they have no state. */
-  lifecycle?: { table: string; description: string };
+  lifecycle?: {
+    table: string;
+    description: string;
+    /** The roles that have the state of a record: the first one that has a value. */
+    states: readonly ('state' | 'line_state')[];
+    /** A record is a bonus if the column has one of these values, and a sale otherwise. */
+    bonuses: { column: string; values: readonly string[] };
+  };
   /** The column whose sum says most about a day. */
   measure?: string;
   refresh: readonly RefreshTier[];

@@ -2,7 +2,7 @@ import { FINAL_STATES, type ReportDefinition } from './definition.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
 import { unsettled } from './views/unsettled.ts';
-import { amountSql, textSql } from './views/view-sql.ts';
+import { ORDER_BONUSES, amountSql, textSql } from './views/view-sql.ts';
 
 export const orders: ReportDefinition = {
   name: 'order_list',
@@ -44,6 +44,8 @@ export const orders: ReportDefinition = {
     table: 'order_states',
     description:
       'What became of each order: between which readings it was first seen, effective and void, with its amounts then and now',
+    states: ['state'],
+    bonuses: { column: 'type', values: ORDER_BONUSES },
   },
   measure: 'commission',
   refresh: [

@@ -1,7 +1,7 @@
 import { orders } from './orders.ts';
 import { FINAL_STATES, type ReportDefinition } from './definition.ts';
 import { commissionDue } from './views/commission-due.ts';
-import { amountSql, textSql } from './views/view-sql.ts';
+import { TRANSACTION_BONUSES, amountSql, textSql } from './views/view-sql.ts';
 
 export const transactions: ReportDefinition = {
   name: 'transaction_list',
@@ -44,6 +44,9 @@ export const transactions: ReportDefinition = {
     table: 'transaction_states',
     description:
       'What became of each transaction: between which readings it was first seen, locked, paid and void, with its amounts then and now',
+    // The state of the line, because that of its order may be `mixed`.
+    states: ['line_state', 'state'],
+    bonuses: { column: 'transaction_type', values: TRANSACTION_BONUSES },
   },
   measure: 'commission',
   refresh: orders.refresh,

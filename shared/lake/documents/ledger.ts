@@ -460,6 +460,7 @@ function replaceCommitted(
   const replaced: Superseded | undefined = before && {
     snapshot: before.snapshot,
     at: null,
+    ...(before.lifecycle && { lifecycle: before.lifecycle.snapshot }),
     ...(before.timeZone !== undefined && { whole: isWhole(before), timeZone: before.timeZone }),
   };
   const versions = replaced ? [...superseded, replaced] : superseded;

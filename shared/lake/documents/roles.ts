@@ -1,7 +1,16 @@
 import * as z from 'zod/mini';
+import type { Column } from '../../column-types.ts';
 import type { Json } from '../../json.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
-import { ROLES, type Role, type RoleFields } from '../../roles/index.ts';
+import {
+  ROLES,
+  type Role,
+  type RoleColumn,
+  type RoleFields,
+  columnOfField,
+  columnsNamed,
+  fieldsIn,
+} from '../../roles/index.ts';
 import { rolesKey } from '../paths.ts';
 import { type HasRecentWrites, damagedDocument, parseDocument, storedObject } from './cas-document.ts';
 
@@ -53,4 +62,32 @@ export function parseStoredRoles({ table }: Pick<ReportDefinition, 'table'>) {
 /** By role its field, as the settings or the data have decided. */
 export function saidRoles(stored: BrandRoles | undefined, fields = stored?.fields): RoleFields {
   return { ...stored?.chosen, ...fields };
+}
+
+/**
+ * Where a table has the values of a role in the records of one brand; `undefined`: nowhere, so that they are NULL.
+ * @param own missing: the names of the columns decide
+ */
+export function placeOfRole(
+  role: Role,
+  columns: readonly Column[],
+  own: BrandRoles | undefined,
+): RoleColumn | undefined {
+  const said = saidRoles(own);
+  const { [role]: field } = own ? said : fieldsIn(columns, {});
+  const isAmount = role === 'amount' || role === 'commission';
+  if (typeof field !== 'string' || (isAmount && isUnclear(columns, own, said.currency))) return undefined;
+  return columnOfField(columns, field);
+}
+
+/** @param said the currency's field; one that the table lacks is misspelt, and would add up all currencies */
+function isUnclear(
+  columns: readonly Column[],
+  own: BrandRoles | undefined,
+  said: string | null | undefined,
+): boolean {
+  if (!own) return columnsNamed(columns, 'currency').length > 1;
+  return typeof said === 'string'
+    ? !columnOfField(columns, said)
+    : said === undefined && own.isCurrencyUnclear;
 }

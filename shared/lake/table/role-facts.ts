@@ -307,7 +307,7 @@ function currencyKey(text: string | undefined): string | undefined {
 }
 
 /** A column's amounts in units of nine places, as views have them. */
-function amountsIn(
+export function amountsIn(
   coded: CodedColumn,
   { type }: Column,
   path: readonly string[],
@@ -321,7 +321,7 @@ function amountsIn(
   };
 }
 
-function amountAt(text: string | undefined, path: readonly string[]): bigint | undefined {
+export function amountAt(text: string | undefined, path: readonly string[]): bigint | undefined {
   return amountOf(text === undefined ? undefined : textAt(text, path));
 }
 
@@ -342,7 +342,11 @@ function amountOf(text: string | undefined): bigint | undefined {
   return sign === '-' ? -units : units;
 }
 
-function textsIn(coded: CodedColumn, { type }: Column, path: readonly string[]): (string | undefined)[] {
+export function textsIn(
+  coded: CodedColumn,
+  { type }: Column,
+  path: readonly string[],
+): (string | undefined)[] {
   return textsByCode(coded, type).map(([text]) =>
     path.length > 0 && text !== undefined ? textAt(text, path) : text,
   );
@@ -360,7 +364,7 @@ function textsOf(
 }
 
 /** Amounts among them are summed, wherever they are. */
-function wholeTextsOf(coded: CodedColumn): (string | undefined)[] {
+export function wholeTextsOf(coded: CodedColumn): (string | undefined)[] {
   return textsOf(coded, Number.POSITIVE_INFINITY);
 }
 

@@ -36,8 +36,8 @@ export function amountSql(column: string): string {
 }
 
 /** What is paid beside the commission of sales. */
-const ORDER_BONUSES = ['bonus', 'campaign_proposal_pay', 'campaign_bonus', 'campaign_proposal_bonus'];
-const TRANSACTION_BONUSES = ['bonus', 'campaign_bonus', 'campaign_payment', 'performance_bonus'];
+export const ORDER_BONUSES = ['bonus', 'campaign_proposal_pay', 'campaign_bonus', 'campaign_proposal_bonus'];
+export const TRANSACTION_BONUSES = ['bonus', 'campaign_bonus', 'campaign_payment', 'performance_bonus'];
 
 /** `sale` or `bonus`: bonuses and campaign payments are listed among the orders, though nobody bought anything. */
 export const ORDER_KIND_SQL = kindSql('{orders.type}', ORDER_BONUSES);
