@@ -100,7 +100,10 @@ function fingerprint(rules: unknown): string {
   return hash('sha256', JSON.stringify(rules), 'hex').slice(0, 16);
 }
 
-/** The roles of the brand as views have them. The run that commits the first days stores them when it ends. */
+/**
+ * The roles of the brand as views have them. A run stores those of new fields when it ends: until then this version
+ * decides, or records that name a currency for the first time would have none.
+ */
 async function rolesOf(
   { brand, report, roles, settings }: LifecycleContext,
   day: string,
@@ -108,12 +111,13 @@ async function rolesOf(
 ): Promise<BrandRoles> {
   const said = settings && { fields: settings.fields, words: settings.states?.words ?? {} };
   const { [brand]: stored } = (await roles.cached()).brands;
-  if (stored) return { ...stored, ...said };
-  const choices = roleChoices({ brand, report, ledgers: new Map([[monthOf(day), ledgerOf()]]) }, {});
-  const chosen = choices.flatMap(({ role, field, by }) => (by === 'data' ? [[role, field]] : []));
+  const ledgers = new Map([[monthOf(day), ledgerOf()]]);
+  const choices = roleChoices({ brand, report, ledgers, roles: stored }, {});
+  const found = choices.flatMap(({ role, field, by }) => (by === 'data' ? [[role, field]] : []));
   return {
-    ...{ chosen: Object.fromEntries(chosen), isCurrencyUnclear: isCurrencyUnclear(choices) },
-    ...(said ?? { fields: {}, words: {} }),
+    ...{ fields: {}, words: {}, ...stored, ...said },
+    chosen: { ...Object.fromEntries(found), ...stored?.chosen },
+    isCurrencyUnclear: stored?.isCurrencyUnclear === true || isCurrencyUnclear(choices),
   };
 
   function ledgerOf() {
