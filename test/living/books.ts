@@ -187,9 +187,8 @@ export function createBooks(
       };
     });
     const left = new Map(aged.map((entry) => [identity(entry), entry]));
-    const present = aged.filter(({ gone }) => !gone);
     const next = shown.map((now): Entry => {
-      const own = left.get(identity(now)) ?? movedFrom(now, shown, present);
+      const own = left.get(identity(now)) ?? movedFrom(now, shown, aged);
       if (own) left.delete(identity(own));
       if (own && identity(own) !== identity(now)) figures.moved += 1;
       const entry: Entry = {
@@ -237,13 +236,13 @@ export function entryKey({ orderId, product }: Partial<Shown> = {}): string | un
 export function identity(shown: Shown): string {
   const key = entryKey(shown);
   const { currency, publisher, kind } = shown;
-  return JSON.stringify([key ?? { kind }, currency, publisher]);
+  return JSON.stringify([key, kind, currency, publisher]);
 }
 
-/** The entry of a record that changed its currency or publisher, if its key leaves no doubt. */
-function movedFrom(now: Shown, shown: readonly Shown[], present: readonly Entry[]): Entry | undefined {
+/** The entry of a record that changed its currency, publisher or kind, if its key leaves no doubt. */
+function movedFrom(now: Shown, shown: readonly Shown[], entries: readonly Entry[]): Entry | undefined {
   const key = entryKey(now);
-  const [only, other] = present.filter((entry) => entryKey(entry) === key);
+  const [only, other] = entries.filter((entry) => entryKey(entry) === key);
   const isAlone = shown.filter((one) => entryKey(one) === key).length === 1;
   return key !== undefined && isAlone && !other ? only : undefined;
 }

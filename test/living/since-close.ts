@@ -2,7 +2,7 @@
  * What changed after a close, by the books: record by record, from what each was at the close and what it is at the end.
  * The rows of the view `since_close` must be the same.
  */
-import { type Entry, counted, entryKey, identity } from './books.ts';
+import { type Entry, counted, entryKey } from './books.ts';
 
 /** The entries of each day, by table and day. */
 export type EntriesByDay = ReadonlyMap<string, readonly Entry[]>;
@@ -61,6 +61,12 @@ function sidesOf(before: readonly Entry[], after: readonly Entry[]): Sides[] {
     ...known,
     ...after.filter((entry) => !old.has(identity(entry))).map((entry) => ({ then: undefined, now: entry })),
   ];
+}
+
+/** A record with a key may be of another kind now. */
+function identity(entry: Entry): string {
+  const key = entryKey(entry);
+  return JSON.stringify([key ?? { kind: entry.kind }, entry.currency, entry.publisher]);
 }
 
 function there(entry: Entry | undefined): Entry | undefined {
