@@ -49,6 +49,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   dbt: async () => (await import('./commands/dbt.ts')).addDbt,
   contract: async () => (await import('./commands/contract.ts')).addContract,
   diff: async () => (await import('./commands/diff.ts')).addDiff,
+  'since-close': async () => (await import('./commands/since-close.ts')).addSinceClose,
   mcp: async () => (await import('./commands/mcp.ts')).addMcp,
   verify: async () => (await import('./commands/verify.ts')).addVerify,
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,

@@ -10,19 +10,18 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
-import { DAY_PARTITION_KEYS, LEDGER_TABLES } from '../shared/lake/paths.ts';
+import { DAY_PARTITION_KEYS, LEDGER_TABLES, versionKey } from '../shared/lake/paths.ts';
 import { DERIVED_COLUMNS, type Row } from '../shared/lake/table/columns.ts';
 import {
-  type DayOfLedger,
   type ReportLedgers,
   committedChangesKey,
   committedDays,
-  committedSnapshotKey,
   daysOfLedgers,
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
 import { changeViews, changesTable } from '../shared/history/index.ts';
+import { lifecycleShape } from '../shared/lifecycle/index.ts';
 import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { comparedMonths, schemaChangeRows, schemaChangesTable } from '../shared/catalog/schema-changes.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
@@ -33,20 +32,27 @@ import { gapNotes } from './role-notes.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
-import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
+import {
+  type ReportDefinition,
+  type ReportRegistry,
+  type View,
+  dayTables,
+} from '../shared/reports/definition.ts';
 import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { note } from './output.ts';
+import { counted, note } from './output.ts';
 import { printedCommand, withRunnableCommands } from './printed-command.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { namesIn } from './sql-names.ts';
 import { oneLine } from './terminal-text.ts';
 import {
+  type DayVersion,
   VERSION_COLUMNS,
+  currentVersions,
   keptVersions,
   refuseBeforeFirst,
   refusePresent,
-  snapshotsAt,
+  versionsAt,
   versionsTable,
 } from './sql-versions.ts';
 
@@ -136,11 +142,8 @@ export async function createRelations(
   const ledgers = await readLedgers(store, reports, span, lake.nowMs);
   lake.onLedgers?.(ledgers);
   const namedViews = all.flatMap(({ views }) => views).filter(({ name }) => isNamed(name));
-  const named = all.filter(
-    (report) =>
-      [report.table, versionsTable(report)].some(isNamed) ||
-      namedViews.some(({ tables }) => tables.includes(report.table)),
-  );
+  const isRead = (table: string) => isNamed(table) || namedViews.some(({ tables }) => tables.includes(table));
+  const named = all.filter((report) => [...dayTables(report), versionsTable(report)].some(isRead));
   const ofNamed = ledgers.filter(({ report }) => named.includes(report));
   if (asOfMs !== undefined) refuseBeforeFirst(daysOfLedgers(ofNamed), asOfMs);
   if (named.length > 0 && ofNamed.length === 0)
@@ -171,7 +174,18 @@ export async function createRelations(
   const tables = new Map<string, readonly Column[]>();
   for (const report of wanted) {
     const own = ledgers.filter((ledger) => ledger.report === report);
-    tables.set(report.table, await addTable(connection, lake, files, report, own));
+    const versions =
+      asOfMs === undefined ? currentVersions(own) : versionsAt(daysOfLedgers(own), asOfMs, lake.nowMs);
+    for (const table of await tablesOf(store, report)) {
+      const { name, columns, objectOf } = table;
+      if (wanted !== all && !isRead(name)) continue;
+      await addTable(connection, lake, files, table, versions);
+      tables.set(name, columns);
+      const without = versions.filter(({ version }) => objectOf(version) === undefined).length;
+      if (without === 0 || !isRead(name)) continue;
+      const why = 'an older program or a repair wrote these versions; the next reading of each day adds it';
+      (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
+    }
     if (isNamed(versionsTable(report))) await addVersions(connection, lake, files, report, own);
   }
   const roles = rolesInLake(ledgers, wanted, lake.settings);
@@ -182,26 +196,44 @@ export async function createRelations(
   for (const fill of connection.fills) await fill();
 }
 
+/** A table with a file for each day of a report. */
+interface DayTable {
+  name: string;
+  columns: readonly Column[];
+  /** Which object of a version it has; `undefined`: none. */
+  objectOf: (version: DayVersion['version']) => string | undefined;
+}
+
+/** The tables of a report (`dayTables`). */
+async function tablesOf(store: ObjectStore, report: ReportDefinition): Promise<DayTable[]> {
+  const { columns } = await readSchema(store, report);
+  const own: DayTable = { name: report.table, columns, objectOf: ({ snapshot }) => snapshot };
+  const ofLifecycle = lifecycleShape(report);
+  return ofLifecycle ? [own, { ...ofLifecycle, objectOf: ({ lifecycle }) => lifecycle }] : [own];
+}
+
+/** `orders of acme, 2026-01-31` */
+function nameOf(table: string, { brand, day }: DayVersion['day']): string {
+  return `${table} of ${brand}, ${day}`;
+}
+
 async function addTable(
   connection: EmptySession,
   lake: SqlLake,
   files: SnapshotFiles,
-  report: ReportDefinition,
-  ledgers: readonly ReportLedgers[],
-): Promise<readonly Column[]> {
-  const { store, nowMs, asOfMs } = lake;
-  const { columns } = await readSchema(store, report);
+  { name, columns, objectOf }: DayTable,
+  versions: readonly DayVersion[],
+): Promise<void> {
   // I3: the keys come from the ledger, and a snapshot's files never change.
-  const snapshots =
-    asOfMs === undefined
-      ? committedDays(ledgers).map((day) => ({ key: committedSnapshotKey(day), day }))
-      : snapshotsAt(daysOfLedgers(ledgers), asOfMs, nowMs);
-  const tableFiles = snapshots.map(({ key, day }) => ({ key, what: nameOf(day) }));
+  const tableFiles = versions.flatMap(({ day, version }): TableFile[] => {
+    const object = objectOf(version);
+    const key = object && versionKey(name, day.brand, day.day, object);
+    return key === undefined ? [] : [{ key, what: nameOf(name, day) }];
+  });
   const all = withDerivedLast(columns);
-  await createRelation(connection, lake, { name: report.table, columns: all }, files, tableFiles, (paths) =>
+  await createRelation(connection, lake, { name, columns: all }, files, tableFiles, (paths) =>
     rowsOfFiles(paths, PARTITION_COLUMNS),
   );
-  return columns;
 }
 
 async function addChanges(
@@ -213,7 +245,7 @@ async function addChanges(
   const days = committedDays(ledgers).filter(({ day }) => lake.day === undefined || lake.day === day);
   const objects = days.flatMap((day): TableFile[] => {
     const key = committedChangesKey(day);
-    return key === undefined ? [] : [{ key, what: `changes of ${nameOf(day)}` }];
+    return key === undefined ? [] : [{ key, what: `changes of ${nameOf(day.report.table, day)}` }];
   });
   const { name, columns, partitionKeys } = changesTable;
   const all = [...columns, ...textColumns(partitionKeys)];
@@ -317,11 +349,6 @@ async function readablePaths(
 function warn(what: string, why: string): void {
   const left = `${what} cannot be read and is left out: ${why}`;
   note(oneLine(`warning: ${left}. "${printedCommand('verify')}" shows what to do.`));
-}
-
-/** `orders of acme, 2026-01-31` */
-function nameOf({ brand, report, day }: Omit<DayOfLedger, 'entry'>): string {
-  return `${report.table} of ${brand}, ${day}`;
 }
 
 async function createView(connection: SqlSession, view: View): Promise<void> {

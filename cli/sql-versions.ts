@@ -3,8 +3,13 @@
  * with the time in which queries found it. Both follow from the ledgers alone (`history/versions.ts`).
  */
 import { BrandReportsError } from '../shared/errors.ts';
-import { type DayOfLedger, snapshotKeyOf } from '../shared/lake/documents/read.ts';
-import { versionAt, versionsOf } from '../shared/history/index.ts';
+import {
+  type DayOfLedger,
+  type ReportLedgers,
+  committedDays,
+  snapshotKeyOf,
+} from '../shared/lake/documents/read.ts';
+import { type Version, versionAt, versionsOf } from '../shared/history/index.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 
@@ -41,23 +46,28 @@ export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): v
   );
 }
 
-/** A snapshot of a day. */
-interface DaySnapshot {
-  key: string;
-  day: DayOfLedger;
+/** What is current of a day, or was. */
+export interface DayVersion {
+  day: Omit<DayOfLedger, 'entry'>;
+  version: Pick<Version, 'snapshot' | 'lifecycle'>;
+}
+
+/** The versions that are current. */
+export function currentVersions(ledgers: readonly ReportLedgers[]): DayVersion[] {
+  return committedDays(ledgers).map(({ committed: { snapshot, lifecycle }, ...day }) => {
+    return { day, version: { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) } };
+  });
 }
 
 /**
- * The snapshots that were current at `atMs`; days that were committed later have none.
- * @throws BrandReportsError `config` that names the days whose snapshot of then is not kept
+ * The versions that were current at `atMs`; days that were committed later have none.
+ * @throws BrandReportsError `config` that names the days whose version of then is not kept
  */
-export function snapshotsAt(days: readonly DayOfLedger[], atMs: number, nowMs: number): DaySnapshot[] {
+export function versionsAt(days: readonly DayOfLedger[], atMs: number, nowMs: number): DayVersion[] {
   const found = days.map((day) => ({ day, version: versionAt(day.entry, atMs, nowMs) }));
   const unknown = found.flatMap(({ day, version }) => (version === 'unknown' ? [day] : []));
   if (unknown.length > 0) throw notKept(unknown, atMs);
-  return found.flatMap(({ day, version }) =>
-    typeof version === 'object' ? [{ key: snapshotKeyOf(day, version.snapshot), day }] : [],
-  );
+  return found.flatMap(({ day, version }) => (typeof version === 'object' ? [{ day, version }] : []));
 }
 
 const MOST_NAMES = 10;

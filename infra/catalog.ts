@@ -6,7 +6,12 @@ import { Construct } from 'constructs';
 import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
-import { type ReportDefinition, type ReportRegistry, viewsOf } from '../shared/reports/definition.ts';
+import {
+  type ReportDefinition,
+  type ReportRegistry,
+  dayTables,
+  viewsOf,
+} from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { instanceName } from './instance-name.ts';
 import type { Grantee } from './key-grants.ts';
@@ -89,8 +94,8 @@ export class Catalog extends Construct {
   /** For runs of these reports: their tables, those made from ledgers, and the views that read them. */
   grantReports(grantee: PipelineFunction, reports: readonly ReportDefinition[]): void {
     this.grantInLakeFormation(grantee);
-    const own = [...reports.map(({ table }) => table), ...LEDGER_TABLES];
-    const views = reports.flatMap(({ table }) => viewsOf(this.reports, table).map(({ name }) => name));
+    const own = [...reports.flatMap(dayTables), ...LEDGER_TABLES];
+    const views = reports.flatMap((report) => viewsOf(this.reports, report).map(({ name }) => name));
     this.grant(grantee, this.databaseName, DEFINE, [...new Set([...own, ...views])]);
     this.grant(grantee, this.databaseName, PUBLISH, own);
     const tables = reports.map(({ table }) => table);

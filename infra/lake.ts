@@ -41,8 +41,9 @@ import type { Partition } from '../shared/ports.ts';
 import {
   type ReportDefinition,
   type ReportRegistry,
+  dayTables,
+  reportsBeside,
   reportsReadBy,
-  tablesBeside,
 } from '../shared/reports/definition.ts';
 import { type Grantee, grantKey } from './key-grants.ts';
 import { LakeBucket } from './lake-bucket.ts';
@@ -114,7 +115,7 @@ export class Lake extends Construct {
    * or are compared with, and the columns of tables that a view has beside theirs.
    */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
-    const snapshots = reports.map(({ table }) => `${tablePrefix(table)}*`);
+    const snapshots = reports.flatMap(dayTables).map((table) => `${tablePrefix(table)}*`);
     // Of several reports a role names these tables whole: one by one, its policy would be too long for one.
     const partsOf = (table: string, partition: (report: string) => Partition) =>
       reports.length > 1
@@ -144,14 +145,13 @@ export class Lake extends Construct {
     const iceberg = reports.map(({ table }) => `${icebergMetadataPrefix(table)}*`);
     this.grant(grantee, [...CHANGE, ...DELETE], [...raw, ...iceberg]);
     this.grant(grantee, CHANGE, [...documents, FORMAT_KEY, `${RATES_PREFIX}*`]);
-    const own = reports.map(({ table }) => table);
-    const beside = own
-      .flatMap((table) => tablesBeside(this.reports, table))
-      .filter((table) => !own.includes(table));
+    const beside = reports
+      .flatMap((report) => reportsBeside(this.reports, report))
+      .filter((report) => !reports.includes(report));
     this.grant(grantee, READ, [
       `${SETTINGS_PREFIX}*`,
       ...others,
-      ...beside.flatMap((table) => [schemaKey(table), rolesKey(table)]),
+      ...[...new Set(beside)].flatMap(({ table }) => [schemaKey(table), rolesKey(table)]),
     ]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
@@ -208,7 +208,7 @@ export class Lake extends Construct {
    * find the brand anywhere in a key. Queries fail that reach the files of other brands.
    */
   grantQueryBrand(grantee: Grantee, brand: string): void {
-    const tables = [...Object.values(this.reports).map(({ table }) => table), ...LEDGER_TABLES];
+    const tables = [...Object.values(this.reports).flatMap(dayTables), ...LEDGER_TABLES];
     const snapshots = tables.map((table) => `${partitionPrefix(table, brandPartitions(brand))}*`);
     const results = `${brandResultsPrefix(brand)}*`;
     this.grant(grantee, READ, snapshots);

@@ -112,6 +112,8 @@ export interface TableShape {
   description: string;
   partitionKeys: readonly string[];
   columns: readonly TableColumn[];
+  /** The table at whose snapshots of days the partitions point; missing: this one. */
+  snapshotsOf?: string;
 }
 
 /** A column as a catalog shows it. */

@@ -12,9 +12,11 @@ import {
   readLedgers,
   readSchema,
 } from '../../shared/lake/documents/read.ts';
+import { type DescribedColumn, columnsOfShape } from '../../shared/lake/documents/described-columns.ts';
 import { hasRows } from '../../shared/lake/documents/ledger.ts';
 import { DAY_PARTITION_KEYS, QUERY_RESULTS_PREFIX } from '../../shared/lake/paths.ts';
 import type { StoredSchema } from '../../shared/lake/documents/schema.ts';
+import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import { PROBLEM_STATES, gracePeriodMs } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { primaryKeyField } from '../../shared/planning/primary-key.ts';
@@ -78,20 +80,13 @@ function contractOf(
   const { name, table, description } = report;
   const engine = server.type === 'athena' ? 'hive' : 'duckdb';
   const key = keyColumns(report, schema, own, settings);
-  const properties = columnsWithRoles(report, schema, own, settings).map((column) => {
-    const [position, partition] = [key.indexOf(column.name), PARTITION_KEYS.indexOf(column.name)];
-    const roles = column.roles.map(({ role, brands }) => {
-      return { property: 'role', value: role, description: `Of ${brands.join(', ')}` };
-    });
-    return {
-      ...{ name: column.name, description: column.description, physicalType: typeSpec(column.type)[engine] },
-      logicalType: LOGICAL_TYPES.get(column.type.replace(/\(.*/, '')) ?? column.type,
-      required: position !== -1 || partition !== -1 || column.name === SYNCED_AT,
-      ...(position !== -1 && { primaryKey: true, primaryKeyPosition: position + 1 }),
-      ...(partition !== -1 && { partitioned: true, partitionKeyPosition: partition + 1 }),
-      ...(roles.length > 0 && { customProperties: roles }),
-    };
-  });
+  const properties = columnsWithRoles(report, schema, own, settings).map((column) =>
+    propertyOf(column, key, engine),
+  );
+  const ofLifecycle = lifecycleTables({ [name]: report }).map((shape) => ({
+    ...{ name: shape.name, physicalType: 'table', description: shape.description },
+    properties: columnsOfShape(shape).map((column) => propertyOf(column, [], engine)),
+  }));
   const all = Object.keys(settings?.brands ?? {});
   const brands = all.filter((brand) => enabledPolicy(settings, brand, report));
   const levels = brands.flatMap((brand) => levelsOf(report, brand, settings));
@@ -112,8 +107,25 @@ function contractOf(
     servers: [server],
     schema: [
       { name: table, physicalType: 'table', description, properties, quality: qualityOf(name, brands) },
+      ...ofLifecycle,
     ],
     ...(levels.length > 0 && { slaDefaultElement: `${table}.dt`, slaProperties: levels }),
+  };
+}
+
+/** @param key the columns that identify a row */
+function propertyOf(column: DescribedColumn, key: readonly string[], engine: 'hive' | 'duckdb') {
+  const [position, partition] = [key.indexOf(column.name), PARTITION_KEYS.indexOf(column.name)];
+  const roles = column.roles.map(({ role, brands }) => {
+    return { property: 'role', value: role, description: `Of ${brands.join(', ')}` };
+  });
+  return {
+    ...{ name: column.name, description: column.description, physicalType: typeSpec(column.type)[engine] },
+    logicalType: LOGICAL_TYPES.get(column.type.replace(/\(.*/, '')) ?? column.type,
+    required: position !== -1 || partition !== -1 || column.name === SYNCED_AT,
+    ...(position !== -1 && { primaryKey: true, primaryKeyPosition: position + 1 }),
+    ...(partition !== -1 && { partitioned: true, partitionKeyPosition: partition + 1 }),
+    ...(roles.length > 0 && { customProperties: roles }),
   };
 }
 

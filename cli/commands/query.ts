@@ -11,6 +11,7 @@ import { freshness } from '../../shared/catalog/freshness.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
 import type { View } from '../../shared/reports/definition.ts';
+import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -164,6 +165,7 @@ type Described = readonly [name: string, description: string];
 const all = Object.values(reports);
 const TABLES: readonly Described[] = [
   ...all.map(({ table, description }) => [table, description] as const),
+  ...lifecycleTables(reports).map(({ name, description }) => [name, description] as const),
   [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
   [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
   [changesTable.name, 'What later readings changed on closed days: one row per fact, see docs/changes.md'],

@@ -9,6 +9,8 @@ import { type TableColumns, type TableRoles, viewOver } from '../../shared/catal
 import type { Column } from '../../shared/column-types.ts';
 import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { chosenFields, tableColumns } from '../../shared/lake/documents/described-columns.ts';
+import { lifecycleTables } from '../../shared/lifecycle/index.ts';
+import type { TableColumn } from '../../shared/ports.ts';
 import { CLICK_ONCE_SQL } from '../../shared/reports/attribution.ts';
 import type { ReportDefinition, ReportRegistry, ReportView } from '../../shared/reports/definition.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
@@ -127,21 +129,29 @@ function sourcesYaml(lake: DbtLake): string {
   const read = all.filter(({ name }) => lake.read.has(name));
   const source = (name: string, description: string, more = '') =>
     `\n      - name: ${name}\n        description: ${yaml(description)}${more}`;
+  const columnsYaml = (columns: readonly TableColumn[]) => {
+    // YAML reads the name 1_0 as a number.
+    const described = columns.map(
+      ({ name, description = '' }) =>
+        `\n          - {name: ${yaml(name)}, quote: true, description: ${yaml(description)}}`,
+    );
+    return `\n        columns:${described.join('')}`;
+  };
   const tables = all.map((report) => {
     const columns = lake.columns.get(report.table) ?? [];
     const chosen = chosenFields(columns, lake.roles.get(report.table) ?? {});
-    const described = tableColumns(report, { columns }, chosen).map(({ name, description = '' }) => {
-      // YAML reads the name 1_0 as a number.
-      return `\n          - {name: ${yaml(name)}, quote: true, description: ${yaml(description)}}`;
-    });
     const expected = read.includes(report) ? files.freshnessOf(report.name, lake.graceHours) : '';
-    return source(report.table, report.description, `${expected}\n        columns:${described.join('')}`);
+    const described = columnsYaml(tableColumns(report, { columns }, chosen));
+    return source(report.table, report.description, `${expected}${described}`);
   });
+  const ofLifecycle = lifecycleTables(lake.reports).map(({ name, description, columns }) =>
+    source(name, description, columnsYaml(columns)),
+  );
   const others = [coverageTable, ...changeViews(lake.reports), changesTable].map(({ name, description }) =>
     source(name, description),
   );
   const tests = `\n        data_tests:${read.map(files.testsOf).join('')}`;
-  return `${files.SOURCE}${[...tables, ...others, source(freshness.name, freshness.description, tests)].join('')}\n`;
+  return `${files.SOURCE}${[...tables, ...ofLifecycle, ...others, source(freshness.name, freshness.description, tests)].join('')}\n`;
 }
 
 /** A test of the documented key. Where a record may lack it, those that have it are compared. */

@@ -7,9 +7,11 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { typeSpec } from '../../shared/column-types.ts';
-import { columnText } from '../../shared/lake/documents/described-columns.ts';
+import { columnText, columnsOfShape } from '../../shared/lake/documents/described-columns.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/errors.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
+import { lifecycleTables } from '../../shared/lifecycle/index.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { relationsText } from '../commands/query.ts';
 import { note } from '../output.ts';
@@ -77,13 +79,18 @@ async function listViews({ nowMs }: SqlLake): Promise<string[]> {
 
 async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<string[]> {
   const report = Object.values(reports).find(({ table }) => table === name);
-  if (!report) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
-  const own = await readLedgers(lake.store, { [report.name]: report }, {}, lake.nowMs);
-  const columns = columnsWithRoles(report, await readSchema(lake.store, report), own, lake.settings);
+  const shape = lifecycleTables(reports).find((each) => each.name === name);
+  const columns = shape ? columnsOfShape(shape) : report && (await columnsOfReport(lake, report));
+  if (!columns) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
   const lines = columns.map((column) =>
     [column.name, `${typeSpec(column.type).duckdb};`, columnText(column)].join(' '),
   );
   return [...notesOf([], [], lake.nowMs), ...lines];
+}
+
+async function columnsOfReport({ store, settings, nowMs }: SqlLake, report: ReportDefinition) {
+  const own = await readLedgers(store, { [report.name]: report }, {}, nowMs);
+  return columnsWithRoles(report, await readSchema(store, report), own, settings);
 }
 
 function showCoverage(lake: SqlLake, of: Days): Promise<string[]> {

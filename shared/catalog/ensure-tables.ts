@@ -3,6 +3,7 @@ import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from '../context/context.ts';
 import { chosenFields, tableColumns } from '../lake/documents/described-columns.ts';
+import { lifecycleShape } from '../lifecycle/index.ts';
 import { tableShape } from '../pipeline/publish.ts';
 import { viewsOf } from '../reports/definition.ts';
 import { viewOver } from './view-roles.ts';
@@ -17,7 +18,10 @@ async function described(
   return { ...shape, columns: tableColumns(report, stored, chosenFields(stored.columns, brands)) };
 }
 
-/** Creates or extends the report's table until it has every column of the schema, including those that other runs append meanwhile. */
+/**
+ * Creates or extends the report's table until it has every column of the schema, including those that other runs append
+ * meanwhile; and the table of what became of its records.
+ */
 export async function ensureTable(
   context: Pick<BrandReport, 'report' | 'schema' | 'roles' | 'lake'>,
 ): Promise<TableShape> {
@@ -27,6 +31,8 @@ export async function ensureTable(
     await context.lake.catalog?.ensureTable(await described(context, shape));
     await context.schema.refresh();
   }
+  const ofLifecycle = lifecycleShape(context.report);
+  if (ofLifecycle) await context.lake.catalog?.ensureTable(ofLifecycle);
   return shape;
 }
 
@@ -38,7 +44,7 @@ export async function ensureTableAndViews(context: BrandReport): Promise<void> {
   const { report, reports, lake, schemaOf, rolesOf, log } = context;
   const columns = new Map([[report.table, (await ensureTable(context)).columns]]);
   const roles = new Map([[report.table, (await context.roles.cached()).brands]]);
-  for (const view of viewsOf(reports, report.table)) {
+  for (const view of viewsOf(reports, report)) {
     try {
       for (const other of Object.values(reports)) {
         if (!view.tables.includes(other.table) || columns.has(other.table)) continue;

@@ -16,7 +16,7 @@ import { pendingPublications, publishDay } from '../pipeline/publish.ts';
 import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { Catalog, TableShape } from '../ports.ts';
-import type { ReportRegistry, View } from '../reports/definition.ts';
+import { type ReportRegistry, type View, dayTables } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { changesTable, changeViews } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
@@ -58,7 +58,7 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOu
   const { published, remaining } = await publishAll(options, documents);
   return {
     status: remaining === 0 ? 'complete' : 'incomplete',
-    tables: [...Object.values(options.reports).map(({ table }) => table), ...LEDGER_TABLES],
+    tables: [...Object.values(options.reports).flatMap(dayTables), ...LEDGER_TABLES],
     views: views.map(({ name }) => name),
     published,
     remaining,

@@ -87,7 +87,8 @@ async function inputsOf(
   committed: Committed,
 ): Promise<Inputs | undefined> {
   const own = { report: ctx.report, day, committed };
-  if (check.rule === 'one_value') return { values: own, places: [] };
+  if (check.rule === 'lifecycle' && !committed.lifecycle) return undefined;
+  if (check.rule !== 'found_in') return { values: own, places: [] };
   const { values, places } = check;
   const around = daysFrom(addDays(day, -places.daysAround), addDays(day, places.daysAround));
   const contentOf = async (report: string, dt: string) =>
@@ -122,7 +123,9 @@ function isLookedUp({ upstreamDigest, refusedLookups }: Committed, values: Conte
 }
 
 function fingerprintOf(ctx: RunContext, check: Check, { values, places }: Inputs): string {
-  const snapshots = [values, ...places].map(({ committed }) => committed.snapshot);
+  const snapshots = [values, ...places].map(({ committed: { snapshot, lifecycle } }) =>
+    check.rule === 'lifecycle' ? lifecycle?.snapshot : snapshot,
+  );
   const { advice: _advice, counts: _counts, ...rule } = check;
   // Only a setting may add to it: otherwise every day would be examined again.
   const set = [values, ...places].flatMap(({ report }) => orderIdOf(ctx, report) ?? []);
@@ -138,6 +141,7 @@ async function countOf(
   { refusedLookups }: Committed,
 ): Promise<number | undefined> {
   if (check.rule === 'one_value') return countSeveralValues(ctx, values, check);
+  if (check.rule === 'lifecycle') return countBecame(ctx, values, check);
   const wanted = new Set<string>();
   for await (const row of rowsOf(ctx, values, columnsOf(ctx, values, [check.values.column])))
     for (const text of textsIn(row)) wanted.add(text);
@@ -176,6 +180,24 @@ async function countSeveralValues(
     else if (first !== String(value)) several.add(name);
   }
   return several.size;
+}
+
+async function countBecame(
+  { brand, lake }: RunContext,
+  { report, day, committed: { lifecycle } }: Content,
+  { sql, holds, onlyIf }: Extract<Check, { rule: 'lifecycle' }>,
+): Promise<number> {
+  if (!report.lifecycle || !lifecycle || lifecycle.rows === 0) return 0;
+  const { readParquetRows } = await loadCodedFile();
+  const key = versionKey(report.lifecycle.table, brand, day, lifecycle.snapshot);
+  const columns = sql.replaceAll(/'[^']*'/g, '').match(/[a-z_]+/g) ?? [];
+  let count = 0;
+  let isSaid = onlyIf === undefined;
+  for await (const row of readParquetRows(fileIn(lake.store, { key, bytes: lifecycle.bytes }), columns)) {
+    if (holds(row)) count += 1;
+    if (onlyIf !== undefined && row[onlyIf] instanceof Date) isSaid = true;
+  }
+  return isSaid ? count : 0;
 }
 
 /** Values that identify something: texts, and whole numbers by their digits. */

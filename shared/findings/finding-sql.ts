@@ -46,6 +46,7 @@ export function findingSql(check: string, place: FindingPlace): string | undefin
     ({ name, rule }) => name === check || (rule === 'found_in' && check === 'lookups_given_up'),
   );
   if (declared?.rule === 'one_value') return severalValuesSql(declared, place);
+  if (declared?.rule === 'lifecycle') return becameSql(declared, place);
   if (declared) return missingSql(declared, place);
   if (check === 'unknown_states') return unknownStatesSql(place);
   const table = hasChanges && OF_CHANGES.includes(check) ? CHANGES_TABLE : COVERAGE_TABLE;
@@ -81,6 +82,14 @@ function severalValuesSql(
   return `SELECT * ${rows}
   AND ${by} IN (SELECT ${by} ${rows} GROUP BY ${by} HAVING count(DISTINCT ${column}) > 1)
 ORDER BY ${by}, ${column}`;
+}
+
+function becameSql(
+  { sql }: Extract<Check, { rule: 'lifecycle' }>,
+  { brand, report, day }: FindingPlace,
+): string | undefined {
+  const { table } = report.lifecycle ?? {};
+  return table && `SELECT * FROM ${table}\nWHERE ${partition(brand, day, day)} AND ${sql}\nORDER BY key`;
 }
 
 function unknownStatesSql({ brand, report, day, columnsOf, state }: FindingPlace): string | undefined {

@@ -15,6 +15,8 @@ export interface Version {
   toMs?: number;
   /** Whether it holds the whole day, or was read while the day was open; missing: a repair has lost it. */
   whole?: boolean;
+  /** The object of what had become of its records; missing: there is none. */
+  lifecycle?: string;
 }
 
 /**
@@ -30,8 +32,12 @@ export function versionsOf({
   const versions: Version[] = [];
   const firstMs = Date.parse(versionsFrom ?? firstCommittedAt ?? '');
   let from: Pick<Version, 'fromMs'> = Number.isNaN(firstMs) ? {} : { fromMs: firstMs };
-  for (const { snapshot, at, whole } of superseded) {
-    const version = { snapshot, ...(whole !== undefined && { whole }), ...from };
+  for (const { snapshot, at, whole, lifecycle } of superseded) {
+    const version = {
+      ...{ snapshot, ...from },
+      ...(whole !== undefined && { whole }),
+      ...(lifecycle !== undefined && { lifecycle }),
+    };
     if (at === null) return [...versions, version];
     const toMs = Math.max(from.fromMs ?? Number.NEGATIVE_INFINITY, Date.parse(at));
     versions.push({ ...version, toMs });
@@ -39,11 +45,12 @@ export function versionsOf({
   }
   if (!committed) return versions;
   const whole = committed.timeZone === undefined ? {} : { whole: isWhole(committed) };
-  return [...versions, { snapshot: committed.snapshot, ...whole, ...from }];
+  const { snapshot, lifecycle } = committed;
+  return [...versions, { snapshot, ...whole, ...from, ...(lifecycle && { lifecycle: lifecycle.snapshot }) }];
 }
 
 /**
- * The snapshot of a day that queries found at `atMs`. `absent`: nothing of the day was committed yet. `unknown`: it is not
+ * The version of a day that queries found at `atMs`. `absent`: nothing of the day was committed yet. `unknown`: it is not
  * kept any longer, or the times of the ledger do not tell.
  * @param nowMs the present, not before `atMs`
  */
@@ -51,7 +58,7 @@ export function versionAt(
   entry: DayEntry,
   atMs: number,
   nowMs: number,
-): { snapshot: string } | 'absent' | 'unknown' {
+): Pick<Version, 'snapshot' | 'lifecycle'> | 'absent' | 'unknown' {
   if (!entry.committed) return 'absent';
   const { firstCommittedAt } = entry;
   const firstMs = firstCommittedAt === undefined ? undefined : Date.parse(firstCommittedAt);
@@ -59,5 +66,7 @@ export function versionAt(
   const version = versionsOf(entry).find(({ toMs = Number.POSITIVE_INFINITY }) => atMs < toMs);
   // Whenever it began, that was before now.
   const { fromMs = nowMs } = version ?? {};
-  return version && fromMs <= atMs ? { snapshot: version.snapshot } : 'unknown';
+  if (!version || fromMs > atMs) return 'unknown';
+  const { snapshot, lifecycle } = version;
+  return { snapshot, ...(lifecycle !== undefined && { lifecycle }) };
 }

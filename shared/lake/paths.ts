@@ -22,12 +22,14 @@
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  */
 import { isDay } from '../days.ts';
-import type { Partition } from '../ports.ts';
+import type { Partition, TableShape } from '../ports.ts';
 
 /** Partition keys of the reports' tables, in the order of the folders. */
 export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;
 /** Partition keys of the tables that are made from ledgers, in the order of the folders. */
 export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
+/** Partition keys of the tables of closed months, in the order of the folders. */
+export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
 /** The table of which days are present or missing. */
 export const COVERAGE_TABLE = 'coverage';
@@ -70,13 +72,17 @@ export const DEPLOYMENTS_PREFIX = 'deployments/';
 export const SETTINGS_PREFIX = 'settings/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
-/** What changes by compare-and-swap alone: the truth about the lake, which nothing deletes, and the deployment's settings. */
-export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PREFIX, SETTINGS_PREFIX];
+/** What changes by compare-and-swap alone: the truth about the lake, which no run deletes, and the deployment's settings. */
+export const DOCUMENT_PREFIXES: readonly string[] = [
+  LEDGERS_PREFIX,
+  SCHEMAS_PREFIX,
+  SETTINGS_PREFIX,
+  CLOSES_PREFIX,
+];
 /** Every other prefix of a lake in S3. */
 export const OTHER_PREFIXES: readonly string[] = [
   SNAPSHOTS_PREFIX,
   CHANGES_PREFIX,
-  CLOSES_PREFIX,
   RAW_PREFIX,
   RATES_PREFIX,
   ICEBERG_PREFIX,
@@ -111,6 +117,16 @@ export function monthPartition(brand: string, report: string, month?: string): P
   return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
 }
 
+/** `orders_closed`: the days of closed months, as they were when their month was closed. */
+export function closedTable(table: string): string {
+  return `${table}_closed`;
+}
+
+/** The partition of a day in a table of closed months. @param close the month, `YYYY-MM` */
+export function closedPartition(close: string, brand: string, day: string): Partition {
+  return partitionOf(CLOSED_PARTITION_KEYS, [close, brand, day]);
+}
+
 /** `snapshots/orders/`: the location of the table in Glue. */
 export function tablePrefix(table: string): string {
   return `${SNAPSHOTS_PREFIX}${table}/`;
@@ -139,6 +155,15 @@ export function partitionPrefix(table: string, partition: Partition): string {
 /** `snapshots/orders/brand=acme/dt=2026-01-31/<snapshot>/`: the location of a partition in Glue. */
 export function snapshotPrefix(table: string, partition: Partition, snapshot: string): string {
   return `${partitionPrefix(table, partition)}${snapshot}/`;
+}
+
+/** Where the snapshots lie at which partitions of a table point. */
+export function storedAt(
+  { name, snapshotsOf }: Pick<TableShape, 'name' | 'snapshotsOf'>,
+  partition: Partition,
+): [table: string, partition: Partition] {
+  if (snapshotsOf === undefined) return [name, partition];
+  return [snapshotsOf, partition.filter(([key]) => DAY_PARTITION_KEYS.some((own) => own === key))];
 }
 
 const SNAPSHOT_FILE = 'part-0000.parquet';

@@ -6,7 +6,7 @@
 import { columnsOf } from '../lake/documents/described-columns.ts';
 import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
-import type { ReportDefinition } from '../reports/definition.ts';
+import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 
 /** The states whose first reading is kept, in the interface's words. */
 export const KEPT_STATES = ['effective', 'locked', 'paid', 'void'] as const;
@@ -61,6 +61,11 @@ const COLUMNS = columnsOf([
       ] as const,
   ),
 ]);
+
+/** The tables of what became of the records of all reports. */
+export function lifecycleTables(reports: ReportRegistry): TableShape[] {
+  return Object.values(reports).flatMap((report) => lifecycleShape(report) ?? []);
+}
 
 /** The table of what became of the records of a report; `undefined`: its records have no states. */
 export function lifecycleShape({ lifecycle }: Pick<ReportDefinition, 'lifecycle'>): TableShape | undefined {

@@ -4,10 +4,13 @@
  */
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
-import { type Ledger, recordPublished } from '../lake/documents/ledger.ts';
+import { type DayObjects, type Ledger, hasSameObjects, recordPublished } from '../lake/documents/ledger.ts';
+import { snapshotsByTable } from '../lake/documents/read.ts';
 import { DAY_PARTITION_KEYS, brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
+import { lifecycleShape } from '../lifecycle/index.ts';
 import type { TableShape } from '../ports.ts';
+import { dayTables } from '../reports/definition.ts';
 import type { BrandReport } from '../context/context.ts';
 
 /** The table's shape for the catalog, with every column found so far. */
@@ -20,6 +23,23 @@ export async function tableShape({
   return { name, description, partitionKeys: DAY_PARTITION_KEYS, columns };
 }
 
+/** The shapes of all tables that have a partition for each day of the report (`dayTables`). */
+export async function dayShapes(
+  context: Pick<BrandReport, 'report' | 'schema'>,
+): Promise<[own: TableShape, ...others: TableShape[]]> {
+  const ofLifecycle = lifecycleShape(context.report);
+  return [await tableShape(context), ...(ofLifecycle ? [ofLifecycle] : [])];
+}
+
+async function pointAt(context: BrandReport, day: string, objects: DayObjects): Promise<void> {
+  const { report, brand, lake } = context;
+  const snapshots = new Map(snapshotsByTable(report, objects));
+  for (const shape of await dayShapes(context)) {
+    const snapshot = snapshots.get(shape.name);
+    if (snapshot !== undefined) await lake.catalog?.setSnapshot(shape, dayPartition(brand, day), snapshot);
+  }
+}
+
 /**
  * Publishes what the ledger says now, and reads the ledger again, until both agree; the ledger's
  * next write notes it. Without the second read a slow run could point the partition at its snapshot after a newer one was
@@ -27,17 +47,16 @@ export async function tableShape({
  * publication to the next run, which repeats it.
  */
 export async function publishDay(context: BrandReport, day: string): Promise<void> {
-  const { catalog } = context.lake;
   const ledger = context.ledger(monthOf(day));
   let wanted = (await ledger.cached()).days[day]?.committed;
-  while (catalog && wanted !== undefined) {
-    const { snapshot } = wanted;
-    await catalog.setSnapshot(await tableShape(context), dayPartition(context.brand, day), snapshot);
+  while (context.lake.catalog && wanted !== undefined) {
+    const objects = wanted;
+    await pointAt(context, day, objects);
     await ledger.refresh();
     const wallMs = context.clock.wallMs();
-    ledger.updateLater((current) => recordPublished(current, day, snapshot, wallMs));
+    ledger.updateLater((current) => recordPublished(current, day, objects, wallMs));
     const { committed } = (await ledger.cached()).days[day] ?? {};
-    if (committed?.published && committed.snapshot === snapshot) return;
+    if (committed?.published && hasSameObjects(committed, objects)) return;
     wanted = committed;
   }
 }
@@ -71,11 +90,15 @@ export async function pendingPublications(
   const days = committed.map(({ day }) => day).sort();
   const [from, to] = [days[0], days.at(-1)];
   if (!catalog || from === undefined || to === undefined) return [];
-  const snapshots = await catalog.snapshotsByPartition(report.table, brandPartitions(brand), { from, to });
-  const isPending = ({ day, published, snapshot }: (typeof committed)[number]) => {
-    const pointed = snapshots.get(partitionPath(dayPartition(brand, day))) ?? [];
-    return !published || pointed.length !== 1 || pointed[0] !== snapshot;
-  };
+  const pointed = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  for (const table of dayTables(report))
+    pointed.set(table, await catalog.snapshotsByPartition(table, brandPartitions(brand), { from, to }));
+  const isPending = ({ day, published, ...objects }: (typeof committed)[number]) =>
+    !published ||
+    snapshotsByTable(report, objects).some(([table, snapshot]) => {
+      const found = pointed.get(table)?.get(partitionPath(dayPartition(brand, day))) ?? [];
+      return found.length !== 1 || found[0] !== snapshot;
+    });
   return committed.filter(isPending).map(({ day }) => day);
 }
 

@@ -4,7 +4,7 @@
  * documents a fact (docs/interface.md), the definition is its one place in the code; nothing here knows how a page is
  * fetched or a row is written.
  */
-import type { ColumnType } from '../column-types.ts';
+import type { ColumnType, Value } from '../column-types.ts';
 import type { RecordKey } from '../records/record-list.ts';
 
 /** A documented filter: what its setting is checked against. */
@@ -111,7 +111,7 @@ export const NAME_IN_SQL = /\{(\w+)\.(\w+)\}/g;
  * A check of what a day's records say, counted when their content is new. What it counts is a finding of that day, under
  * its name: the day is published all the same, and people are told once.
  */
-export type Check = CheckTexts & (OneValue | FoundIn);
+export type Check = CheckTexts & (OneValue | FoundIn | BecameOf);
 
 interface CheckTexts {
   /** In snake_case: what `coverage` and `status` call it. */
@@ -140,6 +140,17 @@ interface FoundIn {
   places: { report: string; columns: readonly string[]; daysAround: number };
   /** No document says that the two columns mean the same: where not one value is found, nothing is said. */
   isAssumed: boolean;
+}
+
+/** Counts the rows of what became of the day's records that fulfil a condition. It waits until the day has them. */
+interface BecameOf {
+  rule: 'lifecycle';
+  /** The condition, in SQL that DuckDB and Trino share. */
+  sql: string;
+  /** The same. @param row the columns that the SQL names */
+  holds: (row: Readonly<Record<string, Value | null | undefined>>) => boolean;
+  /** A column that the SQL names: on days on which no row has a value there, nothing is said. */
+  onlyIf?: string;
 }
 
 /** A record's state decides whether it can still change. */
@@ -226,15 +237,21 @@ export function reportsReadBy({ name, day, checks }: ReportDefinition): string[]
 /** Definitions by report name, in the order of the registry. */
 export type ReportRegistry = Readonly<Record<string, ReportDefinition>>;
 
-/** The views that read the table, of whichever report they are. */
-export function viewsOf(reports: ReportRegistry, table: string): ReportView[] {
-  return Object.values(reports)
-    .flatMap(({ views }) => views)
-    .filter(({ tables }) => tables.includes(table));
+/** The tables that have a partition for each day of the report: its own, and that of what became of its records. */
+export function dayTables({ table, lifecycle }: Pick<ReportDefinition, 'table' | 'lifecycle'>): string[] {
+  return lifecycle ? [table, lifecycle.table] : [table];
 }
 
-/** The other tables that these views read. */
-export function tablesBeside(reports: ReportRegistry, table: string): string[] {
-  const read = viewsOf(reports, table).flatMap(({ tables }) => tables);
-  return [...new Set(read)].filter((other) => other !== table);
+/** The views that read a table of the report, of whichever report they are. */
+export function viewsOf(reports: ReportRegistry, report: ReportDefinition): ReportView[] {
+  const own = dayTables(report);
+  return Object.values(reports)
+    .flatMap(({ views }) => views)
+    .filter(({ tables }) => tables.some((table) => own.includes(table)));
+}
+
+/** The other reports whose tables these views read. */
+export function reportsBeside(reports: ReportRegistry, report: ReportDefinition): ReportDefinition[] {
+  const read = viewsOf(reports, report).flatMap(({ tables }) => tables);
+  return Object.values(reports).filter(({ table, name }) => name !== report.name && read.includes(table));
 }

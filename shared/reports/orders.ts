@@ -1,4 +1,5 @@
 import { FINAL_STATES, type ReportDefinition } from './definition.ts';
+import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
 import { unsettled } from './views/unsettled.ts';
@@ -83,5 +84,5 @@ GROUP BY brand, dt, ${textSql('{orders.state}')}, ${textSql('{orders.currency}')
     channelConversion,
     unsettled,
   ],
-  checks: [],
+  checks: LIFECYCLE_CHECKS,
 };

@@ -1,6 +1,9 @@
 import { orders } from './orders.ts';
 import { FINAL_STATES, type ReportDefinition } from './definition.ts';
+import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { commissionDue } from './views/commission-due.ts';
+import { payouts } from './views/payouts.ts';
+import { sinceClose } from './views/since-close.ts';
 import { TRANSACTION_BONUSES, amountSql, textSql } from './views/view-sql.ts';
 
 export const transactions: ReportDefinition = {
@@ -77,8 +80,11 @@ FROM transactions
 GROUP BY brand, dt, {transactions.transaction_type}, ${textSql('{transactions.state}')}, ${textSql('{transactions.currency}')}`,
     },
     commissionDue,
+    sinceClose,
+    payouts,
   ],
   checks: [
+    ...LIFECYCLE_CHECKS,
     {
       name: 'orders_unknown',
       counts: 'orders of transactions that are not among the orders of the day and of those beside it',

@@ -12,6 +12,7 @@ import {
   snapshotOfKey,
 } from '../lake/paths.ts';
 import type { ListedObject, Partition } from '../ports.ts';
+import { dayTables } from '../reports/definition.ts';
 import type { RunContext } from '../context/context.ts';
 
 /**
@@ -67,17 +68,22 @@ const ATTEMPT_GRACE_MS = 7 * DAY_MS;
  */
 export async function vacuum(ctx: RunContext): Promise<string[]> {
   const { report, brand, lake, clock } = ctx;
-  const published = await publishedSnapshots(ctx, report.table, brandPartitions(brand));
-  const snapshots = await unreferenced(
-    ctx,
-    partitionPrefix(report.table, brandPartitions(brand)),
-    SNAPSHOT_GRACE_MS,
-    (id, { committed, superseded, claim }) =>
-      published.has(id) ||
-      committed?.snapshot === id ||
-      superseded?.some(({ snapshot }) => snapshot === id) ||
-      claim !== undefined,
-  );
+  const snapshots: { keys: string[]; months: string[] }[] = [];
+  for (const table of dayTables(report)) {
+    const published = await publishedSnapshots(ctx, table, brandPartitions(brand));
+    snapshots.push(
+      await unreferenced(
+        ctx,
+        partitionPrefix(table, brandPartitions(brand)),
+        SNAPSHOT_GRACE_MS,
+        (id, { committed, superseded = [], claim }) =>
+          published.has(id) ||
+          [committed?.snapshot, committed?.lifecycle?.snapshot].includes(id) ||
+          superseded.some(({ snapshot, lifecycle }) => [snapshot, lifecycle].includes(id)) ||
+          claim !== undefined,
+      ),
+    );
+  }
   const nowMs = clock.earlierMs();
   const isWithinGrace = (at: string | null) =>
     at === null || Math.abs(nowMs - Date.parse(at)) < SNAPSHOT_GRACE_MS;
@@ -98,9 +104,9 @@ export async function vacuum(ctx: RunContext): Promise<string[]> {
     ATTEMPT_GRACE_MS,
     (id, entry) => entry.committed?.attempt === id || entry.claim?.attempt === id,
   );
-  const keys = [...snapshots.keys, ...changes.keys, ...attempts.keys];
+  const keys = [...snapshots, changes, attempts].flatMap((each) => each.keys);
   if (keys.length > 0) await lake.store.delete(keys);
-  return snapshots.months;
+  return [...new Set(snapshots.flatMap(({ months }) => months))];
 }
 
 /**

@@ -23,7 +23,11 @@ export function firstComparedMonth(nowMs: number): string {
   return monthOf(addDays(dayOf(nowMs, 'UTC'), -(TOLD_DAYS + COMPARED_DAYS)));
 }
 /** Those that compare a day with what it was before: of these it counts when the change came, not how old the day is. */
-const OF_CHANGES = ['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'rows_kept', 'given_up'];
+const OF_CHANGES = [
+  ...['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'rows_kept', 'given_up'],
+  // Of a day that is mostly older than a month when it is paid.
+  ...['reversed_after_paid', 'paid_without_locked', 'currency_changed'],
+];
 
 /** The findings of which people are to be told. */
 export function findingSuspects(

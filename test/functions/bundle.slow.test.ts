@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as z from 'zod/mini';
 import { recordsOfDay } from '../../sample/brand.ts';
 import { addDays, dayOf } from '../../shared/days.ts';
-import { reportsReadBy, tablesBeside } from '../../shared/reports/definition.ts';
+import { reportsBeside, reportsReadBy } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { PLACE } from '../fakes/access.ts';
 import { type Deployment, deployToDoubles } from './deployed.ts';
@@ -203,11 +203,12 @@ describe('the policies of a function', () => {
     TABLES.flatMap(([other, table]) => (other === report ? [] : [{ report, other, table }])),
   );
 
-  const tableOf = new Map<string, string>(TABLES);
   const mayRead = (report: string, other: string, table: string, key: string) => {
     const definition = reports[report];
     if (key === `schema/${table}.json`)
-      return tablesBeside(reports, tableOf.get(report) ?? '').includes(table);
+      return (
+        definition !== undefined && reportsBeside(reports, definition).some(({ name }) => name === other)
+      );
     const isContent = [`ledger/${other}/`, `snapshots/${table}/`].some((prefix) => key.startsWith(prefix));
     return isContent && definition !== undefined && reportsReadBy(definition).includes(other);
   };

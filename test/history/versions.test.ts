@@ -61,7 +61,7 @@ class History {
   publish(): void {
     const { committed } = this.entry;
     if (!committed || committed.published) return;
-    this.ledger = recordPublished(this.ledger, DAY, committed.snapshot, this.nowMs + this.aheadMs);
+    this.ledger = recordPublished(this.ledger, DAY, committed, this.nowMs + this.aheadMs);
     if (this.#commits > 1) this.#finds(true);
   }
 

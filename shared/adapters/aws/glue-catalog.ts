@@ -19,7 +19,7 @@ import {
   UpdatePartitionCommand,
   UpdateTableCommand,
 } from '@aws-sdk/client-glue';
-import { partitionPath, snapshotPrefix, tablePrefix } from '../../lake/paths.ts';
+import { partitionPath, snapshotPrefix, storedAt, tablePrefix } from '../../lake/paths.ts';
 import type { Catalog, Partition, TableShape, ValueRange } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
 import { awsClientOptions } from './errors.ts';
@@ -138,7 +138,7 @@ export function createGlueCatalog({
     const PartitionInput = newPartition(
       shape,
       partition,
-      `${lakeUrl}/${checkedSnapshotPrefix(shape.name, partition, snapshot)}`,
+      `${lakeUrl}/${checkedSnapshotPrefix(...storedAt(shape, partition), snapshot)}`,
     );
     const target = { ...inDatabase, TableName: shape.name, PartitionInput };
     const PartitionValueList = PartitionInput.Values;

@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { LOCAL_CATALOG_FOLDER, partitionPath, snapshotKey } from '../../lake/paths.ts';
+import { LOCAL_CATALOG_FOLDER, partitionPath, snapshotKey, storedAt } from '../../lake/paths.ts';
 import type { Catalog, ValueRange } from '../../ports.ts';
 import { errorCode, isMissing, onDisk } from './disk-errors.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
@@ -29,10 +29,10 @@ export function createLocalCatalog(folder: string): Catalog {
         // A crash during a publication leaves two links: neither is current until the publication is repeated.
         return link === undefined || second !== undefined ? undefined : snapshotOf(link);
       }),
-    setSnapshot: ({ name }, partition, snapshot) =>
+    setSnapshot: (shape, partition, snapshot) =>
       onDisk(root, async () => {
-        const object = join(root, checkedKey(snapshotKey(name, partition, snapshot)));
-        const links = folderOf(name, partitionPath(partition));
+        const object = join(root, checkedKey(snapshotKey(...storedAt(shape, partition), snapshot)));
+        const links = folderOf(shape.name, partitionPath(partition));
         await underLakeLock(root, () => link(object, links, `${snapshot}${SUFFIX}`));
         await syncFolder(links);
       }),

@@ -4,11 +4,15 @@
  */
 import * as z from 'zod/mini';
 import { isDay, monthOf } from '../../days.ts';
+import { BrandReportsError } from '../../errors.ts';
 import type { Json } from '../../json.ts';
-import { closeKey } from '../paths.ts';
+import type { ObjectStore } from '../../ports.ts';
+import { CLOSES_PREFIX, brandClosesPrefix, closeKey, parseCloseKey } from '../paths.ts';
 import {
   damagedDocument,
   parseDocument,
+  parseJsonDocument,
+  readOrDamage,
   storedCount,
   storedId,
   storedObject,
@@ -73,4 +77,46 @@ export function parseClose(key: string, storedJson: Json): Close {
   const stray = parsed.days.find((each) => monthOf(each.day) !== parsed.month);
   if (stray !== undefined) throw damagedDocument(key, `${stray.day} is not a day of its month`);
   return parsed;
+}
+
+/** All versions that a close names: those of its month, and those of months that were closed before. */
+export function namedDays({ days, carried }: Pick<Close, 'days' | 'carried'>): ClosedDay[] {
+  return [...days, ...carried];
+}
+
+/**
+ * The closes of a brand or, without one, of all brands, by brand and month.
+ * @param onDamage called with what is wrong with a close, which is left out; missing: that error is thrown, because what
+ * such a close keeps is not known
+ */
+export async function readCloses(
+  store: ObjectStore,
+  brand?: string,
+  onDamage: (error: BrandReportsError, of: { brand: string; month: string }) => void = (error) => {
+    throw error;
+  },
+): Promise<Close[]> {
+  const closes: Close[] = [];
+  for await (const { key } of store.list(brand === undefined ? CLOSES_PREFIX : brandClosesPrefix(brand))) {
+    const of = parseCloseKey(key);
+    const stored = of && (await store.get(key));
+    // Another process may have removed it since it was listed.
+    if (!stored) continue;
+    const read = await readOrDamage((async () => parseClose(key, parseJsonDocument(key, stored.body)))());
+    if ('value' in read) closes.push(read.value);
+    else onDamage(damagedClose(of, read.damage), of);
+  }
+  return closes;
+}
+
+function damagedClose(
+  { brand, month }: { brand: string; month: string },
+  { context, cause }: BrandReportsError,
+): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'damaged_document',
+    `${closeKey(brand, month)} cannot be used: ${String(context?.problem)}. Until then no version of ${brand} is deleted. Next step: restore the document or, to close the month anew, remove it: "brand-reports close ${month} --brand ${brand} --remove"`,
+    { context, cause },
+  );
 }

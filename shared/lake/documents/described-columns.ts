@@ -1,6 +1,6 @@
 /** Describes columns for people and programs: where each comes from, and which roles it has. Glue, contracts, dbt and assistants show it. */
 import { type Column, type ColumnType, RESCUED, SYNCED_AT } from '../../column-types.ts';
-import type { TableColumn } from '../../ports.ts';
+import type { TableColumn, TableShape } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { columnOfField, fieldsIn } from '../../roles/index.ts';
 import { DAY_PARTITION_KEYS } from '../paths.ts';
@@ -33,6 +33,7 @@ const NOT_OF_RECORDS = new Map([
   ['dt', "The day in the brand's time zone, YYYY-MM-DD"],
   ['report', 'The report, e.g. order_list'],
   ['month', 'The month of the day, YYYY-MM'],
+  ['close', 'The closed month, YYYY-MM'],
 ]);
 
 /** What a partition key or a derived column has; `undefined` for all others. */
@@ -67,6 +68,14 @@ export function describedColumns(
       roles: [...roles].map(([role, same]) => ({ role, brands: same.map(({ brand }) => brand) })),
     };
   });
+}
+
+/** The same of a table whose columns are those of every brand, so that none has a role. */
+export function columnsOfShape({ columns, partitionKeys }: TableShape): DescribedColumn[] {
+  const partitions = partitionKeys.map((name): TableColumn => ({ name, type: 'string' }));
+  return [...columns, ...partitions].map(({ name, type, description }) => ({
+    ...{ name, type, description: description ?? textOfDerived(name) ?? '', roles: [] },
+  }));
 }
 
 /** The columns of the schema as a catalog shows them. */

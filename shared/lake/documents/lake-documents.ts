@@ -4,6 +4,7 @@ import type { Clock, ObjectStore } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import {
   WATCH_KEY,
+  closeKey,
   reportStateKey,
   ledgerKey,
   progressKey,
@@ -12,6 +13,7 @@ import {
   schemaKey,
 } from '../paths.ts';
 import { CasDocument, DOCUMENT_RETRY, type HasRecentWrites } from './cas-document.ts';
+import { type Close, parseClose } from './close.ts';
 import { type Ledger, parseLedger } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
@@ -48,6 +50,8 @@ export interface LakeDocuments {
   ): CasDocument<Progress>;
   schema(report: ReportDefinition): CasDocument<StoredSchema>;
   roles(report: ReportDefinition): CasDocument<StoredRoles>;
+  /** @param draft what is written if the month of the brand is not closed */
+  close(draft: Close): CasDocument<Close>;
   rateBudget(brand: string): CasDocument<RateBudget>;
   watchRecord(): CasDocument<WatchRecord>;
 }
@@ -93,6 +97,10 @@ export function createLakeDocuments({
       // They are chosen again, by all days of the ledgers.
       const recover = () => parse(undefined);
       return new CasDocument({ store, key: rolesKey(report.table), parse, recover, newId, pause });
+    },
+    close(draft) {
+      const key = closeKey(draft.brand, draft.month);
+      return create(key, (stored) => (stored === undefined ? draft : parseClose(key, stored)));
     },
     rateBudget(brand) {
       const key = rateBudgetKey(brand);

@@ -455,19 +455,31 @@ function replaceCommitted(
   next: Committed,
   now: string,
 ): Required<Pick<DayEntry, 'committed' | 'superseded'>> {
-  if (before?.snapshot === next.snapshot)
-    return { committed: { ...next, committedAt: before.committedAt ?? now }, superseded };
+  const isSame = before?.snapshot === next.snapshot;
+  const committedAt = (isSame ? before.committedAt : undefined) ?? now;
+  // Of a version whose object of what became of its records is replaced, that object ends.
+  if (isSame && (!before.lifecycle || hasSameObjects(before, next)))
+    return { committed: { ...next, committedAt }, superseded };
   const replaced: Superseded | undefined = before && {
     snapshot: before.snapshot,
     at: null,
     ...(before.lifecycle && { lifecycle: before.lifecycle.snapshot }),
     ...(before.timeZone !== undefined && { whole: isWhole(before), timeZone: before.timeZone }),
+    ...(before.lifecycle && { lifecycle: before.lifecycle.snapshot }),
   };
   const versions = replaced ? [...superseded, replaced] : superseded;
   return {
-    committed: { ...next, committedAt: now },
+    committed: { ...next, committedAt },
     superseded: next.published ? endedBy(versions, now) : versions,
   };
+}
+
+/** The objects of a committed day to which the catalog points. */
+export type DayObjects = Pick<Committed, 'snapshot' | 'lifecycle'>;
+
+/** Whether the catalog points at the same objects for both. */
+export function hasSameObjects(one: DayObjects, other: DayObjects): boolean {
+  return one.snapshot === other.snapshot && one.lifecycle?.snapshot === other.lifecycle?.snapshot;
 }
 
 /** Queries find none of these any more from `now` on. */
@@ -481,12 +493,12 @@ function isLaterReading(current: Committed, next: Committed): boolean {
 }
 
 /**
- * Records that the catalog was pointed at `snapshot`, if that is still the current one. I3: only now do queries stop to
- * find what it replaced, however long ago it was committed.
+ * Records that the catalog was pointed at these objects, if they are still the current ones. I3: only now do queries stop
+ * to find what they replaced, however long ago they were committed.
  */
-export function recordPublished(ledger: Ledger, day: string, snapshot: string, wallMs: number): Ledger {
+export function recordPublished(ledger: Ledger, day: string, objects: DayObjects, wallMs: number): Ledger {
   const { committed } = ledger.days[day] ?? {};
-  if (!committed || committed.published || committed.snapshot !== snapshot) return ledger;
+  if (!committed || committed.published || !hasSameObjects(committed, objects)) return ledger;
   return withPublication(
     ledger,
     day,

@@ -1,7 +1,7 @@
 import { type MonthSpan, isInSpan } from '../../days.ts';
 import type { Json } from '../../json.ts';
 import { parseJsonDocument, readOrDamage } from './cas-document.ts';
-import { type Committed, type DayEntry, type Ledger, parseLedger } from './ledger.ts';
+import { type Committed, type DayEntry, type DayObjects, type Ledger, parseLedger } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
 import { type BrandRoles, type StoredRoles, parseStoredRoles } from './roles.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
@@ -245,6 +245,20 @@ export function committedDays(reports: readonly ReportLedgers[]): CommittedDay[]
 /** The key of a snapshot's Parquet object. */
 export function snapshotKeyOf({ brand, report, day }: TableDay, snapshot: string): string {
   return versionKey(report.table, brand, day, snapshot);
+}
+
+/**
+ * By table of the report (`dayTables`), the id of the object of a committed day. A version that an older program wrote has
+ * none of what became of its records.
+ */
+export function snapshotsByTable(
+  { table, lifecycle }: Pick<ReportDefinition, 'table' | 'lifecycle'>,
+  objects: DayObjects,
+): [table: string, snapshot: string][] {
+  const { snapshot } = objects.lifecycle ?? {};
+  const ofLifecycle =
+    lifecycle && snapshot !== undefined ? [[lifecycle.table, snapshot] as [string, string]] : [];
+  return [[table, objects.snapshot], ...ofLifecycle];
 }
 
 /** The key of a committed day's Parquet object. */

@@ -93,7 +93,7 @@ export function roleGaps(source: RoleSource, reports: ReportRegistry, fields?: R
   return roleChoices(source, fields).flatMap(({ role, by, candidates, evidence, setting }) => {
     if (by !== 'none' || OPTIONAL.includes(role) || !hasRows(source.ledgers.values())) return [];
     const uses = (table: string, name: string) => table === report.table && name === role;
-    const views = viewsOf(reports, report.table)
+    const views = viewsOf(reports, report)
       .filter((view) => namesUsedBy(view).some(({ table, name }) => uses(table, name)))
       .map(({ name }) => name);
     if (views.length === 0) return [];

@@ -364,7 +364,12 @@ describe('a version that is committed without a reading', () => {
   });
 
   it('is one more version: the next one replaces it like any other', () => {
-    const done = recordPublished(back({ ...day, claim: held }), DAY, 's0', NOW_MS + 2 * HOUR_MS);
+    const done = recordPublished(
+      back({ ...day, claim: held }),
+      DAY,
+      { snapshot: 's0' },
+      NOW_MS + 2 * HOUR_MS,
+    );
     const next = commitDay(
       claimDay(done, DAY, undefined, claim),
       DAY,
@@ -455,7 +460,9 @@ describe('versions whose time is over', () => {
 
 describe('a publication', () => {
   it('is recorded for the current snapshot', () => {
-    expect(entryOf(recordPublished(ledgerOf(full), DAY, 's1', NOW_MS)).committed?.published).toBe(true);
+    expect(
+      entryOf(recordPublished(ledgerOf(full), DAY, { snapshot: 's1' }, NOW_MS)).committed?.published,
+    ).toBe(true);
   });
 
   it('I3: is what replaces snapshots for queries, however long it was pending', () => {
@@ -470,7 +477,7 @@ describe('a publication', () => {
     );
     const publishedMs = NOW_MS + 9 * DAY_MS;
     const at = new Date(publishedMs).toISOString();
-    expect(entryOf(recordPublished(twice, DAY, 's2', publishedMs)).superseded).toEqual([
+    expect(entryOf(recordPublished(twice, DAY, { snapshot: 's2' }, publishedMs)).superseded).toEqual([
       { snapshot: 's0', at, ...whole },
       { snapshot: 's1', at, ...whole },
     ]);
@@ -481,7 +488,7 @@ describe('a publication', () => {
     ['of a day that is not published', { claim }, 's1'],
   ])('I3: is not recorded %s', (_name, entry, snapshot) => {
     const ledger = ledgerOf(entry);
-    expect(recordPublished(ledger, DAY, snapshot, NOW_MS)).toBe(ledger);
+    expect(recordPublished(ledger, DAY, { snapshot }, NOW_MS)).toBe(ledger);
   });
 });
 
@@ -506,7 +513,7 @@ describe('the time of a publication', () => {
       'a later publication',
       (entry, wallMs) => {
         const pending = commitDay(ledgerOf(entry), DAY, commitOf({ ...next, published: false }, NOW_MS));
-        return recordPublished(pending, DAY, 's2', wallMs);
+        return recordPublished(pending, DAY, { snapshot: 's2' }, wallMs);
       },
     ],
   ];
@@ -644,7 +651,7 @@ describe('a stored ledger', () => {
     const days = { [DAY]: { committed: { ...published, readFrom: '2026-01-06T10:10:00.001Z' } } };
     let latestMs = NOW_MS;
     const ledger = parseLedger(KEY, OF, () => latestMs)(stored({ ...ledgerOf({}), days }));
-    const later = entryOf(recordPublished(ledger, DAY, 's1', NOW_MS)).committed;
+    const later = entryOf(recordPublished(ledger, DAY, { snapshot: 's1' }, NOW_MS)).committed;
     const isMarked = () => [entryOf(ledger).committed, later].map((one) => one && isFuture(one));
     expect(isMarked()).toEqual([true, true]);
     expect(stored(ledger)).toEqual(stored({ ...ledgerOf({}), days }));
@@ -679,7 +686,7 @@ describe('a stored ledger', () => {
           if (step === 'claim') ledger = claimDay(ledger, day, held, claim);
           if (step === 'release') ledger = releaseDay(ledger, day, 'r1');
           if (step === 'commit' && held?.runId) ledger = commitDay(ledger, day, commitOf({ snapshot }));
-          if (step === 'switch') ledger = recordPublished(ledger, day, snapshot, NOW_MS);
+          if (step === 'switch') ledger = recordPublished(ledger, day, { snapshot }, NOW_MS);
           if (step === 'fail') ledger = failDay(ledger, day, { ...failed, keep: snapshot === 's1' });
         }
         expect(stored(parse(stored(ledger)))).toEqual(stored(ledger));

@@ -1,0 +1,96 @@
+import type { ReportView } from '../definition.ts';
+import { COUNTED_SQL } from './view-sql.ts';
+
+/**
+ * The rows of the closed month and those of now are stacked and added up by record, not joined: a join would lose records
+ * without a key, and keep a condition on the close from reaching the partitions of both. So a difference of the sums is the
+ * sum of the differences, whatever the records have as their key. A day that was missing at the close is in the month, too.
+ */
+export const sinceClose: ReportView = {
+  name: 'since_close',
+  description:
+    'What changed in a month after it was closed, with the correction to book; orders and transactions are the same money, so do not add them up',
+  columns: [
+    ['brand', 'string', 'The brand'],
+    ['close', 'string', 'The closed month, YYYY-MM'],
+    ['report', 'string', 'orders or transactions: the same money twice'],
+    ['publisher_id', 'string', 'The publisher; NULL: records without one'],
+    ['publisher_name', 'string', 'A name of the publisher'],
+    ['currency', 'string', 'Of the amounts; NULL: the service names none'],
+    ['state', 'string', 'The state now; NULL: none, or the records are not there any more'],
+    ['what', 'string', 'added, removed, voided, restored, repriced, moved or state_changed'],
+    ['records', 'bigint', 'How many records'],
+    ['amount_then', 'decimal(38,9)', 'What they were worth at the close; NULL: they were not there'],
+    ['amount_now', 'decimal(38,9)', 'What they are worth now; NULL: they are not there'],
+    ['commission_then', 'decimal(38,9)', 'Their commission at the close, in any state'],
+    ['commission_now', 'decimal(38,9)', 'Their commission now, in any state'],
+    ['correction', 'decimal(38,9)', 'Commission that counts now less what counted then: void counts 0'],
+  ],
+  tables: ['order_states', 'order_states_closed', 'transaction_states', 'transaction_states_closed'],
+  sql: `SELECT brand, close, report, publisher_id, CAST(max(publisher_name) AS varchar) AS publisher_name,
+  currency, state_now AS state, what,
+  CAST(sum(CASE WHEN what IN ('added', 'removed') THEN abs(records_now - records_then)
+    ELSE greatest(records_then, records_now) END) AS bigint) AS records,
+  CAST(sum(amount_then) AS decimal(38,9)) AS amount_then,
+  CAST(sum(amount_now) AS decimal(38,9)) AS amount_now,
+  CAST(sum(commission_then) AS decimal(38,9)) AS commission_then,
+  CAST(sum(commission_now) AS decimal(38,9)) AS commission_now,
+  CAST(sum(counted_now - counted_then) AS decimal(38,9)) AS correction
+FROM (
+  SELECT *, CAST(CASE
+    WHEN records_then = 0 AND records_now = 0 THEN NULL
+    WHEN key IS NOT NULL AND is_left = 1 AND is_reached = 1 AND (records_then = 0 OR records_now = 0) THEN 'moved'
+    WHEN records_now = 0 THEN 'removed'
+    WHEN records_then = 0 AND was_known = 0 THEN 'added'
+    WHEN records_then = 0 THEN 'restored'
+    WHEN state_now = 'void' AND state_then IS DISTINCT FROM 'void' THEN 'voided'
+    WHEN state_then = 'void' AND state_now IS DISTINCT FROM 'void' THEN 'restored'
+    WHEN records_now > records_then THEN 'added'
+    WHEN records_now < records_then THEN 'removed'
+    WHEN amount_now IS DISTINCT FROM amount_then OR commission_now IS DISTINCT FROM commission_then THEN 'repriced'
+    WHEN state_now IS DISTINCT FROM state_then OR counted_now <> counted_then THEN 'state_changed'
+  END AS varchar) AS what
+  FROM (
+    SELECT *, max(was_known) OVER (PARTITION BY brand, close) AS is_closed,
+      max(CASE WHEN records_then > 0 AND records_now = 0 THEN 1 ELSE 0 END) OVER of_key AS is_left,
+      max(CASE WHEN records_then = 0 AND records_now > 0 THEN 1 ELSE 0 END) OVER of_key AS is_reached
+    FROM (
+      SELECT brand, close, report, dt, key, kind, publisher_id, currency, max(publisher_name) AS publisher_name,
+        max(CASE WHEN side = 'then' THEN 1 ELSE 0 END) AS was_known,
+        ${sumsSql('then')},
+        ${sumsSql('now')}
+      FROM (
+        ${['order', 'transaction']
+          .flatMap((of) => [rowsSql(of, 'then'), rowsSql(of, 'now')])
+          .join(`
+        UNION ALL
+        `)}
+      ) AS stacked
+      GROUP BY brand, close, report, dt, key, kind, publisher_id, currency
+    ) AS records_of_keys
+    WINDOW of_key AS (PARTITION BY brand, close, report, dt, key)
+  ) AS compared
+  WHERE is_closed = 1
+) AS changed
+WHERE what IS NOT NULL
+GROUP BY brand, close, report, publisher_id, currency, state_now, what`,
+};
+
+type Side = 'then' | 'now';
+
+/** Rows of records that had gone by then add nothing. */
+function sumsSql(side: Side): string {
+  const ofSide = `CASE WHEN side = '${side}' AND records > 0 THEN`;
+  return `CAST(sum(${ofSide} records ELSE 0 END) AS bigint) AS records_${side},
+        CASE WHEN min(${ofSide} state END) <> max(${ofSide} state END) THEN 'mixed' ELSE max(${ofSide} state END) END AS state_${side},
+        sum(${ofSide} amount END) AS amount_${side}, sum(${ofSide} commission END) AS commission_${side},
+        sum(${ofSide} ${COUNTED_SQL} ELSE 0 END) AS counted_${side}`;
+}
+
+/** Those of now of all months: which of them are closed, only the rows of closes tell. */
+function rowsSql(of: string, side: Side): string {
+  const close = side === 'then' ? 'CAST(close AS varchar)' : 'substr(CAST(dt AS varchar), 1, 7)';
+  return `SELECT CAST(brand AS varchar) AS brand, ${close} AS close, CAST(dt AS varchar) AS dt, '${of}s' AS report, '${side}' AS side,
+          key, CASE WHEN key IS NULL THEN kind END AS kind, publisher_id, publisher_name, currency, state, records, amount, commission
+        FROM ${of}_states${side === 'then' ? '_closed' : ''}`;
+}

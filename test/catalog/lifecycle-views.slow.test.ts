@@ -1,0 +1,378 @@
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { typeSpec } from '../../shared/column-types.ts';
+import { lifecycleShape } from '../../shared/lifecycle/index.ts';
+import type { ReportView } from '../../shared/reports/definition.ts';
+import { orders } from '../../shared/reports/orders.ts';
+import { payouts } from '../../shared/reports/views/payouts.ts';
+import { NOW_SQL } from '../../shared/reports/views/view-sql.ts';
+import { sinceClose } from '../../shared/reports/views/since-close.ts';
+import { runs } from '../fixtures/property-runs.ts';
+
+type Cell = string | number | null;
+type Row = Readonly<Record<string, Cell>>;
+/** Rows by table; of brand acme and 15 October unless they name others. */
+type Tables = Readonly<Record<string, readonly Row[]>>;
+
+const COLUMNS = lifecycleShape(orders)?.columns ?? [];
+const TABLES = ['order_states', 'order_states_closed', 'transaction_states', 'transaction_states_closed'];
+const DEFAULTS: Row = {
+  ...{ brand: 'acme', dt: '2026-10-15', close: '2026-10', records: 1, kind: 'sale', state: 'new' },
+  ...{ publisher_id: '1', publisher_name: null, currency: 'USD', amount: 100, commission: 10 },
+  ...{ seen_after: null, seen_by: '2026-10-15 12:00:00' },
+};
+
+let connection: DuckDBConnection;
+beforeAll(async () => {
+  connection = await (await DuckDBInstance.create(':memory:')).connect();
+  for (const table of TABLES) {
+    const columns = COLUMNS.map(({ name, type }) => `${name} ${typeSpec(type).duckdb}`).join(', ');
+    const close = table.endsWith('_closed') ? ', close varchar' : '';
+    await connection.run(`CREATE TABLE ${table} (${columns}${close}, brand varchar, dt varchar)`);
+  }
+  for (const { name, sql } of [sinceClose, payouts])
+    await connection.run(
+      `CREATE VIEW ${name} AS ${sql.replaceAll(NOW_SQL, "TIMESTAMP '2026-11-20 10:00:00'")}`,
+    );
+});
+afterAll(() => connection.closeSync());
+
+async function rowsOf({ name }: ReportView, tables: Tables, columns: string): Promise<unknown[][]> {
+  for (const table of TABLES) {
+    await connection.run(`DELETE FROM ${table}`);
+    const { close, ...open } = DEFAULTS;
+    for (const row of tables[table] ?? []) {
+      const full = { ...open, ...(table.endsWith('_closed') && { close }), ...row };
+      const values = Object.values(full).map((value) => (value === null ? 'NULL' : `'${value}'`));
+      await connection.run(`INSERT INTO ${table} (${Object.keys(full).join()}) VALUES (${values.join()})`);
+    }
+  }
+  return (await connection.runAndReadAll(`SELECT ${columns} FROM ${name} ORDER BY ALL`)).getRowsJson();
+}
+
+const GONE = { records: 0, gone_by: '2026-11-10 00:00:00' };
+
+describe('since_close', () => {
+  const columns = `publisher_id, currency, state, what, records, CAST(commission_then AS double),
+    CAST(commission_now AS double), CAST(correction AS double)`;
+  const before = { key: 'a' };
+
+  it.each<[string, then: Row[], now: Row[], unknown[][]]>([
+    ['nothing where nothing changed', [before], [before], []],
+    ['an added record', [before], [before, { key: 'b' }], [['1', 'USD', 'new', 'added', '1', null, 10, 10]]],
+    [
+      'a removed record',
+      [before],
+      [{ ...before, ...GONE }],
+      [['1', 'USD', null, 'removed', '1', 10, null, -10]],
+    ],
+    [
+      'a removed one that was void',
+      [{ ...before, state: 'void' }],
+      [{ ...before, ...GONE }],
+      [['1', 'USD', null, 'removed', '1', 10, null, 0]],
+    ],
+    [
+      'a voided record',
+      [before],
+      [{ ...before, state: 'void' }],
+      [['1', 'USD', 'void', 'voided', '1', 10, 10, -10]],
+    ],
+    [
+      'one voided that is worth nothing now',
+      [before],
+      [{ ...before, state: 'void', commission: 0 }],
+      [['1', 'USD', 'void', 'voided', '1', 10, 0, -10]],
+    ],
+    [
+      'one that was void',
+      [{ ...before, state: 'void' }],
+      [before],
+      [['1', 'USD', 'new', 'restored', '1', 10, 10, 10]],
+    ],
+    [
+      'one that was gone',
+      [before, { key: 'b', ...GONE }],
+      [before, { key: 'b' }],
+      [['1', 'USD', 'new', 'restored', '1', null, 10, 10]],
+    ],
+    [
+      'nothing of one that was gone and is',
+      [before, { key: 'b', ...GONE }],
+      [before, { key: 'b', ...GONE }],
+      [],
+    ],
+    [
+      'another commission',
+      [before],
+      [{ ...before, commission: 12.5 }],
+      [['1', 'USD', 'new', 'repriced', '1', 10, 12.5, 2.5]],
+    ],
+    [
+      'an amount of the same commission',
+      [before],
+      [{ ...before, amount: 50 }],
+      [['1', 'USD', 'new', 'repriced', '1', 10, 10, 0]],
+    ],
+    [
+      'a commission that had none',
+      [{ ...before, commission: null }],
+      [before],
+      [['1', 'USD', 'new', 'repriced', '1', null, 10, 10]],
+    ],
+    [
+      'another state',
+      [before, { key: 'b' }],
+      [before, { key: 'b', state: 'locked' }],
+      [['1', 'USD', 'locked', 'state_changed', '1', 10, 10, 0]],
+    ],
+    [
+      'another publisher, without a trace where it was',
+      [before],
+      [{ ...before, publisher_id: '2' }],
+      [
+        ['1', 'USD', null, 'moved', '1', 10, null, -10],
+        ['2', 'USD', 'new', 'moved', '1', null, 10, 10],
+      ],
+    ],
+    [
+      'another currency, with the row that is gone',
+      [before],
+      [
+        { ...before, ...GONE },
+        { ...before, currency: 'EUR', commission: 9 },
+      ],
+      [
+        ['1', 'EUR', 'new', 'moved', '1', null, 9, 9],
+        ['1', 'USD', null, 'moved', '1', 10, null, -10],
+      ],
+    ],
+    [
+      'a key of two publishers that loses one of them',
+      [before, { ...before, publisher_id: '2' }],
+      [before],
+      [['2', 'USD', null, 'removed', '1', 10, null, -10]],
+    ],
+    [
+      'a second record with the key',
+      [before],
+      [{ ...before, records: 3, commission: 30 }],
+      [['1', 'USD', 'new', 'added', '2', 10, 30, 20]],
+    ],
+    [
+      'records without a key, a publisher and a currency, as their sums',
+      [{ key: null, publisher_id: null, currency: null, records: 5, commission: 50 }],
+      [{ key: null, publisher_id: null, currency: null, records: 3, commission: 30, state: 'mixed' }],
+      [[null, null, 'mixed', 'removed', '2', 50, 30, -20]],
+    ],
+    [
+      'bonuses without a key apart from sales without one, which do not move',
+      [{ key: null, kind: 'bonus' }],
+      [{ key: null, kind: 'sale', publisher_id: '2' }],
+      [
+        ['1', 'USD', null, 'removed', '1', 10, null, -10],
+        ['2', 'USD', 'new', 'added', '1', null, 10, 10],
+      ],
+    ],
+    [
+      'a day that the close did not have',
+      [before],
+      [before, { key: 'a', dt: '2026-10-31' }],
+      [['1', 'USD', 'new', 'added', '1', null, 10, 10]],
+    ],
+    ['nothing of a month without a close', [before], [before, { key: 'a', dt: '2026-11-01' }], []],
+    ['nothing of a brand without one', [before], [before, { key: 'a', brand: 'globex' }], []],
+  ])('has %s', async (_name, then, now, expected) => {
+    const tables = { order_states_closed: then, order_states: now };
+    expect(await rowsOf(sinceClose, tables, columns)).toEqual(expected);
+  });
+
+  it('keeps orders and transactions apart, also where one of them had no record at the close', async () => {
+    const tables = { order_states_closed: [before], transaction_states: [before] };
+    expect(await rowsOf(sinceClose, tables, `report, what, CAST(correction AS double)`)).toEqual([
+      ['orders', 'removed', -10],
+      ['transactions', 'added', 10],
+    ]);
+  });
+
+  it('corrects by publisher and currency exactly what the sums of a month differ by', async () => {
+    const row = fc.record({
+      key: fc.constantFrom('a', 'b', null),
+      dt: fc.constantFrom('2026-10-01', '2026-10-31'),
+      publisher_id: fc.constantFrom('1', '2', null),
+      currency: fc.constantFrom('USD', 'EUR', null),
+      state: fc.constantFrom('new', 'void', 'paid', null),
+      records: fc.constantFrom(0, 1, 2),
+      amount: fc.constantFrom('1.5', null),
+      commission: fc.constantFrom('0.1', '99999999999999999999.000000001', '-3', null),
+    });
+    const identity = (each: Row) => JSON.stringify([each.key, each.dt, each.publisher_id, each.currency]);
+    const side = fc.uniqueArray(row, { selector: identity, maxLength: 8 });
+    const counted = (each: Row) =>
+      each.records === 0 || each.state === 'void' ? 0n : units(each.commission);
+    await fc.assert(
+      fc.asyncProperty(side, side, async (then, now) => {
+        const sums = new Map<string, bigint>();
+        for (const [rows, sign] of [
+          [then, -1n],
+          [now, 1n],
+        ] as const)
+          for (const each of then.length === 0 ? [] : rows) {
+            const place = JSON.stringify([each.publisher_id, each.currency]);
+            sums.set(place, (sums.get(place) ?? 0n) + sign * counted(each));
+          }
+        const tables = { transaction_states_closed: then, transaction_states: now };
+        const found = await rowsOf(sinceClose, tables, 'publisher_id, currency, correction, what');
+        const corrections = new Map<string, bigint>();
+        for (const [publisher, currency, correction] of found) {
+          const place = JSON.stringify([publisher, currency]);
+          corrections.set(place, (corrections.get(place) ?? 0n) + units(String(correction)));
+        }
+        const isChanged = ([, sum]: [string, bigint]) => sum !== 0n;
+        expect(new Map([...corrections].filter(isChanged).sort())).toEqual(
+          new Map([...sums].filter(isChanged).sort()),
+        );
+        const same = (each: Row) =>
+          JSON.stringify([identity(each), each.records, each.records === 0 ? 0 : each]);
+        const isEqual = JSON.stringify(then.map(same).sort()) === JSON.stringify(now.map(same).sort());
+        if (isEqual) expect(found).toEqual([]);
+      }),
+      runs(60),
+    );
+  });
+});
+
+describe('payouts', () => {
+  const row = (key: string, more: Row = {}) => ({ key, ...more });
+  const sums =
+    'month, report, publisher_id, currency, ' +
+    ['commission', 'final', 'may_change', 'void', 'reversed_after_paid']
+      .map((sum) => `CAST(${sum} AS double)`)
+      .join(', ');
+  const shares = 'month, currency, changed_after_30, changed_after_60, changed_after_90';
+  const moves = 'month, publisher_id, CAST(may_move_low AS double), CAST(may_move_high AS double)';
+  /** A record of the day whose commission was the first amount at all ages, and is 10 now. */
+  const changed = (dt: string, then: number, more: Row = {}) =>
+    row(`${dt} ${then}`, {
+      dt,
+      seen_by: `${dt} 12:00:00`,
+      commission_0: then,
+      commission_30: then,
+      commission_60: then,
+      commission_90: then,
+      ...more,
+    });
+  const paid = { paid_by: '2026-10-20 00:00:00', paid_commission: 9 };
+
+  it.each<[string, Tables, columns: string, unknown[][]]>([
+    [
+      'what is final, what may change and what is void',
+      {
+        transaction_states: [
+          row('a', { state: 'paid' }),
+          row('b', { state: 'effective' }),
+          row('c', { state: 'locked' }),
+          row('d', { state: null, commission: 1 }),
+          row('e', { state: 'void' }),
+          row('f', GONE),
+        ],
+      },
+      sums,
+      [['2026-10', 'transactions', '1', 'USD', 31, 20, 11, 10, 0]],
+    ],
+    [
+      'commission that was paid of what is void or gone now',
+      {
+        transaction_states: [
+          row('a', { state: 'void', ...paid }),
+          row('b', { ...GONE, state: 'paid', ...paid }),
+          row('c', { state: 'paid', ...paid }),
+        ],
+      },
+      sums,
+      [['2026-10', 'transactions', '1', 'USD', 10, 10, 0, 10, 18]],
+    ],
+    [
+      'the transactions of a month that has any, and the orders of a month that has none, by publisher and currency',
+      {
+        order_states: [
+          row('a'),
+          row('a', { dt: '2026-09-30', publisher_id: null }),
+          row('b', { dt: '2026-09-30', currency: null }),
+        ],
+        transaction_states: [row('a', { commission: 7 })],
+      },
+      sums,
+      [
+        ['2026-09', 'orders', '1', null, 10, 0, 10, 0, 0],
+        ['2026-09', 'orders', null, 'USD', 10, 0, 10, 0, 0],
+        ['2026-10', 'transactions', '1', 'USD', 7, 0, 7, 0, 0],
+      ],
+    ],
+    [
+      'the shares of the ages that a month has reached',
+      { order_states: ['2026-07-31', '2026-08-31', '2026-09-30', '2026-10-31'].map((dt) => changed(dt, 8)) },
+      shares,
+      [
+        ['2026-07', 'USD', 0.25, 0.25, 0.25],
+        ['2026-08', 'USD', 0.25, 0.25, null],
+        ['2026-09', 'USD', 0.25, null, null],
+        ['2026-10', 'USD', null, null, null],
+      ],
+    ],
+    [
+      'absolute differences, of what came, went and became void too',
+      {
+        order_states: [
+          changed('2026-09-30', 10),
+          changed('2026-09-30', 0),
+          changed('2026-09-30', 9, GONE),
+          changed('2026-09-30', 21, { state: 'void' }),
+          row('e', { dt: '2026-09-30', seen_by: '2026-09-30 00:00:00' }),
+        ],
+      },
+      shares,
+      [['2026-09', 'USD', 40 / 50, null, null]],
+    ],
+    [
+      'no share of days that were read too late for it',
+      {
+        order_states: [
+          changed('2026-07-01', 8, { seen_by: '2026-09-10 00:00:00' }),
+          changed('2026-07-02', 5, { seen_by: '2026-10-20 00:00:00' }),
+        ],
+      },
+      shares,
+      [['2026-07', 'USD', null, null, 0.25]],
+    ],
+    [
+      'the least and the largest share of earlier months at the age of each month, in its currency',
+      {
+        order_states: [
+          changed('2026-06-30', 8),
+          changed('2026-07-31', 5),
+          changed('2026-08-31', 20, { commission_0: 40 }),
+          changed('2026-10-31', 10, { publisher_id: '2', commission: 100 }),
+          changed('2026-06-30', 1, { currency: 'EUR', publisher_id: '3' }),
+        ],
+      },
+      moves,
+      [
+        ['2026-06', '1', null, null],
+        ['2026-06', '3', null, null],
+        ['2026-07', '1', 2.5, 2.5],
+        ['2026-08', '1', 2.5, 10],
+        ['2026-10', '2', 25, 100],
+      ],
+    ],
+  ])('has %s', async (_name, tables, columns, expected) => {
+    expect(await rowsOf(payouts, tables, columns)).toEqual(expected);
+  });
+});
+
+/** The decimal in units of its ninth place. */
+function units(text: Cell | undefined): bigint {
+  const [, sign = '', whole = '0', places = ''] = /^(-?)(\d+)\.?(\d*)$/.exec(String(text ?? 0)) ?? [];
+  return BigInt(sign + whole + places.padEnd(9, '0'));
+}
