@@ -54,6 +54,8 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   verify: async () => (await import('./commands/verify.ts')).addVerify,
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,
   rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,
+  close: async () => (await import('./commands/close.ts')).addClose,
+  closes: async () => (await import('./commands/close.ts')).addCloses,
   erase: async () => (await import('./commands/erase.ts')).addErase,
   copy: async () => (await import('./commands/copy.ts')).addCopy,
   repair: async () => (await import('./commands/repair.ts')).addRepair,

@@ -48,6 +48,14 @@ export const asOfOption = () =>
       'or a time ago, e.g. -7d, -12h, -30m',
   ).argParser(pastInstant);
 
+export const asOfCloseOption = () =>
+  new Option(
+    '--as-of-close <month>',
+    'the days of a closed month as they were when it was closed, e.g. 2026-10',
+  )
+    .argParser(month)
+    .conflicts('asOf');
+
 export const fromOption = (what: string) => new Option('--from <day>', what).argParser(day);
 
 export const toOption = (what: string) => new Option('--to <day>', what).argParser(day);

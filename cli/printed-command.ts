@@ -17,7 +17,7 @@ export function printedCommand(name: string, words: readonly string[] = [], flag
 
 /** In quotes, or after a colon at the end; of plain words only, because messages also quote what came from outside. */
 const COMMANDS =
-  /(?<="|: )brand-reports (?:check|init|rebuild|repair|status|sync|verify)\b[\w @%+=:,./-]*(?="|$)/g;
+  /(?<="|: )brand-reports (?:check|close|init|rebuild|repair|status|sync|verify)\b[\w @%+=:,./-]*(?="|$)/g;
 
 /** A message of the core, which knows no flags and may be stored: its commands get those of this invocation. */
 export function withRunnableCommands(message: string): string {

@@ -10,7 +10,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
-import { DAY_PARTITION_KEYS, LEDGER_TABLES, versionKey } from '../shared/lake/paths.ts';
+import { DAY_PARTITION_KEYS, LEDGER_TABLES, closedTable, versionKey } from '../shared/lake/paths.ts';
 import { DERIVED_COLUMNS, type Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
@@ -20,6 +20,7 @@ import {
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
+import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { changeViews, changesTable } from '../shared/history/index.ts';
 import { lifecycleShape } from '../shared/lifecycle/index.ts';
 import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
@@ -35,6 +36,7 @@ import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import {
   type ReportDefinition,
   type ReportRegistry,
+  type ReportView,
   type View,
   dayTables,
 } from '../shared/reports/definition.ts';
@@ -46,8 +48,12 @@ import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { namesIn } from './sql-names.ts';
 import { oneLine } from './terminal-text.ts';
 import {
+  type ClosedVersion,
   type DayVersion,
   VERSION_COLUMNS,
+  closedRoles,
+  closedVersions,
+  closesOf,
   currentVersions,
   keptVersions,
   refuseBeforeFirst,
@@ -64,6 +70,8 @@ export interface SqlLake {
   nowMs: number;
   /** The tables as they were then, not after `nowMs`; missing: as they are. */
   asOfMs?: number;
+  /** The tables as they were when this month was closed, with its days alone; missing: as they are. */
+  asOfClose?: string;
   /** `changes` has this day alone, and `coverage` its month; missing: all days. */
   day?: string;
   /** DuckDB may also write here. The caller's SQL cannot, since it only reads. */
@@ -130,20 +138,30 @@ export async function createRelations(
   files: SnapshotFiles,
   isNamed: (name: string) => boolean,
 ): Promise<void> {
-  const { store, reports, asOfMs, day } = lake;
+  const { store, reports, asOfMs, asOfClose, day } = lake;
   const connection: EmptySession = { run: (sql) => session.run(sql), fills: [] };
   const all = Object.values(reports);
   const present = [...LEDGER_TABLES, freshness.name];
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
-  if (asOfMs !== undefined)
-    refusePresent([...new Set([...present, ...changes, ...all.map(versionsTable)])].filter(isNamed));
+  const views = all.flatMap((report) => report.views);
+  const isPast = asOfMs !== undefined || asOfClose !== undefined;
+  const closedTables = all.flatMap(dayTables).map(closedTable);
+  if (isPast) {
+    const readsClosed = ({ tables }: ReportView) => tables.some((table) => closedTables.includes(table));
+    const overClosed = views.filter(readsClosed).map(({ name }) => name);
+    const only = [...present, ...changes, ...all.map(versionsTable), ...closedTables, ...overClosed];
+    refusePresent([...new Set(only)].filter(isNamed), asOfClose === undefined ? '--as-of' : '--as-of-close');
+  }
+  const asClosed = asOfClose === undefined ? undefined : await closesOf(store, asOfClose);
   const month = day === undefined ? undefined : monthOf(day);
   const span = month === undefined ? {} : { from: month, to: month };
   const ledgers = await readLedgers(store, reports, span, lake.nowMs);
   lake.onLedgers?.(ledgers);
-  const namedViews = all.flatMap(({ views }) => views).filter(({ name }) => isNamed(name));
+  const namedViews = views.filter(({ name }) => isNamed(name));
   const isRead = (table: string) => isNamed(table) || namedViews.some(({ tables }) => tables.includes(table));
-  const named = all.filter((report) => [...dayTables(report), versionsTable(report)].some(isRead));
+  const named = all.filter((report) =>
+    [...dayTables(report), ...dayTables(report).map(closedTable), versionsTable(report)].some(isRead),
+  );
   const ofNamed = ledgers.filter(({ report }) => named.includes(report));
   if (asOfMs !== undefined) refuseBeforeFirst(daysOfLedgers(ofNamed), asOfMs);
   if (named.length > 0 && ofNamed.length === 0)
@@ -165,19 +183,34 @@ export async function createRelations(
       `The path ${files.folder} contains "brand=", "report=" or "dt=", which DuckDB would read as a partition. Use a path without them, for example a symbolic link.`,
     );
 
-  if (asOfMs === undefined) {
+  if (!isPast) {
     await connection.run(coverageSql(lake, ledgers));
     await connection.run(schemaChangesSql(ledgers));
     await createView(connection, freshness);
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
   const tables = new Map<string, readonly Column[]>();
+  const isClosedRead = (name: string) =>
+    isRead(name) || (!isPast && wanted === all && views.some(({ tables }) => tables.includes(name)));
+  const closes = closedTables.some(isClosedRead)
+    ? await readCloses(store, undefined, ({ message }) =>
+        note(oneLine(`warning: ${withRunnableCommands(message)}`)),
+      )
+    : [];
   for (const report of wanted) {
     const own = ledgers.filter((ledger) => ledger.report === report);
-    const versions =
-      asOfMs === undefined ? currentVersions(own) : versionsAt(daysOfLedgers(own), asOfMs, lake.nowMs);
-    for (const table of await tablesOf(store, report)) {
+    const versions = asClosed
+      ? closedVersions(asClosed, report)
+      : asOfMs === undefined
+        ? currentVersions(own)
+        : versionsAt(daysOfLedgers(own), asOfMs, lake.nowMs);
+    for (const table of await tablesOf(store, report, asClosed)) {
       const { name, columns, objectOf } = table;
+      const closed = closedTable(name);
+      if (isClosedRead(closed)) {
+        await addClosed(connection, lake, files, table, closedVersions(closes, report));
+        tables.set(closed, columns);
+      }
       if (wanted !== all && !isRead(name)) continue;
       await addTable(connection, lake, files, table, versions);
       tables.set(name, columns);
@@ -188,9 +221,14 @@ export async function createRelations(
     }
     if (isNamed(versionsTable(report))) await addVersions(connection, lake, files, report, own);
   }
-  const roles = rolesInLake(ledgers, wanted, lake.settings);
-  for (const line of gapNotes(ledgers, reports, lake.settings, isNamed)) (lake.onGap ?? note)(line);
-  for (const view of all.flatMap(({ views }) => views))
+  const roles = rolesInLake(
+    asClosed ? closedRoles(asClosed, wanted) : ledgers,
+    wanted,
+    asClosed ? undefined : lake.settings,
+  );
+  if (!asClosed)
+    for (const line of gapNotes(ledgers, reports, lake.settings, isNamed)) (lake.onGap ?? note)(line);
+  for (const view of views)
     if (view.tables.every((table) => tables.has(table)))
       await createView(connection, viewOver(view, tables, roles));
   for (const fill of connection.fills) await fill();
@@ -204,12 +242,23 @@ interface DayTable {
   objectOf: (version: DayVersion['version']) => string | undefined;
 }
 
-/** The tables of a report (`dayTables`). */
-async function tablesOf(store: ObjectStore, report: ReportDefinition): Promise<DayTable[]> {
+/** The tables of a report (`dayTables`). @param asClosed closes whose number of columns they have */
+async function tablesOf(
+  store: ObjectStore,
+  report: ReportDefinition,
+  asClosed: readonly Close[] | undefined,
+): Promise<DayTable[]> {
   const { columns } = await readSchema(store, report);
   const own: DayTable = { name: report.table, columns, objectOf: ({ snapshot }) => snapshot };
   const ofLifecycle = lifecycleShape(report);
-  return ofLifecycle ? [own, { ...ofLifecycle, objectOf: ({ lifecycle }) => lifecycle }] : [own];
+  const all = ofLifecycle
+    ? [own, { ...ofLifecycle, objectOf: ({ lifecycle }: DayVersion['version']) => lifecycle }]
+    : [own];
+  return all.map((table) => {
+    // I7: columns are only appended.
+    const counts = asClosed?.flatMap(({ tables }) => tables[table.name]?.columns ?? []) ?? [];
+    return counts.length === 0 ? table : { ...table, columns: table.columns.slice(0, Math.max(...counts)) };
+  });
 }
 
 /** `orders of acme, 2026-01-31` */
@@ -255,7 +304,6 @@ async function addChanges(
   for (const view of changeViews(lake.reports)) await createView(connection, view);
 }
 
-/** One row for each row of each version that can be read; a file is read once, whatever number of versions it is. */
 async function addVersions(
   connection: EmptySession,
   lake: SqlLake,
@@ -265,24 +313,52 @@ async function addVersions(
 ): Promise<void> {
   const { columns } = await readSchema(lake.store, report);
   const versions = keptVersions(daysOfLedgers(ledgers));
-  const names = VERSION_COLUMNS.map(({ name }) => name);
+  const table = { name: versionsTable(report), columns };
+  await addLabelled(connection, lake, files, table, VERSION_COLUMNS, versions);
+}
+
+/** The table of closed months. */
+function addClosed(
+  connection: EmptySession,
+  lake: SqlLake,
+  files: SnapshotFiles,
+  { name, columns, objectOf }: DayTable,
+  versions: readonly ClosedVersion[],
+): Promise<void> {
+  const labelled = versions.flatMap(({ day, version, close }): LabelledFile[] => {
+    const object = objectOf(version);
+    const key = object && versionKey(name, day.brand, day.day, object);
+    return key === undefined ? [] : [{ key, what: `${nameOf(name, day)}, as closed`, columns: { close } }];
+  });
+  const table = { name: closedTable(name), columns };
+  return addLabelled(connection, lake, files, table, CLOSE_COLUMNS, labelled);
+}
+
+/** A file whose rows have more columns, once for each of its labels. */
+interface LabelledFile extends TableFile {
+  columns: Row;
+}
+
+/** One row for each row of each version that can be read; a file is read once, whatever number of versions it is. */
+async function addLabelled(
+  connection: EmptySession,
+  lake: SqlLake,
+  files: SnapshotFiles,
+  { name, columns }: { name: string; columns: readonly Column[] },
+  labels: readonly Pick<Column, 'name' | 'type'>[],
+  labelled: readonly LabelledFile[],
+): Promise<void> {
+  const names = labels.map((label) => label.name);
   const rowsOf = (paths: Paths) => {
-    const values = versions.flatMap(({ key, columns: ofVersion }) => {
+    const values = labelled.flatMap(({ key, columns: ofVersion }) => {
       const path = paths.get(key);
-      const cells = [literal(path), ...names.map((name) => literal(ofVersion[name]))];
+      const cells = [literal(path), ...names.map((label) => literal(ofVersion[label]))];
       return path === undefined ? [] : [`(${cells.join(', ')})`];
     });
-    return `SELECT rows.*, ${names.map((name) => `versions.${name}`).join(', ')} FROM ${readParquet(paths, PARTITION_COLUMNS, ["filename = '_file'"])} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
+    return `SELECT rows.*, ${names.map((label) => `versions.${label}`).join(', ')} FROM ${readParquet(paths, PARTITION_COLUMNS, ["filename = '_file'"])} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
   };
-  const all = [...withDerivedLast(columns), ...VERSION_COLUMNS];
-  await createRelation(
-    connection,
-    lake,
-    { name: versionsTable(report), columns: all },
-    files,
-    versions,
-    rowsOf,
-  );
+  const all = [...withDerivedLast(columns), ...labels];
+  await createRelation(connection, lake, { name, columns: all }, files, labelled, rowsOf);
 }
 
 /**
@@ -361,6 +437,7 @@ async function createView(connection: SqlSession, view: View): Promise<void> {
 }
 
 const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
+const CLOSE_COLUMNS = textColumns(['close']);
 
 /** The order of `SELECT *`: `_rescued` and `_synced_at` are of less interest than `dt`. */
 function withDerivedLast(columns: readonly Column[]) {

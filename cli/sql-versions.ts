@@ -9,9 +9,12 @@ import {
   committedDays,
   snapshotKeyOf,
 } from '../shared/lake/documents/read.ts';
+import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { type Version, versionAt, versionsOf } from '../shared/history/index.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
+import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
+import { printedCommand } from './printed-command.ts';
 
 /** Beside a row of a version: which one it is, and from when to when queries found it. */
 export const VERSION_COLUMNS = [
@@ -25,13 +28,51 @@ export function versionsTable({ table }: Pick<ReportDefinition, 'table'>): strin
   return `${table}_versions`;
 }
 
-/** @param named what the SQL of a query as of an instant names that could only be answered as of now */
-export function refusePresent(named: readonly string[]): void {
+/** @param named what the SQL of a query as of the past names that could only be answered as of now */
+export function refusePresent(named: readonly string[], flag: '--as-of' | '--as-of-close'): void {
   if (named.length === 0) return;
   throw new BrandReportsError(
     'config',
     'not_as_of',
-    `--as-of cannot answer for ${named.join(' and ')}: coverage, freshness and what changed follow from what the lake says of its days now, and a table of versions has all times itself. Ask for them without --as-of.`,
+    `${flag} cannot answer for ${named.join(' and ')}: coverage, freshness and what changed follow from what the lake says of its days now, and a table of versions or closes has all times itself. Ask for them without ${flag}.`,
+  );
+}
+
+/** @returns the closes of the month. @throws BrandReportsError `config` that names the closed months if it is none */
+export async function closesOf(store: ObjectStore, month: string): Promise<Close[]> {
+  const closes = await readCloses(store, undefined, (error, of) => {
+    if (of.month === month) throw error;
+  });
+  const found = closes.filter((close) => close.month === month);
+  if (found.length > 0) return found;
+  const months = [...new Set(closes.map((close) => close.month))].sort().join(', ') || 'none';
+  throw new BrandReportsError(
+    'config',
+    'not_closed',
+    `${month} is not closed. Closed months: ${months}. To close it: ${printedCommand('close', [month])}`,
+  );
+}
+
+/** The roles that tables had at the closes. */
+export function closedRoles(closes: readonly Close[], reports: readonly ReportDefinition[]) {
+  return closes.flatMap(({ brand, tables }) =>
+    reports.map((report) => ({ brand, report, roles: tables[report.table]?.roles })),
+  );
+}
+
+/** What was current of a day when its month was closed. */
+export interface ClosedVersion extends DayVersion {
+  /** The month, `YYYY-MM`. */
+  close: string;
+}
+
+/** The versions of a report's days that closes name, each with the month of its close. */
+export function closedVersions(closes: readonly Close[], report: ReportDefinition): ClosedVersion[] {
+  return closes.flatMap(({ brand, month, days }) =>
+    days.flatMap(({ report: name, day, snapshot, lifecycle }) => {
+      const version = { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) };
+      return name === report.name ? [{ day: { brand, report, day }, version, close: month }] : [];
+    }),
   );
 }
 

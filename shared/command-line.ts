@@ -22,6 +22,7 @@ const NOT_TAKEN = new Map<string, readonly string[]>([
   ['query', ['brand', 'database', 'credentials']],
   ['open', ['brand', 'database', 'credentials']],
   ['rebuild', ['credentials']],
+  ['close', ['credentials']],
   ['repair', ['brand', 'settings', 'environment', 'credentials']],
 ]);
 

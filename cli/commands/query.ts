@@ -16,7 +16,14 @@ import { reports } from '../../shared/reports/index.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openExistingLake, readSettingsIfAny, unknown } from '../run-options.ts';
-import { asOfOption, environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
+import {
+  asOfCloseOption,
+  asOfOption,
+  environmentOption,
+  jsonOption,
+  lakeOption,
+  settingsOption,
+} from '../options.ts';
 import { counted, note, printJson, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showPieces } from '../pager.ts';
@@ -31,6 +38,7 @@ interface QueryFlags {
   settings: string;
   environment?: string;
   asOf?: number;
+  asOfClose?: string;
   json?: boolean;
   format?: keyof typeof TEXTS;
   vertical?: boolean;
@@ -48,6 +56,7 @@ export function addQuery(program: Command): void {
     .addOption(settingsOption())
     .addOption(environmentOption())
     .addOption(asOfOption())
+    .addOption(asOfCloseOption())
     .addOption(
       new Option('--format <format>', 'how the rows are printed (default: table)')
         .choices(Object.keys(TEXTS))
@@ -70,8 +79,12 @@ export function addQuery(program: Command): void {
       // Only coverage.next_due needs settings: without a settings file the lake alone can be queried.
       const settings = await readSettingsIfAny(command, flags);
       const { store } = await openExistingLake(flags.lake);
-      const asOf = flags.asOf === undefined ? {} : { asOfMs: flags.asOf };
-      const lake = { store, reports, settings, nowMs: Date.now(), ...asOf };
+      const { asOf: asOfMs, asOfClose } = flags;
+      const past = {
+        ...(asOfMs !== undefined && { asOfMs }),
+        ...(asOfClose !== undefined && { asOfClose }),
+      };
+      const lake = { store, reports, settings, nowMs: Date.now(), ...past };
       try {
         await (flags.output === undefined
           ? printRows(lake, sql, flags)
@@ -146,7 +159,8 @@ async function saveRows(
   note(oneLine(`(${counted(rows, 'row')} in ${file}${asOfText(lake)})`));
 }
 
-function asOfText({ asOfMs }: SqlLake): string {
+function asOfText({ asOfMs, asOfClose }: SqlLake): string {
+  if (asOfClose !== undefined) return ` as of the close of ${asOfClose}`;
   return asOfMs === undefined ? '' : ` as of ${new Date(asOfMs).toISOString()}`;
 }
 
@@ -172,7 +186,7 @@ const TABLES: readonly Described[] = [
 ];
 const VIEWS = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
 
-/** Every table and view that SQL may name, tables of versions left out. */
+/** Every table and view that SQL may name, tables of versions and of closed months left out. */
 export function tableNames(): string[] {
   return [...TABLES.map(([name]) => name), ...VIEWS.map(({ name }) => name)];
 }
@@ -181,8 +195,10 @@ export function tableNames(): string[] {
 export function relationsText(): string {
   const versions =
     'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to';
+  const closed =
+    'Of any table of reports: the days of closed months as they were then, by close (the month), brand and dt';
   return `Tables:
-${listed([...TABLES, ['…_versions', versions]], '  ')}
+${listed([...TABLES, ['…_versions', versions], ['…_closed', closed]], '  ')}
 
 Views and their columns:
 ${VIEWS.map(withDay).map(viewText).join('\n')}`;

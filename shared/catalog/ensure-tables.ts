@@ -4,8 +4,9 @@ import type { TableShape } from '../ports.ts';
 import type { BrandReport } from '../context/context.ts';
 import { chosenFields, tableColumns } from '../lake/documents/described-columns.ts';
 import { lifecycleShape } from '../lifecycle/index.ts';
-import { tableShape } from '../pipeline/publish.ts';
+import { dayShapes, tableShape } from '../pipeline/publish.ts';
 import { viewsOf } from '../reports/definition.ts';
+import { closedShape } from './closed-tables.ts';
 import { viewOver } from './view-roles.ts';
 
 /** The shape with the description of each column, by the stored roles. */
@@ -57,4 +58,15 @@ export async function ensureTableAndViews(context: BrandReport): Promise<void> {
       log({ event: 'view_failed', view: view.name, ...errorSummary(rethrowBugs(thrown)) });
     }
   }
+}
+
+/** Creates or extends the tables of closed months of a report. */
+export async function ensureClosedTables(
+  context: Pick<BrandReport, 'report' | 'schema' | 'roles' | 'lake'>,
+): Promise<void> {
+  const { catalog } = context.lake;
+  if (!catalog) return;
+  const [own, ...others] = await dayShapes(context);
+  for (const shape of [await described(context, own), ...others])
+    await catalog.ensureTable(closedShape(shape));
 }

@@ -7,6 +7,7 @@ import { mapConcurrent } from '../concurrency.ts';
 import { monthOf } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { readCloses } from '../lake/documents/close.ts';
 import type { BrandRoles } from '../lake/documents/roles.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { LEDGER_TABLES } from '../lake/paths.ts';
@@ -23,7 +24,8 @@ import { publishIceberg } from '../iceberg/index.ts';
 import { writeChanges } from './changes.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { schemaChangesTable, writeSchemaChanges } from './schema-changes.ts';
-import { ensureTable } from './ensure-tables.ts';
+import { publishCloses } from './closed-tables.ts';
+import { ensureClosedTables, ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
 import { viewOver, withSettings } from './view-roles.ts';
 
@@ -47,7 +49,7 @@ export interface RebuildOutcome {
   views: string[];
   /** Days whose partition did not point at the committed snapshot and does now. */
   published: number;
-  /** Days, months of the tables made from ledgers, and Iceberg tables, that failed or for which no time was left. */
+  /** Days, months of the tables made from ledgers, closes and Iceberg tables, that failed or for which no time was left. */
   remaining: number;
 }
 
@@ -74,6 +76,12 @@ async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments
   for (const report of Object.values(reports)) {
     const { columns } = await ensureTable({
       ...{ report, lake, schema: documents.schema(report), roles: documents.roles(report) },
+    });
+    await ensureClosedTables({
+      report,
+      lake,
+      schema: documents.schema(report),
+      roles: documents.roles(report),
     });
     tables.set(report.table, columns);
     const { brands } = await documents.roles(report).cached();
@@ -152,6 +160,14 @@ async function publishAll(
     };
   });
 
+  const closes = await skip(() => readCloses(options.lake.store));
+  const closed = await mapConcurrent(closes ? reports : [], CONCURRENCY, ([context]) =>
+    skip(async () => {
+      await publishCloses(context, closes ?? []);
+      return true;
+    }),
+  );
+
   const tables = Map.groupBy(reports, ([context]) => context.report);
   const projected = await mapConcurrent([...tables.values()], CONCURRENCY, async ([first]) =>
     skip(async () => {
@@ -164,10 +180,11 @@ async function publishAll(
   const notCompared = sum(pending.map((report) => (report.days ? 0 : report.months)));
   const notPublished = published.filter((day) => day === undefined).length;
   const notCovered = sum(covered.map((report) => (report.months ? 0 : report.length)));
+  const notClosed = closes ? closed.filter((isClosed) => !isClosed).length : 1;
   const notProjected = projected.filter((isProjected) => !isProjected).length;
   return {
     published: published.length - notPublished,
-    remaining: unread + notCompared + notPublished + notCovered + notProjected,
+    remaining: unread + notCompared + notPublished + notCovered + notClosed + notProjected,
   };
 }
 

@@ -122,9 +122,9 @@ export function closedTable(table: string): string {
   return `${table}_closed`;
 }
 
-/** The partition of a day in a table of closed months. @param close the month, `YYYY-MM` */
-export function closedPartition(close: string, brand: string, day: string): Partition {
-  return partitionOf(CLOSED_PARTITION_KEYS, [close, brand, day]);
+/** The partition of a day in a table of closed months; without a day, all of the close. @param close the month, `YYYY-MM` */
+export function closedPartition(close: string, brand: string, day?: string): Partition {
+  return partitionOf(CLOSED_PARTITION_KEYS, day === undefined ? [close, brand] : [close, brand, day]);
 }
 
 /** `snapshots/orders/`: the location of the table in Glue. */

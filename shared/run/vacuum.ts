@@ -1,6 +1,8 @@
 import { DAY_MS, monthOf } from '../days.ts';
+import { type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { type DayEntry, type Ledger, forgetVersions } from '../lake/documents/ledger.ts';
+import { snapshotsByTable } from '../lake/documents/read.ts';
 import {
   brandPartitions,
   brandRawPrefix,
@@ -10,6 +12,7 @@ import {
   monthPartition,
   LEDGER_TABLES,
   snapshotOfKey,
+  versionKey,
 } from '../lake/paths.ts';
 import type { ListedObject, Partition } from '../ports.ts';
 import { dayTables } from '../reports/definition.ts';
@@ -60,7 +63,7 @@ export const SNAPSHOT_GRACE_MS = DAY_MS;
 const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
 /**
- * Garbage collection: removes snapshots that neither ledger nor catalog references, and changes that no ledger
+ * Garbage collection: removes snapshots that neither ledger, catalog nor close references, and changes that no ledger
  * references, both when they are older than a day, and
  * attempts that no ledger references after a week. Only here, and only by the report's own runs, is anything of the lake
  * deleted. A day that is being read is left alone: its snapshot may be written but not committed yet (I4).
@@ -104,9 +107,31 @@ export async function vacuum(ctx: RunContext): Promise<string[]> {
     ATTEMPT_GRACE_MS,
     (id, entry) => entry.committed?.attempt === id || entry.claim?.attempt === id,
   );
-  const keys = [...snapshots, changes, attempts].flatMap((each) => each.keys);
+  const versions = await withoutClosed(
+    ctx,
+    snapshots.flatMap((each) => each.keys),
+  );
+  const keys = [...versions, ...changes.keys, ...attempts.keys];
   if (keys.length > 0) await lake.store.delete(keys);
   return [...new Set(snapshots.flatMap(({ months }) => months))];
+}
+
+/**
+ * The keys of versions that no close of the brand names. The closes are read after the versions were judged by the ledgers:
+ * a month that is closed meanwhile has versions that its ledgers name (`operations/close-month.ts`).
+ * @throws BrandReportsError `config` if a close is damaged: then nothing is deleted, because it may name any version
+ */
+async function withoutClosed(
+  { brand, report, lake }: RunContext,
+  keys: readonly string[],
+): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const closed = (await readCloses(lake.store, brand)).flatMap(namedDays);
+  const own = closed.filter((day) => day.report === report.name);
+  const keysOf = (day: ClosedDay) =>
+    snapshotsByTable(report, day).map(([table, id]) => versionKey(table, brand, day.day, id));
+  const named = new Set(own.flatMap(keysOf));
+  return keys.filter((key) => !named.has(key));
 }
 
 /**

@@ -475,7 +475,10 @@ function replaceCommitted(
 }
 
 /** The objects of a committed day to which the catalog points. */
-export type DayObjects = Pick<Committed, 'snapshot' | 'lifecycle'>;
+export interface DayObjects {
+  snapshot: string;
+  lifecycle?: Pick<Lifecycle, 'snapshot'> | undefined;
+}
 
 /** Whether the catalog points at the same objects for both. */
 export function hasSameObjects(one: DayObjects, other: DayObjects): boolean {

@@ -1,0 +1,123 @@
+import type { Command } from 'commander';
+import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
+import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { EXIT } from '../exit-codes.ts';
+import { rewriteDatabase } from '../open-database.ts';
+import {
+  databaseOption,
+  environmentOption,
+  jsonOption,
+  lakeOption,
+  month,
+  nowOption,
+  settingsOption,
+} from '../options.ts';
+import { count, counted, note, print, printJson } from '../output.ts';
+import { printedCommand, withRunnableCommands } from '../printed-command.ts';
+import { type RunFlags, lakeAccess, openExistingLake, readSettingsIfAny } from '../run-options.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
+import { table, terminalColumns } from '../text-table.ts';
+
+type CloseFlags = RunFlags & { anyway?: boolean; remove?: boolean; json?: boolean };
+
+export function addClose(program: Command): void {
+  const command = program.command('close');
+  command
+    .description(
+      'close a month: keep the versions of its days, so that its numbers can be had again unchanged',
+    )
+    .argument('<month>', 'the month, YYYY-MM', month)
+    .option('--brand <name>', 'only this brand (default: every brand of the lake)')
+    .option(
+      '--anyway',
+      'also if days are missing, failed, open, unconfirmed or erased: the close records them',
+    )
+    .option('--remove', 'remove the close: versions that nothing else keeps are deleted later')
+    .addOption(lakeOption())
+    .addOption(databaseOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
+    .addOption(nowOption())
+    .addOption(jsonOption('print what was closed, or removed, as one JSON document'))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ brand-reports close 2026-10 --brand acme\n  $ brand-reports query --as-of-close 2026-10 "SELECT * FROM orders_daily"',
+    )
+    .action(async (of: string, flags: CloseFlags) => {
+      const { brand, anyway = false } = flags;
+      const settings = await readSettingsIfAny(command, flags);
+      const options: CloseOptions = {
+        ...(await lakeAccess(flags, () => {})),
+        ...{ reports, settings, month: of, anyway, ...(brand !== undefined && { brand }) },
+      };
+      if (flags.remove) {
+        const brands = await removeCloses(options);
+        if (flags.json) printJson({ status: 'removed', month: of, brands });
+        else print(`${styleText('green', 'removed')}: the close ${of} of ${brands.join(', ')}`);
+      } else {
+        const { status, closed, before } = await closeMonth(options);
+        const [now, earlier] = [closed, before].map((closes) => closes.map(summaryOf));
+        if (flags.json) printJson({ status, closed: now, before: earlier });
+        else print(closed.map(closedText).join('\n'));
+      }
+      await rewriteDatabase(options.lake, settings);
+      if (flags.lake.startsWith('s3://') && !options.lake.catalog)
+        note(
+          'The tables of closed months in Athena follow with the next deployment: no --database was given.',
+        );
+    });
+}
+
+export function addCloses(program: Command): void {
+  program
+    .command('closes')
+    .description('list the closed months')
+    .addOption(lakeOption())
+    .addOption(jsonOption('print them as one JSON document'))
+    .addHelpText('after', '\nExample:\n  $ brand-reports closes')
+    .action(async (flags: { lake: string; json?: boolean }) => {
+      const { store } = await openExistingLake(flags.lake);
+      const damaged: string[] = [];
+      const closes = await readCloses(store, undefined, ({ message }) => damaged.push(message));
+      if (flags.json) printJson({ closes: closes.map(summaryOf), damaged });
+      else print(closes.length === 0 ? noneText() : closesTable(closes));
+      for (const message of damaged) note(oneLine(`error: ${withRunnableCommands(message)}`));
+      process.exitCode = damaged.length > 0 ? EXIT.failed : EXIT.complete;
+    });
+}
+
+/** A close as `--json` has it. */
+export function summaryOf({ brand, month: of, closedAt, days, carried, exceptions }: Close) {
+  const rows = days.reduce((sum, day) => sum + day.rows, 0);
+  return { brand, month: of, closedAt, days: days.length, rows, carried: carried.length, exceptions };
+}
+
+function closedText(close: Close): string {
+  const { brand, month: of, days, rows, carried, exceptions } = summaryOf(close);
+  const more = [
+    ...(exceptions.length > 0 ? [`${counted(exceptions.length, 'day')} recorded as not whole`] : []),
+    ...(carried > 0 ? [`${counted(carried, 'day')} of earlier months carried over`] : []),
+  ];
+  const what = [`${counted(days, 'version')} with ${counted(rows, 'row')}`, ...more].join('; ');
+  return `${styleText('green', 'closed')}: ${of} of ${brand}, ${what}`;
+}
+
+function closesTable(closes: readonly Close[]): string {
+  const cells = closes
+    .map(summaryOf)
+    .map(({ brand, month: of, closedAt, days, rows, carried, exceptions }) => [
+      ...[brand, of, closedAt],
+      ...[days, rows, exceptions.length, carried].map(count),
+    ]);
+  const right = ['days', 'rows', 'not whole', 'carried'].map((name) => ({ name, align: 'right' as const }));
+  return table(
+    [{ name: 'brand' }, { name: 'month' }, { name: 'closed' }, ...right],
+    cells,
+    terminalColumns(),
+  );
+}
+
+function noneText(): string {
+  return `No month is closed. To close one: ${printedCommand('close', ['2026-10'])}`;
+}

@@ -1,0 +1,306 @@
+/*
+ * Closes a month of a brand: writes one document that names the current version of each of its days. The vacuum keeps
+ * these versions, so that queries of the month give the same as long as the close exists.
+ * I5: the versions are chosen before the document is written, and a vacuum reads closes after it has judged by the ledgers.
+ * So each named version is looked up once more in ledgers and lake after the write: if it is there, no vacuum that has
+ * missed the document deletes it. Otherwise the document is removed, and the month is judged again.
+ * If a close dies, its month is closed or not. What is left, the partitions of the catalog, the same command makes.
+ */
+import { publishCloses } from '../catalog/closed-tables.ts';
+import { ensureClosedTables } from '../catalog/ensure-tables.ts';
+import { withSettings } from '../catalog/view-roles.ts';
+import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
+import { daysOfMonth, endOfDay, monthOf } from '../days.ts';
+import { BrandReportsError } from '../errors.ts';
+import { type Close, type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import type { DayEntry } from '../lake/documents/ledger.ts';
+import { listLedgers, snapshotsByTable } from '../lake/documents/read.ts';
+import { closeKey, dayPartition, partitionPrefix, versionKey } from '../lake/paths.ts';
+import { lifecycleShape } from '../lifecycle/index.ts';
+import { enabledPolicy } from '../planning/policy.ts';
+import { type ReportRegistry, dayTables } from '../reports/definition.ts';
+import { dayRanges } from '../status/problems.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** Which month, and what a close works with. */
+export interface CloseOptions extends LakeAccess {
+  reports: ReportRegistry;
+  /** Decide which reports count, from which day on, and the time zone; missing: all that have ledgers. */
+  settings: Settings | undefined;
+  /** `YYYY-MM` */
+  month: string;
+  /** Missing: each brand of the lake. */
+  brand?: string;
+  /** Close it although days are not whole, and record them. */
+  anyway?: boolean;
+}
+
+/** What a close did. */
+export interface CloseOutcome {
+  status: 'complete';
+  closed: Close[];
+  /** The closes of brands whose month was closed before; they stay as they are. */
+  before: Close[];
+}
+
+/** The reports of a brand that count, each with the months that have a ledger. */
+interface BrandReports {
+  brand: string;
+  reports: { ctx: BrandReport; months: readonly string[] }[];
+}
+
+const MAX_TRIES = 3;
+
+/** @throws BrandReportsError `config` if a month is not over, has days that are not whole, or is closed already */
+export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
+  const { month, lake, anyway } = options;
+  const before: Close[] = [];
+  const drafts: { of: BrandReports; draft: Close }[] = [];
+  for (const of of await brandReports(options)) {
+    const closes = await readCloses(lake.store, of.brand);
+    const found = closes.find((close) => close.month === month);
+    // What a close that died has left.
+    if (found) await publish(of, [found], month);
+    if (found) before.push(found);
+    const draft = found ? undefined : await draftOf(options, of, closes);
+    if (draft) drafts.push({ of, draft });
+  }
+  const partial = anyway ? [] : drafts.filter(({ draft }) => draft.exceptions.length > 0);
+  if (partial.length > 0) throw refused('not_whole', partial.map(({ draft }) => notWhole(draft)).join('\n'));
+  const closed: Close[] = [];
+  for (const { of, draft } of drafts) {
+    const close = await commitClose(options, of, draft);
+    await publish(of, [close], month);
+    closed.push(close);
+  }
+  if (closed.length > 0) return { status: 'complete', closed, before };
+  throw before.length > 0
+    ? refused('already_closed', before.map(alreadyClosed).join('\n'))
+    : refused(
+        'nothing_to_close',
+        `${lake.store.url} has no day of ${month}. "brand-reports status" shows its days.`,
+      );
+}
+
+/**
+ * Removes the closes of a month: a later vacuum deletes the versions that nothing else keeps.
+ * @returns the brands whose month was closed. @throws BrandReportsError `config` if it was of no brand
+ */
+export async function removeCloses(options: CloseOptions): Promise<string[]> {
+  const { month, lake, brand: only } = options;
+  const removed: string[] = [];
+  for (const of of await brandReports(options)) {
+    const key = closeKey(of.brand, month);
+    if (!(await lake.store.get(key))) continue;
+    // First the catalog: what the vacuum may delete is not to be found by queries.
+    await publish(of, [], month);
+    await lake.store.delete([key]);
+    removed.push(of.brand);
+  }
+  if (removed.length > 0) return removed;
+  const closes = await readCloses(lake.store, only, () => {});
+  const known = [...new Set(closes.map((close) => close.month))].join(', ') || 'none';
+  throw refused('not_closed', `${month} is not closed. Closed months: ${known}.`);
+}
+
+async function publish({ reports }: BrandReports, closes: readonly Close[], month: string): Promise<void> {
+  for (const { ctx } of reports) {
+    await ensureClosedTables(ctx);
+    await publishCloses(ctx, closes, month);
+  }
+}
+
+/** @throws BrandReportsError `config` if the lake has nothing of the brand */
+async function brandReports(options: CloseOptions): Promise<BrandReports[]> {
+  const { lake, reports, settings } = options;
+  const documents = createLakeDocuments({ store: lake.store, ...options });
+  const listed = (await listLedgers(lake.store, reports)).filter(({ months }) => months.length > 0);
+  const brands = [...Map.groupBy(listed, ({ brand }) => brand)].map(([brand, own]) => ({
+    brand,
+    reports: own.flatMap(({ report, months }) => {
+      const policy = enabledPolicy(settings, brand, report);
+      const isDisabled = settings?.brands[brand] !== undefined && !policy;
+      const ctx = createBrandReport(options, documents, { brand, report, policy });
+      return isDisabled ? [] : [{ ctx, months: months.toSorted() }];
+    }),
+  }));
+  const wanted = brands.filter(({ brand }) => brand === (options.brand ?? brand));
+  if (wanted.length > 0) return wanted;
+  const allowed = brands.map(({ brand }) => brand).join(', ') || 'none';
+  throw refused(
+    'unknown_brand',
+    `${lake.store.url} has no day of the brand "${options.brand ?? ''}". Allowed: ${allowed}.`,
+  );
+}
+
+/**
+ * What closes the month by the ledgers as they are now; `undefined`: the brand has no day of it.
+ * @throws BrandReportsError `config` if the month is not over
+ */
+async function draftOf(
+  { settings, month, clock, newId }: CloseOptions,
+  { brand, reports }: BrandReports,
+  closes: readonly Close[],
+): Promise<Close | undefined> {
+  const close: Close = {
+    ...{ version: 1, brand, month, closedAt: new Date(clock.wallMs()).toISOString() },
+    ...{ days: [], carried: [], exceptions: [], tables: {}, recentWrites: [newId()] },
+  };
+  let timeZone = settings?.brands[brand]?.timeZone;
+  for (const { ctx, months } of reports) {
+    const { report, policy } = ctx;
+    const { days } = await ctx.ledger(month).refresh();
+    const first = policy?.startDate ?? (await firstDay(ctx, months));
+    for (const day of daysOfMonth(month)) {
+      const { [day]: entry = {} } = days;
+      timeZone ??= entry.committed?.timeZone;
+      if (entry.committed) close.days.push(closedDay(report.name, day, entry.committed));
+      const why = day < first ? undefined : whyNotWhole(entry);
+      if (why) close.exceptions.push({ report: report.name, day, why });
+    }
+    close.carried.push(...(await carriedOf(ctx, closes)));
+    const { columns } = await ctx.schema.refresh();
+    const { [brand]: roles } = withSettings((await ctx.roles.refresh()).brands, report, settings);
+    close.tables[report.table] = { columns: columns.length, ...(roles && { roles }) };
+    const shape = lifecycleShape(report);
+    if (shape) close.tables[shape.name] = { columns: shape.columns.length };
+  }
+  if (close.days.length + close.exceptions.length === 0) return undefined;
+  // Of a brand that no settings and no version have a zone of, the zone in which a day ends last.
+  const endMs = endOfDay(daysOfMonth(month).at(-1) ?? '', timeZone ?? 'Etc/GMT+12');
+  if (endMs <= runClock(clock, { clockSkewMs: 0 }).now().getTime()) return close;
+  throw refused(
+    'month_not_over',
+    `${month} of ${brand} is not over: it ends at ${new Date(endMs).toISOString()}. Close it then, or close an earlier month.`,
+  );
+}
+
+async function firstDay(ctx: BrandReport, [first = '']: readonly string[]): Promise<string> {
+  const [day = ''] = Object.keys((await ctx.ledger(first).cached()).days).sort();
+  return day;
+}
+
+function whyNotWhole({
+  committed,
+  failure,
+  erasedAt,
+}: DayEntry): Close['exceptions'][number]['why'] | undefined {
+  if (erasedAt !== undefined) return 'erased';
+  if (failure) return 'failed';
+  if (!committed) return 'missing';
+  return committed.state === 'open' || committed.state === 'unconfirmed' ? committed.state : undefined;
+}
+
+function closedDay(report: string, day: string, committed: NonNullable<DayEntry['committed']>): ClosedDay {
+  const { snapshot, rows, bytes, digest, readFrom, timeZone, lifecycle } = committed;
+  return {
+    ...{ report, day, snapshot, rows, bytes, digest, readFrom },
+    ...(timeZone !== undefined && { timeZone }),
+    ...(lifecycle && { lifecycle: stored(lifecycle) }),
+  };
+}
+
+function stored({ snapshot, rows, bytes, digest }: NonNullable<ClosedDay['lifecycle']>) {
+  return { snapshot, rows, bytes, digest };
+}
+
+/**
+ * The days that closes name and that have another version now than the latest of these closes names. By the time of closing:
+ * then each change is carried over once, in whatever order months are closed.
+ */
+async function carriedOf(ctx: BrandReport, closes: readonly Close[]): Promise<ClosedDay[]> {
+  const named = new Map<string, ClosedDay>();
+  for (const close of closes.toSorted((a, b) => (a.closedAt < b.closedAt ? -1 : 1)))
+    for (const each of namedDays(close)) if (each.report === ctx.report.name) named.set(each.day, each);
+  const carried: ClosedDay[] = [];
+  for (const [of, last] of Map.groupBy(named.values(), ({ day }) => monthOf(day))) {
+    const { days } = await ctx.ledger(of).refresh();
+    for (const { report, day, snapshot, lifecycle } of last) {
+      const { committed } = days[day] ?? {};
+      const isSame =
+        committed?.snapshot === snapshot && committed.lifecycle?.snapshot === lifecycle?.snapshot;
+      if (committed && !isSame) carried.push(closedDay(report, day, committed));
+    }
+  }
+  return carried;
+}
+
+/** @throws BrandReportsError `config` if another process has closed the month meanwhile, or an object is missing */
+async function commitClose(options: CloseOptions, of: BrandReports, first: Close): Promise<Close> {
+  const { store } = options.lake;
+  let draft = first;
+  let lost: string[] = [];
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    const [own = ''] = draft.recentWrites;
+    const document = createLakeDocuments({ store, ...options }).close(draft);
+    const written = await document.update((current) => (current === draft ? { ...draft } : current));
+    if (!written.recentWrites.includes(own)) throw refused('already_closed', alreadyClosed(written));
+    lost = await lostOf(of, draft);
+    if (lost.length === 0) return draft;
+    await store.delete([closeKey(draft.brand, draft.month)]);
+    draft = (await draftOf(options, of, await readCloses(store, of.brand))) ?? draft;
+    if (draft.exceptions.length > 0 && !options.anyway) throw refused('not_whole', notWhole(draft));
+  }
+  throw refused('version_lost', `${lost[0]} is missing. To find out how to heal it: "brand-reports verify"`);
+}
+
+/** The objects that the close names and that are not in the lake, or that no ledger names any more. */
+async function lostOf({ reports }: BrandReports, close: Close): Promise<string[]> {
+  const lost: string[] = [];
+  for (const { ctx } of reports) {
+    const { report, brand, lake } = ctx;
+    const own = namedDays(close).filter((each) => each.report === report.name);
+    for (const [month, named] of Map.groupBy(own, ({ day }) => monthOf(day))) {
+      const { days } = await ctx.ledger(month).refresh();
+      const found = new Set<string>();
+      for (const table of dayTables(report))
+        for await (const { key } of lake.store.list(
+          partitionPrefix(table, dayPartition(brand, month)).slice(0, -1),
+        ))
+          found.add(key);
+      for (const each of named) {
+        const known = idsIn(days[each.day]);
+        for (const [table, id] of snapshotsByTable(report, each)) {
+          const key = versionKey(table, brand, each.day, id);
+          if (!known.includes(id) || !found.has(key)) lost.push(key);
+        }
+      }
+    }
+  }
+  return lost;
+}
+
+function idsIn({ committed, superseded = [] }: DayEntry = {}): (string | undefined)[] {
+  return [
+    ...[committed?.snapshot, committed?.lifecycle?.snapshot],
+    ...superseded.flatMap(({ snapshot, lifecycle }) => [snapshot, lifecycle]),
+  ];
+}
+
+/** Which days are not whole, and the commands that read them or accept them. */
+function notWhole({ brand, month, exceptions }: Close): string {
+  const groups = [...Map.groupBy(exceptions, ({ report, why }) => `${report} ${why}`)];
+  const days = groups.map(([what, own]) => `${what} ${spans(own.map(({ day }) => day))}`).join('; ');
+  const readable = exceptions.filter(({ why }) => why !== 'erased');
+  const sorted = readable.map(({ day }) => day).sort();
+  const reports = [...new Set(readable.map(({ report }) => report))].join(' ');
+  const range = `--from ${sorted[0]} --to ${sorted.at(-1)}`;
+  const read =
+    sorted.length === 0 ? '' : ` To read them: "brand-reports sync ${reports} --brand ${brand} ${range}".`;
+  return `${month} of ${brand} is not whole: ${days}.${read} To close it as it is, with these days recorded in the close: "brand-reports close ${month} --brand ${brand} --anyway"`;
+}
+
+/** `2026-10-01 to 2026-10-03, 2026-10-05` */
+function spans(days: readonly string[]): string {
+  const ranges = dayRanges(days.map((dt) => ({ dt })));
+  return ranges.map(({ from, to }) => (from === to ? from : `${from} to ${to}`)).join(', ');
+}
+
+function alreadyClosed({ brand, month, closedAt }: Close): string {
+  return `${month} of ${brand} was closed at ${closedAt}. To close it anew, first remove that close: "brand-reports close ${month} --brand ${brand} --remove"`;
+}
+
+function refused(code: string, message: string): BrandReportsError {
+  return new BrandReportsError('config', code, message);
+}

@@ -1,0 +1,221 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Close, namedDays, readCloses } from '../../shared/lake/documents/close.ts';
+import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
+import { forgetVersions } from '../../shared/lake/documents/ledger.ts';
+import { snapshotsByTable } from '../../shared/lake/documents/read.ts';
+import { closeKey, closedTable, versionKey } from '../../shared/lake/paths.ts';
+import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
+import { alter, ledgerEntry } from '../sync/lake-contents.ts';
+import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
+import { sharedLakes } from '../sync/shared-lakes.ts';
+
+/** The first one of two days of its month that the lake has. */
+const FIRST = '2026-02-27';
+const LAST = '2026-02-28';
+const MONTH = '2026-02';
+const scope = { reports: ['order_list', 'transaction_list'] };
+
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  startDate: FIRST,
+  clicksPerDay: 4,
+  brandSettings: {
+    reports: {
+      clicks_list: { enabled: false },
+      amazon_attribution_report: { enabled: false },
+      order_list: { refresh: [{ untilAgeDays: 30, every: '30 days' }] },
+    },
+  },
+});
+
+function optionsOf(lake: SampleLake, own: Partial<CloseOptions> = {}): CloseOptions {
+  return { ...lake.access(), settings: lake.settings(), month: MONTH, ...own };
+}
+
+async function closeOf(lake: SampleLake, month = MONTH): Promise<Close | undefined> {
+  return (await readCloses(lake.store)).find((close) => close.month === month);
+}
+
+/** What a close names: keys of objects by the paths of partitions that have to point at them. */
+function partitionsOf({ brand, month, days }: Close): Map<string, string> {
+  return new Map(
+    days.flatMap((day) =>
+      snapshotsByTable(reports[day.report]!, day).map(([table, id]): [string, string] => [
+        `${closedTable(table)}/close=${month}/brand=${brand}/dt=${day.day}`,
+        id,
+      ]),
+    ),
+  );
+}
+
+function closedPointers({ catalog }: SampleLake): Map<string, string> {
+  return new Map([...catalog.pointers].filter(([path]) => path.includes('_closed/')));
+}
+
+function keysOf(close: Close): string[] {
+  return namedDays(close).flatMap((day) =>
+    snapshotsByTable(reports[day.report]!, day).map(([table, id]) =>
+      versionKey(table, close.brand, day.day, id),
+    ),
+  );
+}
+
+describe('closing a month', () => {
+  let whole: SampleLake;
+  let partial: SampleLake;
+
+  beforeAll(async () => {
+    partial = sample.emptyLake();
+    await partial.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    whole = sample.emptyLake();
+    await whole.sync({ scope });
+  });
+
+  it.each<[name: string, lake: () => SampleLake, own: Partial<CloseOptions>, code: string, said: string]>([
+    [
+      'a month that is not over',
+      () => whole,
+      { month: '2026-03' },
+      'month_not_over',
+      'it ends at 2026-04-01T04:00:00.000Z',
+    ],
+    ['the same, even anyway', () => whole, { month: '2026-03', anyway: true }, 'month_not_over', 'not over'],
+    ['a month without days', () => whole, { month: '2026-01' }, 'nothing_to_close', 'has no day of 2026-01'],
+    ['another brand', () => whole, { brand: 'other' }, 'unknown_brand', 'Allowed: acme'],
+    [
+      'a month with a day missing',
+      () => partial,
+      {},
+      'not_whole',
+      `order_list missing ${LAST}; transaction_list missing ${LAST}. To read them: "brand-reports sync order_list transaction_list --brand acme --from ${LAST} --to ${LAST}"`,
+    ],
+  ])('refuses %s and writes nothing', async (_name, of, own, code, said) => {
+    const lake = of().fork();
+    const before = [...lake.store.objects.keys()];
+    await expect(closeMonth(optionsOf(lake, own))).rejects.toMatchObject({
+      kind: 'config',
+      code,
+      message: expect.stringContaining(said),
+    });
+    expect([...lake.store.objects.keys()]).toEqual(before);
+  });
+
+  it('records days that are not whole in the close, if it is to close anyway', async () => {
+    const lake = partial.fork();
+    const { closed } = await closeMonth(optionsOf(lake, { anyway: true }));
+    expect(closed[0]?.exceptions).toEqual([
+      { report: 'order_list', day: LAST, why: 'missing' },
+      { report: 'transaction_list', day: LAST, why: 'missing' },
+    ]);
+    expect(closed[0]?.days.map(({ day }) => day)).toEqual([FIRST, FIRST]);
+  });
+
+  it('names the current version of each day, and points partitions at them', async () => {
+    const lake = whole.fork();
+    await closeMonth(optionsOf(lake));
+    const close = await closeOf(lake);
+    expect(close?.days.map(({ report, day }) => `${report} ${day}`)).toEqual([
+      ...[FIRST, LAST].map((day) => `order_list ${day}`),
+      ...[FIRST, LAST].map((day) => `transaction_list ${day}`),
+    ]);
+    expect(close).toMatchObject({
+      exceptions: [],
+      carried: [],
+      tables: { orders: { roles: { chosen: {} } } },
+    });
+    expect(closedPointers(lake)).toEqual(close && partitionsOf(close));
+    expect(close && keysOf(close).every((key) => lake.store.objects.has(key))).toBe(true);
+  });
+
+  it('refuses to close a month twice, removes the close with its partitions, and then closes it anew', async () => {
+    const lake = whole.fork();
+    await closeMonth(optionsOf(lake));
+    await expect(closeMonth(optionsOf(lake))).rejects.toMatchObject({
+      code: 'already_closed',
+      message: expect.stringMatching(
+        /was closed at 2026-.*"brand-reports close 2026-02 --brand acme --remove"/,
+      ),
+    });
+    expect(await removeCloses(optionsOf(lake))).toEqual([BRAND]);
+    expect(closedPointers(lake).size).toBe(0);
+    await expect(removeCloses(optionsOf(lake))).rejects.toMatchObject({ code: 'not_closed' });
+    expect((await closeMonth(optionsOf(lake))).closed).toHaveLength(1);
+  });
+
+  it('carries over the days of a month closed before that have another version since, once', async () => {
+    const lake = whole.fork();
+    await closeMonth(optionsOf(lake));
+    alter(lake, 'order_list', FIRST, { word: 'later' }, 1);
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    lake.nowMs = Date.parse('2026-04-03T12:00:00Z');
+    await lake.sync({ scope });
+    await closeMonth(optionsOf(lake, { month: '2026-03', anyway: true }));
+    expect((await closeOf(lake, '2026-03'))?.carried.map(({ report, day }) => [report, day])).toEqual([
+      ['order_list', FIRST],
+    ]);
+    lake.nowMs = Date.parse('2026-05-03T12:00:00Z');
+    await closeMonth(optionsOf(lake, { month: '2026-04', anyway: true }));
+    expect((await closeOf(lake, '2026-04'))?.carried).toEqual([]);
+  });
+
+  it.each([
+    ['close', 'before', closeMonth],
+    ['close', 'after', closeMonth],
+    ['removal', 'before', removeCloses],
+    ['removal', 'after', removeCloses],
+  ] as const)(
+    'if a %s dies %s any operation, the same command ends as if it had not',
+    async (_name, when, operation) => {
+      const prepared = whole.fork();
+      if (operation === removeCloses) await closeMonth(optionsOf(prepared));
+      for (let n = 1, isReached = true; isReached; n += 1) {
+        const lake = prepared.fork();
+        const store = diesAtN(lake.store, n, { when });
+        const dying = { store, catalog: diesAtNCatalog(lake.catalog, store), runs: blindRegistry };
+        await operation(optionsOf(lake, { lake: dying })).catch((error: unknown) => {
+          if (!store.life.dead && !(error instanceof ProcessDied)) throw error;
+        });
+        isReached = store.operations >= n;
+        const half = await closeOf(lake);
+        if (half) for (const key of keysOf(half)) expect(lake.store.objects.has(key)).toBe(true);
+        const outcome = await operation(optionsOf(lake)).catch(({ code }) => code);
+        const close = await closeOf(lake);
+        expect(closedPointers(lake)).toEqual(close ? partitionsOf(close) : new Map());
+        expect({ n, isClosed: close !== undefined }).toEqual({ n, isClosed: operation === closeMonth });
+        if (typeof outcome === 'string') expect(['already_closed', 'not_closed']).toContain(outcome);
+        expect(n).toBeLessThan(100);
+      }
+    },
+  );
+
+  it('I5: judges the month again if a version that it names is gone when its document is written', async () => {
+    const lake = whole.fork();
+    const key = closeKey(BRAND, MONTH);
+    let times = 0;
+    const store = {
+      ...lake.store,
+      put: async (...put: Parameters<typeof lake.store.put>) => {
+        const written = await lake.store.put(...put);
+        // Meanwhile a reading replaces a version, its ledger forgets it, and a vacuum that knew no close deletes it.
+        if (put[0] === key && (times += 1) === 1) {
+          alter(lake, 'order_list', FIRST, { word: 'later' }, 1);
+          await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+          const { superseded = [] } = await ledgerEntry(lake, 'order_list', FIRST);
+          await createLakeDocuments({ store: lake.store, ...lake.access() })
+            .ledger('order_list', BRAND, MONTH)
+            .update((current) => forgetVersions(current, lake.nowMs, 0, 0));
+          await lake.store.delete(
+            superseded.map(({ snapshot }) => versionKey('orders', BRAND, FIRST, snapshot)),
+          );
+        }
+        return written;
+      },
+    };
+    await closeMonth(optionsOf(lake, { lake: lake.over(store) }));
+    const close = await closeOf(lake);
+    expect(times).toBe(2);
+    expect(close && keysOf(close).every((each) => lake.store.objects.has(each))).toBe(true);
+  });
+});
