@@ -38,7 +38,8 @@ export async function recordLifecycle(
   const firstSeen = { by: new Date(before?.committedAt ?? byMs), isReading: true, ages: [] };
   const moment: Moment = {
     by: new Date(byMs),
-    isReading: cause === 'reading' && !isSameVersion && (!known || haveSame('states', known, rules)),
+    isReading: cause === 'reading' && !isSameVersion,
+    hasOtherStates: known !== undefined && !haveSame('states', known, rules),
     ages: before && !isSameVersion ? agesAt(day, before, after, byMs) : [],
     ...(before && { after: new Date(before.readFrom) }),
     ...(cause === 'erasure' && { drops: 'all' }),

@@ -11,6 +11,8 @@ export interface Moment {
   by: Date;
   /** Otherwise the records were read before: when they came into their states is not known. */
   isReading: boolean;
+  /** The rows before have states by other rules, e.g. of an empty day, which has no field: the same holds for their records. */
+  hasOtherStates?: boolean;
   /** The columns of the ages that the day has reached while the replaced version was current. */
   ages: readonly string[];
   /** The rows without a record that are left out, instead of being gone: those of an erasure, or whose key is another now. */
@@ -42,12 +44,14 @@ export function rowAfter(before: Row | undefined, now: Now | undefined, moment: 
   return row;
 }
 
-function seen(row: Row, now: Now, before: Row | undefined, { after, by, isReading }: Moment): Row {
+function seen(row: Row, now: Now, before: Row | undefined, moment: Moment): Row {
+  const { after, by, isReading, hasOtherStates = false } = moment;
+  const isTold = isReading && !(before && hasOtherStates);
   if (!before) row.seen_currency = now.currency;
   Object.assign(row, now, { gone_after: undefined, gone_by: undefined });
   for (const state of ['seen', ...KEPT_STATES]) {
     if ((state !== 'seen' && state !== now.state) || row[`${state}_by`] !== undefined) continue;
-    row[`${state}_after`] = isReading ? after : before?.seen_after;
+    row[`${state}_after`] = isTold ? after : before?.seen_after;
     row[`${state}_by`] = by;
     row[`${state}_amount`] = now.amount;
     row[`${state}_commission`] = now.commission;
