@@ -7,6 +7,11 @@ import { reports } from '../../shared/reports/index.ts';
 import { heldTables } from '../simulation/brand.ts';
 import { tableOf, wholeNumber } from '../simulation/command.ts';
 import { type LivedLife, hardships, live } from './months.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { wrongClose } from './as-of.ts';
+import { wrongSinceClose } from './closed.ts';
+import { writeFiles } from './published.ts';
+import { changedSince } from './since-close.ts';
 import { type Replayed, replayChanges } from './replay.ts';
 
 const { values } = parseArgs({
@@ -37,10 +42,21 @@ for (const seed of seeds) {
     ...firstDay,
   });
   const replayed = await replayChanges(life.pipeline.lake, life.judge);
-  const { user, system } = process.cpuUsage(before);
-  figures.push([...figuresOf(life, replayed), ['CPU, s', Math.round((user + system) / 1e6)]]);
   const { judge, books, service } = life;
-  const wrong = [...judge.findings, ...books.findings, ...replayed.findings, ...service.violations];
+  const closed = await judgeCloses(life);
+  const wrong = [
+    ...judge.findings,
+    ...books.findings,
+    ...replayed.findings,
+    ...closed,
+    ...service.violations,
+  ];
+  const { user, system } = process.cpuUsage(before);
+  figures.push([
+    ...figuresOf(life, replayed),
+    ['wrong', wrong.length],
+    ['CPU, s', Math.round((user + system) / 1e6)],
+  ]);
   for (const finding of wrong.slice(0, 8)) console.log(`seed ${seed}: ${finding}`);
   if (wrong.length > 0) process.exitCode = 1;
   if (values.findings) printFindings(life);
@@ -50,7 +66,7 @@ const rows = (figures[0] ?? []).map(([name], row) => [name, ...figures.map((all)
 console.log(tableOf(['', ...seeds.map((seed) => `seed ${seed}`)], rows));
 
 function figuresOf(
-  { judge, books, service, outcomes, least, brand }: LivedLife,
+  { judge, books, service, outcomes, closes, least, brand }: LivedLife,
   replayed: Replayed,
 ): [name: string, value: unknown][] {
   const { readings, versions, rows } = judge.figures;
@@ -75,8 +91,22 @@ function figuresOf(
     ['books of orders and transactions', books.figures.compared],
     ['… transitions', books.figures.transitions],
     ['… records gone / moved', `${books.figures.gone} / ${books.figures.moved}`],
-    ['wrong', judge.findings.length + books.findings.length + replayed.findings.length],
+    ['closed months', closes.map(({ month }) => month).join(' ')],
+    [
+      'changes since their closes',
+      closes.map((close) => changedSince(close.entries, books.entries, close.month).size).join(' '),
+    ],
   ];
+}
+
+/** What is wrong about closed months in the published files of the lake. */
+async function judgeCloses(life: LivedLife): Promise<string[]> {
+  const folder = await temporaryFolder();
+  await writeFiles(life.pipeline.lake, folder.path);
+  const wrong = await wrongSinceClose(life, folder.path);
+  for (const close of life.closes) wrong.push(...(await wrongClose(life, folder.path, close)));
+  await folder.remove();
+  return wrong;
 }
 
 /** What the product found odd, for somebody who wants to read it. */

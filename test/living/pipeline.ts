@@ -7,6 +7,7 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Clock, SendRequest } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { closeMonth } from '../../shared/operations/close-month.ts';
 import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog, withoutBugs } from '../fakes/dies-at-n-store.ts';
@@ -56,6 +57,10 @@ export async function createPipeline(options: {
   const lake = { ...opened, store: noting };
   const log: LogEvent[] = [];
   let ids = 0;
+  const newId = () => {
+    ids += 1;
+    return `id-${String(ids).padStart(6, '0')}`;
+  };
 
   const clock = (aheadMs = 0): Clock => {
     const machineMs = () => time.nowMs + aheadMs;
@@ -75,7 +80,12 @@ export async function createPipeline(options: {
     lake,
     log,
     readings,
-    async close(_month) {},
+    async close(month) {
+      await closeMonth({
+        ...{ lake, settings, reports, month, anyway: true, clock: clock(), newId },
+        ...{ log: (event) => log.push(event), random: () => random.next() },
+      });
+    },
     async runUntilDeath(operations) {
       const store = diesAtN(lake.store, operations);
       try {
@@ -96,10 +106,7 @@ export async function createPipeline(options: {
         log: (event) => log.push(event),
         send,
         random: () => random.next(),
-        newId() {
-          ids += 1;
-          return `id-${String(ids).padStart(6, '0')}`;
-        },
+        newId,
         scope: {},
         ...more,
       });
