@@ -1,5 +1,5 @@
 /**
- * Checks that the lake has what its ledgers state: every current snapshot, and the changes of its day, are read back with
+ * Checks that the lake has what its ledgers state: every current snapshot, the changes of its day and what became of its records are read back with
  * parquetjs-lite, a reader that shares no code with the writer, and compared with the row count and the digest of the
  * ledger. A run may publish meanwhile: a day that differs is looked up in the ledger again, and counts as a mismatch only
  * if its snapshot is still the current one. Of older versions, whose digests nobody keeps, it checks that each is there
@@ -31,6 +31,7 @@ import type { Row } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
+import { lifecycleShape } from '../../shared/lifecycle/index.ts';
 import { lostVersions } from '../../shared/repair/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -240,7 +241,8 @@ async function verifyDay(
   for (;;) {
     const { columns } = await readSchema(store, current.report);
     const ofRows = await compare(store, current, columns);
-    const message = ofRows ?? (await compareChanges(store, current, repeated));
+    const message =
+      ofRows ?? (await compareChanges(store, current, repeated)) ?? (await compareLifecycle(store, current));
     if (message === undefined) return undefined;
     const { report, brand, day, committed } = current;
     const latest = await committedNow(store, report, brand, day);
@@ -283,6 +285,34 @@ async function compare(
   return digest.value() === committedDigest
     ? undefined
     : 'the digest differs: the values are not the ones that were written';
+}
+
+/** What became of the records has the digest of the ledger, and as many records as the version has rows. */
+async function compareLifecycle(
+  store: ObjectStore,
+  { report, brand, day, committed }: CommittedDay,
+): Promise<string | undefined> {
+  const { lifecycle } = committed;
+  const shape = lifecycleShape(report);
+  if (!lifecycle || !shape) return undefined;
+  const key = versionKey(shape.name, brand, day, lifecycle.snapshot);
+  const object = await store.get(key);
+  if (!object) return `what became of its records is missing (${key})`;
+  const digest = new Digest();
+  let records = 0;
+  try {
+    for await (const row of readWithParquetjs(object.body, shape.columns)) {
+      digest.add(row);
+      records += Number(row.records);
+    }
+  } catch (thrown) {
+    return `what became of its records cannot be read (${key}: ${asBrandReportsError(thrown).message})`;
+  }
+  if (digest.value() !== lifecycle.digest)
+    return `what became of its records is not what was written (${key}: the digest differs)`;
+  return records === committed.rows
+    ? undefined
+    : `what became of its records has ${counted(records, 'record')}, and the day ${counted(committed.rows, 'row')} (${key})`;
 }
 
 /** There are as many changes as the ledger says, and each lists what it counts; one of them is in memory at a time. */

@@ -5,11 +5,12 @@
 import { addDays, endOfDay } from '../days.ts';
 import type { Committed, Lifecycle } from '../lake/documents/ledger.ts';
 import { versionKey } from '../lake/paths.ts';
+import { Digest } from '../lake/table/digest.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { damageOf, fileIn } from '../lake/table/readable-file.ts';
-import { type LifecycleContext, type Rules, haveSame, outdated, rulesOf } from './rules.ts';
+import { type LifecycleContext, type Rules, partsOf, recordsOf, rulesOf } from './records.ts';
+import type { Moment } from './rows.ts';
 import { KEPT_AGES, lifecycleShape } from './shape.ts';
-import type { Moment } from './transitions.ts';
 
 /** A version that is to be committed, and the one before. */
 export interface Replaced {
@@ -19,64 +20,81 @@ export interface Replaced {
 }
 
 /**
- * Writes what became of the records of a day up to a version.
+ * Writes what became of the records of a day up to a version. Where nothing is known of the records before, because an
+ * older program wrote the version, the object is lost or the day has another key, it begins with the version before.
  * @returns what the ledger is to say in `committed.lifecycle`; what it says already where neither the version nor the
- * meaning of its columns has changed
+ * meaning of its columns has changed, or a version cannot be read
  * @throws BrandReportsError where the store cannot be read or written now
  */
 export async function recordLifecycle(
   ctx: LifecycleContext,
   day: string,
-  replaced: Replaced,
+  { before, after, cause }: Replaced,
 ): Promise<Lifecycle | undefined> {
-  const { before, after, cause } = replaced;
-  const rules = await rulesOf(ctx, day, after);
   const known = before?.lifecycle;
+  const rules = await rulesOf(ctx, { ...after, lifecycle: known });
   const isSameVersion = before?.snapshot === after.snapshot;
   if (!rules || (isSameVersion && known?.basis === rules.basis && cause !== 'erasure')) return known;
+  const [key, states] = partsOf(known);
+  const [ownKey, ownStates] = partsOf(rules);
   const byMs = Math.max(ctx.clock.now().getTime(), Date.parse(after.readFrom));
-  const firstSeen = { by: new Date(before?.committedAt ?? byMs), isReading: true, ages: [] };
   const moment: Moment = {
     by: new Date(byMs),
     isReading: cause === 'reading' && !isSameVersion,
-    hasOtherStates: known !== undefined && !haveSame('states', known, rules),
+    hasOtherStates: known !== undefined && states !== ownStates,
     ages: before && !isSameVersion ? agesAt(day, before, after, byMs) : [],
+    isErasure: cause === 'erasure',
     ...(before && { after: new Date(before.readFrom) }),
-    ...(cause === 'erasure' && { drops: 'all' }),
   };
-  const replayed = (earlier?: Lifecycle) => write(ctx, day, after, rules, moment, earlier);
+  const firstBy = new Date(before?.committedAt ?? byMs);
+  const first: Moment = { by: firstBy, isReading: true, hasOtherStates: false, ages: [], isErasure: false };
+  const write = (version: Committed, at: Moment, from?: Lifecycle) =>
+    writeRows(ctx, day, version, rules, at, from);
   let lost: string | undefined;
   try {
-    if (!before) return await replayed();
-    if (known)
+    if (!before) return await write(after, moment);
+    if (known && key === ownKey)
       try {
-        return await replayed(known);
+        return await write(after, moment, known);
       } catch (thrown) {
         lost = damageOf(thrown);
       }
-    const begun = isSameVersion
-      ? await write(ctx, day, after, rules, firstSeen)
-      : await replayed(await write(ctx, day, before, rules, firstSeen));
-    if (known && lost !== undefined) logLost(ctx, day, known, lost);
-    return begun;
+    const begun = await write(before, first);
+    const made = isSameVersion ? begun : await write(after, moment, begun);
+    if (known && lost !== undefined) {
+      const message = `${keyOf(ctx, day, known.snapshot)} cannot be read (${lost}): it begins anew`;
+      ctx.log({ event: 'lifecycle_lost', day, message });
+    }
+    return made;
   } catch (thrown) {
     ctx.log({ event: 'lifecycle_not_made', day, message: damageOf(thrown) });
-    return known && { ...known, basis: outdated(known) };
+    // Of an earlier version: by its basis the next reading makes it again.
+    return known && { ...known, basis: `${key}--` };
   }
 }
 
 /** Whether what became of the records was made by the rules that apply now. */
-export async function isLifecycleCurrent(
-  ctx: LifecycleContext,
-  day: string,
-  committed: Committed,
-): Promise<boolean> {
-  return (await rulesOf(ctx, day, committed))?.basis === committed.lifecycle?.basis;
+export async function isLifecycleCurrent(ctx: LifecycleContext, committed: Committed): Promise<boolean> {
+  return (await rulesOf(ctx, committed))?.basis === committed.lifecycle?.basis;
 }
 
-function logLost(ctx: LifecycleContext, day: string, { snapshot }: Lifecycle, why: string): void {
-  const message = `${keyOf(ctx, day, snapshot)} cannot be read (${why}); it begins anew with the version that was current`;
-  ctx.log({ event: 'lifecycle_lost', day, message });
+/** Whether the object can be read, and has the rows that the ledger states. @throws where the store fails */
+export async function isLifecycleIntact(
+  ctx: LifecycleContext,
+  day: string,
+  { lifecycle }: Committed,
+): Promise<boolean> {
+  if (!lifecycle) return true;
+  const { openCodedFile } = await loadCodedFile();
+  const digest = new Digest();
+  try {
+    const file = await openCodedFile(fileOf(ctx, day, lifecycle));
+    for await (const { rows, columns } of file.groups()) for (const _ of digest.addColumns(rows, columns));
+    return digest.value() === lifecycle.digest;
+  } catch (thrown) {
+    damageOf(thrown);
+    return false;
+  }
 }
 
 /** The ages that the day reached while the version before was current; 0 once that was read after the day's end. */
@@ -91,39 +109,35 @@ function keyOf({ report, brand }: LifecycleContext, day: string, snapshot: strin
   return versionKey(report.lifecycle?.table ?? '', brand, day, snapshot);
 }
 
-async function write(
+function fileOf(ctx: LifecycleContext, day: string, { snapshot, bytes }: Lifecycle) {
+  return fileIn(ctx.lake.store, { key: keyOf(ctx, day, snapshot), bytes });
+}
+
+async function writeRows(
   ctx: LifecycleContext,
   day: string,
-  version: Committed,
+  { snapshot, bytes, rows }: Committed,
   rules: Rules,
   moment: Moment,
-  earlier?: Lifecycle,
+  earlier: Lifecycle | undefined,
 ): Promise<Lifecycle> {
   const [{ writeParquet }, { openCodedFile }, { replay }] = await Promise.all([
-    loadParquet(),
-    loadCodedFile(),
-    import('./replay.ts'),
+    ...([loadParquet(), loadCodedFile(), import('./replay.ts')] as const),
   ]);
-  const { lake, report, brand, newId } = ctx;
-  const { store } = lake;
+  const { report, brand, lake } = ctx;
+  const { lifecycle } = report;
+  if (!lifecycle) throw new Error(`${report.name} has no states`);
+  const id = ctx.newId();
   const columns = lifecycleShape(report)?.columns ?? [];
-  const open = (key: string, { bytes }: { bytes: number }) => openCodedFile(fileIn(store, { key, bytes }));
-  const snapshot = newId();
-  const file = writeParquet(store.create(keyOf(ctx, day, snapshot)), columns);
+  const file = writeParquet(lake.store.create(keyOf(ctx, day, id)), columns);
   try {
-    const hasOtherKey = earlier !== undefined && !haveSame('key', earlier, rules);
-    const { digest, records } = await replay(file, columns, {
-      version: await open(versionKey(report.table, brand, day, version.snapshot), version),
-      earlier: earlier && {
-        file: await open(keyOf(ctx, day, earlier.snapshot), earlier),
-        ...{ digest: earlier.digest, hasOtherKey },
-      },
-      moment: hasOtherKey ? { drops: 'present', ...moment } : moment,
-      rules,
-    });
-    if (records !== version.rows) throw new Error(`${records} rows are read instead of ${version.rows}`);
-    const { rows, bytes } = await file.finish();
-    return { ...{ snapshot, rows, bytes, digest }, basis: rules.basis };
+    const key = versionKey(report.table, brand, day, snapshot);
+    const version = await openCodedFile(fileIn(lake.store, { key, bytes }));
+    const records = () => recordsOf(version, rules, lifecycle);
+    const from = earlier && { file: await openCodedFile(fileOf(ctx, day, earlier)), digest: earlier.digest };
+    const digest = await replay(file, columns, { rows, records, moment, earlier: from });
+    const written = await file.finish();
+    return { snapshot: id, rows: written.rows, bytes: written.bytes, digest, basis: rules.basis };
   } catch (thrown) {
     await file.abort();
     throw thrown;

@@ -22,6 +22,7 @@ import type { RecordKey, RecordList } from '../records/record-list.ts';
 import type { BuildContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
 import { areIntact } from '../history/index.ts';
+import { isLifecycleIntact } from '../lifecycle/index.ts';
 import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from '../attempt/rows-of-day.ts';
 
 /** What is to be committed; `snapshot` is the committed one's if the content is the same. */
@@ -159,24 +160,28 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
 
 /**
  * Whether the committed object exists, ends like a Parquet file and, with `readBack`, has the digest of the ledger and the
- * day has its changes: a new version of the same content has its changes written again.
+ * day has its changes and what became of its records: a new version of the same content has these written again.
  */
 async function isIntact(
   ctx: BuildContext,
   { day, keys }: OpenDay,
-  { snapshot, bytes, digest, changes }: Committed,
+  committed: Committed,
   readBack: boolean,
 ): Promise<boolean> {
   const { lake } = ctx;
-  const key = keys.version(snapshot);
-  const file = fileIn(lake.store, { key, bytes });
+  const { bytes, digest, changes } = committed;
+  const file = fileIn(lake.store, { key: keys.version(committed.snapshot), bytes });
   try {
     if (Buffer.from(await file.range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
     if (!readBack) return true;
     const { readParquetRows } = await loadCodedFile();
     const found = new Digest();
     for await (const row of readParquetRows(file)) found.add(row);
-    return found.value() === digest && (!changes || (await areIntact(ctx, day, changes)));
+    return (
+      found.value() === digest &&
+      (!changes || (await areIntact(ctx, day, changes))) &&
+      (await isLifecycleIntact(ctx, day, committed))
+    );
   } catch (thrown) {
     // An object that the store cannot read now may be intact; one that is not parseable as Parquet is damaged.
     const { kind, code } = asBrandReportsError(thrown);

@@ -1,0 +1,114 @@
+/* Decides which row a record continues, and what becomes of a row when the version of its day is replaced. */
+import type { Row } from '../lake/table/columns.ts';
+import type { Now } from './records.ts';
+import { KEPT_STATES } from './shape.ts';
+
+/** When and by what a version is replaced. */
+export interface Moment {
+  /** When the reading began whose version is replaced; missing: no reading before is known. */
+  after?: Date;
+  /** When the reading had ended whose version replaces it. */
+  by: Date;
+  /** Otherwise the records were read before: when they came into their states is not known. */
+  isReading: boolean;
+  /** The rows before have states by other rules: when their records came into states is not known. */
+  hasOtherStates: boolean;
+  /** The columns of the ages that the day has reached while the replaced version was current. */
+  ages: readonly string[];
+  /** Rows without a record are erased instead of being gone. */
+  isErasure: boolean;
+}
+
+/** @returns `undefined` where the row is left out */
+export function rowAfter(before: Row | undefined, now: Now | undefined, moment: Moment): Row | undefined {
+  const { after, by, isReading, hasOtherStates, ages, isErasure } = moment;
+  if (!now && isErasure) return undefined;
+  const isThere = before !== undefined && before.records !== 0n;
+  const row: Row = { ...before };
+  for (const age of ages) row[age] ??= isThere ? countedIn(before) : 0n;
+  if (!now && isThere) Object.assign(row, { records: 0n, gone_after: after, gone_by: by });
+  if (!now) return row;
+  if (!before) row.seen_currency = now.currency;
+  Object.assign(row, now, { gone_after: undefined, gone_by: undefined });
+  const isKnown = isReading && !(before && hasOtherStates);
+  for (const state of ['seen', ...KEPT_STATES]) {
+    if ((state !== 'seen' && state !== now.state) || row[`${state}_by`] !== undefined) continue;
+    row[`${state}_after`] = isKnown ? after : before?.seen_after;
+    row[`${state}_by`] = by;
+    row[`${state}_amount`] = now.amount;
+    row[`${state}_commission`] = now.commission;
+  }
+  return row;
+}
+
+function countedIn({ state, commission }: Row): bigint {
+  return state !== 'void' && typeof commission === 'bigint' ? commission : 0n;
+}
+
+/** What a row is found by. */
+export type Identity = Pick<Row, 'key' | 'kind' | 'publisher_id' | 'currency'>;
+
+/** Of records without a key only the rest is known; no part is an empty text. */
+function nameOf({ key, kind, publisher_id, currency }: Identity): string {
+  return `${key ?? ''}\0${kind}\0${publisher_id ?? ''}\0${currency ?? ''}`;
+}
+
+/** What all records with one key have in common, and those with one name where they have none. */
+export function partOf(of: Identity): string {
+  return typeof of.key === 'string' ? of.key : nameOf(of);
+}
+
+/** The records of a version. */
+export class Records {
+  readonly #byName = new Map<string, Now>();
+  readonly #met = new Set<Now>();
+
+  add(now: Now): void {
+    const name = nameOf(now);
+    const known = this.#byName.get(name);
+    if (!known) this.#byName.set(name, now);
+    else merge(known, now);
+  }
+
+  /** The records that continue a row. */
+  match(row: Identity): Now | undefined {
+    const found = this.#byName.get(nameOf(row));
+    if (found) this.#met.add(found);
+    return found;
+  }
+
+  /**
+   * What is left once all rows were matched. A record of another publisher or currency continues a row if its key had one
+   * row and has one: of several nobody knows which became which.
+   * @param left the rows that were not matched
+   */
+  *rest(left: readonly Row[]): Generator<[before: Row | undefined, now: Now | undefined], void, undefined> {
+    const all = [...this.#byName.values()];
+    const rowsOf = Map.groupBy(left, ({ key }) => key);
+    const recordsOf = Map.groupBy(
+      all.filter(({ key }) => key !== undefined && rowsOf.has(key)),
+      ({ key }) => key,
+    );
+    for (const [key, rows] of rowsOf) {
+      const [now, other] = typeof key === 'string' ? (recordsOf.get(key) ?? []) : [];
+      const moved = rows.length === 1 && now && !other && !this.#met.has(now) ? now : undefined;
+      if (moved) this.#met.add(moved);
+      for (const row of rows) yield [row, moved];
+    }
+    for (const now of all) if (!this.#met.has(now)) yield [undefined, now];
+  }
+}
+
+function merge(known: Now, other: Now): void {
+  known.records += other.records;
+  if (known.state !== other.state) known.state = 'mixed';
+  known.amount = sum(known.amount, other.amount);
+  known.commission = sum(known.commission, other.commission);
+  known.order_id ??= other.order_id;
+  known.product ??= other.product;
+  known.publisher_name ??= other.publisher_name;
+}
+
+function sum(one: bigint | undefined, other: bigint | undefined): bigint | undefined {
+  return one === undefined ? other : one + (other ?? 0n);
+}
