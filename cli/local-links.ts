@@ -4,8 +4,9 @@
  */
 import { existsSync, lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type CommittedDay, committedSnapshotKey } from '../shared/lake/documents/read.ts';
-import { LOCAL_CATALOG_FOLDER, dayPartition, partitionPath } from '../shared/lake/paths.ts';
+import { type CommittedDay, snapshotsByTable } from '../shared/lake/documents/read.ts';
+import { LOCAL_CATALOG_FOLDER, dayPartition, partitionPath, versionKey } from '../shared/lake/paths.ts';
+import type { Partition } from '../shared/ports.ts';
 import { shellWord } from '../shared/shell-word.ts';
 
 /** What is wrong with a file that other tools read, and the command that heals it. */
@@ -21,8 +22,12 @@ export interface LinkDamage {
 
 /** Where the link of a day lies in the folder of the lake. */
 export function linkKey({ brand, report, day, committed }: CommittedDay): string {
-  const partition = partitionPath(dayPartition(brand, day));
-  return join(LOCAL_CATALOG_FOLDER, report.table, partition, `${committed.snapshot}.parquet`);
+  return linkAt(report.table, dayPartition(brand, day), committed.snapshot);
+}
+
+/** The same, of any table. */
+export function linkAt(table: string, partition: Partition, snapshot: string): string {
+  return join(LOCAL_CATALOG_FOLDER, table, partitionPath(partition), `${snapshot}.parquet`);
 }
 
 /** A command that makes `link` the same file as `file`. If `link` is a folder, `ln` would put the file into it. */
@@ -37,10 +42,12 @@ export function linkDamages(folder: string, table: string, days: readonly Commit
   const root = join(catalog, table);
   const unpublished = new Set<string>();
   const objects = new Map<string, string>();
-  for (const day of days) {
-    const link = join(folder, linkKey(day));
-    if (day.committed.published) objects.set(link, join(folder, committedSnapshotKey(day)));
-    else unpublished.add(dirname(link));
+  for (const { brand, report, day, committed } of days) {
+    const links = join(root, partitionPath(dayPartition(brand, day)));
+    const snapshot = new Map(snapshotsByTable(report, committed)).get(table);
+    if (!committed.published) unpublished.add(links);
+    else if (snapshot !== undefined)
+      objects.set(join(links, `${snapshot}.parquet`), join(folder, versionKey(table, brand, day, snapshot)));
   }
   const folders = new Set([...objects.keys()].flatMap((link) => [dirname(link), dirname(dirname(link))]));
   const top = lstatSync(catalog, { throwIfNoEntry: false })?.isDirectory() ? root : catalog;

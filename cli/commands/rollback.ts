@@ -94,12 +94,13 @@ async function rollbackOptions(
 }
 
 function versionsText({ brand, report, day: of, versions }: DayVersions): string {
-  const cells = versions.map(({ snapshot, from, to, rows, open }) => [
+  const cells = versions.map(({ snapshot, from, to, rows, open, closes = [] }) => [
     snapshot,
     from ?? 'unknown',
     to ?? 'current',
     rows === null ? 'unreadable' : count(rows),
-    open === null ? 'not known' : open ? 'while the day was open' : 'whole',
+    (open === null ? 'not known' : open ? 'while the day was open' : 'whole') +
+      closes.map((month) => `, kept by close ${month}`).join(''),
   ]);
   const columns = [
     { name: 'snapshot' },

@@ -14,6 +14,8 @@ import type { Column } from '../../shared/column-types.ts';
 import { type MonthSpan, isDay, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
 import { changesTable, isOfContent, summaryOfRows } from '../../shared/history/index.ts';
+import { namedDays, readCloses } from '../../shared/lake/documents/close.ts';
+import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
 import {
   type CommittedDay,
@@ -25,18 +27,19 @@ import {
   readLedger,
   readLedgers,
   readSchema,
+  snapshotsByTable,
 } from '../../shared/lake/documents/read.ts';
-import { schemaKey, versionKey } from '../../shared/lake/paths.ts';
+import { closeKey, closedPartition, closedTable, schemaKey, versionKey } from '../../shared/lake/paths.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { lifecycleShape } from '../../shared/lifecycle/index.ts';
 import { lostVersions } from '../../shared/repair/index.ts';
-import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type LinkDamage, linkDamages, linkKey, linking } from '../local-links.ts';
+import { type LinkDamage, linkAt, linkDamages, linkKey, linking } from '../local-links.ts';
 import { checkOrder, openExistingLake, reportNamed } from '../run-options.ts';
 import {
   credentialsOption,
@@ -169,8 +172,62 @@ async function verifyTables(
       ...ofBrands.filter(({ days, mismatches, damaged }) => days + mismatches.length > 0 || damaged),
     );
   }
+  for (const brand of new Set(lake.map((each) => each.brand))) {
+    const ofReports = lake.filter((each) => wanted.length === 0 || wanted.includes(each.report.table));
+    const own = ofReports.filter((each) => each.brand === brand);
+    verified.push(...(await verifyCloses(store, brand, own, isWanted)));
+  }
   showLine('');
   return verified;
+}
+
+/** The objects that closes name, but for those of current versions, which are compared with their ledger. */
+async function verifyCloses(
+  store: ObjectStore,
+  brand: string,
+  ledgers: readonly ReportLedgers[],
+  isWanted: (day: string) => boolean,
+): Promise<VerifiedTable[]> {
+  const removing = (month: string) => printedCommand('close', [month, '--brand', brand, '--remove']);
+  const damaged: NonNullable<VerifiedTable['damaged']> = [];
+  const closes = await readCloses(store, brand, ({ message }, { month }) => {
+    damaged.push({ key: closeKey(brand, month), message, advice: removing(month) });
+  });
+  const found = { brand, table: 'closes', days: 0, rows: 0, versions: 0, mismatches: [] as Mismatch[] };
+  const compared = new Set(
+    committedDays(ledgers).flatMap(({ report, committed }) =>
+      snapshotsByTable(report, committed).map(([table, id]) => `${table} ${id}`),
+    ),
+  );
+  for (const { month, named } of closes.flatMap((close) =>
+    namedDays(close).map((named) => ({ ...close, named })),
+  )) {
+    const { day, lifecycle } = named;
+    const report = ledgers.find((each) => each.report.name === named.report)?.report;
+    for (const [table, snapshot] of report && isWanted(day) ? snapshotsByTable(report, named) : []) {
+      if (!report || compared.has(`${table} ${snapshot}`)) continue;
+      compared.add(`${table} ${snapshot}`);
+      found.versions += 1;
+      showLine(`${brand} close ${month} · ${table} ${day}`);
+      const shape = table === report.table ? undefined : lifecycleShape(report);
+      const { columns } = shape ?? (await readSchema(store, report));
+      const written = (shape && lifecycle) ?? named;
+      const key = versionKey(table, brand, day, snapshot);
+      const problem = await compare(store, written, columns, key);
+      if (problem === undefined) continue;
+      const link = linkAt(closedTable(table), closedPartition(month, brand, day), snapshot);
+      const { localFolder } = store;
+      const isLinked = localFolder !== undefined && !(await compare(store, written, columns, link));
+      const advice = isLinked ? linking(join(localFolder, link), join(localFolder, key)) : removing(month);
+      found.mismatches.push({
+        dt: day,
+        snapshot,
+        message: `${table} as closed in ${month}: ${problem}`,
+        advice,
+      });
+    }
+  }
+  return closes.length + damaged.length === 0 ? [] : [{ ...found, ...(damaged.length > 0 && { damaged }) }];
 }
 
 async function verifyBrand(
@@ -202,6 +259,10 @@ async function verifyBrand(
   return damaged.length > 0 ? { ...table, damaged } : table;
 }
 
+function objectsOf(committed: Committed | undefined) {
+  return [committed?.snapshot, committed?.lifecycle?.snapshot];
+}
+
 /** What is wrong with the files of a local lake that other tools read. */
 async function damagedLinks(
   store: ObjectStore,
@@ -213,14 +274,20 @@ async function damagedLinks(
   if (localFolder === undefined) return [];
   const days = committedDays(ledgers);
   const found: LinkDamage[] = [];
-  for (const damage of linkDamages(localFolder, report.table, days).filter(isAsked)) {
+  const damages = dayTables(report).flatMap((of) =>
+    linkDamages(localFolder, of, days)
+      .filter(isAsked)
+      .map((damage) => [of, damage] as const),
+  );
+  for (const [of, damage] of damages) {
     const { brand, dt: day, snapshot } = damage;
     const isOfDay = (other: { brand: string; day: string }) => other.brand === brand && other.day === day;
     const isOurs = brand !== '' && isDay(day);
     const now = isOurs ? await readOrDamage(committedNow(store, report, brand, day)) : { value: undefined };
     // A run has published the day meanwhile, or nothing is known of it.
-    if ('damage' in now || now.value?.snapshot !== days.find(isOfDay)?.committed.snapshot) continue;
-    const object = join(localFolder, versionKey(report.table, brand, day, snapshot));
+    if ('damage' in now || !isDeepStrictEqual(objectsOf(now.value), objectsOf(days.find(isOfDay)?.committed)))
+      continue;
+    const object = join(localFolder, versionKey(of, brand, day, snapshot));
     // The ledger is lost: without the link the vacuum would delete the version.
     const isLost = isOurs && !now.value && existsSync(object);
     found.push(isLost ? { ...damage, advice: dayCommand('sync', { report, brand, day }) } : damage);
@@ -240,7 +307,7 @@ async function verifyDay(
   let current = first;
   for (;;) {
     const { columns } = await readSchema(store, current.report);
-    const ofRows = await compare(store, current, columns);
+    const ofRows = await compare(store, current.committed, columns, committedSnapshotKey(current));
     const message =
       ofRows ?? (await compareChanges(store, current, repeated)) ?? (await compareLifecycle(store, current));
     if (message === undefined) return undefined;
@@ -254,7 +321,11 @@ async function verifyDay(
       const { localFolder } = store;
       const link = linkKey(current);
       // The link keeps the rows of a file that was deleted or replaced.
-      if (!isSnapshot || localFolder === undefined || (await compare(store, current, columns, link)))
+      if (
+        !isSnapshot ||
+        localFolder === undefined ||
+        (await compare(store, current.committed, columns, link))
+      )
         return remake(current);
       return linking(join(localFolder, link), join(localFolder, committedSnapshotKey(current)));
     }
@@ -267,11 +338,10 @@ async function committedNow(store: ObjectStore, report: ReportDefinition, brand:
 
 async function compare(
   store: ObjectStore,
-  day: CommittedDay,
+  { rows, digest: committedDigest }: Pick<Committed, 'rows' | 'digest'>,
   columns: readonly Column[],
-  key = committedSnapshotKey(day),
+  key: string,
 ): Promise<string | undefined> {
-  const { rows, digest: committedDigest } = day.committed;
   const object = await store.get(key);
   if (!object) return 'the snapshot is missing';
   const digest = new Digest();

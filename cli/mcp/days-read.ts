@@ -6,7 +6,7 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../../shared/days.ts';
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
-import { DAY_PARTITION_KEYS, LEDGER_TABLES } from '../../shared/lake/paths.ts';
+import { DAY_PARTITION_KEYS, LEDGER_TABLES, closedTable } from '../../shared/lake/paths.ts';
 import { dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { asSqlError } from '../query-result.ts';
@@ -19,7 +19,10 @@ const DAY_COLUMNS = ['day_brand', 'day_report', 'day_month', 'day_dt'];
 /** Every table, with its report; the tables that are made from ledgers have the days of all reports. */
 const TABLES = [
   ...Object.values(reports).flatMap((of) =>
-    [...dayTables(of), versionsTable(of)].map((table) => ({ table, report: of.name })),
+    [...dayTables(of), ...dayTables(of).map(closedTable), versionsTable(of)].map((table) => ({
+      table,
+      report: of.name,
+    })),
   ),
   ...LEDGER_TABLES.map((table) => ({ table, report: undefined })),
 ];

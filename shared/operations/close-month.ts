@@ -193,10 +193,11 @@ function whyNotWhole({
 }
 
 function closedDay(report: string, day: string, committed: NonNullable<DayEntry['committed']>): ClosedDay {
-  const { snapshot, rows, bytes, digest, readFrom, timeZone, lifecycle } = committed;
+  const { snapshot, rows, bytes, digest, readFrom, timeZone, state, lifecycle } = committed;
   return {
     ...{ report, day, snapshot, rows, bytes, digest, readFrom },
     ...(timeZone !== undefined && { timeZone }),
+    ...(state === 'open' && { isOpen: true as const }),
     ...(lifecycle && { lifecycle: stored(lifecycle) }),
   };
 }

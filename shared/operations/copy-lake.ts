@@ -65,6 +65,9 @@ export async function copyLake(options: CopyOptions): Promise<CopyOutcome> {
     const states = await copyDocuments(from, to, keys.filter(isState));
     const ledgers = keys.filter((key) => !isState(key));
     differing = states + (await copyDocuments(from, to, ledgers));
+    const closes = await keysIn(from, paths.CLOSES_PREFIX);
+    differing += await copyDocuments(from, to, closes);
+    await to.delete((await keysIn(to, paths.CLOSES_PREFIX)).filter((key) => !closes.includes(key)));
     for (const prefix of OBJECTS) {
       const objects = compared(from, to, prefix);
       await forEachConcurrent(Array(CONCURRENCY).fill(objects), CONCURRENCY, async () => {

@@ -137,7 +137,7 @@ async function hasRecords(
   const { readParquetRows } = await loadCodedFile();
   const rows = () => readParquetRows(fileIn(lake.store, { key, bytes }));
   if (kind === 'versions') for await (const row of rows()) if (matches(row)) return true;
-  if (kind === 'changes')
+  if (kind === 'changes' || kind === 'lifecycle')
     for await (const row of rows())
       if (Object.values(row).some((cell) => typeof cell === 'string' && hasText(cell, value))) return true;
   if (kind !== 'raw' || !key.endsWith('.zst')) return false;
@@ -146,7 +146,7 @@ async function hasRecords(
   return pages.some((page) => has(parseJson(page), value));
 }
 
-/** A cell of `changes` is a value, or JSON with values. */
+/** A text of `changes` or of what became of records is a value, or JSON with values. */
 function hasText(cell: string, value: string): boolean {
   if (cell === value) return true;
   try {
@@ -182,18 +182,17 @@ export async function rewriteDay(
   try {
     const { committed } = open;
     const matches = await matcherOf(ctx, records);
-    const snapshot = newId();
+    const other = newId();
     const file = committed && (await findFile(lake.store, open.keys.version(committed.snapshot)));
-    if (
-      committed &&
-      file &&
-      matches &&
-      (await writeWithout(ctx, open.keys.version(snapshot), file, matches))
-    ) {
+    if (committed && file && matches) {
+      const isLess = await writeWithout(ctx, open.keys.version(other), file, matches);
+      const snapshot = isLess ? other : committed.snapshot;
       const written = await findFile(lake.store, open.keys.version(snapshot));
       if (!written) throw claimLost(day);
       const content = await readContent(written, await rolesOf(ctx));
-      await commitRollback(options, claimant, claimed, committed, { snapshot, ...content }, 'erasure');
+      // Where no current record matches, what became of earlier ones may: it is made again.
+      if (isLess || committed.lifecycle)
+        await commitRollback(options, claimant, claimed, committed, { snapshot, ...content }, 'erasure');
     }
   } finally {
     await changeDay(ctx, open, (ledger) => releaseDay(ledger, day, runId));

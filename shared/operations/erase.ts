@@ -9,6 +9,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isBeingRead } from '../attempt/claim.ts';
 import { writeChanges } from '../catalog/changes.ts';
+import { publishCloses } from '../catalog/closed-tables.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { mapConcurrent } from '../concurrency.ts';
@@ -16,6 +17,7 @@ import { type BrandReport, type LakeAccess, createBrandReport } from '../context
 import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { publishIceberg } from '../iceberg/index.ts';
+import { type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type Ledger, claimLost, eraseDays, withoutTombstones } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
@@ -23,7 +25,7 @@ import { type ReportState, parseReportState, withErased } from '../lake/document
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { COVERAGE_TABLE, brandPartitions, dayPartition, partitionPrefix } from '../lake/paths.ts';
 import { enabledPolicy } from '../planning/policy.ts';
-import type { ReportRegistry } from '../reports/definition.ts';
+import { type ReportRegistry, dayTables } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
   type DayWithRecords,
@@ -107,11 +109,15 @@ export async function erase(options: EraseOptions): Promise<EraseOutcome> {
       day,
       isReadAgain: await isReadAgain(ctx, day),
     }));
+    const named = found && days.map((each) => ({ report: each.ctx.report.name, day: each.day }));
+    await refuseClosed(scope, named);
     const erased = { ...of, ...(found && { days: await Promise.all(shown) }) };
     if (plans) return { status: 'planned', ...erased, removed: amountsOf(await erasedAmong(before)) };
     if (!records) await writeTombstones(scope, judged);
     for (const each of days) if (records) await rewriteDay(scope, each, records);
     await followLedgers(scope, found);
+    // A month may have been closed since. No ledger names its days any more, so that such a close is removed or stays whole.
+    await refuseClosed(scope, named);
     await lake.store.delete((await erasedAmong(await erasedObjects(scope))).map(({ key }) => key));
     const noncurrent = await purge(scope);
     const after = await erasedObjects(scope);
@@ -189,6 +195,26 @@ async function scopeOf(options: EraseOptions): Promise<Scope> {
   };
 }
 
+/**
+ * @param found only these days; missing: all of the range
+ * @throws BrandReportsError `config` if a close names one of them
+ */
+async function refuseClosed(
+  { lake, brand, from, to, isAll }: Scope,
+  found: readonly Pick<ClosedDay, 'report' | 'day'>[] | undefined,
+): Promise<void> {
+  const isErased = ({ report, day }: ClosedDay) =>
+    found ? found.some((each) => each.report === report && each.day === day) : from <= day && day <= to;
+  const closes = await readCloses(lake.store, brand);
+  const months = closes.filter((close) => isAll || namedDays(close).some(isErased)).map(({ month }) => month);
+  if (months.length === 0) return;
+  const commands = months.map((month) => `"brand-reports close ${month} --brand ${brand} --remove"`);
+  throw refused(
+    'closed_days',
+    `The closes ${months.join(', ')} of ${brand} name days that would be erased, so nothing is deleted. If they need not stay as they were, remove the closes first: ${commands.join(', ')}`,
+  );
+}
+
 function refused(code: string, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }
@@ -247,13 +273,17 @@ async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | un
   const days = found ? [...new Set(found.map(({ day }) => day))] : daysFrom(from, to);
   const months = [...new Set(days.map(monthOf))];
   for (const ctx of contexts) {
-    const { table } = ctx.report;
     const within = isAll ? undefined : { from, to };
-    const published = found
-      ? undefined
-      : await lake.catalog?.snapshotsByPartition(table, brandPartitions(brand), within);
-    for (const path of published?.keys() ?? [])
-      await lake.catalog?.removePartition(table, dayPartition(brand, path.slice(path.lastIndexOf('=') + 1)));
+    for (const table of found ? [] : dayTables(ctx.report)) {
+      const published = await lake.catalog?.snapshotsByPartition(table, brandPartitions(brand), within);
+      for (const path of published?.keys() ?? [])
+        await lake.catalog?.removePartition(
+          table,
+          dayPartition(brand, path.slice(path.lastIndexOf('=') + 1)),
+        );
+    }
+    // A close that was removed without the name of the database has left some.
+    if (isAll) await publishCloses(ctx, []);
     await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
     await writeSchemaChanges(ctx, monthsComparedWith(days, '9999-12-31'));
     await writeChanges(ctx, months);
@@ -282,7 +312,7 @@ function withoutBrand(record: WatchRecord, brand: string): WatchRecord {
   return isDeepStrictEqual(next, record) ? record : next;
 }
 
-/** Whether an object of a day has records that are erased: its raw records, and every version but the current one. */
+/** Whether an object of a day has records that are erased: its raw records, and every version but the current one, with what became of its records. */
 async function isOfRecords(
   { kind, of }: ErasedObject,
   found: readonly DayWithRecords[],
@@ -293,5 +323,6 @@ async function isOfRecords(
   const own = found.find((each) => each.ctx === ctx && each.day === day);
   if (!own || kind === 'raw') return own !== undefined;
   const { committed } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
-  return own.hasVersions && (plans || committed?.snapshot !== id);
+  const { snapshot } = (kind === 'lifecycle' ? committed?.lifecycle : committed) ?? {};
+  return own.hasVersions && (plans || snapshot !== id);
 }

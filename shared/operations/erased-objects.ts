@@ -36,6 +36,7 @@ export interface ErasedRange {
 /** What an object is; `documents` and `iceberg` are replaced by what no longer has the days, all others are deleted. */
 type Kind =
   | 'versions'
+  | 'lifecycle'
   | 'changes'
   | 'raw'
   | 'derived'
@@ -65,12 +66,17 @@ interface Place {
 
 function placesOf({ brand, contexts, from, isAll }: ErasedRange): Place[] {
   const ofReports = contexts.flatMap((ctx): Place[] => {
-    const { name, table } = ctx.report;
+    const { name, table, lifecycle } = ctx.report;
+    const days = { ctx, from };
+    const placeOf = (kind: Kind, of: string): Place => ({
+      ...{ kind, prefix: partitionPrefix(of, brandPartitions(brand)), days },
+    });
     // The reading of the day before may have staged the records of the range's first instant, to leave them out.
     const before = { ctx, from: addDays(from, -1) };
     return [
-      { kind: 'versions', prefix: partitionPrefix(table, brandPartitions(brand)), days: { ctx, from } },
-      { kind: 'changes', prefix: changesPrefix(brand, name), days: { ctx, from } },
+      placeOf('versions', table),
+      ...(lifecycle ? [placeOf('lifecycle', lifecycle.table)] : []),
+      { kind: 'changes', prefix: changesPrefix(brand, name), days },
       { kind: 'raw', prefix: brandRawPrefix(name, brand), days: before },
       { kind: 'iceberg', prefix: icebergMetadataPrefix(table) },
       { kind: 'documents', prefix: `${reportLedgersPrefix(name)}${brand}/` },

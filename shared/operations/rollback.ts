@@ -15,8 +15,9 @@ import { monthOf } from '../days.ts';
 import { asBrandReportsError, BrandReportsError } from '../errors.ts';
 import { versionsOf } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
+import { namedDays, readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments, type LakeDocuments } from '../lake/documents/lake-documents.ts';
-import { attemptOfRollback, type Committed, type DayEntry, releaseDay } from '../lake/documents/ledger.ts';
+import { attemptOfRollback, type Committed, releaseDay, type Superseded } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
@@ -53,6 +54,8 @@ export interface KeptVersion {
   rows: number | null;
   /** Read while the day was open; `null`: not known since a repair. */
   open: boolean | null;
+  /** The closed months that keep it; missing for none. If only they do, `to` is when the last of them was closed. */
+  closes?: string[];
 }
 
 /** The versions of a day, the oldest first. */
@@ -83,14 +86,24 @@ export async function listVersions(options: RollbackOptions): Promise<DayVersion
   const { day, report } = options;
   const { ctx, open } = await dayOfBrand(options);
   const versions: KeptVersion[] = [];
-  for (const { snapshot, fromMs, toMs, whole } of versionsOf(open.entry))
+  const kept = versionsOf(open.entry);
+  const closed = Map.groupBy(await keptByCloses(ctx, day), ({ snapshot }) => snapshot);
+  const forgotten = [...closed].flatMap(([snapshot, closes]) => {
+    const { at, whole } = closes.at(-1) ?? {};
+    const isKnown = kept.some((version) => version.snapshot === snapshot);
+    return isKnown || !at ? [] : [{ snapshot, whole, fromMs: undefined, toMs: Date.parse(at) }];
+  });
+  for (const { snapshot, fromMs, toMs, whole } of [...forgotten, ...kept]) {
+    const closes = (closed.get(snapshot) ?? []).map(({ month }) => month);
     versions.push({
       snapshot,
       from: iso(fromMs),
       to: iso(toMs),
       rows: await rowsOf(ctx, open, snapshot),
       open: whole === undefined ? null : !whole,
+      ...(closes.length > 0 && { closes }),
     });
+  }
   return { brand: ctx.brand, report: report.name, day, versions };
 }
 
@@ -102,7 +115,8 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   const { day, report, clock, newId } = options;
   const { ctx, documents, open, committed } = await dayOfBrand(options);
   const outcome = { brand: ctx.brand, report: report.name, day };
-  assertCanReturn(open.entry, committed, to, day);
+  const kept = [...(open.entry.superseded ?? []), ...(await keptByCloses(ctx, day))];
+  assertCanReturn(kept, committed, to, day);
   const runId = newId();
   const progressOf = (attempt: string) => documents.progress(report.name, ctx.brand, day, attempt);
   const month = monthOf(day);
@@ -188,6 +202,24 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   return only;
 }
 
+/** The versions of the day that closes name, the one that was closed last at the end; the ledger may have forgotten them. */
+async function keptByCloses(
+  { lake, brand, report }: BrandReport,
+  of: string,
+): Promise<(Superseded & { month: string; at: string })[]> {
+  const closes = await readCloses(lake.store, brand, () => {});
+  return closes
+    .toSorted((a, b) => (a.closedAt < b.closedAt ? -1 : 1))
+    .flatMap((close) =>
+      namedDays(close)
+        .filter(({ report: name, day }) => name === report.name && day === of)
+        .map(({ snapshot, timeZone, isOpen }) => ({
+          ...{ snapshot, at: close.closedAt, month: close.month },
+          ...(timeZone !== undefined && { timeZone, whole: !isOpen }),
+        })),
+    );
+}
+
 function nothingCommitted({ report, day, brand, lake }: RollbackOptions, all: readonly DayOfBrand[]) {
   const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
   const hint = all.length > 0 ? ` It has the day of: ${brandsOf(all)}.` : '';
@@ -211,8 +243,8 @@ function brandsOf(days: readonly DayOfBrand[]): string {
 }
 
 /** @throws BrandReportsError `config` where the version is none that the day can go back to */
-function assertCanReturn(entry: DayEntry, committed: Committed, to: string, day: string): void {
-  const kept = entry.superseded?.filter(({ snapshot }) => snapshot !== committed.snapshot) ?? [];
+function assertCanReturn(all: readonly Superseded[], committed: Committed, to: string, day: string): void {
+  const kept = all.filter(({ snapshot }) => snapshot !== committed.snapshot);
   const versions = kept.filter(({ snapshot }) => snapshot === to);
   const allowed = [...new Set(kept.map(({ snapshot }) => snapshot))].join(', ') || 'none';
   if (to === committed.snapshot)

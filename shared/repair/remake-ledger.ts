@@ -14,7 +14,8 @@ import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { readContent } from '../lake/table/read-content.ts';
 import { summaryOfRows } from '../history/index.ts';
-import type { LakeAccess } from '../context/context.ts';
+import { foundAgain } from '../lifecycle/index.ts';
+import { type LakeAccess, createBrandReport } from '../context/context.ts';
 import type { Lake, ListedObject, Partition } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Remade } from './remake-schema.ts';
@@ -40,6 +41,11 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
   const { report, brand, month } = scope;
   const now = new Date(clock.wallMs()).toISOString();
   const found = await snapshotsByDay(lake, month, report.table, brandPartitions(brand));
+  const ofLifecycle = report.lifecycle
+    ? await snapshotsByDay(lake, month, report.lifecycle.table, brandPartitions(brand))
+    : undefined;
+  const documents = createLakeDocuments({ store: lake.store, ...options });
+  const ctx = createBrandReport(options, documents, { brand, report, policy: undefined });
   const ofChanges = await objectsByDay(lake, month, changesPrefix(brand, report.name));
   const days: Ledger['days'] = {};
   const notes: string[] = [];
@@ -57,20 +63,25 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
       );
     const changes = recorded.found.find(({ changeId }) => changeId === content.snapshot)?.changes;
     if (!changes && recorded.note !== undefined) notes.push(`${day}: ${recorded.note}`);
+    const committed = {
+      ...unknownReading(day, `repair-${newId()}`),
+      ...content,
+      published: isAlone,
+      ...(changes && { changes }),
+    };
+    const { byAge = [], pointed } = ofLifecycle?.get(day) ?? {};
+    const rows = await contentOf(
+      lake,
+      byAge.findLast(({ id }) => pointed?.includes(id) ?? true),
+    );
+    const lifecycle = 'problem' in rows ? undefined : await foundAgain(ctx, day, committed, rows);
     days[day] = {
-      committed: {
-        ...unknownReading(day, `repair-${newId()}`),
-        ...content,
-        published: isAlone,
-        ...(changes && { changes }),
-      },
+      committed: { ...committed, ...(lifecycle && { lifecycle }) },
       ...(others.length > 0 && { superseded: others }),
       versionsFrom: now,
     };
   }
-  const { erased = [] } = await createLakeDocuments({ store: lake.store, ...options })
-    .reportState(report.name, brand)
-    .cached();
+  const { erased = [] } = await ctx.reportState.cached();
   for (const day of daysOfMonth(month))
     if (erased.some(({ from, to }) => from <= day && day <= to)) days[day] = { erasedAt: now };
   const ledger: Ledger = { version: 1, report: report.name, brand, month, days, recentWrites: [newId()] };

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { query, resultObjects } from '../../cli/query-result.ts';
@@ -17,6 +17,7 @@ const EVERYTHING = [
   "SELECT dt, count(*) AS rows, sum(CAST(amount AS DECIMAL(18,2))) AS amount, max(status) AS status FROM orders WHERE brand = 'acme' GROUP BY dt ORDER BY dt",
   'SELECT * FROM orders_daily ORDER BY ALL',
   'SELECT * FROM attribution_daily ORDER BY ALL',
+  'SELECT * FROM order_states ORDER BY ALL',
 ];
 
 /** A moment of the lake: what queries found then. */
@@ -32,7 +33,12 @@ let lake: SampleLake;
 let folder: string;
 const moments: Moment[] = [];
 
-async function ask(sql: string, where = folder, asOfMs?: number): Promise<unknown[]> {
+async function ask(
+  sql: string,
+  where = folder,
+  asOfMs?: number,
+  onUnreadable?: (what: string) => void,
+): Promise<unknown[]> {
   const connection = await createSqlConnection(
     {
       store: openLocalStore(where),
@@ -40,6 +46,7 @@ async function ask(sql: string, where = folder, asOfMs?: number): Promise<unknow
       settings: undefined,
       nowMs: lake.nowMs,
       ...(asOfMs !== undefined && { asOfMs }),
+      ...(onUnreadable && { onUnreadable }),
     },
     sql,
   );
@@ -109,6 +116,25 @@ describe('a query as of an instant', () => {
     for (const { atMs, found } of moments)
       expect(await Promise.all(EVERYTHING.map((sql) => ask(sql, folder, atMs)))).toEqual(found);
     expect(new Set(moments.map(({ found }) => JSON.stringify(found))).size).toBeGreaterThan(1);
+  });
+
+  it('has no rows of order_states of a version that an older program wrote, and says so if they are read', async () => {
+    const path = await folderNow();
+    const file = join(path, 'ledger/order_list/acme/2026-03.json');
+    const ledger = JSON.parse(await readFile(file, 'utf8'));
+    ledger.days[FIRST].committed.lifecycle = undefined;
+    ledger.days[FIRST].superseded[0].lifecycle = undefined;
+    await writeFile(file, JSON.stringify(ledger));
+    for (const [at, last] of [
+      [undefined, '2026-03-11'],
+      [moments[0]?.atMs, '2026-03-10'],
+    ] as const) {
+      const said: string[] = [];
+      const days = 'SELECT min(dt) AS first, max(dt) AS last FROM order_states';
+      expect(await ask(days, path, at, (what) => said.push(what))).toEqual([{ first: SECOND, last }]);
+      expect(await ask('FROM orders', path, at, (what) => said.push(what))).not.toEqual([]);
+      expect(said).toEqual(['order_states of 1 day']);
+    }
   });
 
   it('leaves out days that were committed later', async () => {

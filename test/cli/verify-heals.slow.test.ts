@@ -194,6 +194,11 @@ const DAMAGES: [string, () => void, RegExp][] = [
     /is not the current snapshot/,
   ],
   [
+    'the link of what became of the orders',
+    () => rmSync(join(lake, 'lake/order_states', partition(day)), { recursive: true }),
+    /lake\/order_states\/.* is missing/,
+  ],
+  [
     'a link to a folder with the name of a link',
     () => {
       const path = link();

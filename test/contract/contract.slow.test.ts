@@ -92,6 +92,10 @@ describe('a contract', () => {
       customProperties: [{ property: 'role', value: 'commission', description: 'Of acme' }],
       description: expect.stringContaining('Discovered'),
     });
+    expect(orders.schema[1]).toMatchObject({ name: 'order_states', properties: expect.any(Array) });
+    expect(column({ schema: [orders.schema[1]] }, 'amount')).toMatchObject({
+      ...{ physicalType: 'DECIMAL(38,9)', required: false },
+    });
     expect(column(orders, 'create_time')).not.toHaveProperty('primaryKey');
     expect(column(orders, 'true')).toMatchObject({ logicalType: 'number' });
   });

@@ -70,6 +70,9 @@ describe('the project', () => {
   it('names the role of a field and its brand, and expects only the reports that were read to be complete', () => {
     const sources = project().get('models/sources.yml') ?? '';
     expect(sources).toContain('as \\"status\\", no document has its meaning; role state of acme');
+    expect(sources).toMatch(
+      /- name: order_states\n.*\n.*columns:\n.*name: "key", quote: true, description: "The key/,
+    );
     expect(sources.match(/complete_until: \{name/g)).toHaveLength(1);
     expect(sources.match(/loaded_at_query/g)).toHaveLength(1);
     expect(sources).toContain('warn_after: {count: 85, period: hour}');

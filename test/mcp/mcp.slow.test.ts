@@ -405,6 +405,13 @@ const CALLS: readonly Row[] = [
     /^commission DECIMAL\(38,9\); .*role commission of acme, globex$/m,
   ],
   [
+    'columns of what became of the orders',
+    ['columns', { name: 'order_states' }],
+    'NO DAYS',
+    [],
+    /^void_by TIMESTAMP; When the reading ended that showed first that it was void[\s\S]*^dt VARCHAR; The day/m,
+  ],
+  [
     'columns of a view',
     ['columns', { name: 'orders_daily' }],
     'NO DAYS',

@@ -4,6 +4,7 @@ import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
+import { restate } from '../../sample/brand.ts';
 import { damagedCopyKey, ledgerKey, reportStateKey, versionKey } from '../../shared/lake/paths.ts';
 import { type EraseOptions, erase, undoErasure } from '../../shared/operations/erase.ts';
 import { orders } from '../../shared/reports/orders.ts';
@@ -185,7 +186,10 @@ const to = '2026-02-28';
 async function lostObjects(lake: SampleLake): Promise<string[]> {
   const named = (await ledgerEntries(lake, 'order_list')).flatMap(([day, { committed, superseded = [] }]) =>
     committed
-      ? [committed, ...superseded].map(({ snapshot }) => versionKey('orders', BRAND, day, snapshot))
+      ? [
+          ...[committed, ...superseded].map(({ snapshot }) => versionKey('orders', BRAND, day, snapshot)),
+          versionKey('order_states', BRAND, day, committed.lifecycle?.snapshot ?? ''),
+        ]
       : [],
   );
   return named.filter((key) => !lake.store.objects.has(key));
@@ -253,6 +257,32 @@ it('the records of one customer go from every version, change and raw record, an
   });
   const unknown = erase(optionsOf(lake, { records: { field: 'nobody', value: '1' } }));
   await expect(unknown).rejects.toThrow('No table has the field, column or role "nobody"');
+});
+
+it('an order that the service has no more goes from what became of the orders too', async () => {
+  const lake = sample.emptyLake();
+  const scope = { reports: ['order_list'] };
+  alter(lake, 'order_list', CUSTOMERS, { transid: 'o-8841' }, 1);
+  await sync(lake, { scope });
+  lake.nowMs += HOUR_MS;
+  restate(lake.brand, 'order_list', CUSTOMERS, (held) => held.slice(1));
+  await sync(lake, { scope: { ...scope, from: CUSTOMERS, to: CUSTOMERS } });
+  const rows = async () => {
+    const { committed } = await ledgerEntry(lake, 'order_list', CUSTOMERS);
+    return rowsOf(
+      lake,
+      versionKey('order_states', BRAND, CUSTOMERS, committed?.lifecycle?.snapshot ?? fail()),
+    );
+  };
+  const before = await rows();
+  expect(before).toContainEqual(expect.objectContaining({ order_id: 'o-8841', records: 0n }));
+  const records = { field: 'transid', value: 'o-8841' };
+  expect((await erase(optionsOf(lake, { records }))).status).toBe('complete');
+  expect(await objectsWith(lake, ['o-8841'])).toEqual([]);
+  expect(await rows()).toHaveLength(before.length - 1);
+  const erased = (await ledgerEntry(lake, 'order_list', CUSTOMERS)).committed;
+  const path = `order_states/brand=${BRAND}/dt=${CUSTOMERS}`;
+  expect(lake.catalog.pointers.get(path)).toBe(erased?.lifecycle?.snapshot);
 });
 
 it.each([

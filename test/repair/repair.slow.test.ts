@@ -5,7 +5,13 @@ import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { versionAt } from '../../shared/history/versions.ts';
 import { readLedger, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
-import { DAY_PARTITION_KEYS, dayPartition, rateBudgetKey, snapshotKey } from '../../shared/lake/paths.ts';
+import {
+  DAY_PARTITION_KEYS,
+  dayPartition,
+  rateBudgetKey,
+  snapshotKey,
+  versionKey,
+} from '../../shared/lake/paths.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { type RepairOutcome, repairLake } from '../../shared/repair/repair.ts';
@@ -14,8 +20,8 @@ import { reports } from '../../shared/reports/index.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
-import { alter, coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
-import { type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
+import { alter, coverageOf, ledgerEntry, outcomesOf, rowsOf, wrongReports } from '../sync/lake-contents.ts';
+import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
 
 const FIRST = '2026-03-07';
@@ -301,7 +307,23 @@ describe('a repair', () => {
     expect(await changesOf(lake, 'order_list', FIRST)).toEqual(changes);
     const anHourAgo = lake.nowMs - HOUR_MS / 2;
     expect(versionAt(entry, anHourAgo, lake.nowMs + 1)).toBe('unknown');
-    expect(versionAt(entry, lake.nowMs, lake.nowMs + 1)).toEqual({ snapshot: before.committed?.snapshot });
+    const { snapshot, lifecycle } = before.committed ?? {};
+    expect(versionAt(entry, lake.nowMs, lake.nowMs + 1)).toEqual({
+      snapshot,
+      lifecycle: lifecycle?.snapshot,
+    });
+    expect(entry.committed?.lifecycle).toEqual({ ...lifecycle, basis: expect.any(String) });
+    const rowsOfLifecycle = async () => {
+      const { committed } = await ledgerEntry(lake, 'order_list', FIRST);
+      const key = versionKey('order_states', BRAND, FIRST, committed?.lifecycle?.snapshot ?? '');
+      return { key, rows: await rowsOf(lake, key) };
+    };
+    // What became of the records goes on from there.
+    const known = await rowsOfLifecycle();
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    const next = await rowsOfLifecycle();
+    expect(next.key).not.toBe(known.key);
+    expect(next.rows).toEqual(known.rows);
   });
 
   it.each<[string, (lake: SampleLake) => Lake | undefined]>([

@@ -39,24 +39,28 @@ async function syncDaily(lake: SampleLake, runs: number, options: SyncOptions = 
 
 const keys = (lake: SampleLake, prefix: string) =>
   [...lake.store.objects.keys()].filter((key) => key.startsWith(prefix));
-const snapshotsOf = (lake: SampleLake) => keys(lake, `snapshots/transactions/brand=acme/dt=${FIRST}/`);
+const snapshotsOf = (lake: SampleLake, table = 'transactions') =>
+  keys(lake, `snapshots/${table}/brand=acme/dt=${FIRST}/`);
 
 describe('the vacuum', () => {
   it('keeps a replaced snapshot for the days of the setting, and removes it then', async () => {
     const lake = sample.emptyLake();
+    const bothOf = () => ['transactions', 'transaction_states'].map((table) => snapshotsOf(lake, table));
     await lake.sync({ scope });
-    const [old = ''] = snapshotsOf(lake);
+    const old = bothOf().flat();
     lake.nowMs += 2 * DAY_MS - HOUR_MS;
     restateFirst(lake);
     await lake.sync({ scope });
-    const current = (await ledgerEntry(lake, 'transaction_list', FIRST)).committed?.snapshot ?? '';
+    const { committed } = await ledgerEntry(lake, 'transaction_list', FIRST);
     // Two days old by then, but replaced only just now.
-    expect(snapshotsOf(lake)).toHaveLength(2);
+    expect(bothOf().map(({ length }) => length)).toEqual([2, 2]);
     lake.nowMs += 23 * HOUR_MS;
     await lake.sync({ scope });
-    expect(snapshotsOf(lake)).toContain(old);
+    expect(bothOf().flat()).toEqual(expect.arrayContaining(old));
     await syncDaily(lake, 2);
-    expect(snapshotsOf(lake)).toEqual([expect.stringContaining(current)]);
+    expect(bothOf()).toEqual(
+      [committed, committed?.lifecycle].map((object) => [expect.stringContaining(`/${object?.snapshot}/`)]),
+    );
     expect((await wrongReports(lake, '2026-03-15', ['transaction_list'])).transaction_list).toBeUndefined();
   });
 
@@ -113,6 +117,7 @@ describe('the vacuum', () => {
 
   it.each([
     ['a snapshot that a run built and never committed', `transactions/brand=acme/dt=${FIRST}`],
+    ['what became of records, of such a run', `transaction_states/brand=acme/dt=${FIRST}`],
     [
       'coverage of a month to come, which a run wrote and never published',
       'coverage/brand=acme/report=transaction_list/month=2026-05',

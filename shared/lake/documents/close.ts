@@ -31,6 +31,8 @@ const closedDay = storedObject(() => ({
   /** When the reading began that the version is of. */
   readFrom: storedTime,
   timeZone: z.optional(z.string()),
+  /** It was read while the day was open, so that it is a part of the day. */
+  isOpen: z.optional(z.literal(true)),
   /** What had become of its records. */
   lifecycle: z.optional(storedObject(() => stored)),
 }));

@@ -465,7 +465,6 @@ function replaceCommitted(
     at: null,
     ...(before.lifecycle && { lifecycle: before.lifecycle.snapshot }),
     ...(before.timeZone !== undefined && { whole: isWhole(before), timeZone: before.timeZone }),
-    ...(before.lifecycle && { lifecycle: before.lifecycle.snapshot }),
   };
   const versions = replaced ? [...superseded, replaced] : superseded;
   return {
