@@ -436,7 +436,8 @@ async function createView(connection: SqlSession, view: View): Promise<void> {
   await connection.run([`CREATE VIEW ${identifier(name)} AS ${inDuckDb(sql)}`, ...comments].join('; '));
 }
 
-const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
+/** The columns that the path of a day has. */
+export const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
 const CLOSE_COLUMNS = textColumns(['close']);
 
 /** The order of `SELECT *`: `_rescued` and `_synced_at` are of less interest than `dt`. */
@@ -450,8 +451,8 @@ function textColumns(names: readonly string[]) {
   return names.map((name) => ({ name, type: 'string' as const }));
 }
 
-/** @param partition the columns that the paths have */
-function rowsOfFiles(
+/** SQL of all rows of these files. @param partition the columns that the paths have */
+export function rowsOfFiles(
   paths: Paths,
   partition: readonly Pick<Column, 'name' | 'type'>[],
   ...more: readonly string[]

@@ -17,6 +17,7 @@ import {
   DEPLOYMENTS_PREFIX,
   FORMAT_KEY,
   ICEBERG_PREFIX,
+  CLOSES_PREFIX,
   LEDGERS_PREFIX,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
@@ -181,9 +182,14 @@ export class Lake extends Construct {
     });
   }
 
-  /** For the watcher, who also draws the page: reads all ledgers and roles, and writes what it has seen. */
+  /** For the watcher, who also draws the page: reads all ledgers, roles and closes, and writes what it has seen. */
   grantWatch(grantee: Grantee): void {
-    this.grant(grantee, READ, [`${LEDGERS_PREFIX}*`, rolesKey('*'), `${SETTINGS_PREFIX}*`]);
+    this.grant(grantee, READ, [
+      `${LEDGERS_PREFIX}*`,
+      rolesKey('*'),
+      `${CLOSES_PREFIX}*`,
+      `${SETTINGS_PREFIX}*`,
+    ]);
     this.grant(grantee, CHANGE, [WATCH_KEY, FORMAT_KEY]);
     this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY]);
     this.grantList(grantee);

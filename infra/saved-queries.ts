@@ -10,7 +10,8 @@ export interface SavedQuery {
 
 /**
  * What an analyst asks first. Where they need some months only they name `month`, so that Athena lists no other partition.
- * They use `coverage`, `freshness`, `schema_changes`, `changes` and the columns that every table has: no query can break.
+ * They use `coverage`, `freshness`, `schema_changes`, `changes`, `since_close` and the columns that every table has: no query
+ * can break.
  */
 export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[] {
   return [
@@ -81,6 +82,14 @@ WHERE month < substr(CAST(current_date AS varchar), 1, 7)
   AND changed_at >= CAST(date_trunc('month', current_date) AS timestamp)
 GROUP BY brand, report, dt, currency
 ORDER BY dt DESC, brand, report, currency`,
+    },
+    {
+      name: 'What changed since the close',
+      description: 'Months that were closed in the last year: what to correct, by report and publisher',
+      sql: `SELECT *
+FROM since_close
+WHERE close >= substr(${daysAgo(365)}, 1, 7)
+ORDER BY close DESC, brand, report, currency, publisher_id, what, state`,
     },
     {
       name: 'Records that changed',

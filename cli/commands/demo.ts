@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Command } from 'commander';
-import { startSampleService } from '../../sample/server.ts';
+import { restate } from '../../sample/brand.ts';
+import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
@@ -10,13 +11,16 @@ import { newId } from '../../shared/adapters/new-id.ts';
 import { makeLakeFolder } from '../../shared/adapters/local/lake-folder.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
+import { addDays, dayOf, monthOf } from '../../shared/days.ts';
+import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { LEDGERS_PREFIX } from '../../shared/lake/paths.ts';
 import type { Lake } from '../../shared/ports.ts';
+import { closeMonth } from '../../shared/operations/close-month.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { runSync } from '../../shared/run/run.ts';
+import { transactions } from '../../shared/reports/transactions.ts';
+import { type RunScope, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
@@ -27,12 +31,17 @@ import { printedCommand } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { query, tableText } from '../query-result.ts';
 import { createSqlConnection } from '../sql-tables.ts';
+import { readStatements } from '../statement.ts';
 import { styleText } from '../terminal-text.ts';
 import { terminalColumns } from '../text-table.ts';
+import { statementTables } from './statement.ts';
 import { syncText } from './sync.ts';
 
 /** Written into the demo's lake: `status` needs it, and the next demo recognises its lake by it. */
 const SETTINGS_FILE = 'demo-settings.json';
+
+/** The publisher whose statement is shown. */
+const STATED_PUBLISHER = '1402';
 
 const QUERIES = [
   [
@@ -90,11 +99,13 @@ export function addDemo(program: Command): void {
           `A sample brand service is running at ${service.url}. Syncing its reports into ${displayPath(lake)}.\n`,
         );
         const settings = parseSettings(input, reports);
-        const outcome = await syncSample(lake, settings, sampleCredentials(service));
+        const sync = (scope: RunScope) => syncSample(lake, settings, sampleCredentials(service), scope);
+        const outcome = await sync({});
         print(syncText(outcome));
         process.exitCode = EXIT[outcome.status];
-        await showQueries(lake, settings);
-        print(nextSteps(lake, flags.lake));
+        await showQueries(lake, settings, QUERIES);
+        const month = await showClose(lake, settings, service, sync);
+        print(nextSteps(lake, flags.lake, month));
       } finally {
         await service.close();
       }
@@ -122,7 +133,12 @@ async function openDemoLake(url: string): Promise<Lake> {
   return lake;
 }
 
-async function syncSample(lake: Lake, settings: Settings, credentials: JsonObject): Promise<SyncOutcome> {
+async function syncSample(
+  lake: Lake,
+  settings: Settings,
+  credentials: JsonObject,
+  scope: RunScope,
+): Promise<SyncOutcome> {
   const progress = showProgress();
   const options = {
     settings,
@@ -130,7 +146,7 @@ async function syncSample(lake: Lake, settings: Settings, credentials: JsonObjec
     lake,
     credentials: fixedCredentials(JSON.stringify(credentials), 'the sample service'),
     send: sendRequest,
-    scope: {},
+    scope,
     clock: systemClock(),
     log: progress.log,
     random: Math.random,
@@ -142,10 +158,65 @@ async function syncSample(lake: Lake, settings: Settings, credentials: JsonObjec
   return outcome;
 }
 
-async function showQueries({ store }: Lake, settings: Settings): Promise<void> {
-  const all = QUERIES.map(([, sql]) => sql).join(';');
+/**
+ * Closes the month before for one brand, of which it has one day. Then the service voids new transactions of that day.
+ * @returns the current month, whose statement carries this over
+ */
+async function showClose(
+  lake: Lake,
+  settings: Settings,
+  service: SampleService,
+  sync: (scope: RunScope) => Promise<SyncOutcome>,
+): Promise<string> {
+  const { acme } = service.brands;
+  const today = dayOf(service.now().getTime(), acme?.timeZone ?? 'UTC');
+  const day = addDays(`${monthOf(today)}-01`, -1);
+  const scope = { brands: ['acme'], reports: [transactions.name], from: day, to: day };
+  await sync(scope);
+  const access = {
+    lake,
+    settings,
+    brand: 'acme',
+    clock: systemClock(),
+    log: () => {},
+    random: Math.random,
+    newId,
+  };
+  const closed = { ...access, reports, month: monthOf(day), anyway: true };
+  // An earlier demo has closed it.
+  await closeMonth(closed).catch((thrown) => {
+    if (asBrandReportsError(thrown).code !== 'already_closed') throw thrown;
+  });
+  if (acme)
+    restate(acme, 'transaction_list', day, (held) =>
+      held.map(({ at, record }) => ({
+        at,
+        record: record.sku_status === 'new' ? { ...record, sku_status: 'void' } : record,
+      })),
+    );
+  await sync(scope);
+  await showQueries(lake, settings, [
+    [
+      `${monthOf(day)} was closed, then the service voided transactions: what to book`,
+      `SELECT publisher_id, what, currency, records, correction FROM since_close WHERE close = '${monthOf(day)}' ORDER BY correction`,
+    ],
+  ]);
+  const month = monthOf(today);
+  const { connection, statements } = await readStatements({ ...access, month }, STATED_PUBLISHER);
+  print('');
+  await printPieces(statementTables(statements, connection, STATED_PUBLISHER));
+  connection.closeSync();
+  return month;
+}
+
+async function showQueries(
+  { store }: Lake,
+  settings: Settings,
+  queries: readonly (readonly [title: string, sql: string])[],
+): Promise<void> {
+  const all = queries.map(([, sql]) => sql).join(';');
   const connection = await createSqlConnection({ store, reports, settings, nowMs: Date.now() }, all);
-  for (const [title, sql] of QUERIES) {
+  for (const [title, sql] of queries) {
     const lines = sql.split('\n').map((line) => styleText('dim', line));
     print(`\n${styleText('bold', title)}\n${lines.join('\n')}\n`);
     await printPieces(tableText(await query(connection, sql), terminalColumns()));
@@ -153,13 +224,14 @@ async function showQueries({ store }: Lake, settings: Settings): Promise<void> {
   connection.closeSync();
 }
 
-function nextSteps(lake: Lake, lakeFlag: string): string {
+function nextSteps(lake: Lake, lakeFlag: string, month: string): string {
   const path = displayPath(lake);
   const flags = { lake: lakeFlag === DEFAULT_LAKE ? undefined : path };
   const withSettings = { ...flags, settings: join(path, SETTINGS_FILE) };
   return `
 Try next:
   ${printedCommand('query', ['SELECT * FROM transactions_daily LIMIT 10'], flags)}
+  ${printedCommand('statement', ['--month', month, '--output', 'statement.html'], flags)}
   ${printedCommand('status', [], withSettings)}
   ${printedCommand('verify', [], withSettings)}`;
 }

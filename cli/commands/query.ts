@@ -140,7 +140,7 @@ async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise
 }
 
 /** A regular file gets CSV exactly. Elsewhere a terminal may read it; JSON with escapes is the same JSON, CSV is not. */
-function csvOutput(): (text: string) => string {
+export function csvOutput(): (text: string) => string {
   if (fstatSync(1).isFile()) return (exact) => exact;
   return (lines) => printable(lines.replaceAll('\r\n', '\n'));
 }

@@ -2,7 +2,6 @@
  * Shows what changed in a month after it was closed, by publisher, currency and state, and what a person who has booked the
  * month has to correct: the view `since_close`, its sums, and one sentence.
  */
-import type { Json } from '@duckdb/node-api';
 import type { Command } from 'commander';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { exactNumber } from '../../shared/exact-number.ts';
@@ -13,7 +12,7 @@ import { jsonOption, lakeOption, month } from '../options.ts';
 import { counted, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { TEXTS } from '../query-formats.ts';
-import { query, resultObjects } from '../query-result.ts';
+import { cell, query, resultObjects } from '../query-result.ts';
 import { openExistingLake } from '../run-options.ts';
 import { createSqlConnection, literal } from '../sql-tables.ts';
 import { showPieces } from '../pager.ts';
@@ -46,84 +45,63 @@ Example:
       const { store } = await openExistingLake(lake);
       const all = await readCloses(store, brand);
       const months = [...new Set(all.map((close) => close.month))].sort();
-      const of = asked ?? months.at(-1) ?? '';
-      const closes = all.filter((close) => close.month === of);
-      if (closes.length === 0) throw notClosed(asked, brand, months);
+      const closes = all.filter((close) => close.month === (asked ?? months.at(-1)));
+      const [first] = closes;
+      if (!first) throw notClosed(asked, brand, months);
+      const brands = closes.map((close) => literal(close.brand)).join(', ');
+      const from = `FROM ${sinceClose.name} WHERE close = ${literal(first.month)} AND brand IN (${brands})`;
+      const changesSql = `SELECT ${KEYS}, ${DETAILS} ${from} ORDER BY ALL`;
+      const totalsSql = `SELECT ${KEYS}, sum(correction) AS correction ${from} GROUP BY ALL ORDER BY ALL`;
       const sqlLake = { store, reports, settings: undefined, nowMs: Date.now() };
-      const connection = await createSqlConnection(sqlLake, `SELECT * FROM ${sinceClose.name}`);
+      const connection = await createSqlConnection(sqlLake, changesSql);
       try {
-        const changes = await query(connection, changesSql(closes));
         if (json) {
-          const rows = await Array.fromAsync(resultObjects(changes));
-          const totals = await Array.fromAsync(resultObjects(await query(connection, totalsSql(closes))));
-          const heads = closes.map(({ brand: name, month: closed, closedAt, exceptions }) => {
-            return { brand: name, month: closed, closedAt, exceptions };
+          const rowsOf = async (sql: string) => Array.fromAsync(resultObjects(await query(connection, sql)));
+          const heads = closes.map(({ brand: of, month: closed, closedAt, exceptions }) => {
+            return { brand: of, month: closed, closedAt, exceptions };
           });
-          printJson({ closes: heads, changes: rows, totals });
-          return;
+          printJson({ closes: heads, changes: await rowsOf(changesSql), totals: await rowsOf(totalsSql) });
+        } else {
+          print(closes.map(headText).join('\n'));
+          await showPieces(TEXTS.table(await query(connection, changesSql)));
+          const read = await connection.runAndReadAll(totalsSql);
+          const sums = read.getRowsJson().map((row) => row.map((value) => cell(value ?? '', undefined)));
+          print(`\n${closes.map((close) => bookingText(close, sums)).join('\n')}`);
         }
-        print(closes.map(headText).join('\n'));
-        await showPieces(TEXTS.table(changes));
-        const totals = (await connection.runAndReadAll(totalsSql(closes))).getRowObjectsJson();
-        print(`\n${closes.map((close) => bookingText(close, totals)).join('\n')}`);
       } finally {
         connection.closeSync();
       }
     });
 }
 
-function fromSql(closes: readonly Close[]): string {
-  const [{ month: of } = { month: '' }] = closes;
-  const brands = closes.map(({ brand }) => literal(brand)).join(', ');
-  return `FROM ${sinceClose.name} WHERE close = ${literal(of)} AND brand IN (${brands})`;
-}
-
 const KEYS = 'brand, report, currency';
+const DETAILS =
+  'publisher_id, publisher_name, what, state, records, correction, commission_then, commission_now, amount_then, amount_now';
 
-function changesSql(closes: readonly Close[]): string {
-  return `SELECT ${KEYS}, publisher_id, publisher_name, what, state, records, correction, commission_then, commission_now, amount_then, amount_now ${fromSql(closes)} ORDER BY ${KEYS}, publisher_id, what, state`;
-}
-
-function totalsSql(closes: readonly Close[]): string {
-  return `SELECT ${KEYS}, CAST(sum(records) AS bigint) AS records, sum(correction) AS correction ${fromSql(closes)} GROUP BY ${KEYS} ORDER BY ${KEYS}`;
-}
-
-/** `acme 2026-10, closed 2026-11-03 06:00 UTC, with 1 day that was not whole` */
+/** `acme 2026-10, closed 2026-11-03 06:00 UTC, 1 day recorded as not whole` */
 function headText({ brand, month: of, closedAt, exceptions }: Close): string {
-  const days =
-    exceptions.length === 0 ? '' : `, with ${counted(exceptions.length, 'day')} that was not whole`;
-  return styleText(
-    'bold',
-    oneLine(`${brand} ${of}, closed ${closedAt.slice(0, 16).replace('T', ' ')} UTC${days}`),
-  );
+  const days = exceptions.length === 0 ? '' : `, ${counted(exceptions.length, 'day')} recorded as not whole`;
+  return styleText('bold', `${brand} ${of}, closed ${closedAt.slice(0, 16).replace('T', ' ')} UTC${days}`);
 }
 
-/** What to book for a brand, in a sentence. */
-function bookingText({ brand }: Close, totals: readonly Readonly<Record<string, Json>>[]): string {
-  const own = totals.filter((total) => total.brand === brand && Number(total.correction) !== 0);
-  const texts = [...Map.groupBy(own, ({ report }) => report)].map(([report, sums]) => {
-    const amounts = sums.map(({ currency, correction }) => {
-      const sum = exactNumber(String(correction));
-      return `${sum.startsWith('-') ? '' : '+'}${sum} ${currency ?? 'without currency'}`;
+/** @param totals rows of brand, report, currency and correction */
+function bookingText({ brand }: Close, totals: readonly string[][]): string {
+  const own = totals.filter(([of, , , correction]) => of === brand && Number(correction) !== 0);
+  const texts = [...Map.groupBy(own, ([, report]) => report)].map(([report, sums]) => {
+    const amounts = sums.map(([, , currency = '', correction = '']) => {
+      const sum = exactNumber(correction);
+      return `${sum.startsWith('-') ? '' : '+'}${sum} ${currency === '' ? 'without currency' : currency}`;
     });
-    return `${amounts.join(', ')} (${report})`;
+    return `${amounts.join(', ')} by ${report}`;
   });
-  if (texts.length === 0)
-    return oneLine(`Nothing to book for ${brand}: the commission that counts is what it was at the close.`);
-  const same = texts.length > 1 ? ' The reports are the same money: book one of them.' : '';
-  return oneLine(`To book for ${brand}: ${texts.join(' or ')}.${same}`);
+  if (texts.length === 0) return `Nothing to book for ${brand}: the same commission counts as at the close.`;
+  const same = texts.length > 1 ? ' Both are the same money: book one of them.' : '';
+  return oneLine(`To book for ${brand}: ${texts.join(', or ')}.${same}`);
 }
 
-function notClosed(
-  asked: string | undefined,
-  brand: string | undefined,
-  months: readonly string[],
-): BrandReportsError {
-  const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
-  const next = printedCommand('close', [asked ?? 'YYYY-MM']);
-  return new BrandReportsError(
-    'config',
-    'not_closed',
-    `${asked ?? 'No month'}${whose} is ${asked === undefined ? '' : 'not '}closed. Closed months: ${months.join(', ') || 'none'}. To close a month: ${next}`,
-  );
+function notClosed(asked = 'No month', brand: string | undefined, months: readonly string[]) {
+  const known = `Closed months${brand === undefined ? '' : ` of ${brand}`}: ${months.join(', ') || 'none'}`;
+  const next = printedCommand('close', [asked === 'No month' ? 'YYYY-MM' : asked]);
+  const message = `${asked} is ${asked === 'No month' ? '' : 'not '}closed. ${known}. To close one: ${next}`;
+  return new BrandReportsError('config', 'not_closed', message);
 }

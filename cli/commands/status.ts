@@ -4,9 +4,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
+import { readCloses } from '../../shared/lake/documents/close.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { whenToSet } from '../../shared/lake/documents/role-evidence.ts';
 import { schemaChangeText } from '../../shared/planning/schema-changes.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
@@ -84,7 +86,7 @@ export function addStatus(program: Command): void {
       const all = tableStatuses(settings, reports, ledgers, now.getTime(), span);
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
       if (flags.html !== undefined)
-        await writePage(flags.html, page(tables, settings, now, store.url, flags));
+        await writePage(flags.html, await page(tables, settings, now, store, span, flags));
       else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
       else print(statusText(tables, settings, now.getTime(), flags.month));
       const failing = tables.flatMap((each) => {
@@ -131,15 +133,17 @@ function pageSpan(month: string | undefined, now: Date): MonthSpan {
   return lastMonths(MAX_MONTHS, now.getTime());
 }
 
-function page(
+async function page(
   tables: readonly TableStatus[],
   settings: Settings,
   now: Date,
-  lake: string,
+  store: ObjectStore,
+  span: MonthSpan,
   flags: StatusFlags,
-): string {
+): Promise<string> {
   const controls = commandControls(flags);
-  return calendarPage(tables, lake, { settings, nowMs: now.getTime(), controls }).markup;
+  const closes = await readCloses(store, flags.brand, ({ message }) => note(oneLine(message)), span);
+  return calendarPage(tables, store.url, { settings, nowMs: now.getTime(), controls, closes }).markup;
 }
 
 /** Replaces the page atomically, so that a half-written page is never seen. */

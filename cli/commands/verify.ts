@@ -15,8 +15,8 @@ import { type MonthSpan, isDay, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
 import { changesTable, isOfContent, summaryOfRows } from '../../shared/history/index.ts';
 import { namedDays, readCloses } from '../../shared/lake/documents/close.ts';
-import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
+import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import {
   type CommittedDay,
   type DamagedDocument,

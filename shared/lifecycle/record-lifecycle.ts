@@ -3,7 +3,7 @@
  * object is written before the commit, which names it in the ledger: it is there exactly if the version is (I4).
  */
 import { addDays, endOfDay } from '../days.ts';
-import type { Committed, Lifecycle } from '../lake/documents/ledger.ts';
+import type { Committed, Lifecycle, VersionContent } from '../lake/documents/ledger.ts';
 import { versionKey } from '../lake/paths.ts';
 import { Digest } from '../lake/table/digest.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
@@ -76,6 +76,16 @@ export async function recordLifecycle(
 /** Whether what became of the records was made by the rules that apply now. */
 export async function isLifecycleCurrent(ctx: LifecycleContext, committed: Committed): Promise<boolean> {
   return (await rulesOf(ctx, committed))?.basis === committed.lifecycle?.basis;
+}
+
+/** What a ledger that is made again has of rows that were found: the next reading makes them again, with their history. */
+export async function foundAgain(
+  ctx: LifecycleContext,
+  version: Committed,
+  { snapshot, rows, bytes, digest }: VersionContent,
+): Promise<Lifecycle | undefined> {
+  const rules = await rulesOf(ctx, version);
+  return rules && { snapshot, rows, bytes, digest, basis: `${partsOf(rules)[0]}--` };
 }
 
 /** Whether the object can be read, and has the rows that the ledger states. @throws where the store fails */

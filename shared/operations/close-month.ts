@@ -64,7 +64,9 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
     if (found) await publish(of, [found], month);
     if (found) before.push(found);
     const draft = found ? undefined : await draftOf(options, of, closes);
-    if (draft) drafts.push({ of, draft });
+    if (!draft) continue;
+    refuseBeforeEnd(options, draft);
+    drafts.push({ of, draft });
   }
   const partial = anyway ? [] : drafts.filter(({ draft }) => draft.exceptions.length > 0);
   if (partial.length > 0) throw refused('not_whole', partial.map(({ draft }) => notWhole(draft)).join('\n'));
@@ -81,6 +83,24 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
         'nothing_to_close',
         `${lake.store.url} has no day of ${month}. "brand-reports status" shows its days.`,
       );
+}
+
+/**
+ * For each brand that has days of the month: what would close it now, and the closes of all its months, by the time of closing.
+ * @throws BrandReportsError `config` if the lake has nothing of the brand, or a document is damaged
+ */
+export async function draftCloses(options: CloseOptions): Promise<{ draft: Close; closes: Close[] }[]> {
+  const found: { draft: Close; closes: Close[] }[] = [];
+  for (const of of await brandReports(options)) {
+    const closes = byTime(await readCloses(options.lake.store, of.brand));
+    const draft = await draftOf(options, of, closes);
+    if (draft) found.push({ draft, closes });
+  }
+  return found;
+}
+
+function byTime(closes: readonly Close[]): Close[] {
+  return closes.toSorted((a, b) => (a.closedAt < b.closedAt ? -1 : 1));
 }
 
 /**
@@ -134,10 +154,7 @@ async function brandReports(options: CloseOptions): Promise<BrandReports[]> {
   );
 }
 
-/**
- * What closes the month by the ledgers as they are now; `undefined`: the brand has no day of it.
- * @throws BrandReportsError `config` if the month is not over
- */
+/** What closes the month by the ledgers as they are now, over or not; `undefined`: the brand has no day of it. */
 async function draftOf(
   { settings, month, clock, newId }: CloseOptions,
   { brand, reports }: BrandReports,
@@ -147,14 +164,12 @@ async function draftOf(
     ...{ version: 1, brand, month, closedAt: new Date(clock.wallMs()).toISOString() },
     ...{ days: [], carried: [], exceptions: [], tables: {}, recentWrites: [newId()] },
   };
-  let timeZone = settings?.brands[brand]?.timeZone;
   for (const { ctx, months } of reports) {
     const { report, policy } = ctx;
     const { days } = await ctx.ledger(month).refresh();
     const first = policy?.startDate ?? (await firstDay(ctx, months));
     for (const day of daysOfMonth(month)) {
       const { [day]: entry = {} } = days;
-      timeZone ??= entry.committed?.timeZone;
       if (entry.committed) close.days.push(closedDay(report.name, day, entry.committed));
       const why = day < first ? undefined : whyNotWhole(entry);
       if (why) close.exceptions.push({ report: report.name, day, why });
@@ -166,10 +181,16 @@ async function draftOf(
     const shape = lifecycleShape(report);
     if (shape) close.tables[shape.name] = { columns: shape.columns.length };
   }
-  if (close.days.length + close.exceptions.length === 0) return undefined;
+  return close.days.length + close.exceptions.length === 0 ? undefined : close;
+}
+
+/** @throws BrandReportsError `config` if the month of the close is not over */
+function refuseBeforeEnd({ settings, clock }: CloseOptions, { brand, month, days }: Close): void {
+  const zone =
+    settings?.brands[brand]?.timeZone ?? days.find(({ timeZone }) => timeZone !== undefined)?.timeZone;
   // Of a brand that no settings and no version have a zone of, the zone in which a day ends last.
-  const endMs = endOfDay(daysOfMonth(month).at(-1) ?? '', timeZone ?? 'Etc/GMT+12');
-  if (endMs <= runClock(clock, { clockSkewMs: 0 }).now().getTime()) return close;
+  const endMs = endOfDay(daysOfMonth(month).at(-1) ?? '', zone ?? 'Etc/GMT+12');
+  if (endMs <= runClock(clock, { clockSkewMs: 0 }).now().getTime()) return;
   throw refused(
     'month_not_over',
     `${month} of ${brand} is not over: it ends at ${new Date(endMs).toISOString()}. Close it then, or close an earlier month.`,
@@ -212,7 +233,7 @@ function stored({ snapshot, rows, bytes, digest }: NonNullable<ClosedDay['lifecy
  */
 async function carriedOf(ctx: BrandReport, closes: readonly Close[]): Promise<ClosedDay[]> {
   const named = new Map<string, ClosedDay>();
-  for (const close of closes.toSorted((a, b) => (a.closedAt < b.closedAt ? -1 : 1)))
+  for (const close of byTime(closes))
     for (const each of namedDays(close)) if (each.report === ctx.report.name) named.set(each.day, each);
   const carried: ClosedDay[] = [];
   for (const [of, last] of Map.groupBy(named.values(), ({ day }) => monthOf(day))) {
@@ -281,15 +302,19 @@ function idsIn({ committed, superseded = [] }: DayEntry = {}): (string | undefin
 
 /** Which days are not whole, and the commands that read them or accept them. */
 function notWhole({ brand, month, exceptions }: Close): string {
-  const groups = [...Map.groupBy(exceptions, ({ report, why }) => `${report} ${why}`)];
-  const days = groups.map(([what, own]) => `${what} ${spans(own.map(({ day }) => day))}`).join('; ');
   const readable = exceptions.filter(({ why }) => why !== 'erased');
   const sorted = readable.map(({ day }) => day).sort();
   const reports = [...new Set(readable.map(({ report }) => report))].join(' ');
   const range = `--from ${sorted[0]} --to ${sorted.at(-1)}`;
   const read =
     sorted.length === 0 ? '' : ` To read them: "brand-reports sync ${reports} --brand ${brand} ${range}".`;
-  return `${month} of ${brand} is not whole: ${days}.${read} To close it as it is, with these days recorded in the close: "brand-reports close ${month} --brand ${brand} --anyway"`;
+  return `${month} of ${brand} is not whole: ${exceptionsText(exceptions)}.${read} To close it as it is, with these days recorded in the close: "brand-reports close ${month} --brand ${brand} --anyway"`;
+}
+
+/** `order_list missing 2026-10-01 to 2026-10-03, 2026-10-05; order_list failed 2026-10-09` */
+export function exceptionsText(exceptions: Close['exceptions']): string {
+  const groups = [...Map.groupBy(exceptions, ({ report, why }) => `${report} ${why}`)];
+  return groups.map(([what, own]) => `${what} ${spans(own.map(({ day }) => day))}`).join('; ');
 }
 
 /** `2026-10-01 to 2026-10-03, 2026-10-05` */

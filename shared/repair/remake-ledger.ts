@@ -74,7 +74,7 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
       lake,
       byAge.findLast(({ id }) => pointed?.includes(id) ?? true),
     );
-    const lifecycle = 'problem' in rows ? undefined : await foundAgain(ctx, day, committed, rows);
+    const lifecycle = 'problem' in rows ? undefined : await foundAgain(ctx, committed, rows);
     days[day] = {
       committed: { ...committed, ...(lifecycle && { lifecycle }) },
       ...(others.length > 0 && { superseded: others }),

@@ -47,7 +47,7 @@ const SPECS: Readonly<Record<Role, RoleSpec>> = {
     names: words(
       'commission salecommission commissionamount ordercommission publishercommission affiliatecommission commissionvalue',
     ),
-    similar: /commission|payout|earning/,
+    similar: /^comm$|commission|payout|earning/,
     kind: 'numeric',
     shown: 'numeric',
   },

@@ -1,8 +1,8 @@
 /*
  * The part of the page that answers what people ask in the morning: did the runs come, is yesterday like the same weekday
- * one week before, which closed days have other numbers than yesterday, what is odd, and which columns of views are NULL.
+ * one week before, which closed days have other numbers than yesterday, which closed months have changed, what is odd, and which columns of views are NULL.
  */
-import { DAY_MS, addDays } from '../days.ts';
+import { DAY_MS, addDays, monthOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import { type Finding, ledgerTableSql } from '../findings/index.ts';
 import { whenToSet } from '../lake/documents/role-evidence.ts';
@@ -23,6 +23,7 @@ export function morning(brand: PageBrand, controls: Controls): Html {
     runs(brand, controls),
     yesterday(brand),
     changedDays(brand),
+    closedMonths(brand),
     findings(brand),
     rolesWithoutField(brand),
   ];
@@ -142,6 +143,25 @@ function changedDays({ name, tables, nowMs }: PageBrand): Html {
   );
   return html`${heading}
 ${pageTable(`Changes of ${name}`, ['report', 'days', 'added', 'removed', 'altered'], rows)}${sqlBlock('all changes of these days', sql)}`;
+}
+
+/** A day that was not closed then has no `changes` since; it is among those that were not whole. */
+function closedMonths({ name, tables, closes, at }: PageBrand): Html | string {
+  const rows = closes.map(({ month, closedAt, exceptions }) => {
+    const changed = tables.flatMap(({ table, days }) => {
+      const since = days.filter(
+        ({ dt, changes }) => monthOf(dt) === month && (changes?.last.at ?? '') > closedAt,
+      );
+      return since.length === 0 ? [] : [`${table}: ${since.length}`];
+    });
+    return [month, at(closedAt), exactNumber(exceptions.length), changed.join(', ') || 'none'];
+  });
+  if (rows.length === 0) return '';
+  const months = closes.map(({ month }) => `'${month}'`).join(', ');
+  const sql = `SELECT * FROM since_close\nWHERE brand = '${name}' AND close IN (${months})\nORDER BY close, report, currency, publisher_id`;
+  const heads = ['month', 'closed', 'days not whole then', 'days changed since'];
+  return html`<h3>Closed months</h3>
+${pageTable(`Closed months of ${name}`, heads, rows)}${sqlBlock('what changed since, and what to book', sql)}`;
 }
 
 /** Days of a finding that are named; `coverage` has all. */

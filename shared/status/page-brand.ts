@@ -1,5 +1,6 @@
 import { dayOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
+import type { Close } from '../lake/documents/close.ts';
 import type { Settings } from '../settings/settings.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
 import { type Html, html } from './html.ts';
@@ -12,6 +13,8 @@ export interface CalendarOptions {
   settings: Settings;
   nowMs: number;
   controls: Controls;
+  /** Of all brands; missing: none. */
+  closes?: readonly Close[];
 }
 
 /** A brand as the page shows it. */
@@ -22,6 +25,8 @@ export interface PageBrand {
   today: string;
   nowMs: number;
   tables: readonly TableStatus[];
+  /** The newest first. */
+  closes: readonly Close[];
   problems: readonly Problem[];
   /** Whether schedules start runs: a laptop has none. */
   isScheduled: boolean;
@@ -36,7 +41,7 @@ export function pageBrand(
   name: string,
   tables: readonly TableStatus[],
   lake: string,
-  { settings, nowMs }: CalendarOptions,
+  { settings, nowMs, closes = [] }: CalendarOptions,
 ): PageBrand {
   const zone = settings.brands[name]?.timeZone;
   const today = dayOf(nowMs, zone ?? 'UTC');
@@ -48,7 +53,9 @@ export function pageBrand(
   const at = (iso: string) => format.format(Date.parse(iso));
   const due = (iso: string) => (Date.parse(iso) <= nowMs ? 'at the next run' : at(iso));
   const isScheduled = lake.startsWith('s3://') && settings.deployment.schedules;
-  return { name, zone, today, nowMs, tables, problems: problemsOf(tables, today), isScheduled, at, due };
+  const own = closes.filter(({ brand }) => brand === name).toReversed();
+  const problems = problemsOf(tables, today);
+  return { name, zone, today, nowMs, tables, closes: own, problems, isScheduled, at, due };
 }
 
 const MAX_RANGES = 8;

@@ -4,6 +4,7 @@
  * number comes first: where none comes any more, an alarm is raised, so a look that dies on the way is noticed.
  */
 import { lastMonths, isInSpan, monthOf } from '../days.ts';
+import { type Close, readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
@@ -70,6 +71,8 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const firstMonth = firstComparedMonth(nowMs);
   const isRead: WantsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
   const lake = await readWantedLedgers(store, reports, isRead, nowMs);
+  // A damaged one is what the vacuum and `closes` tell of.
+  const closes = await readCloses(store, undefined, () => {}, span);
   const suspects = suspectsIn(options, lake, isJudged, nowMs);
   const look = { id: options.newId(), nowMs };
   const tableOf = (report: string) => reports[report]?.table ?? report;
@@ -100,7 +103,7 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
     for (const one of both) if (one.status === 'rejected') throw one.reason;
   } finally {
     // Where no message can be sent the page is all there is, and it must not show what was long ago.
-    await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), nowMs);
+    await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), nowMs, closes);
   }
   options.log({
     event: 'look_ended',
@@ -157,8 +160,9 @@ async function writePage(
   { settings, store, controls }: WatchOptions,
   tables: readonly TableStatus[],
   nowMs: number,
+  closes: readonly Close[],
 ): Promise<void> {
-  const { markup } = calendarPage(tables, store.url, { settings, nowMs, controls });
+  const { markup } = calendarPage(tables, store.url, { settings, nowMs, controls, closes });
   const page = store.create(COVERAGE_PAGE_KEY);
   await page.write(Buffer.from(markup));
   await page.finish();

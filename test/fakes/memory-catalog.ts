@@ -20,7 +20,7 @@ export function memoryCatalog(): Catalog & {
       void pointers.set(`${table.name}/${partitionPath(partition)}`, snapshot),
     removePartition: async (table, partition) => void pointers.delete(`${table}/${partitionPath(partition)}`),
     snapshotsByPartition: async (table, leading, within) => {
-      const prefix = `${table}/${partitionPath(leading)}/`;
+      const prefix = leading.length === 0 ? `${table}/` : `${table}/${partitionPath(leading)}/`;
       const isWithin = (path: string) => {
         const [, value = ''] = path.slice(prefix.length).split('/')[0]?.split('=') ?? [];
         return !within || (within.from <= value && value <= within.to);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { addDays } from '../../shared/days.ts';
 import { noEvidence } from '../../shared/roles/index.ts';
+import type { Close } from '../../shared/lake/documents/close.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
@@ -29,10 +30,10 @@ const failed = {
   message: HOSTILE,
 };
 
-function page(table: Partial<TableStatus>, lake = './lake'): string {
+function page(table: Partial<TableStatus>, lake = './lake', closes: readonly Close[] = []): string {
   const controls = commandControls({ lake, settings: 'cdk.json' });
   const tables = [madeTable('order_list', {}, table)];
-  return calendarPage(tables, lake, { settings: settingsOf('acme'), nowMs: NOW_MS, controls }).markup;
+  return calendarPage(tables, lake, { settings: settingsOf('acme'), nowMs: NOW_MS, controls, closes }).markup;
 }
 
 /** The text of the part with this heading, in which a cell, a line and a block end with `|`. */
@@ -92,6 +93,40 @@ describe('the runs', () => {
     const markup = page(table, lake);
     expect(part(markup, /^Runs/)).toContain(text);
     expect(markup).not.toContain(HOSTILE);
+  });
+});
+
+describe('closed months', () => {
+  const close = (month: string, brand = 'acme'): Close => ({
+    ...{ version: 1, brand, month, closedAt: '2026-11-03T12:00:00.000Z', days: [], carried: [] },
+    ...{
+      exceptions: [{ report: 'order_list', day: `${month}-31`, why: 'missing' }],
+      tables: {},
+      recentWrites: [],
+    },
+  });
+  const changedOn = (dt: string, at: string) => ({
+    ...statusDay(dt, 'settled'),
+    changes: { times: 1, last: { at, rowsBefore: 5 } },
+  });
+
+  it('are listed with the days that changed after their close, and SQL that shows what to book', () => {
+    const days = [
+      changedOn('2026-08-31', '2026-11-04T00:00:00.000Z'),
+      changedOn('2026-10-01', '2026-11-03T11:59:59.000Z'),
+      changedOn('2026-10-02', '2026-11-03T12:00:01.000Z'),
+      changedOn('2026-10-31', '2026-11-20T00:00:00.000Z'),
+    ];
+    const text = part(
+      page({ days }, './lake', [close('2026-09'), close('2026-10'), close('2026-10', 'globex')]),
+      /^Closed months/,
+    );
+    expect(text).toContain('2026-10|2026-11-03 07:00|1|orders: 2| 2026-09|2026-11-03 07:00|1|none|');
+    expect(text).toContain("WHERE brand = 'acme' AND close IN ('2026-10', '2026-09') ORDER BY");
+  });
+
+  it('are left out while none is closed', () => {
+    expect(page({})).not.toContain('Closed months');
   });
 });
 

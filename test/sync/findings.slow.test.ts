@@ -117,6 +117,50 @@ describe('clicks without detail', () => {
   });
 });
 
+describe('what became of transactions', () => {
+  const REPORT = 'transaction_list';
+  const states = (state: string, more: JsonObject = {}) => ({
+    transaction_type: 'normal',
+    sku_status: state,
+    order_status: state,
+    ...more,
+  });
+  /** The states of the first records of the day; all others stay as they are. */
+  const set = (lake: SampleLake, ...fields: JsonObject[]) =>
+    change(lake, REPORT, DAY, (held) =>
+      held.map((one, index) => ({
+        ...one,
+        record: { ...one.record, transaction_id: `t${index}`, ...fields[index] },
+      })),
+    );
+
+  it('is counted by what readings showed one after the other', async () => {
+    const lake = sample.emptyLake();
+    const fresh = states('new');
+    set(lake, fresh, fresh, fresh, states('new', { sale_amount: '5', commission: '9', currency: 'USD' }));
+    expect((await run(lake, [REPORT])).findings).toEqual([
+      `${REPORT} ${DAY} sales whose commission is above their amount: 1`,
+    ]);
+    lake.nowMs += 24 * HOUR_MS;
+    const odd = states('new', { sale_amount: '5', commission: '9', currency: 'EUR' });
+    set(lake, states('paid'), states('paid'), states('locked'), odd);
+    expect((await run(lake, [REPORT])).findings).toEqual([
+      `${REPORT} ${DAY} sales that were paid and never locked: 2`,
+      `${REPORT} ${DAY} records whose currency is another one than first: 1`,
+    ]);
+    lake.nowMs += 24 * HOUR_MS;
+    set(lake, states('void'), states('paid'), states('paid'), odd);
+    expect((await run(lake, [REPORT])).findings).toEqual([
+      `${REPORT} ${DAY} records that are void or gone after they were paid: 1`,
+    ]);
+    expect((await findingsOf(lake, REPORT))[DAY]).toBe(
+      'reversed_after_paid (1); paid_without_locked (2); commission_above_amount (1); currency_changed (1)',
+    );
+    // Nothing is read again while nothing changes.
+    expect(await run(lake, [REPORT])).toMatchObject({ findings: [], notMade: [] });
+  });
+});
+
 const ORDERS: ReportName[] = ['order_list', 'transaction_list'];
 
 describe('orders of transactions that are not among the orders', () => {

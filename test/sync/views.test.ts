@@ -10,7 +10,10 @@ import { sharedLakes } from './shared-lakes.ts';
 const FIRST = '2026-03-09';
 const scope = { reports: ['order_list'] };
 /** Those that read the table. */
-const OF_ORDERS = ['orders_daily', 'publisher_performance', 'channel_conversion', 'unsettled'];
+const OF_ORDERS = [
+  ...['orders_daily', 'publisher_performance', 'channel_conversion', 'unsettled'],
+  ...['since_close', 'payouts'],
+];
 
 const sample = sharedLakes({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 4 });
 

@@ -222,7 +222,7 @@ describe('a look of the watcher', () => {
       1,
     ]);
     const first = {
-      'list ledger/': 1,
+      ...{ 'list ledger/': 1, 'list closes/': 1 },
       [`get ${reportStateKey('order_list', 'acme')}`]: 1,
       [`get ${rolesKey('orders')}`]: 1,
       ...Object.fromEntries(ledgers),

@@ -3,7 +3,7 @@
  * else decides what queries of the month give, so that they give the same as long as the close exists.
  */
 import * as z from 'zod/mini';
-import { isDay, monthOf } from '../../days.ts';
+import { type MonthSpan, isDay, isInSpan, monthOf } from '../../days.ts';
 import { BrandReportsError } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
@@ -90,6 +90,7 @@ export function namedDays({ days, carried }: Pick<Close, 'days' | 'carried'>): C
  * The closes of a brand or, without one, of all brands, by brand and month.
  * @param onDamage called with what is wrong with a close, which is left out; missing: that error is thrown, because what
  * such a close keeps is not known
+ * @param span only of these months
  */
 export async function readCloses(
   store: ObjectStore,
@@ -97,11 +98,12 @@ export async function readCloses(
   onDamage: (error: BrandReportsError, of: { brand: string; month: string }) => void = (error) => {
     throw error;
   },
+  span: MonthSpan = {},
 ): Promise<Close[]> {
   const closes: Close[] = [];
   for await (const { key } of store.list(brand === undefined ? CLOSES_PREFIX : brandClosesPrefix(brand))) {
     const of = parseCloseKey(key);
-    const stored = of && (await store.get(key));
+    const stored = of && isInSpan(of.month, span) && (await store.get(key));
     // Another process may have removed it since it was listed.
     if (!stored) continue;
     const read = await readOrDamage((async () => parseClose(key, parseJsonDocument(key, stored.body)))());

@@ -1,0 +1,218 @@
+/**
+ * Compares an export or an invoice with the lake, or its reports with each other, order by order: the sums of both sides,
+ * the differences by cause, and the orders that differ. Nothing is written but the file of --output.
+ */
+import { dirname } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { daysOfMonth } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { type ReportLedgers, daysOfLedgers } from '../../shared/lake/documents/read.ts';
+import { closedTable } from '../../shared/lake/paths.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { EXIT } from '../exit-codes.ts';
+import {
+  asOfCloseOption,
+  environmentOption,
+  jsonOption,
+  lakeOption,
+  month,
+  settingsOption,
+} from '../options.ts';
+import { counted, note, print, printJson, printPieces } from '../output.ts';
+import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
+import { query, resultObjects, tableText } from '../query-result.ts';
+import { FILE_ROLES, type FileColumns, MEASURES, loadFile } from '../reconcile/file.ts';
+import { CAUSES_SQL, sumsSql, compare, rowsOf } from '../reconcile/match.ts';
+import { REPORT_RELATIONS, compareReports } from '../reconcile/reports.ts';
+import { openExistingLake, readSettingsIfAny, unknown } from '../run-options.ts';
+import { createSqlConnection } from '../sql-tables.ts';
+import type { Settings } from '../../shared/settings/settings.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
+import { terminalColumns } from '../text-table.ts';
+
+interface ReconcileFlags {
+  month?: string;
+  brand?: string;
+  publisher?: string;
+  against: keyof typeof TABLES;
+  map?: FileColumns;
+  asOfClose?: string;
+  output?: string;
+  json?: boolean;
+  lake: string;
+  settings: string;
+  environment?: string;
+}
+
+const TABLES = { orders: 'order_states', transactions: 'transaction_states' } as const;
+
+export function addReconcile(program: Command): void {
+  const command = program.command('reconcile');
+  command
+    .description(
+      'compare an export or an invoice with the lake, order by order, and name the cause of each difference',
+    )
+    .argument(
+      '[file]',
+      'CSV with an order id and amounts; missing: compare orders, transactions and attribution',
+    )
+    .addOption(
+      new Option('--month <month>', 'the month, YYYY-MM (default: the days of the file)').argParser(month),
+    )
+    .option('--brand <name>', 'the brand, if the lake has several')
+    .option('--publisher <id>', 'only records of this publisher, for an invoice of one')
+    .addOption(
+      new Option('--against <table>', 'what the file is compared with')
+        .choices(Object.keys(TABLES))
+        .default('orders'),
+    )
+    .addOption(
+      new Option(
+        '--map <role=column>',
+        `which column is which, e.g. commission=Comm; roles: ${FILE_ROLES.join(', ')}`,
+      ).argParser(mapped),
+    )
+    .addOption(asOfCloseOption())
+    .option('--output <file>', 'write every difference to a file: .csv, .xlsx or as of query --output')
+    .addOption(lakeOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
+    .addOption(jsonOption('print sums, causes and every difference as one JSON document'))
+    .addHelpText(
+      'after',
+      `
+Exit code 0: everything agrees, or the lake proves the cause of each difference; 1: something is not explained.
+
+Example:
+  $ brand-reports reconcile invoice.csv --month 2026-10 --map commission=Comm
+  $ brand-reports reconcile --month 2026-10`,
+    )
+    .action(async (file: string | undefined, flags: ReconcileFlags) => {
+      const settings = await readSettingsIfAny(command, flags);
+      const { store } = await openExistingLake(flags.lake);
+      const { output, asOfClose } = flags;
+      const ending = output === undefined ? undefined : fileFormat(output, undefined);
+      const relations = file === undefined ? REPORT_RELATIONS : relationsOf(flags);
+      const run = async (path?: string) => {
+        const ledgers: ReportLedgers[] = [];
+        const lake = { store, reports, settings, nowMs: Date.now() };
+        const onLedgers = (all: readonly ReportLedgers[]) => void ledgers.push(...all);
+        const more = {
+          ...(asOfClose !== undefined && { asOfClose }),
+          ...(path !== undefined && { outputFolder: dirname(path) }),
+        };
+        const sql = relations.map((name) => `FROM ${name}`).join('; ');
+        const connection = await createSqlConnection({ ...lake, ...more, onLedgers }, sql);
+        try {
+          await reconcile(connection, file, flags, { ledgers, settings });
+          if (ending !== undefined && path !== undefined)
+            await writeRows(connection, DIFFERENCES, ending, path);
+        } finally {
+          connection.closeSync();
+        }
+      };
+      await (output === undefined ? run() : writeWhole(output, store.localFolder, run));
+    });
+}
+
+/** `commission=Comm`, once for each role. */
+function mapped(text: string, before: FileColumns = {}): FileColumns {
+  const [, name = '', column = ''] = /^(\w+)=(.+)$/s.exec(text) ?? [];
+  const role = FILE_ROLES.find((each) => each === name);
+  if (role) return { ...before, [role]: column };
+  throw new InvalidArgumentError(`Use role=column, e.g. commission=Comm. Roles: ${FILE_ROLES.join(', ')}.`);
+}
+
+/** The table that a file is compared with, and the one of closed months. */
+function relationsOf({ against, asOfClose }: ReconcileFlags): string[] {
+  return asOfClose === undefined ? [TABLES[against], closedTable(TABLES[against])] : [TABLES[against]];
+}
+
+interface Known {
+  ledgers: readonly ReportLedgers[];
+  settings: Settings | undefined;
+}
+
+/** Compares, prints the result and decides the exit code. */
+async function reconcile(
+  connection: DuckDBConnection,
+  file: string | undefined,
+  flags: ReconcileFlags,
+  { ledgers, settings }: Known,
+): Promise<void> {
+  const { against, publisher, asOfClose, json } = flags;
+  const { brand, timeZone } = brandOf(ledgers, flags.brand, settings);
+  const loaded = file === undefined ? undefined : await loadFile(connection, file, flags.map ?? {});
+  const columns = loaded?.columns ?? { commission: '' };
+  if (loaded) {
+    const chosen = Object.entries(columns).map(([role, heading]) => `${role} = ${heading}`);
+    for (const line of [chosen.join(', '), ...loaded.notes]) note(oneLine(line));
+  }
+  const month = flags.month ?? asOfClose;
+  const days = month === undefined ? [] : daysOfMonth(month);
+  const [table = '', closed] = loaded ? relationsOf(flags) : REPORT_RELATIONS.slice(0, 1);
+  const missing = MEASURES.filter((measure) => columns[measure] === undefined);
+  const comparison = { table, closed, brand, publisher, from: days[0], to: days.at(-1), missing, timeZone };
+  const { from, to, notes } = await (loaded ? compare : compareReports)(connection, comparison);
+  const what = loaded ? `the file with ${against}` : 'transactions with orders';
+  for (const line of [`compared: ${what} of ${brand}, ${from} to ${to}`, ...notes]) note(oneLine(line));
+
+  const sums = sumsSql(
+    MEASURES.filter((measure) => !missing.includes(measure)),
+    loaded ? ['file', 'lake'] : ['transactions', 'orders'],
+  );
+  const count = 'SELECT count(*), count(*) FILTER (NOT explained) FROM differences';
+  const [[all, open] = []] = await rowsOf(connection, count);
+  const status = all === '0' ? 'agrees' : open === '0' ? 'explained' : 'differs';
+  process.exitCode = status === 'differs' ? EXIT.failed : EXIT.complete;
+  if (json) {
+    const rows = async (sql: string) => Array.fromAsync(resultObjects(await query(connection, sql)));
+    const totals = { sums: await rows(sums), causes: await rows(CAUSES_SQL) };
+    const details = {
+      ...(!loaded && { days: await rows('FROM days') }),
+      differences: await rows(DIFFERENCES),
+    };
+    return printJson({ status, brand, from, to, columns, notes, ...totals, ...details });
+  }
+  const tables =
+    all === '0' ? [] : [CAUSES_SQL, ...(loaded ? [] : [`FROM days LIMIT ${MAX_ROWS}`]), SOME_DIFFERENCES];
+  for (const sql of [sums, ...tables]) {
+    await printPieces(tableText(await query(connection, sql), terminalColumns()));
+    print('');
+  }
+  print(verdict(Number(all), Number(open)));
+}
+
+/** @throws BrandReportsError `config` if the lake has other brands, or several and none is named */
+function brandOf(
+  ledgers: readonly ReportLedgers[],
+  named: string | undefined,
+  settings: Settings | undefined,
+) {
+  const brands = [...new Set(ledgers.map(({ brand }) => brand))];
+  const [only = '', second] = brands;
+  if (named !== undefined && !brands.includes(named)) throw unknown('brand', named, brands);
+  if (named === undefined && second !== undefined)
+    throw new BrandReportsError(
+      'config',
+      'several_brands',
+      `The lake has several brands: ${brands.join(', ')}. Name one, for example --brand ${only}.`,
+    );
+  const brand = named ?? only;
+  const own = daysOfLedgers(ledgers.filter((each) => each.brand === brand));
+  const zone = own.findLast(({ entry }) => entry.committed?.timeZone)?.entry.committed?.timeZone;
+  return { brand, timeZone: settings?.brands[brand]?.timeZone ?? zone ?? 'UTC' };
+}
+
+function verdict(all: number, open: number): string {
+  if (all === 0) return styleText('green', 'Everything agrees.');
+  if (open === 0) return styleText('green', `The lake explains each of ${counted(all, 'difference')}.`);
+  const more = all > MAX_ROWS ? ' --output FILE.csv writes all of them.' : '';
+  return `${styleText('red', `${counted(open, 'difference')} of ${all} not explained.`)}${more}`;
+}
+
+const MAX_ROWS = 20;
+const DIFFERENCES = 'SELECT * EXCLUDE (place) FROM differences ORDER BY explained, cause, place';
+/** The largest of each cause. */
+const SOME_DIFFERENCES = DIFFERENCES.replace('ORDER', `WHERE place <= ${MAX_ROWS} ORDER`);

@@ -1,0 +1,129 @@
+import { createWriteStream } from 'node:fs';
+import { extname } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { type Command, Option } from 'commander';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { environmentOption, lakeOption, month, settingsOption } from '../options.ts';
+import { joined, note, printPieces } from '../output.ts';
+import { writeWhole } from '../query-file.ts';
+import { TEXTS } from '../query-formats.ts';
+import { query, tableText } from '../query-result.ts';
+import { type RunFlags, lakeAccess, readSettingsIfAny } from '../run-options.ts';
+import { literal } from '../sql-tables.ts';
+import { statementPage } from '../statement-page.ts';
+import { type Statement, TOTALS_SQL, entriesSql, readStatements } from '../statement.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
+import { terminalColumns } from '../text-table.ts';
+import { csvOutput } from './query.ts';
+
+interface StatementFlags extends Pick<RunFlags, 'lake' | 'settings' | 'environment' | 'brand'> {
+  month: string;
+  publisher?: string;
+  format?: Format;
+  output?: string;
+}
+
+/** How each format is written, in pieces. */
+const FORMATS = {
+  table: statementTables,
+  csv: async function* (_statements: readonly Statement[], connection: DuckDBConnection) {
+    yield* TEXTS.csv(await query(connection, entriesSql()));
+  },
+  json: jsonDocument,
+  html: (statements: readonly Statement[], _connection: DuckDBConnection, publisher: string | undefined) =>
+    statementPage(statements, publisher === undefined),
+};
+type Format = keyof typeof FORMATS;
+const FILE_FORMATS = ['csv', 'json', 'html'] as const;
+
+export function addStatement(program: Command): void {
+  const command = program.command('statement');
+  command
+    .description(
+      'show what publishers get for a month, order by order, and what changed of months closed before',
+    )
+    .addOption(new Option('--month <month>', 'the month, YYYY-MM').argParser(month).makeOptionMandatory())
+    .option('--brand <name>', 'only this brand (default: each that has days of the month)')
+    .option('--publisher <id>', 'only this publisher')
+    .addOption(
+      new Option('--format <format>', 'how it is printed (default: table, which has sums only)').choices(
+        Object.keys(FORMATS),
+      ),
+    )
+    .option('--output <file>', 'write it to a file; its ending is the format: .csv, .json or .html')
+    .addOption(lakeOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
+    .addHelpText(
+      'after',
+      `
+The statement of a closed month is the same as long as its close exists. docs/statement.md describes the formats.
+
+Example:
+  $ brand-reports statement --month 2026-10
+  $ brand-reports statement --month 2026-10 --publisher 1012 --output statement.html`,
+    )
+    .action(async (flags: StatementFlags) => {
+      const format = formatOf(flags);
+      const { month: of, brand, publisher } = flags;
+      const settings = await readSettingsIfAny(command, flags);
+      const access = await lakeAccess(flags, () => {});
+      const options = { ...access, settings, month: of, ...(brand !== undefined && { brand }) };
+      const { connection, statements } = await readStatements(options, publisher);
+      try {
+        const pieces = FORMATS[format](statements, connection, publisher);
+        // CSV has no place for them.
+        if (format === 'csv')
+          for (const { brand, notes } of statements) note(oneLine(`${brand}: ${notes.join('; ')}`));
+        if (flags.output === undefined) await printPieces(pieces, ...(format === 'csv' ? [csvOutput()] : []));
+        else
+          await writeWhole(flags.output, access.lake.store.localFolder, (path) =>
+            pipeline(Readable.from(joined(pieces)), createWriteStream(path, { flags: 'wx' })),
+          );
+      } finally {
+        connection.closeSync();
+      }
+    });
+}
+
+/** @throws BrandReportsError `config` for a file whose ending is no format, or another one than --format */
+function formatOf({ format, output }: StatementFlags): Format {
+  if (output === undefined) return format ?? 'table';
+  const found = FILE_FORMATS.find((each) => extname(output).toLowerCase() === `.${each}`);
+  if (found !== undefined && found === (format ?? found)) return found;
+  const wanted = format === undefined ? 'no known format' : `another format than --format ${format}`;
+  const message = `The ending of ${output} means ${wanted}. Allowed endings: .csv, .json, .html.`;
+  throw new BrandReportsError('config', 'bad_output', message);
+}
+
+/** The sums of each statement as a table. */
+export async function* statementTables(
+  statements: readonly Statement[],
+  connection: DuckDBConnection,
+  publisher: string | undefined,
+): AsyncGenerator<string> {
+  for (const { brand, month: of, notes } of statements) {
+    yield `${styleText('bold', `${brand} ${of}`)}\n${notes.map((line) => `${line}\n`).join('')}\n`;
+    const sql = `SELECT CASE WHEN is_all THEN 'all' ELSE publisher_id END AS publisher_id, CASE WHEN NOT is_all THEN publisher_name END AS publisher_name,
+  currency, entry, state_or_month, records, amount, commission, counted FROM (${TOTALS_SQL}) WHERE brand = ${literal(brand)}${publisher === undefined ? '' : ' AND NOT is_all'}`;
+    yield* tableText(await query(connection, sql), terminalColumns());
+    yield '\n';
+  }
+}
+
+/** One document. The rows of one publisher are in memory at a time. */
+async function* jsonDocument(statements: readonly Statement[]): AsyncGenerator<string> {
+  yield '{"statements":[';
+  for (const [index, { publishers, ...head }] of statements.entries()) {
+    yield `${index === 0 ? '' : ','}${JSON.stringify(head).slice(0, -1)},"publishers":[`;
+    let separator = '';
+    for await (const publisher of publishers) {
+      yield separator + JSON.stringify(publisher);
+      separator = ',';
+    }
+    yield ']}';
+  }
+  yield ']}\n';
+}

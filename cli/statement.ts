@@ -1,0 +1,229 @@
+/**
+ * Reads the statements of a month into DuckDB: its records, and what changed of months that were closed before. Their
+ * objects are named exactly, by closes, or by ledgers if the month is not closed: so the statement of a closed month stays
+ * the same as long as the closes exist.
+ */
+import type { DuckDBConnection, Json } from '@duckdb/node-api';
+import { monthOf } from '../shared/days.ts';
+import { BrandReportsError } from '../shared/errors.ts';
+import { coverageTable } from '../shared/catalog/coverage.ts';
+import { type Close, type ClosedDay, namedDays } from '../shared/lake/documents/close.ts';
+import { type CloseOptions, draftCloses, exceptionsText } from '../shared/operations/close-month.ts';
+import { versionKey } from '../shared/lake/paths.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import { orders } from '../shared/reports/orders.ts';
+import { transactions } from '../shared/reports/transactions.ts';
+import { COUNTED_SQL } from '../shared/reports/views/view-sql.ts';
+import { printedCommand } from './printed-command.ts';
+import { snapshotFiles } from './snapshot-cache.ts';
+import { PARTITION_COLUMNS, createSqlConnection, literal, rowsOfFiles } from './sql-tables.ts';
+
+/** A row of a result; decimals are text with all their digits. */
+export type Fact = Readonly<Record<string, Json>>;
+
+/** The statement of a brand. Rows have the columns of `TOTALS_SQL` and of `entriesSql`. */
+export interface Statement {
+  brand: string;
+  month: string;
+  /** `null`: not closed. */
+  closedAt: string | null;
+  /** The table that it is made from. */
+  source: string;
+  /** The start of the oldest reading; `null` if days are missing. */
+  completeAsOf: string | null;
+  missing: Close['exceptions'];
+  /** How final and how complete it is, for people. */
+  notes: string[];
+  /** Of all publishers. */
+  totals: Fact[];
+  /** Read one by one, so that memory holds the entries of one of them. */
+  publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
+}
+
+/** What a statement is made from. */
+interface Source {
+  /** The close of the month, or what would close it now. */
+  at: Close;
+  isClosed: boolean;
+  /** The days of the month as they are now. */
+  now: readonly ClosedDay[];
+  /** The closes before it, the oldest first. */
+  before: Close[];
+}
+
+const TABLE_SQL = `CREATE TABLE entries (brand varchar, month varchar, closed_at timestamp, publisher_id varchar,
+  publisher_name varchar, entry varchar, day varchar, order_id varchar, product varchar, kind varchar, records integer,
+  state_then varchar, state varchar, amount decimal(38,9), commission decimal(38,9), counted_then decimal(38,9),
+  counted_now decimal(38,9), counted decimal(38,9), currency varchar, key varchar)`;
+
+/** The entries by publisher, its records first, in an order that never changes. @param where SQL of a condition */
+export function entriesSql(where = 'true'): string {
+  return `SELECT * EXCLUDE (key) FROM entries WHERE ${where}
+ORDER BY brand, publisher_id NULLS LAST, entry DESC, currency NULLS LAST, day, order_id, product, kind, key, counted`;
+}
+
+/** Sums by publisher (NULL and `is_all`: of all), currency, and state or month; `total`: what the publisher gets. */
+export const TOTALS_SQL = `SELECT brand, grouping(publisher_id) = 1 AS is_all, publisher_id, max(publisher_name) AS publisher_name,
+  currency, coalesce(entry, 'total') AS entry, state_or_month, CAST(sum(records) AS varchar) AS records,
+  sum(amount) AS amount, sum(commission) AS commission, sum(counted) AS counted
+FROM (SELECT *, CASE entry WHEN 'record' THEN state ELSE substr(day, 1, 7) END AS state_or_month FROM entries)
+GROUP BY GROUPING SETS ((brand, publisher_id, currency, entry, state_or_month), (brand, publisher_id, currency),
+  (brand, currency, entry, state_or_month), (brand, currency))
+ORDER BY brand, is_all, publisher_id NULLS LAST, currency NULLS LAST, entry = 'total', entry DESC, state_or_month`;
+
+/**
+ * @returns the statements of all brands, or one, that have days of the month, and the connection that has their entries
+ * @throws BrandReportsError `config` if there is none, or anything that they are made from cannot be read
+ */
+export async function readStatements(
+  options: Omit<CloseOptions, 'reports'>,
+  publisher?: string,
+): Promise<{ connection: DuckDBConnection; statements: Statement[] }> {
+  const { lake, month, settings } = options;
+  const reports = { [transactions.name]: transactions, [orders.name]: orders };
+  const drafts = await draftCloses({ ...options, reports });
+  const sqlLake = { store: lake.store, reports, settings, nowMs: Date.now() };
+  const connection = await createSqlConnection(sqlLake, `FROM ${coverageTable.name}`);
+  await connection.run(TABLE_SQL);
+  const heads: ReturnType<typeof headOf>[] = [];
+  for (const { draft, closes } of drafts) {
+    const close = closes.find((each) => each.month === month);
+    if (!close && draft.days.length === 0) continue;
+    const before = close ? closes.slice(0, closes.indexOf(close)) : closes;
+    const source = { at: close ?? draft, isClosed: close !== undefined, now: draft.days, before };
+    await addEntries(connection, lake.store, source, publisher);
+    heads.push(headOf(source));
+  }
+  const totals: Fact[] = (await connection.runAndReadAll(TOTALS_SQL)).getRowObjectsJson();
+  if (heads.length === 0 || (publisher !== undefined && totals.length === 0))
+    throw nothingOf(lake.store.url, month, publisher);
+  const statements = heads.map((head) => {
+    const own = Object.groupBy(
+      totals.filter(({ brand }) => brand === head.brand),
+      ({ is_all }) => String(is_all),
+    );
+    return { ...head, totals: own.true ?? [], publishers: publishersOf(own.false ?? []) };
+  });
+  return { connection, statements };
+
+  async function* publishersOf(sums: Fact[]) {
+    for (const own of Map.groupBy(sums, ({ publisher_id: id }) => id).values()) {
+      const [{ brand: of, publisher_id: id } = {}] = own;
+      const where = `brand = ${literal(String(of))} AND publisher_id IS NOT DISTINCT FROM ${literal(id === null ? id : String(id))}`;
+      const entries = (await connection.runAndReadAll(entriesSql(where))).getRowObjectsJson();
+      yield { totals: own, entries };
+    }
+  }
+}
+
+/** The versions of a month's days by the last of these closes; transactions, or orders if there are none: it is the same money. */
+function daysAt(closes: readonly Close[], month: string) {
+  const named = closes.flatMap(namedDays).filter(({ day }) => monthOf(day) === month);
+  const newest = [...new Map(named.map((each) => [`${each.report} ${each.day}`, each])).values()];
+  const isPaid = newest.some(({ report, rows }) => report === transactions.name && rows > 0);
+  const source = isPaid ? transactions : orders;
+  return { source, days: newest.filter(({ report }) => report === source.name) };
+}
+
+/** What a record adds to what its publisher gets. */
+const ADDS_SQL = `CASE WHEN records = 0 THEN 0 ELSE ${COUNTED_SQL} END AS counted`;
+
+async function addEntries(
+  connection: DuckDBConnection,
+  store: ObjectStore,
+  { at, isClosed, before }: Source,
+  publisher: string | undefined,
+): Promise<void> {
+  const selects: string[] = [];
+  const add = async (side: string, { source, days }: ReturnType<typeof daysAt>, others: ClosedDay[] = []) => {
+    const changed = days.filter((day) => !others.some((other) => idOf(other) === idOf(day)));
+    const keys = changed.flatMap((day) => {
+      if (!day.lifecycle && day.rows > 0) throw withoutStates(at.brand, day);
+      return day.lifecycle
+        ? [versionKey(source.lifecycle?.table ?? '', at.brand, day.day, day.lifecycle.snapshot)]
+        : [];
+    });
+    const paths = new Map((await snapshotFiles(store).pathsOf(keys)).map((path) => [path, path]));
+    if (keys.length > 0) selects.push(rowsOfFiles(paths, PARTITION_COLUMNS, `'${side}' AS side`));
+  };
+  await add('record', daysAt([at], at.month));
+  for (const month of new Set(before.map((close) => close.month))) {
+    const [then, now] = [daysAt(before, month), daysAt([...before, at], month)];
+    await add('then', then, now.days);
+    await add('now', now, then.days);
+  }
+  if (selects.length === 0) return;
+  const head = [at.brand, at.month, isClosed ? new Date(at.closedAt) : null].map(literal).join(', ');
+  const only = publisher === undefined ? '' : `WHERE publisher_id = ${literal(publisher)}`;
+  const from = `FROM (SELECT *, ${ADDS_SQL} FROM (${selects.join(' UNION ALL BY NAME ')}) ${only})`;
+  const of = (side: string) => `coalesce(sum(counted) FILTER (side = '${side}'), 0)`;
+  const stateOf = (side: string) => `max(state) FILTER (side = '${side}' AND records > 0)`;
+  const sql = `INSERT INTO entries SELECT ${head}, publisher_id, publisher_name, 'record', dt, order_id, product, kind, records, NULL,
+  state, amount, commission, NULL, counted, counted, currency, key ${from} WHERE side = 'record' AND records > 0
+UNION ALL SELECT ${head}, publisher_id, max(publisher_name), 'carried', dt, max(order_id), max(product), kind, NULL,
+  ${stateOf('then')}, coalesce(${stateOf('now')}, 'gone'), NULL, NULL, ${of('then')}, ${of('now')}, ${of('now')} - ${of('then')}, currency, key
+${from} WHERE side <> 'record' GROUP BY publisher_id, dt, kind, currency, key HAVING ${of('then')} <> ${of('now')}`;
+  await connection.run(sql).catch((thrown: unknown) => {
+    const [why] = String(thrown).split('\n', 1);
+    const message = `Rows of the statement cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`;
+    throw new BrandReportsError('config', 'statement_unreadable', message);
+  });
+}
+
+function idOf({ snapshot, lifecycle }: ClosedDay): string {
+  return lifecycle?.snapshot ?? snapshot;
+}
+
+function nothingOf(lake: string, month: string, publisher: string | undefined): BrandReportsError {
+  const whose = publisher === undefined ? '' : ` of the publisher "${publisher}"`;
+  const next = `The view commission_due shows what there is: ${printedCommand('query', ['FROM commission_due'])}`;
+  return new BrandReportsError(
+    'config',
+    'nothing_to_state',
+    `${lake} has no order and no transaction of ${month}${whose}. ${next}`,
+  );
+}
+
+function withoutStates(brand: string, { report, day }: ClosedDay): BrandReportsError {
+  const next = printedCommand('rebuild', [report, '--brand', brand, '--from', day, '--to', day]);
+  const message = `An older program wrote ${report} ${day} of ${brand}, without the states of its records. Next step: ${next}`;
+  return new BrandReportsError('config', 'no_states', message);
+}
+
+function headOf({ at, isClosed, now }: Source) {
+  const { brand, month, closedAt, exceptions } = at;
+  const { source, days } = daysAt([at], month);
+  // Of a month that is not over, days are to come.
+  const isOver = (day: string) => day < closedAt.slice(0, 10);
+  const missing = exceptions.filter((each) => each.report === source.name && isOver(each.day));
+  const [oldest = null] = days.map(({ readFrom }) => readFrom).sort();
+  const completeAsOf = missing.length > 0 ? null : oldest;
+  const current = new Set(now.map(idOf));
+  const command = (name: string) => printedCommand(name, [month], { brand });
+  const notes = [
+    isClosed
+      ? `closed: ${instant(closedAt)}`
+      : `not closed: may still change. To close it: ${command('close')}`,
+    completeAsOf === null
+      ? `days missing: ${exceptionsText(missing)}`
+      : `complete as of ${instant(completeAsOf)}`,
+    `from ${source.table}${source === orders ? ', because the brand has no transactions of the month' : ''}`,
+    ...(days.every((day) => current.has(idOf(day)))
+      ? []
+      : [`changed since it was closed: ${command('since-close')}`]),
+  ];
+  return {
+    brand,
+    month,
+    closedAt: isClosed ? closedAt : null,
+    source: source.table,
+    completeAsOf,
+    missing,
+    notes,
+  };
+}
+
+/** `2026-11-05 06:12 UTC` */
+function instant(at: string): string {
+  return `${at.slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,100 @@
+/**
+ * A lake in a folder whose ledgers and closes name tables of what became of records, without a service: a test states the
+ * rows of each version.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { literal } from '../../cli/sql-tables.ts';
+import { typeSpec } from '../../shared/column-types.ts';
+import { monthOf } from '../../shared/days.ts';
+import type { Close, ClosedDay } from '../../shared/lake/documents/close.ts';
+import { LAKE_FORMAT } from '../../shared/lake/documents/lake-format.ts';
+import { FORMAT_KEY, closeKey, ledgerKey, versionKey } from '../../shared/lake/paths.ts';
+import { lifecycleShape } from '../../shared/lifecycle/index.ts';
+import { reports } from '../../shared/reports/index.ts';
+
+export const BRAND = 'acme';
+
+/** A record of a version; what is missing is NULL, but `records` is 1. */
+export type StateRow = Partial<
+  Record<
+    | 'key'
+    | 'order_id'
+    | 'product'
+    | 'kind'
+    | 'publisher_id'
+    | 'publisher_name'
+    | 'currency'
+    | 'state'
+    | 'amount'
+    | 'commission',
+    string | null
+  >
+> & { records?: number };
+
+/** Writes a version of a day. @returns what a close names */
+export async function writeVersion(
+  folder: string,
+  report: 'order_list' | 'transaction_list',
+  day: string,
+  snapshot: string,
+  rows: readonly StateRow[],
+): Promise<ClosedDay> {
+  const shape = lifecycleShape(reports[report] ?? {});
+  if (!shape) throw new Error(`${report} has states`);
+  const object = { snapshot, rows: rows.length, bytes: 1, digest: snapshot };
+  const read = { report, day, ...object, readFrom: `${day}T23:00:00.000Z`, timeZone: 'UTC' };
+  if (rows.length === 0) return read;
+  const path = join(folder, versionKey(shape.name, BRAND, day, snapshot));
+  await mkdir(dirname(path), { recursive: true });
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  const columns = shape.columns.map(({ name, type }) => `${name} ${typeSpec(type).duckdb}`).join(', ');
+  const inserts = rows.map((row) => {
+    const values = Object.entries({ records: 1, kind: 'sale', ...row });
+    const cells = values.map(([, value]) => (value === null ? 'NULL' : literal(String(value))));
+    return `INSERT INTO rows (${values.map(([name]) => name).join(', ')}) VALUES (${cells.join(', ')})`;
+  });
+  const copy = `COPY rows TO ${literal(path)} (FORMAT parquet)`;
+  await connection.run([`CREATE TABLE rows (${columns})`, ...inserts, copy].join('; '));
+  connection.closeSync();
+  return { ...read, lifecycle: object };
+}
+
+/** Writes the ledgers that name these versions, each day once, in place of those before. */
+export async function writeLedgers(folder: string, days: readonly ClosedDay[]): Promise<void> {
+  await write(folder, FORMAT_KEY, { format: LAKE_FORMAT });
+  const ledgers = Map.groupBy(days, ({ report, day }) => ledgerKey(report, BRAND, monthOf(day)));
+  for (const [key, own] of ledgers) {
+    const [{ report = '', day: first = '' } = {}] = own;
+    const entries = own.map(({ report: _report, day, lifecycle, ...version }) => {
+      const read = { readTo: version.readFrom, attempt: version.snapshot, pages: 1, queryFingerprint: 'q' };
+      const committed = {
+        ...version,
+        ...read,
+        published: true,
+        state: 'closed',
+        ...(lifecycle && { lifecycle: { ...lifecycle, basis: 'b' } }),
+      };
+      return [day, { committed }];
+    });
+    const scope = { report, brand: BRAND, month: monthOf(first) };
+    await write(folder, key, { version: 1, ...scope, days: Object.fromEntries(entries), recentWrites: [] });
+  }
+}
+
+/** Closes a month: what it names is stated. */
+export async function writeClose(
+  folder: string,
+  month: string,
+  named: Partial<Pick<Close, 'days' | 'carried' | 'exceptions' | 'closedAt'>>,
+): Promise<void> {
+  const closedAt = `${month}-28T12:00:00.000Z`;
+  const head = { version: 1, brand: BRAND, month, closedAt, tables: {}, recentWrites: [] };
+  await write(folder, closeKey(BRAND, month), { ...head, days: [], carried: [], exceptions: [], ...named });
+}
+
+async function write(folder: string, key: string, document: unknown): Promise<void> {
+  await mkdir(dirname(join(folder, key)), { recursive: true });
+  await writeFile(join(folder, key), JSON.stringify(document));
+}
