@@ -2,8 +2,9 @@
 import { type JsonObject, isJsonObject } from '../../shared/json.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { exactly, literalOf, numberForm, unlike } from '../simulation/forms.ts';
+import { type Entry, counted, identity } from './books.ts';
 import type { LivedLife } from './months.ts';
-import { changedSince } from './since-close.ts';
+import { type EntriesByDay, changedSince } from './since-close.ts';
 
 /** @param folder the whole lake, as files */
 export async function wrongSinceClose({ books, closes }: LivedLife, folder: string): Promise<string[]> {
@@ -22,6 +23,97 @@ export async function wrongSinceClose({ books, closes }: LivedLife, folder: stri
     wrong.push(...differences(`since ${month}`, expected, found));
   }
   return wrong;
+}
+
+/** @param folder the whole lake, as files */
+export async function wrongStatements({ closes }: LivedLife, folder: string): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const [index, { month, entries }] of closes.entries()) {
+    const lines = recordsOf(entries, month);
+    const before = closes[index - 1];
+    for (const earlier of closes.slice(0, index))
+      if (before) lines.push(...carriedBetween(before.entries, entries, earlier.month));
+    const document = await documentOf('statement', '--month', month, '--format', 'json', '--lake', folder);
+    const statements = objectsIn(document.statements);
+    const publishers = statements.flatMap((statement) => objectsIn(statement.publishers));
+    const found = publishers.flatMap((publisher) => objectsIn(publisher.entries)).map(formOfStated);
+    wrong.push(...differences(`statement of ${month}`, lines.map(formOfLine), found));
+    const totals = [...statements, ...publishers].flatMap((of) => objectsIn(of.totals));
+    wrong.push(...differences(`totals of ${month}`, totalsOf(lines), totals.map(formOfTotal)));
+  }
+  return wrong;
+}
+
+/** What a publisher gets for a record, or more or less for one of a month that was closed before. */
+interface Line {
+  entry: 'record' | 'carried';
+  day: string;
+  of: Entry;
+  counted: bigint;
+}
+
+/** Of orders and transactions, which are the same money, a statement has the transactions. */
+function daysOf(entries: EntriesByDay, month: string): [day: string, entries: readonly Entry[]][] {
+  const start = `transactions ${month}-`;
+  const own = [...entries].filter(([name]) => name.startsWith(start));
+  return own.map(([name, of]) => [name.slice('transactions '.length), of]);
+}
+
+function recordsOf(entries: EntriesByDay, month: string): Line[] {
+  return daysOf(entries, month).flatMap(([day, all]) =>
+    all.flatMap((of) =>
+      of.records > 0 ? [{ entry: 'record', day, of, counted: counted(of) } as const] : [],
+    ),
+  );
+}
+
+function carriedBetween(then: EntriesByDay, now: EntriesByDay, month: string): Line[] {
+  const before = new Map(daysOf(then, month));
+  return daysOf(now, month).flatMap(([day, all]) => {
+    const left = new Map((before.get(day) ?? []).map((entry) => [identity(entry), entry]));
+    const lines = all.map((of): Line => {
+      const old = left.get(identity(of));
+      left.delete(identity(of));
+      return { entry: 'carried', day, of, counted: counted(of) - (old ? counted(old) : 0n) };
+    });
+    const moved = [...left.values()].map(
+      (of): Line => ({ entry: 'carried', day, of, counted: -counted(of) }),
+    );
+    return [...lines, ...moved].filter((line) => line.counted !== 0n);
+  });
+}
+
+function formOfLine({ entry, day, of, counted: sum }: Line): string {
+  const { orderId, product, kind, publisher, currency, records, state, amount, commission } = of;
+  const own = entry === 'record' ? [records, state, unitsForm(amount), unitsForm(commission)] : [];
+  return formOf([entry, day, orderId, product, kind, publisher, currency, ...own, unitsForm(sum)]);
+}
+
+function formOfStated(row: JsonObject): string {
+  const names = ['entry', 'day', 'order_id', 'product', 'kind', 'publisher_id', 'currency'];
+  const own =
+    row.entry === 'record' ? [row.records, row.state, valueForm(row.amount), valueForm(row.commission)] : [];
+  return formOf([...names.map((name) => row[name]), ...own, valueForm(row.counted)]);
+}
+
+/** By publisher and of all, by currency, and by state or month. */
+function totalsOf(lines: readonly Line[]): string[] {
+  const sums = new Map<string, bigint>();
+  for (const { entry, day, of, counted: sum } of lines)
+    for (const publisher of ['all', of.publisher])
+      for (const part of [
+        [entry, entry === 'record' ? of.state : day.slice(0, 7)],
+        ['total', null],
+      ]) {
+        const key = formOf([publisher, of.currency, ...part]);
+        sums.set(key, (sums.get(key) ?? 0n) + sum);
+      }
+  return [...sums].map(([key, sum]) => `${key} ${unitsForm(sum)}`);
+}
+
+function formOfTotal(row: JsonObject): string {
+  const publisher = row.is_all === true ? 'all' : row.publisher_id;
+  return formOf([publisher, row.currency, row.entry, row.state_or_month, valueForm(row.counted)]);
 }
 
 const SUMS = [

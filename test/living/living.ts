@@ -9,7 +9,7 @@ import { tableOf, wholeNumber } from '../simulation/command.ts';
 import { type LivedLife, hardships, live } from './months.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { wrongClose } from './as-of.ts';
-import { wrongSinceClose } from './closed.ts';
+import { wrongSinceClose, wrongStatements } from './closed.ts';
 import { writeFiles } from './published.ts';
 import { changedSince } from './since-close.ts';
 import { type Replayed, replayChanges } from './replay.ts';
@@ -103,7 +103,10 @@ function figuresOf(
 async function judgeCloses(life: LivedLife): Promise<string[]> {
   const folder = await temporaryFolder();
   await writeFiles(life.pipeline.lake, folder.path);
-  const wrong = await wrongSinceClose(life, folder.path);
+  const wrong = [
+    ...(await wrongSinceClose(life, folder.path)),
+    ...(await wrongStatements(life, folder.path)),
+  ];
   for (const close of life.closes) wrong.push(...(await wrongClose(life, folder.path, close)));
   await folder.remove();
   return wrong;
