@@ -15,10 +15,8 @@ export async function wrongSinceClose({ books, closes }: LivedLife, folder: stri
       formOf([of, sums.records, ...SUMS.map(([name]) => unitsForm(sums[name]))]),
     );
     const found = objectsIn(changes).map((row) => {
-      const of = ['report', 'publisher_id', 'currency', 'state', 'what'].map(
-        (name) => row[name] ?? undefined,
-      );
-      return formOf([of.join(' '), row.records, ...SUMS.map(([, name]) => valueForm(row[name]))]);
+      const of = ['report', 'publisher_id', 'currency', 'state', 'what'].map((name) => row[name]);
+      return formOf([...of, row.records, ...SUMS.map(([, name]) => valueForm(row[name]))]);
     });
     wrong.push(...differences(`since ${month}`, expected, found));
   }
@@ -143,8 +141,10 @@ function differences(at: string, expected: readonly string[], found: readonly st
   ];
 }
 
+/** Numbers of JSON as they are written there. */
 function formOf(cells: readonly unknown[]): string {
-  return cells.map((cell) => (cell === undefined || cell === null ? '-' : String(cell))).join(' ');
+  const text = (cell: unknown) => (typeof cell === 'object' ? JSON.stringify(cell) : String(cell));
+  return cells.map((cell) => (cell === undefined || cell === null ? '-' : text(cell))).join(' ');
 }
 
 function unitsForm(units: bigint | undefined): string | undefined {

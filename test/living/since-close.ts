@@ -19,11 +19,11 @@ export interface ChangedSums {
 }
 
 interface Sides {
-  then: Entry | undefined;
+  old: Entry | undefined;
   now: Entry | undefined;
 }
 
-/** @returns by table, publisher, currency, state and what happened: `orders 12 USD void voided` */
+/** @returns by table, publisher, currency, state and what happened: `orders 12 USD void voided`; `-` for none */
 export function changedSince(then: EntriesByDay, now: EntriesByDay, month: string): Map<string, ChangedSums> {
   const sums = new Map<string, ChangedSums>();
   for (const [name, entries] of now) {
@@ -34,32 +34,22 @@ export function changedSince(then: EntriesByDay, now: EntriesByDay, month: strin
     const sides = sidesOf(before, entries);
     for (const side of sides) {
       const what = happened(side, sides);
-      const { publisher, currency } = side.now ?? side.then ?? {};
+      const { publisher, currency } = side.now ?? side.old ?? {};
       const state = there(side.now)?.state;
-      if (what) addTo(sums, [table, publisher, currency, state, what].join(' '), side);
+      if (what)
+        addTo(sums, [table, publisher, currency, state, what].map((part) => part ?? '-').join(' '), side);
     }
   }
   return sums;
 }
 
-/** The commission that counts, by table, publisher and currency: `orders 12 USD`. */
-export function countedOf(entries: EntriesByDay, days: (name: string) => boolean): Map<string, bigint> {
-  const sums = new Map<string, bigint>();
-  for (const [name, own] of entries)
-    for (const entry of days(name) ? own : []) {
-      const key = [name.split(' ')[0], entry.publisher, entry.currency].join(' ');
-      sums.set(key, (sums.get(key) ?? 0n) + counted(entry));
-    }
-  return sums;
-}
-
 function sidesOf(before: readonly Entry[], after: readonly Entry[]): Sides[] {
   const now = new Map(after.map((entry) => [identity(entry), entry]));
-  const known = before.map((then): Sides => ({ then, now: now.get(identity(then)) }));
-  const old = new Set(before.map(identity));
+  const known = before.map((old): Sides => ({ old, now: now.get(identity(old)) }));
+  const met = new Set(before.map(identity));
   return [
     ...known,
-    ...after.filter((entry) => !old.has(identity(entry))).map((entry) => ({ then: undefined, now: entry })),
+    ...after.filter((entry) => !met.has(identity(entry))).map((entry) => ({ old: undefined, now: entry })),
   ];
 }
 
@@ -73,14 +63,14 @@ function there(entry: Entry | undefined): Entry | undefined {
   return entry && entry.records > 0 ? entry : undefined;
 }
 
-function happened({ then: known, now: last }: Sides, all: readonly Sides[]): string | undefined {
+function happened({ old: known, now: last }: Sides, all: readonly Sides[]): string | undefined {
   const [then, now] = [there(known), there(last)];
   if (!then && !now) return undefined;
   if (!then || !now) {
     const key = entryKey(then ?? now);
-    const others = all.filter((side) => key !== undefined && entryKey(side.then ?? side.now) === key);
-    const isLeft = others.some((side) => there(side.then) && !there(side.now));
-    const isReached = others.some((side) => !there(side.then) && there(side.now));
+    const others = all.filter((side) => key !== undefined && entryKey(side.old ?? side.now) === key);
+    const isLeft = others.some((side) => there(side.old) && !there(side.now));
+    const isReached = others.some((side) => !there(side.old) && there(side.now));
     if (isLeft && isReached) return 'moved';
     if (!now) return 'removed';
     return known ? 'restored' : 'added';
@@ -92,7 +82,7 @@ function happened({ then: known, now: last }: Sides, all: readonly Sides[]): str
   return now.state === then.state ? undefined : 'state_changed';
 }
 
-function addTo(sums: Map<string, ChangedSums>, key: string, { then: known, now: last }: Sides): void {
+function addTo(sums: Map<string, ChangedSums>, key: string, { old: known, now: last }: Sides): void {
   const [then, now] = [there(known), there(last)];
   const sum = sums.get(key);
   const [recordsThen, recordsNow] = [then?.records ?? 0, now?.records ?? 0];
