@@ -25,7 +25,7 @@ export function rowAfter(before: Row | undefined, now: Now | undefined, moment: 
   if (!now && isErasure) return undefined;
   const isThere = before !== undefined && before.records !== 0n;
   const row: Row = { ...before };
-  for (const age of ages) row[age] ??= isThere ? countedIn(before) : 0n;
+  for (const age of ages) row[age] ??= before ? countedIn(before) : 0n;
   if (!now && isThere) Object.assign(row, { records: 0n, gone_after: after, gone_by: by });
   if (!now) return row;
   if (!before) row.seen_currency = now.currency;
@@ -41,8 +41,9 @@ export function rowAfter(before: Row | undefined, now: Now | undefined, moment: 
   return row;
 }
 
-function countedIn({ state, commission }: Row): bigint {
-  return state !== 'void' && typeof commission === 'bigint' ? commission : 0n;
+/** The commission of a row that counts. */
+export function countedIn({ records, state, commission }: Row): bigint {
+  return records !== 0n && state !== 'void' && typeof commission === 'bigint' ? commission : 0n;
 }
 
 /** What a row is found by. */

@@ -29,6 +29,15 @@ export const COLUMNS = NAMES.map(
   }),
 );
 
+/** As a run has stored them. */
+const STORED: BrandRoles = {
+  chosen: {
+    ...{ amount: 'amount', commission: 'commission', currency: 'currency', state: 'status', product: 'sku' },
+    ...{ publisher_id: 'publisher_id', publisher_name: 'publisher_name' },
+  },
+  ...{ fields: {}, words: {}, isCurrencyUnclear: false },
+};
+
 /** When a version was read: `2026-02-01T10` begins then and ends ten minutes later. */
 export interface Step {
   at: string;
@@ -83,7 +92,7 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
       const ctx = {
         ...{ brand: 'acme', report: definition, lake: { store }, newId },
         ...{ schema: { cached: async () => ({ columns: COLUMNS }) }, clock: { now: () => end } },
-        roles: { cached: async () => ({ brands: roles ? { acme: roles } : {} }) },
+        roles: { cached: async () => ({ brands: { acme: roles ?? STORED } }) },
         log: (event: Pick<LogEvent, 'event'>) => day.events.push(event),
         ...(settings && { settings }),
       } as unknown as LifecycleContext;
