@@ -1,3 +1,3 @@
 export { foundAgain, isLifecycleCurrent, isLifecycleIntact, recordLifecycle } from './record-lifecycle.ts';
 export type { LifecycleContext } from './records.ts';
-export { KEPT_AGES, KEPT_STATES, lifecycleShape, lifecycleTables } from './shape.ts';
+export { KEPT_AGES, lifecycleShape, lifecycleTables } from './shape.ts';
