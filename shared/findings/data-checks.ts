@@ -46,7 +46,7 @@ export async function reconcile(
 /** Makes those checks of a day that were not made of the same snapshots before. */
 async function examine(ctx: RunContext, day: string, committed: Committed): Promise<ExaminedDay['checks']> {
   const made = new Map<string, { fingerprint: string; count: number | undefined }>();
-  let became: ReturnType<typeof countBecame> | undefined;
+  let became: ReadonlyMap<string, number> | undefined;
   for (const check of ctx.report.checks) {
     if (ctx.time.isUp()) break;
     try {
@@ -54,10 +54,9 @@ async function examine(ctx: RunContext, day: string, committed: Committed): Prom
       if (!inputs) continue;
       const fingerprint = fingerprintOf(ctx, check, inputs);
       if (committed.checks?.examined?.[check.name] === fingerprint) continue;
+      if (check.rule === 'lifecycle') became ??= await countBecame(ctx, day, committed);
       const count =
-        check.rule === 'lifecycle'
-          ? (await (became ??= countBecame(ctx, day, committed))).get(check.name)
-          : await countOf(ctx, check, inputs, committed);
+        check.rule === 'lifecycle' ? became?.get(check.name) : await countOf(ctx, check, inputs, committed);
       made.set(check.name, { fingerprint, count });
       if (count !== undefined && count > 0 && count !== committed.checks?.findings?.[check.name])
         ctx.log({ event: 'day_finding', day, check: check.name, message: `${check.counts}: ${count}` });

@@ -231,9 +231,7 @@ describe('since_close', () => {
           corrections.set(place, (corrections.get(place) ?? 0n) + units(String(correction)));
         }
         const isChanged = ([, sum]: [string, bigint]) => sum !== 0n;
-        expect(new Map([...corrections].filter(isChanged))).toEqual(
-          new Map([...sums].filter(isChanged)),
-        );
+        expect(new Map([...corrections].filter(isChanged))).toEqual(new Map([...sums].filter(isChanged)));
         const same = (each: Row) =>
           JSON.stringify([identity(each), each.records, each.records === 0 ? 0 : each]);
         const isEqual = JSON.stringify(then.map(same).sort()) === JSON.stringify(now.map(same).sort());
