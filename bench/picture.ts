@@ -1,11 +1,12 @@
 /*
- * `npm run picture` draws docs/images/calendar.png, the picture in the README. It serves a sample brand, syncs it into
- * a temporary lake and photographs the calendar with a headless Chromium. Nothing in it is painted by hand:
- * orders fail around one day because the service leaves out the list there, and attribution is overdue because the last
- * run leaves that report out, as it would be where its schedule is off. Time is fixed, so the picture stays the same.
+ * `npm run picture` draws the pictures in the README: docs/images/calendar.png and statement.png. It serves a sample brand,
+ * syncs it into temporary lakes and photographs the pages with a headless Chromium. Nothing in them is painted by hand:
+ * in the calendar, orders fail around one day because the service leaves out the list there, and attribution is overdue
+ * because the last run leaves that report out, as it would be where its schedule is off. The statement carries over what the
+ * service voided after a month was closed. Time is fixed, so the pictures stay the same.
  */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -15,14 +16,17 @@ import { fixedCredentials } from '../shared/adapters/credentials.ts';
 import { newId } from '../shared/adapters/new-id.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
+import { addMonths, monthOf } from '../shared/days.ts';
 import { readLedgers } from '../shared/lake/documents/read.ts';
 import type { Lake } from '../shared/ports.ts';
+import { closeMonth } from '../shared/operations/close-month.ts';
 import { reports } from '../shared/reports/index.ts';
 import { runSync } from '../shared/run/run.ts';
 import { parseSettings } from '../shared/settings/settings.ts';
 import { calendarPage } from '../shared/status/calendar.ts';
 import { commandControls } from '../shared/status/remedies.ts';
 import { tableStatuses } from '../shared/status/table-statuses.ts';
+import { restate } from '../sample/brand.ts';
 import { seedBrand } from '../sample/seed.ts';
 import { type SampleService, startSampleService } from '../sample/server.ts';
 
@@ -36,17 +40,28 @@ const TODAY = '2026-06-24';
 const FAILING_DAY = '2026-06-11';
 const SECRETS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
-const WIDTH = 1400;
-const HEIGHT = 1030;
-const picture = fileURLToPath(new URL('../docs/images/calendar.png', import.meta.url));
+/** The days on which a month is closed, and the publisher whose statement of the second one is drawn. */
+const CLOSINGS = ['2026-06-02', '2026-07-02'];
+const PUBLISHER = '1402';
+
+const COMMAND_LINE = fileURLToPath(new URL('../cli/brand-reports.js', import.meta.url));
+const images = fileURLToPath(new URL('../docs/images', import.meta.url));
+const sizes = { calendar: '1400,1030', statement: '800,620' };
 
 const folder = await mkdtemp(join(tmpdir(), 'brand-reports-picture-'));
 try {
-  const page = join(folder, 'calendar.html');
-  await writeFile(page, await drawnCalendar(join(folder, 'lake')));
-  await mkdir(join(picture, '..'), { recursive: true });
-  await photograph(page, join(folder, 'profile'));
-  console.log(`The picture is in ${picture}.`);
+  await mkdir(images, { recursive: true });
+  const pages = {
+    calendar: await drawnCalendar(join(folder, 'lake')),
+    statement: await drawnStatement(join(folder, 'orders')),
+  };
+  for (const name of ['calendar', 'statement'] as const) {
+    const page = join(folder, `${name}.html`);
+    await writeFile(page, pages[name]);
+    const picture = join(images, `${name}.png`);
+    await photograph(page, picture, sizes[name], join(folder, 'profile'));
+    console.log(`The picture is in ${picture}.`);
+  }
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
@@ -95,6 +110,41 @@ async function drawnCalendar(lakeFolder: string): Promise<string> {
   }
 }
 
+/** Orders of two months, each of which is closed after its end; the service voids some of the first one between. */
+async function drawnStatement(lakeFolder: string): Promise<string> {
+  const present = { ms: 0 };
+  const from = new Date(`${FIRST_DAY}T12:00:00Z`);
+  const to = new Date('2026-07-01T00:00:00Z');
+  const records = seedBrand({ seed: 7, timeZone: ZONE, from, to, clicksPerDay: 9 });
+  const service = await startSampleService({
+    brands: { acme: { timeZone: ZONE, ...SECRETS, records } },
+    now: () => new Date(present.ms),
+  });
+  try {
+    const settings = settingsFor(service, ['order_list']);
+    const lake = await openLake(lakeFolder);
+    let month = '';
+    for (const day of CLOSINGS) {
+      present.ms = noon(day);
+      await syncOnce(lake, settings, present.ms, false);
+      const clock = { ...systemClock(new Date(present.ms)), wallMs: () => present.ms };
+      month = addMonths(monthOf(day), -1);
+      await closeMonth({ lake, settings, reports, month, clock, log: () => {}, random: Math.random, newId });
+      const { acme } = service.brands;
+      if (acme)
+        restate(acme, 'order_list', '2026-05-30', (held) =>
+          held.map(({ at, record }) => ({ at, record: { ...record, status: 'void' } })),
+        );
+    }
+    const page = join(lakeFolder, '..', 'statement.html');
+    const flags = ['--month', month, '--publisher', PUBLISHER, '--lake', lakeFolder, '--output', page];
+    await promisify(execFile)(process.execPath, [COMMAND_LINE, 'statement', ...flags]);
+    return await readFile(page, 'utf8');
+  } finally {
+    await service.close();
+  }
+}
+
 function noon(day: string): number {
   return Date.parse(`${day}T12:00:00Z`);
 }
@@ -105,10 +155,10 @@ function dayAsked(startTime: unknown): string {
   return typeof startTime === 'number' ? new Date(startTime * 1000).toISOString().slice(0, 10) : '';
 }
 
-function settingsFor(service: SampleService) {
+function settingsFor(service: SampleService, wanted = Object.keys(reports)) {
   const refresh = [
     { untilAgeDays: 2, every: 'run' },
-    { untilAgeDays: 12, every: '1 day' },
+    { untilAgeDays: wanted.length > 1 ? 12 : 60, every: '1 day' },
   ];
   const names = Object.keys(reports);
   return parseSettings(
@@ -120,7 +170,9 @@ function settingsFor(service: SampleService) {
           timeZone: ZONE,
           startDate: FIRST_DAY,
           secretName: 'brand-reports/acme',
-          reports: Object.fromEntries(names.map((name) => [name, { refresh }])),
+          reports: Object.fromEntries(
+            names.map((name) => [name, wanted.includes(name) ? { refresh } : { enabled: false }]),
+          ),
         },
       },
       requestsPerSecond: 1000,
@@ -154,7 +206,7 @@ async function syncOnce(
   });
 }
 
-async function photograph(page: string, profile: string): Promise<void> {
+async function photograph(page: string, picture: string, size: string, profile: string): Promise<void> {
   const browser = process.env.CHROMIUM ?? 'chromium';
   try {
     await promisify(execFile)(browser, [
@@ -168,7 +220,7 @@ async function photograph(page: string, profile: string): Promise<void> {
       '--disable-sync',
       '--hide-scrollbars',
       `--user-data-dir=${profile}`,
-      `--window-size=${WIDTH},${HEIGHT}`,
+      `--window-size=${size}`,
       '--force-device-scale-factor=1',
       `--screenshot=${picture}`,
       pathToFileURL(page).href,

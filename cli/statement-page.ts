@@ -2,7 +2,6 @@
  * Draws statements as a page to print on A4 in black and white: for each brand its totals, then each publisher on pages of
  * its own. The page loads nothing and runs nothing, and everything from outside is escaped.
  */
-import type { Json } from '@duckdb/node-api';
 import { exactNumber } from '../shared/exact-number.ts';
 import { Html, html } from '../shared/status/html.ts';
 import type { Fact, Statement } from './statement.ts';
@@ -25,6 +24,7 @@ th[colspan]{border:0}
 .order_id{min-width:24mm}
 .day,.records,.amount,.commission,.counted,.counted_then,.counted_now{white-space:nowrap}
 .records,.amount,.commission,.counted,.counted_then,.counted_now{padding-right:5pt;text-align:right}
+@media screen{body{padding:8mm}}
 .total td{border-bottom:1pt solid #000;font-weight:600}
 `;
 
@@ -34,11 +34,8 @@ const RECORD = ['day', 'order_id', 'product', 'kind'];
 const RECORDS = [...RECORD, 'state', ...MONEY, 'currency'];
 const CARRIED = [...RECORD, 'state_then', 'counted_then', 'state', 'counted_now', 'counted', 'currency'];
 
-/** The page in pieces, a publisher at a time. @param isOfAll it begins with the totals of all publishers */
-export async function* statementPage(
-  statements: readonly Statement[],
-  isOfAll: boolean,
-): AsyncGenerator<string> {
+/** The page in pieces, a publisher at a time. */
+export async function* statementPage(statements: readonly Statement[]): AsyncGenerator<string> {
   yield html`<!doctype html>
 <html lang="en">
 <head>
@@ -51,7 +48,7 @@ export async function* statementPage(
 <body>
 `.markup;
   for (const statement of statements) {
-    if (isOfAll) yield section(statement, 'all publishers', statement.totals, []);
+    if (statement.publisher === null) yield section(statement, 'all publishers', statement.totals, []);
     for await (const { totals, entries } of statement.publishers) {
       const { publisher_id: id = null, publisher_name: name = null } = totals[0] ?? {};
       const who = id === null ? 'without a publisher' : `publisher ${id}${name === null ? '' : `, ${name}`}`;
@@ -85,7 +82,7 @@ function table(title: string, columns: readonly string[], rows: readonly Fact[],
   );
   const above = repeated === '' ? '' : html`<tr><th colspan="${columns.length}">${repeated}</th></tr>`;
   const body = rows.map((row) => {
-    const cells = columns.map((name) => html`<td class="${name}">${cell(name, row[name])}</td>`);
+    const cells = columns.map((name) => html`<td class="${name}">${shown(name, row[name])}</td>`);
     return html`<tr class="${row.entry === 'total' ? 'total' : ''}">${cells}</tr>\n`;
   });
   return html`<h2>${title}</h2>
@@ -94,8 +91,8 @@ function table(title: string, columns: readonly string[], rows: readonly Fact[],
 }
 
 /** Amounts have all their digits, and at least two places: `1234.5` → `1,234.50`. */
-function cell(name: string, value: Json = null): string {
-  if (value === null || !(name.startsWith('counted') || MONEY.includes(name))) return String(value ?? '');
-  const [whole = '', places = ''] = exactNumber(String(value)).split('.');
+function shown(name: string, value: string | null = null): string {
+  if (value === null || !(name.startsWith('counted') || MONEY.includes(name))) return value ?? '';
+  const [whole = '', places = ''] = exactNumber(value).split('.');
   return `${whole}.${places.padEnd(2, '0')}`;
 }

@@ -15,16 +15,19 @@ import { orders } from '../shared/reports/orders.ts';
 import { transactions } from '../shared/reports/transactions.ts';
 import { COUNTED_SQL } from '../shared/reports/views/view-sql.ts';
 import { printedCommand } from './printed-command.ts';
+import { cell } from './query-result.ts';
 import { snapshotFiles } from './snapshot-cache.ts';
 import { PARTITION_COLUMNS, createSqlConnection, literal, rowsOfFiles } from './sql-tables.ts';
 
-/** A row of a result; decimals are text with all their digits. */
-export type Fact = Readonly<Record<string, Json>>;
+/** A row of a result as text: numbers have all their digits. */
+export type Fact = Readonly<Record<string, string | null>>;
 
 /** The statement of a brand. Rows have the columns of `TOTALS_SQL` and of `entriesSql`. */
 export interface Statement {
   brand: string;
   month: string;
+  /** The only one that it has; `null`: it has all. */
+  publisher: string | null;
   /** `null`: not closed. */
   closedAt: string | null;
   /** The table that it is made from. */
@@ -40,14 +43,13 @@ export interface Statement {
   publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
 }
 
-/** What a statement is made from. */
+/** What the statement of a brand is made from. */
 interface Source {
-  /** The close of the month, or what would close it now. */
-  at: Close;
-  isClosed: boolean;
-  /** The days of the month as they are now. */
-  now: readonly ClosedDay[];
-  /** The closes before it, the oldest first. */
+  /** Missing: the month is not closed. */
+  close: Close | undefined;
+  /** What would close the month now. */
+  draft: Close;
+  /** The closes before, the oldest first. */
   before: Close[];
 }
 
@@ -62,14 +64,15 @@ export function entriesSql(where = 'true'): string {
 ORDER BY brand, publisher_id NULLS LAST, entry DESC, currency NULLS LAST, day, order_id, product, kind, key, counted`;
 }
 
-/** Sums by publisher (NULL and `is_all`: of all), currency, and state or month; `total`: what the publisher gets. */
-export const TOTALS_SQL = `SELECT brand, grouping(publisher_id) = 1 AS is_all, publisher_id, max(publisher_name) AS publisher_name,
+/** Sums by publisher, or of `all` publishers, currency, and state or month; `total`: what the publisher gets. */
+export const TOTALS_SQL = `SELECT brand, 
+  CASE grouping(publisher_id) WHEN 1 THEN 'all' ELSE 'one' END AS publishers, publisher_id, max(publisher_name) AS publisher_name,
   currency, coalesce(entry, 'total') AS entry, state_or_month, CAST(sum(records) AS varchar) AS records,
   sum(amount) AS amount, sum(commission) AS commission, sum(counted) AS counted
 FROM (SELECT *, CASE entry WHEN 'record' THEN state ELSE substr(day, 1, 7) END AS state_or_month FROM entries)
 GROUP BY GROUPING SETS ((brand, publisher_id, currency, entry, state_or_month), (brand, publisher_id, currency),
   (brand, currency, entry, state_or_month), (brand, currency))
-ORDER BY brand, is_all, publisher_id NULLS LAST, currency NULLS LAST, entry = 'total', entry DESC, state_or_month`;
+ORDER BY brand, publishers DESC, publisher_id NULLS LAST, currency NULLS LAST, entry = 'total', entry DESC, state_or_month`;
 
 /**
  * @returns the statements of all brands, or one, that have days of the month, and the connection that has their entries
@@ -90,30 +93,41 @@ export async function readStatements(
     const close = closes.find((each) => each.month === month);
     if (!close && draft.days.length === 0) continue;
     const before = close ? closes.slice(0, closes.indexOf(close)) : closes;
-    const source = { at: close ?? draft, isClosed: close !== undefined, now: draft.days, before };
-    await addEntries(connection, lake.store, source, publisher);
-    heads.push(headOf(source));
+    await addEntries(connection, lake.store, { close, draft, before }, publisher);
+    heads.push(headOf({ close, draft }));
   }
-  const totals: Fact[] = (await connection.runAndReadAll(TOTALS_SQL)).getRowObjectsJson();
+  const totals = await factsOf(connection, TOTALS_SQL);
   if (heads.length === 0 || (publisher !== undefined && totals.length === 0))
     throw nothingOf(lake.store.url, month, publisher);
   const statements = heads.map((head) => {
-    const own = Object.groupBy(
+    const own = Map.groupBy(
       totals.filter(({ brand }) => brand === head.brand),
-      ({ is_all }) => String(is_all),
+      ({ publishers }) => publishers,
     );
-    return { ...head, totals: own.true ?? [], publishers: publishersOf(own.false ?? []) };
+    return {
+      ...head,
+      publisher: publisher ?? null,
+      totals: own.get('all') ?? [],
+      publishers: publishersOf(own.get('one') ?? []),
+    };
   });
   return { connection, statements };
 
   async function* publishersOf(sums: Fact[]) {
-    for (const own of Map.groupBy(sums, ({ publisher_id: id }) => id).values()) {
-      const [{ brand: of, publisher_id: id } = {}] = own;
-      const where = `brand = ${literal(String(of))} AND publisher_id IS NOT DISTINCT FROM ${literal(id === null ? id : String(id))}`;
-      const entries = (await connection.runAndReadAll(entriesSql(where))).getRowObjectsJson();
-      yield { totals: own, entries };
+    for (const [id, own] of Map.groupBy(sums, ({ publisher_id }) => publisher_id)) {
+      const where = `brand = ${literal(own[0]?.brand)} AND publisher_id IS NOT DISTINCT FROM ${literal(id)}`;
+      yield { totals: own, entries: await factsOf(connection, entriesSql(where)) };
     }
   }
+}
+
+async function factsOf(connection: DuckDBConnection, sql: string): Promise<Fact[]> {
+  const found = await connection.runAndReadAll(sql);
+  const names = found.deduplicatedColumnNames();
+  const textOf = (value: Json) => (value === null ? null : cell(value, undefined));
+  return found
+    .getRowsJson()
+    .map((row) => Object.fromEntries(row.map((value, index) => [names[index] ?? '', textOf(value)])));
 }
 
 /** The versions of a month's days by the last of these closes; transactions, or orders if there are none: it is the same money. */
@@ -131,9 +145,10 @@ const ADDS_SQL = `CASE WHEN records = 0 THEN 0 ELSE ${COUNTED_SQL} END AS counte
 async function addEntries(
   connection: DuckDBConnection,
   store: ObjectStore,
-  { at, isClosed, before }: Source,
+  { close, draft, before }: Source,
   publisher: string | undefined,
 ): Promise<void> {
+  const at = close ?? draft;
   const selects: string[] = [];
   const add = async (side: string, { source, days }: ReturnType<typeof daysAt>, others: ClosedDay[] = []) => {
     const changed = days.filter((day) => !others.some((other) => idOf(other) === idOf(day)));
@@ -153,7 +168,7 @@ async function addEntries(
     await add('now', now, then.days);
   }
   if (selects.length === 0) return;
-  const head = [at.brand, at.month, isClosed ? new Date(at.closedAt) : null].map(literal).join(', ');
+  const head = [at.brand, at.month, close ? new Date(close.closedAt) : null].map(literal).join(', ');
   const only = publisher === undefined ? '' : `WHERE publisher_id = ${literal(publisher)}`;
   const from = `FROM (SELECT *, ${ADDS_SQL} FROM (${selects.join(' UNION ALL BY NAME ')}) ${only})`;
   const of = (side: string) => `coalesce(sum(counted) FILTER (side = '${side}'), 0)`;
@@ -190,7 +205,8 @@ function withoutStates(brand: string, { report, day }: ClosedDay): BrandReportsE
   return new BrandReportsError('config', 'no_states', message);
 }
 
-function headOf({ at, isClosed, now }: Source) {
+function headOf({ close, draft }: Omit<Source, 'before'>) {
+  const at = close ?? draft;
   const { brand, month, closedAt, exceptions } = at;
   const { source, days } = daysAt([at], month);
   // Of a month that is not over, days are to come.
@@ -198,12 +214,10 @@ function headOf({ at, isClosed, now }: Source) {
   const missing = exceptions.filter((each) => each.report === source.name && isOver(each.day));
   const [oldest = null] = days.map(({ readFrom }) => readFrom).sort();
   const completeAsOf = missing.length > 0 ? null : oldest;
-  const current = new Set(now.map(idOf));
+  const current = new Set(draft.days.map(idOf));
   const command = (name: string) => printedCommand(name, [month], { brand });
   const notes = [
-    isClosed
-      ? `closed: ${instant(closedAt)}`
-      : `not closed: may still change. To close it: ${command('close')}`,
+    close ? `closed: ${instant(closedAt)}` : `not closed: may still change. To close it: ${command('close')}`,
     completeAsOf === null
       ? `days missing: ${exceptionsText(missing)}`
       : `complete as of ${instant(completeAsOf)}`,
@@ -215,7 +229,7 @@ function headOf({ at, isClosed, now }: Source) {
   return {
     brand,
     month,
-    closedAt: isClosed ? closedAt : null,
+    closedAt: close ? closedAt : null,
     source: source.table,
     completeAsOf,
     missing,

@@ -188,8 +188,8 @@ export class Lake extends Construct {
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [
       `${LEDGERS_PREFIX}*`,
-      `${CLOSES_PREFIX}*`,
       rolesKey('*'),
+      `${CLOSES_PREFIX}*`,
       `${SETTINGS_PREFIX}*`,
     ]);
     this.grant(grantee, CHANGE, [WATCH_KEY, FORMAT_KEY]);

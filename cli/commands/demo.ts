@@ -204,7 +204,7 @@ async function showClose(
   const month = monthOf(today);
   const { connection, statements } = await readStatements({ ...access, month }, STATED_PUBLISHER);
   print('');
-  await printPieces(statementTables(statements, connection, STATED_PUBLISHER));
+  await printPieces(statementTables(statements, connection));
   connection.closeSync();
   return month;
 }

@@ -10,6 +10,7 @@ import { BrandReportsError } from '../../shared/errors.ts';
 import { type ReportLedgers, daysOfLedgers } from '../../shared/lake/documents/read.ts';
 import { closedTable } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
+import type { Settings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
 import {
   asOfCloseOption,
@@ -23,11 +24,10 @@ import { counted, note, print, printJson, printPieces } from '../output.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
 import { query, resultObjects, tableText } from '../query-result.ts';
 import { FILE_ROLES, type FileColumns, MEASURES, loadFile } from '../reconcile/file.ts';
-import { CAUSES_SQL, sumsSql, compare, rowsOf } from '../reconcile/match.ts';
+import { CAUSES_SQL, compare, rowsOf, sumsSql } from '../reconcile/match.ts';
 import { REPORT_RELATIONS, compareReports } from '../reconcile/reports.ts';
 import { openExistingLake, readSettingsIfAny, unknown } from '../run-options.ts';
 import { createSqlConnection } from '../sql-tables.ts';
-import type { Settings } from '../../shared/settings/settings.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { terminalColumns } from '../text-table.ts';
 
@@ -50,31 +50,19 @@ const TABLES = { orders: 'order_states', transactions: 'transaction_states' } as
 export function addReconcile(program: Command): void {
   const command = program.command('reconcile');
   command
-    .description(
-      'compare an export or an invoice with the lake, order by order, and name the cause of each difference',
-    )
-    .argument(
-      '[file]',
-      'CSV with an order id and amounts; missing: compare orders, transactions and attribution',
-    )
-    .addOption(
-      new Option('--month <month>', 'the month, YYYY-MM (default: the days of the file)').argParser(month),
-    )
+    .description('compare an export or an invoice with the lake: each difference with its cause')
+    .argument('[file]', 'a CSV file; missing: compare orders, transactions and attribution')
+    .option('--month <month>', 'the month, YYYY-MM (default: the days of the file)', month)
     .option('--brand <name>', 'the brand, if the lake has several')
-    .option('--publisher <id>', 'only records of this publisher, for an invoice of one')
+    .option('--publisher <id>', 'only records of this publisher, for the invoice of one')
     .addOption(
       new Option('--against <table>', 'what the file is compared with')
         .choices(Object.keys(TABLES))
         .default('orders'),
     )
-    .addOption(
-      new Option(
-        '--map <role=column>',
-        `which column is which, e.g. commission=Comm; roles: ${FILE_ROLES.join(', ')}`,
-      ).argParser(mapped),
-    )
+    .option('--map <role=column>', `a column, e.g. commission=Comm; roles: ${FILE_ROLES.join(', ')}`, mapped)
     .addOption(asOfCloseOption())
-    .option('--output <file>', 'write every difference to a file: .csv, .xlsx or as of query --output')
+    .option('--output <file>', 'write every difference to a file, e.g. differences.xlsx')
     .addOption(lakeOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
@@ -96,18 +84,19 @@ Example:
       const relations = file === undefined ? REPORT_RELATIONS : relationsOf(flags);
       const run = async (path?: string) => {
         const ledgers: ReportLedgers[] = [];
-        const lake = { store, reports, settings, nowMs: Date.now() };
-        const onLedgers = (all: readonly ReportLedgers[]) => void ledgers.push(...all);
-        const more = {
+        const lake = {
+          ...{ store, reports, settings, nowMs: Date.now() },
           ...(asOfClose !== undefined && { asOfClose }),
           ...(path !== undefined && { outputFolder: dirname(path) }),
+          onLedgers: (all: readonly ReportLedgers[]) => void ledgers.push(...all),
         };
-        const sql = relations.map((name) => `FROM ${name}`).join('; ');
-        const connection = await createSqlConnection({ ...lake, ...more, onLedgers }, sql);
+        const connection = await createSqlConnection(
+          lake,
+          relations.map((name) => `FROM ${name}`).join('; '),
+        );
         try {
-          await reconcile(connection, file, flags, { ledgers, settings });
-          if (ending !== undefined && path !== undefined)
-            await writeRows(connection, DIFFERENCES, ending, path);
+          await reconcile(connection, file, flags, brandOf(ledgers, flags.brand, settings));
+          if (ending && path !== undefined) await writeRows(connection, DIFFERENCES, ending, path);
         } finally {
           connection.closeSync();
         }
@@ -129,80 +118,61 @@ function relationsOf({ against, asOfClose }: ReconcileFlags): string[] {
   return asOfClose === undefined ? [TABLES[against], closedTable(TABLES[against])] : [TABLES[against]];
 }
 
-interface Known {
-  ledgers: readonly ReportLedgers[];
-  settings: Settings | undefined;
-}
-
 /** Compares, prints the result and decides the exit code. */
 async function reconcile(
   connection: DuckDBConnection,
   file: string | undefined,
   flags: ReconcileFlags,
-  { ledgers, settings }: Known,
+  { brand, timeZone }: ReturnType<typeof brandOf>,
 ): Promise<void> {
   const { against, publisher, asOfClose, json } = flags;
-  const { brand, timeZone } = brandOf(ledgers, flags.brand, settings);
   const loaded = file === undefined ? undefined : await loadFile(connection, file, flags.map ?? {});
-  const columns = loaded?.columns ?? { commission: '' };
-  if (loaded) {
-    const chosen = Object.entries(columns).map(([role, heading]) => `${role} = ${heading}`);
-    for (const line of [chosen.join(', '), ...loaded.notes]) note(oneLine(line));
-  }
-  const month = flags.month ?? asOfClose;
-  const days = month === undefined ? [] : daysOfMonth(month);
+  const columns = loaded?.columns ?? { commission: 'commission' };
+  const chosen = Object.entries(columns).map(([role, heading]) => `${role} = ${heading}`);
+  for (const line of loaded ? [chosen.join(', '), ...loaded.notes] : []) note(oneLine(line));
+  const { month: of = asOfClose } = flags;
+  const days = of === undefined ? [] : daysOfMonth(of);
   const [table = '', closed] = loaded ? relationsOf(flags) : REPORT_RELATIONS.slice(0, 1);
-  const missing = MEASURES.filter((measure) => columns[measure] === undefined);
-  const comparison = { table, closed, brand, publisher, from: days[0], to: days.at(-1), missing, timeZone };
+  const measures = MEASURES.filter((measure) => columns[measure] !== undefined);
+  const comparison = { table, closed, brand, publisher, from: days[0], to: days.at(-1), measures, timeZone };
   const { from, to, notes } = await (loaded ? compare : compareReports)(connection, comparison);
   const what = loaded ? `the file with ${against}` : 'transactions with orders';
   for (const line of [`compared: ${what} of ${brand}, ${from} to ${to}`, ...notes]) note(oneLine(line));
 
-  const sums = sumsSql(
-    MEASURES.filter((measure) => !missing.includes(measure)),
-    loaded ? ['file', 'lake'] : ['transactions', 'orders'],
-  );
+  const sums = sumsSql(measures, loaded ? ['file', 'lake'] : ['transactions', 'orders']);
   const count = 'SELECT count(*), count(*) FILTER (NOT explained) FROM differences';
-  const [[all, open] = []] = await rowsOf(connection, count);
-  const status = all === '0' ? 'agrees' : open === '0' ? 'explained' : 'differs';
-  process.exitCode = status === 'differs' ? EXIT.failed : EXIT.complete;
+  const [[all = 0, open = 0] = []] = (await rowsOf(connection, count)).map((row) => row.map(Number));
+  process.exitCode = open > 0 ? EXIT.failed : EXIT.complete;
   if (json) {
     const rows = async (sql: string) => Array.fromAsync(resultObjects(await query(connection, sql)));
+    const status = open > 0 ? 'differs' : all > 0 ? 'explained' : 'agrees';
     const totals = { sums: await rows(sums), causes: await rows(CAUSES_SQL) };
-    const details = {
-      ...(!loaded && { days: await rows('FROM days') }),
-      differences: await rows(DIFFERENCES),
-    };
-    return printJson({ status, brand, from, to, columns, notes, ...totals, ...details });
+    const byDay = loaded ? {} : { days: await rows('FROM days') };
+    const differences = await rows(DIFFERENCES);
+    return printJson({ status, brand, from, to, columns, notes, ...totals, ...byDay, differences });
   }
-  const tables =
-    all === '0' ? [] : [CAUSES_SQL, ...(loaded ? [] : [`FROM days LIMIT ${MAX_ROWS}`]), SOME_DIFFERENCES];
-  for (const sql of [sums, ...tables]) {
+  const details = [CAUSES_SQL, ...(loaded ? [] : [`FROM days LIMIT ${MAX_ROWS}`]), SOME_DIFFERENCES];
+  for (const sql of [sums, ...(all > 0 ? details : [])]) {
     await printPieces(tableText(await query(connection, sql), terminalColumns()));
     print('');
   }
-  print(verdict(Number(all), Number(open)));
+  print(verdict(all, open));
 }
 
 /** @throws BrandReportsError `config` if the lake has other brands, or several and none is named */
-function brandOf(
-  ledgers: readonly ReportLedgers[],
-  named: string | undefined,
-  settings: Settings | undefined,
-) {
-  const brands = [...new Set(ledgers.map(({ brand }) => brand))];
-  const [only = '', second] = brands;
+function brandOf(all: readonly ReportLedgers[], named: string | undefined, settings: Settings | undefined) {
+  const brands = [...new Set(all.map(({ brand }) => brand))];
+  const brand = named ?? brands[0] ?? '';
   if (named !== undefined && !brands.includes(named)) throw unknown('brand', named, brands);
-  if (named === undefined && second !== undefined)
+  if (named === undefined && brands.length > 1)
     throw new BrandReportsError(
       'config',
       'several_brands',
-      `The lake has several brands: ${brands.join(', ')}. Name one, for example --brand ${only}.`,
+      `The lake has several brands: ${brands.join(', ')}. Name one, for example --brand ${brand}.`,
     );
-  const brand = named ?? only;
-  const own = daysOfLedgers(ledgers.filter((each) => each.brand === brand));
-  const zone = own.findLast(({ entry }) => entry.committed?.timeZone)?.entry.committed?.timeZone;
-  return { brand, timeZone: settings?.brands[brand]?.timeZone ?? zone ?? 'UTC' };
+  const days = daysOfLedgers(all.filter((each) => each.brand === brand));
+  const zones = days.flatMap(({ entry }) => entry.committed?.timeZone ?? []);
+  return { brand, timeZone: settings?.brands[brand]?.timeZone ?? zones.at(-1) ?? 'UTC' };
 }
 
 function verdict(all: number, open: number): string {

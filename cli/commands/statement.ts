@@ -1,5 +1,4 @@
 import { createWriteStream } from 'node:fs';
-import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -32,8 +31,7 @@ const FORMATS = {
     yield* TEXTS.csv(await query(connection, entriesSql()));
   },
   json: jsonDocument,
-  html: (statements: readonly Statement[], _connection: DuckDBConnection, publisher: string | undefined) =>
-    statementPage(statements, publisher === undefined),
+  html: statementPage,
 };
 type Format = keyof typeof FORMATS;
 const FILE_FORMATS = ['csv', 'json', 'html'] as const;
@@ -52,7 +50,10 @@ export function addStatement(program: Command): void {
         Object.keys(FORMATS),
       ),
     )
-    .option('--output <file>', 'write it to a file; its ending is the format: .csv, .json or .html')
+    .option(
+      '--output <file>',
+      'write it to a file; its ending is the format if --format is missing: .csv, .json or .html',
+    )
     .addOption(lakeOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
@@ -73,7 +74,7 @@ Example:
       const options = { ...access, settings, month: of, ...(brand !== undefined && { brand }) };
       const { connection, statements } = await readStatements(options, publisher);
       try {
-        const pieces = FORMATS[format](statements, connection, publisher);
+        const pieces = FORMATS[format](statements, connection);
         // CSV has no place for them.
         if (format === 'csv')
           for (const { brand, notes } of statements) note(oneLine(`${brand}: ${notes.join('; ')}`));
@@ -88,13 +89,12 @@ Example:
     });
 }
 
-/** @throws BrandReportsError `config` for a file whose ending is no format, or another one than --format */
+/** @throws BrandReportsError `config` for a file whose ending is no format, without --format */
 function formatOf({ format, output }: StatementFlags): Format {
-  if (output === undefined) return format ?? 'table';
-  const found = FILE_FORMATS.find((each) => extname(output).toLowerCase() === `.${each}`);
-  if (found !== undefined && found === (format ?? found)) return found;
-  const wanted = format === undefined ? 'no known format' : `another format than --format ${format}`;
-  const message = `The ending of ${output} means ${wanted}. Allowed endings: .csv, .json, .html.`;
+  const ofFile = FILE_FORMATS.find((each) => output?.toLowerCase().endsWith(`.${each}`));
+  if (output === undefined || format !== undefined || ofFile !== undefined)
+    return format ?? ofFile ?? 'table';
+  const message = `${output} has no known ending. Allowed: .csv, .json and .html, or add --format.`;
   throw new BrandReportsError('config', 'bad_output', message);
 }
 
@@ -102,28 +102,20 @@ function formatOf({ format, output }: StatementFlags): Format {
 export async function* statementTables(
   statements: readonly Statement[],
   connection: DuckDBConnection,
-  publisher: string | undefined,
 ): AsyncGenerator<string> {
-  for (const { brand, month: of, notes } of statements) {
-    yield `${styleText('bold', `${brand} ${of}`)}\n${notes.map((line) => `${line}\n`).join('')}\n`;
-    const sql = `SELECT CASE WHEN is_all THEN 'all' ELSE publisher_id END AS publisher_id, CASE WHEN NOT is_all THEN publisher_name END AS publisher_name,
-  currency, entry, state_or_month, records, amount, commission, counted FROM (${TOTALS_SQL}) WHERE brand = ${literal(brand)}${publisher === undefined ? '' : ' AND NOT is_all'}`;
+  for (const { brand, month: of, publisher, notes } of statements) {
+    yield `${[styleText('bold', `${brand} ${of}`), ...notes].join('\n')}\n\n`;
+    const wanted = publisher === null ? 'true' : "publishers = 'one'";
+    const sql = `SELECT * EXCLUDE (brand, publishers) REPLACE (CASE publishers WHEN 'all' THEN 'all' ELSE publisher_id END AS publisher_id)
+FROM (${TOTALS_SQL}) WHERE ${wanted} AND brand = ${literal(brand)}`;
     yield* tableText(await query(connection, sql), terminalColumns());
     yield '\n';
   }
 }
 
-/** One document. The rows of one publisher are in memory at a time. */
 async function* jsonDocument(statements: readonly Statement[]): AsyncGenerator<string> {
-  yield '{"statements":[';
-  for (const [index, { publishers, ...head }] of statements.entries()) {
-    yield `${index === 0 ? '' : ','}${JSON.stringify(head).slice(0, -1)},"publishers":[`;
-    let separator = '';
-    for await (const publisher of publishers) {
-      yield separator + JSON.stringify(publisher);
-      separator = ',';
-    }
-    yield ']}';
-  }
-  yield ']}\n';
+  const whole = statements.map(async ({ publishers, ...head }) => {
+    return { ...head, publishers: await Array.fromAsync(publishers) };
+  });
+  yield `${JSON.stringify({ statements: await Promise.all(whole) })}\n`;
 }

@@ -144,11 +144,16 @@ function sourcesYaml(lake: DbtLake): string {
     const described = columnsYaml(tableColumns(report, { columns }, chosen));
     return source(report.table, report.description, `${expected}${described}`);
   });
-  const ofLifecycle = lifecycleTables(lake.reports).map(({ name, description, columns }) =>
+  const lifecycle = lifecycleTables(lake.reports);
+  const ofLifecycle = lifecycle.map(({ name, description, columns }) =>
     source(name, description, columnsYaml(columns)),
   );
-  const others = [coverageTable, ...changeViews(lake.reports), changesTable].map(({ name, description }) =>
-    source(name, description),
+  // Sources, not marts: a row of these views depends on days of other months, or on closes.
+  const overLifecycle = all
+    .flatMap(({ views }) => views)
+    .filter(({ tables: from }) => lifecycle.some(({ name }) => from.includes(name)));
+  const others = [coverageTable, ...changeViews(lake.reports), changesTable, ...overLifecycle].map(
+    ({ name, description }) => source(name, description),
   );
   const tests = `\n        data_tests:${read.map(files.testsOf).join('')}`;
   return `${files.SOURCE}${[...tables, ...ofLifecycle, ...others, source(freshness.name, freshness.description, tests)].join('')}\n`;

@@ -9,6 +9,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { typeSpec } from '../../shared/column-types.ts';
 import { columnText, columnsOfShape } from '../../shared/lake/documents/described-columns.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/errors.ts';
+import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
@@ -20,6 +21,7 @@ import { TEXTS } from '../query-formats.ts';
 import { query } from '../query-result.ts';
 import { reportNamed } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, identifier, literal } from '../sql-tables.ts';
+import { closesOf, enumerated } from '../sql-versions.ts';
 import { columnsWithRoles } from '../table-columns.ts';
 import { oneLine } from '../terminal-text.ts';
 import { daysRead } from './days-read.ts';
@@ -35,6 +37,7 @@ const NAME = z.object({ name: z.string() });
 const DAY = z.iso.date();
 const DAYS = z.object({ brand: z.string(), table: z.string(), from: DAY, to: DAY }).partial();
 type Days = z.output<typeof DAYS>;
+const SQL = z.object({ sql: z.string(), close: z.optional(z.string()) });
 
 /** Serves until the client closes standard input. @param open for each call, so that a call sees the lake as it is then */
 export function serve(open: () => Promise<SqlLake>): void {
@@ -52,7 +55,9 @@ function serverOf(open: () => Promise<SqlLake>): McpServer {
   };
   server.registerTool('views', about('Lists tables, and views with columns.', z.object({})), by(listViews));
   server.registerTool('columns', about('Lists the columns of a table or view.', NAME), by(listColumns));
-  server.registerTool('sql', about('Runs one SELECT of DuckDB.', z.object({ sql: z.string() })), by(runSql));
+  const past = 'With `close`, a closed month (YYYY-MM), tables are as they were when it was closed.';
+  server.registerTool('sql', about(`Runs one SELECT of DuckDB. ${past}`, SQL), by(runSql));
+  server.registerTool('closes', about('Lists closed months of brands.', z.object({})), by(listCloses));
   server.registerTool('coverage', about('Counts days by brand, table and state.', DAYS), by(showCoverage));
   server.registerTool('changes', about('Shows what changed on closed days.', DAYS), by(showChanges));
   return server;
@@ -110,14 +115,28 @@ function conditionsOf({ brand, table, from = '1970-01-01', to = '9999-12-31' }: 
   return `${ofBrand}${ofReport}${day} BETWEEN ${literal(from)} AND ${literal(to)}`;
 }
 
-async function runSql(lake: SqlLake, { sql }: { sql: string }): Promise<string[]> {
+async function listCloses({ store, nowMs }: SqlLake): Promise<string[]> {
+  const damaged: string[] = [];
+  const closes = await readCloses(store, undefined, ({ message }) => damaged.push(message));
+  return [...notesOf([], damaged, nowMs), `CLOSES: ${closes.length}`, ...closes.map(closedText)];
+}
+
+/** A closed month, and the days that were not whole when it was closed. */
+function closedText({ brand, month, closedAt, exceptions }: Close): string {
+  const days = exceptions.map(({ report, day, why }) => `${report} ${day} ${why}`);
+  const state = days.length > 0 ? `INCOMPLETE (${enumerated(days)})` : 'COMPLETE';
+  return `${state}: ${brand} ${month}, as closed ${closedAt}.`;
+}
+
+async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Promise<string[]> {
   const ledgers: ReportLedgers[] = [];
   const unreadable: string[] = [];
   const onLedgers = (read: readonly ReportLedgers[]) => void ledgers.push(...read);
   const onUnreadable = (what: string, why: string) => void unreadable.push(`${what}: ${why}`);
   const gaps: string[] = [];
   const onGap = (line: string) => void gaps.push(line);
-  const connection = await createSqlConnection({ ...lake, onLedgers, onUnreadable, onGap }, sql);
+  const asOf = close === undefined ? {} : { asOfClose: close };
+  const connection = await createSqlConnection({ ...lake, ...asOf, onLedgers, onUnreadable, onGap }, sql);
   // After a minute the query ends with an error.
   const timer = setTimeout(() => connection.interrupt(), 60_000);
   try {
@@ -132,7 +151,11 @@ async function runSql(lake: SqlLake, { sql }: { sql: string }): Promise<string[]
     // Before the rows are the names of the columns and a rule.
     const [count, isCut] = [Math.max(0, lines.length - 2), units > MAX_UNITS];
     const shown = isCut ? `the first ${count}; more are left out: select less, or add up in SQL` : count;
-    return [...notesOf(days, unreadable, lake.nowMs), ...gaps, `ROWS: ${shown}`, ...lines];
+    // What is wrong with days now is not in an answer as of a close.
+    const closes = close === undefined ? [] : await closesOf(lake.store, close);
+    const isPast = close !== undefined && unreadable.length === 0;
+    const notes = isPast ? [] : notesOf(close === undefined ? days : [], unreadable, lake.nowMs);
+    return [...notes, ...closes.map(closedText), ...gaps, `ROWS: ${shown}`, ...lines];
   } finally {
     clearTimeout(timer);
     connection.closeSync();

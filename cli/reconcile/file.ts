@@ -4,24 +4,17 @@
  */
 import { type DuckDBConnection, DuckDBDataChunk, VARCHAR } from '@duckdb/node-api';
 import { type Role, chooseRoles, evidenceOf, isPlainCurrency, roleOfName } from '../../shared/roles/index.ts';
+import { counted } from '../output.ts';
 import { type CsvLine, badFile, csvLines, readCsvText } from './csv.ts';
-
-/** The roles that a comparison uses. */
-export const FILE_ROLES = [
-  'order_id',
-  'product',
-  'created',
-  'state',
-  'line_state',
-  'currency',
-  'amount',
-  'commission',
-] as const satisfies readonly Role[];
-export type FileRole = (typeof FILE_ROLES)[number];
 
 /** What is compared; a file may have one of them. */
 export const MEASURES = ['amount', 'commission'] as const;
 export type Measure = (typeof MEASURES)[number];
+
+const TEXTS = ['order_id', 'product', 'created', 'state', 'line_state', 'currency'] as const;
+/** The roles that a comparison uses. */
+export const FILE_ROLES = [...TEXTS, ...MEASURES] as const satisfies readonly Role[];
+export type FileRole = (typeof FILE_ROLES)[number];
 
 /** By role: the heading of a column. */
 export type FileColumns = Readonly<Partial<Record<FileRole, string>>>;
@@ -50,6 +43,8 @@ export async function loadFile(connection: DuckDBConnection, file: string, mappe
   const head = headOf(text, mapped);
   const below = csvLines(text, head.delimiter).filter(({ line }) => line > head.line);
   const lines = [...below.map(({ line, cells }) => ({ line, cells: cells.map(cleaned) }))];
+  if (lines.length === 0)
+    throw badFile(`${file} has no line below its head in line ${head.line}. Export it again.`);
   const chosen = chooseColumns(head, lines, mapped);
   const idAt = chosen.get('order_id') ?? -1;
   const { true: totals = [], false: orders = [] } = Object.groupBy(lines, (line) =>
@@ -58,7 +53,7 @@ export async function loadFile(connection: DuckDBConnection, file: string, mappe
   const uneven = orders.find(({ cells }) => !isEven(cells, head));
   if (uneven)
     throw badFile(
-      `Line ${uneven.line} has ${uneven.cells.length} cells, but the head in line ${head.line} has ${head.columns.length}. Correct the line, or export the file again.`,
+      `Line ${uneven.line} has ${counted(uneven.cells.length, 'cell')}, but the head in line ${head.line} has ${head.columns.length}. Correct the line, or export the file again.`,
     );
   const rows = rowsOfLines(head, orders, chosen);
   const last = rows.at(-1);
@@ -67,9 +62,14 @@ export async function loadFile(connection: DuckDBConnection, file: string, mappe
     rows.pop();
   }
   await append(connection, rows);
+  const used = new Set(chosen.values());
+  const unused = head.columns.filter((_, at) => !used.has(at)).map(({ heading }) => heading);
   return {
     columns: Object.fromEntries([...chosen].map(([role, at]) => [role, head.columns[at]?.heading ?? ''])),
-    notes: totals.map(({ line }) => `line ${line} is a total, and left out`),
+    notes: [
+      ...(unused.length > 0 ? [`not used: ${unused.join(', ').slice(0, 500)}`] : []),
+      ...totals.map(({ line }) => `line ${line} is a total, and left out`),
+    ],
   };
 }
 
@@ -122,7 +122,10 @@ function chooseColumns(
   lines: readonly CsvLine[],
   mapped: FileColumns,
 ): Map<FileRole, number> {
-  const all = columns.map(({ heading }) => `"${heading}"`).join(', ');
+  const all = columns
+    .map(({ heading }) => `"${heading}"`)
+    .join(', ')
+    .slice(0, 500);
   const records = lines
     .slice(0, EVIDENCE_LINES)
     .map(({ cells }) =>
@@ -133,10 +136,11 @@ function chooseColumns(
     if (found) return [role, found.name];
     throw badFile(`--map ${role}=${name} names no column of the file. It has ${all}.`);
   });
-  const choices = chooseRoles(
-    { name: 'file' },
-    { fields: Object.fromEntries(fields), evidence: evidenceOf(records) },
+  // One cell that is no amount is an error with its line, not another column.
+  const evidence = evidenceOf(records).map((each) =>
+    each.numeric < 0.9 * each.filled ? each : { ...each, numeric: each.filled },
   );
+  const choices = chooseRoles({ name: 'file' }, { fields: Object.fromEntries(fields), evidence });
   const chosen = choices.flatMap(({ role, field, candidates: [first, second] }): [FileRole, number][] => {
     const own = FILE_ROLES.find((each) => each === role);
     // A person sees the choice, so a likely name is enough if there is one alone. But a text is no currency.
@@ -145,11 +149,8 @@ function chooseColumns(
     return own === undefined || at === -1 ? [] : [[own, at]];
   });
   const roles = new Map(chosen);
-  const missing = !roles.has('order_id')
-    ? 'order_id'
-    : MEASURES.some((each) => roles.has(each))
-      ? ''
-      : 'commission';
+  const hasAmount = MEASURES.some((each) => roles.has(each));
+  const missing = !roles.has('order_id') ? 'order_id' : hasAmount ? '' : 'commission';
   if (missing === '') return roles;
   const why = choices.find(({ role }) => role === missing)?.evidence;
   throw badFile(
@@ -259,32 +260,23 @@ export function amountOf(cell = '', isComma?: boolean): string | undefined {
 
 const CHUNK_ROWS = 2_048;
 
+const MONEY = 'decimal(38,9)';
+/** In the order of `rowsOfLines`. */
+const THEIRS: Readonly<Record<keyof FileRow, string>> = {
+  ...{ line: 'integer', id: 'varchar', product: 'varchar', created: 'varchar', currency: 'varchar' },
+  ...{ is_void: 'boolean', amount: MONEY, amount_unit: MONEY, commission: MONEY, commission_unit: MONEY },
+};
+
+/** DuckDB casts the texts, of which empty ones are NULL. */
 async function append(connection: DuckDBConnection, rows: readonly FileRow[]): Promise<void> {
-  const names = [
-    'line',
-    'id',
-    'product',
-    'created',
-    'currency',
-    'is_void',
-    'amount',
-    'amount_unit',
-    'commission',
-    'commission_unit',
-  ] as const;
-  await connection.run(`CREATE TEMP TABLE file_rows (${names.map((name) => `${name} varchar`).join(', ')})`);
-  const appender = await connection.createAppender('file_rows', 'main', 'temp');
+  const columns = Object.entries(THEIRS).map((column) => column.join(' '));
+  await connection.run(`CREATE TEMP TABLE theirs (${columns.join(', ')})`);
+  const appender = await connection.createAppender('theirs', 'main', 'temp');
   for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
-    const chunk = DuckDBDataChunk.create(names.map(() => VARCHAR));
-    chunk.setRows(rows.slice(from, from + CHUNK_ROWS).map((row) => names.map((name) => row[name] || null)));
+    const chunk = DuckDBDataChunk.create(columns.map(() => VARCHAR));
+    const part = rows.slice(from, from + CHUNK_ROWS);
+    chunk.setRows(part.map((row) => Object.values(row).map((text) => text || null)));
     appender.appendDataChunk(chunk);
   }
   appender.closeSync();
-  const types = { line: 'integer', is_void: 'boolean' };
-  const money = names.slice(6).map((name) => `CAST(${name} AS decimal(38,9)) AS ${name}`);
-  await connection.run(
-    `CREATE TEMP TABLE theirs AS SELECT * REPLACE (${Object.entries(types)
-      .map(([name, type]) => `CAST(${name} AS ${type}) AS ${name}`)
-      .join(', ')}, ${money.join(', ')}) FROM file_rows`,
-  );
 }

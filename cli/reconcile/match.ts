@@ -18,8 +18,8 @@ export interface Comparison {
   /** The days to compare; missing: from the first to the last day of the file. */
   from?: string | undefined;
   to?: string | undefined;
-  /** What the file does not have. */
-  missing: readonly Measure[];
+  /** What the file has. */
+  measures: readonly Measure[];
   timeZone: string;
 }
 
@@ -29,7 +29,8 @@ export interface Comparison {
  * @throws BrandReportsError `config` if nothing says which days the file is of
  */
 export async function compare(connection: DuckDBConnection, comparison: Comparison) {
-  const { table, brand, publisher, missing, timeZone } = comparison;
+  const { table, brand, publisher, measures, timeZone } = comparison;
+  const missing = MEASURES.filter((measure) => !measures.includes(measure));
   const isOurs = publisher === undefined ? '' : `AND publisher_id = ${literal(publisher)}`;
   // What the file lacks is unknown here, too.
   const unknown = missing.flatMap(moneyColumns).map((column) => `NULL::decimal(38,9) AS ${column}`);
@@ -42,7 +43,9 @@ export async function compare(connection: DuckDBConnection, comparison: Comparis
   const [[first, last] = []] = await rowsOf(connection, span);
   const { from = first, to = last } = comparison;
   if (typeof from !== 'string' || typeof to !== 'string')
-    throw badFile('No order of the file is in the lake, and its days are unknown. Name the month: --month …');
+    throw badFile(
+      'The days to compare are unknown: the lake has none of the orders. Name the month: --month …',
+    );
   const isIn = (day: string) => `${day} BETWEEN ${literal(from)} AND ${literal(to)}`;
   const isNear = "order_id = id AND abs(datediff('day', theirs.day, ours.day)) <= 1";
   const others = `DELETE FROM theirs WHERE NOT ${isIn('day')} AND NOT EXISTS (FROM ours WHERE ${isIn('ours.day')} AND ${isNear}) RETURNING line`;
@@ -139,7 +142,7 @@ function groupsSql(isIn: string): string {
 }
 
 /** What the difference of a group could be, and why: amounts of earlier readings, and lines that are there twice. */
-function explanationsSql({ closed, missing }: Comparison): string {
+function explanationsSql({ closed, measures }: Comparison): string {
   const since =
     "CASE WHEN o.records = 0 OR o.state = 'void' THEN 'voided_since' ELSE 'repriced_since' END AS cause";
   const stage = (name: string, amount: string, commission: string, more: string) =>
@@ -152,7 +155,7 @@ function explanationsSql({ closed, missing }: Comparison): string {
     (name) => `c.${name} IS NOT DISTINCT FROM o.${name}`,
   );
   const [amount = '', commission = ''] = MEASURES.map((measure) =>
-    missing.includes(measure) ? '0' : counted(measure, 'c.'),
+    measures.includes(measure) ? counted(measure, 'c.') : '0',
   );
   const stages = [
     was('seen_', wasCounted),
@@ -169,7 +172,7 @@ function explanationsSql({ closed, missing }: Comparison): string {
       : [stage('close', amount, commission, `JOIN ${closed} AS c ON ${same.join(' AND ')}`)]),
   ];
   return `CREATE TEMP TABLE explanations AS
-    WITH open_lines AS (FROM our_lines SEMI JOIN (FROM pairs WHERE NOT is_near) USING (id)), stages AS (${stages.join(' UNION ALL ')})
+    WITH open_lines AS (FROM our_lines SEMI JOIN (FROM pairs WHERE NOT is_near) USING (id)), stages AS (FROM (${stages.join(' UNION ALL ')}) WHERE amount <> 0 OR commission <> 0)
     SELECT id, sub, cur, is_in, cause, 2 AS rank, amount, commission FROM stages
     UNION ALL SELECT id, sub, cur, is_in, max(cause), 2, sum(amount), sum(commission) FROM stages GROUP BY id, sub, cur, is_in, stage HAVING count(*) > 1
     UNION ALL SELECT id, sub, cur, true, 'duplicate', 1, copy * amount, copy * commission

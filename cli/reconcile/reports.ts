@@ -18,10 +18,8 @@ export const REPORT_RELATIONS = [
 /** Makes what `compare` makes, and the table `days`. @returns the days that are compared, and notes for people */
 export async function compareReports(connection: DuckDBConnection, comparison: Comparison) {
   const isOwn = `brand = ${literal(comparison.brand)}`;
-  const isRead =
-    comparison.publisher === undefined
-      ? isOwn
-      : `${isOwn} AND publisher_id = ${literal(comparison.publisher)}`;
+  const { publisher } = comparison;
+  const isRead = publisher === undefined ? isOwn : `${isOwn} AND publisher_id = ${literal(publisher)}`;
   await connection.run(`CREATE TEMP TABLE theirs AS SELECT row_number() OVER () AS line, order_id AS id, NULL::varchar AS product, dt AS created, currency, COALESCE(state = 'void', false) AS is_void,
     0::decimal(38,9) AS amount, 1 AS amount_unit, COALESCE(commission, 0) AS commission, CAST(0.01 * records AS decimal(38,9)) AS commission_unit FROM transaction_states WHERE ${isRead} AND records > 0`);
   const { from, to, notes } = await compare(connection, comparison);
@@ -48,16 +46,10 @@ export async function compareReports(connection: DuckDBConnection, comparison: C
     SELECT dt, publisher_id, currency, count(DISTINCT ordered) AS orders, count(DISTINCT transacted) AS orders_of_transactions, sum(orders_commission) AS orders_commission,
       sum(transactions_commission) AS transactions_commission, sum(transactions_commission - orders_commission) AS difference, any_value(causes) AS causes
     FROM sides LEFT JOIN causes USING (dt, publisher_id) GROUP BY dt, publisher_id, currency HAVING orders <> orders_of_transactions OR difference <> 0 ORDER BY ALL`);
-  // There is no file, so its lines are none either.
-  const renamed = {
-    file_day: 'transactions_day',
-    lake_day: 'orders_day',
-    lake_state: 'orders_state',
-    file_commission: 'transactions_commission',
-    lake_commission: 'orders_commission',
-  };
-  for (const [name, to] of Object.entries(renamed))
-    await connection.run(`ALTER TABLE differences RENAME ${name} TO ${to}`);
+  for (const name of ['file_day', 'lake_day', 'lake_state', 'file_commission', 'lake_commission']) {
+    const own = name.replace('file_', 'transactions_').replace('lake_', 'orders_');
+    await connection.run(`ALTER TABLE differences RENAME ${name} TO ${own}`);
+  }
   await connection.run('ALTER TABLE differences DROP line');
   return { from, to, notes: [...notes, ...(await attributionNotes(connection, `${isOwn} AND ${isIn}`))] };
 }

@@ -42,13 +42,14 @@ export async function recordLifecycle(
   const byMs = Math.max(ctx.clock.now().getTime(), Date.parse(after.readFrom));
   const moment: Moment = {
     by: new Date(byMs),
-    isReading: cause === 'reading' && !isSameVersion && (!known?.rows || states === ownStates),
+    isReading: cause === 'reading' && !isSameVersion,
+    hasOtherStates: known !== undefined && states !== ownStates,
     ages: before && !isSameVersion ? agesAt(day, before, after, byMs) : [],
     isErasure: cause === 'erasure',
     ...(before && { after: new Date(before.readFrom) }),
   };
   const firstBy = new Date(before?.committedAt ?? byMs);
-  const first: Moment = { by: firstBy, isReading: true, ages: [], isErasure: false };
+  const first: Moment = { by: firstBy, isReading: true, hasOtherStates: false, ages: [], isErasure: false };
   const write = (version: Committed, at: Moment, from?: Lifecycle) =>
     writeRows(ctx, day, version, { rules, moment: at, earlier: from, most });
   let lost: string | undefined;
@@ -68,7 +69,10 @@ export async function recordLifecycle(
     }
     return made;
   } catch (thrown) {
-    ctx.log({ event: 'lifecycle_not_made', day, message: damageOf(thrown) });
+    const message = damageOf(thrown);
+    // The rows before have what is erased.
+    if (moment.isErasure) throw thrown;
+    ctx.log({ event: 'lifecycle_not_made', day, message });
     // Of an earlier version: by its basis the next reading makes it again.
     return known && { ...known, basis: `${key}--` };
   }

@@ -6,13 +6,14 @@ import { hash } from 'node:crypto';
 import { type Column, RESCUED } from '../column-types.ts';
 import type { BrandReport } from '../context/context.ts';
 import type { Committed, Lifecycle } from '../lake/documents/ledger.ts';
+import { evidenceOfVersions } from '../lake/documents/role-evidence.ts';
 import { type BrandRoles, placeOfRole } from '../lake/documents/roles.ts';
 import type { CodedFile } from '../lake/table/coded-columns.ts';
 import { type CodedColumn, valueOfCode } from '../lake/table/coded-rows.ts';
 import { amountAt, amountsIn, textsIn, wholeTextsOf } from '../lake/table/role-facts.ts';
 import { keyColumns } from '../planning/primary-key.ts';
 import { comparedState, withoutSpaces } from '../reports/definition.ts';
-import { ROLES, type Role, type RoleColumn, columnsNamed, fieldsIn } from '../roles/index.ts';
+import { ROLES, type Role, type RoleColumn, chooseRoles, isCurrencyUnclear } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 
 /** A report of a brand, with its settings where they are known. */
@@ -37,17 +38,13 @@ export interface Rules {
 /** The rules for a version; `undefined` where the report's records have no states. A day keeps its key while it may. */
 export async function rulesOf(
   ctx: LifecycleContext,
-  { values, lifecycle: known }: Pick<Committed, 'values' | 'lifecycle'>,
+  version: Pick<Committed, 'rows' | 'values' | 'lifecycle'>,
 ): Promise<Rules | undefined> {
-  const { brand, report, settings } = ctx;
+  const { report, settings } = ctx;
+  const { values, lifecycle: known } = version;
   if (!report.lifecycle) return undefined;
   const { columns } = await ctx.schema.cached();
-  // The run that commits the first days stores the roles when it ends.
-  const byName: BrandRoles = {
-    ...{ chosen: fieldsIn(columns, {}), fields: {}, words: {} },
-    isCurrencyUnclear: columnsNamed(columns, 'currency').length > 1,
-  };
-  const { [brand]: stored = byName } = (await ctx.roles.cached()).brands;
+  const stored = await rolesOf(ctx, version);
   const own = settings ? { ...stored, fields: settings.fields, words: settings.states?.words ?? {} } : stored;
   const placed = ROLES.map((role) => [role, placeOfRole(role, columns, own)] as const);
   const places = new Map(placed.flatMap(([role, place]) => (place ? [[role, place] as const] : [])));
@@ -63,6 +60,24 @@ export async function rulesOf(
   const ofStates = [inOrder(report.lifecycle.states), [...words]];
   const basis = [key, ofStates, [...places, kind ?? null]].map(fingerprint).join('-');
   return { key, places, words, kind, basis };
+}
+
+/**
+ * The roles as views have them. A run stores those of new fields when it ends: until then the version decides, or records
+ * that have a currency for the first time would have none here, on some days for ever.
+ */
+async function rolesOf(
+  { brand, report, roles }: LifecycleContext,
+  version: Pick<Committed, 'rows' | 'values'>,
+): Promise<BrandRoles> {
+  const { [brand]: stored } = (await roles.cached()).brands;
+  const choices = chooseRoles(report, { stored: stored?.chosen, evidence: evidenceOfVersions([version]) });
+  const found = choices.flatMap(({ role, field, by }) => (by === 'data' ? [[role, field]] : []));
+  return {
+    ...{ fields: {}, words: {}, ...stored },
+    chosen: { ...Object.fromEntries(found), ...stored?.chosen },
+    isCurrencyUnclear: stored?.isCurrencyUnclear === true || isCurrencyUnclear(choices),
+  };
 }
 
 function fingerprint(rules: unknown): string {
@@ -149,12 +164,12 @@ type Columns = ReadonlyMap<string, CodedColumn>;
 function textAt(
   columns: Columns,
   place: RoleColumn | undefined,
-  valueOf: (text: string) => string | undefined,
+  judged: (text: string) => string | undefined,
 ): (row: number) => string | undefined {
   const coded = place && columns.get(place.column.name);
   if (!place || !coded) return () => undefined;
   const texts = textsIn(coded, place.column, place.path);
-  const values = texts.map((text) => (text === undefined ? undefined : valueOf(text)));
+  const values = texts.map((text) => (text === undefined ? undefined : judged(text)));
   return (row) => values[coded.codes[row] ?? 0];
 }
 

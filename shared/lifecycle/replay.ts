@@ -141,7 +141,8 @@ function readerOf(column: CodedColumn): (row: number) => Row[string] {
   const values: Row[string][] = [];
   return (row) => {
     const code = column.codes[row] ?? 0;
-    return (values[code] ??= valueOfCode(column, code));
+    values[code] ??= valueOfCode(column, code);
+    return values[code];
   };
 }
 

@@ -11,6 +11,8 @@ export interface Moment {
   by: Date;
   /** Otherwise the records were read before: when they came into their states is not known. */
   isReading: boolean;
+  /** The rows before have states by other rules: when their records came into states is not known. */
+  hasOtherStates: boolean;
   /** The columns of the ages that the day has reached while the replaced version was current. */
   ages: readonly string[];
   /** Rows without a record are erased instead of being gone. */
@@ -19,7 +21,7 @@ export interface Moment {
 
 /** @returns `undefined` where the row is left out */
 export function rowAfter(before: Row | undefined, now: Now | undefined, moment: Moment): Row | undefined {
-  const { after, by, isReading, ages, isErasure } = moment;
+  const { after, by, isReading, hasOtherStates, ages, isErasure } = moment;
   if (!now && isErasure) return undefined;
   const isThere = before !== undefined && before.records !== 0n;
   const row: Row = { ...before };
@@ -28,9 +30,10 @@ export function rowAfter(before: Row | undefined, now: Now | undefined, moment: 
   if (!now) return row;
   if (!before) row.seen_currency = now.currency;
   Object.assign(row, now, { gone_after: undefined, gone_by: undefined });
+  const isKnown = isReading && !(before && hasOtherStates);
   for (const state of ['seen', ...KEPT_STATES]) {
     if ((state !== 'seen' && state !== now.state) || row[`${state}_by`] !== undefined) continue;
-    row[`${state}_after`] = isReading ? after : before?.seen_after;
+    row[`${state}_after`] = isKnown ? after : before?.seen_after;
     row[`${state}_by`] = by;
     row[`${state}_amount`] = now.amount;
     row[`${state}_commission`] = now.commission;
@@ -47,7 +50,7 @@ export type Identity = Pick<Row, 'key' | 'kind' | 'publisher_id' | 'currency'>;
 
 /** Of records without a key only the rest is known; no part is an empty text. */
 function nameOf({ key, kind, publisher_id, currency }: Identity): string {
-  return `${key ?? ''}\0${kind}\0${publisher_id ?? ''}\0${currency ?? ''}`;
+  return [key, kind, publisher_id, currency].map((each) => each ?? '').join('\0');
 }
 
 /** What all records with one key have in common, and those with one name where they have none. */

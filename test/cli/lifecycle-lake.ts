@@ -66,7 +66,8 @@ export async function writeLedgers(folder: string, days: readonly ClosedDay[]): 
   await write(folder, FORMAT_KEY, { format: LAKE_FORMAT });
   const ledgers = Map.groupBy(days, ({ report, day }) => ledgerKey(report, BRAND, monthOf(day)));
   for (const [key, own] of ledgers) {
-    const [{ report = '', day: first = '' } = {}] = own;
+    const [first] = own;
+    if (!first) continue;
     const entries = own.map(({ report: _report, day, lifecycle, ...version }) => {
       const read = { readTo: version.readFrom, attempt: version.snapshot, pages: 1, queryFingerprint: 'q' };
       const committed = {
@@ -78,7 +79,7 @@ export async function writeLedgers(folder: string, days: readonly ClosedDay[]): 
       };
       return [day, { committed }];
     });
-    const scope = { report, brand: BRAND, month: monthOf(first) };
+    const scope = { report: first.report, brand: BRAND, month: monthOf(first.day) };
     await write(folder, key, { version: 1, ...scope, days: Object.fromEntries(entries), recentWrites: [] });
   }
 }

@@ -28,7 +28,7 @@ async function flagsOf(name: string): Promise<string[]> {
 }
 
 describe('a printed command', () => {
-  it.each(['sync', 'check', 'status', 'query', 'verify', 'rebuild', 'repair'])(
+  it.each(['sync', 'check', 'status', 'query', 'verify', 'rebuild', 'repair', 'close', 'since-close'])(
     'repeats no flag that %s does not take',
     async (name) => {
       const all = Object.fromEntries(REPEATED_FLAGS.map((flag) => [flag, 'x']));

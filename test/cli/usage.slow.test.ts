@@ -53,6 +53,7 @@ const COMMANDS = [
   'open',
   'contract',
   'mcp',
+  'reconcile',
   'verify',
   'rollback',
   'repair',

@@ -73,6 +73,7 @@ describe('the project', () => {
     expect(sources).toMatch(
       /- name: order_states\n.*\n.*columns:\n.*name: "key", quote: true, description: "The key/,
     );
+    expect(sources).toMatch(/- name: since_close\n[\s\S]*- name: payouts\n/);
     expect(sources.match(/complete_until: \{name/g)).toHaveLength(1);
     expect(sources.match(/loaded_at_query/g)).toHaveLength(1);
     expect(sources).toContain('warn_after: {count: 85, period: hour}');

@@ -18,8 +18,16 @@ const AMOUNT = 'decimal(38,9)';
 const TYPES: Readonly<Record<string, Column['type']>> = { amount: AMOUNT, commission: AMOUNT };
 const NAMES = [
   ...['transid', 'order_id', 'sku', 'type', 'publisher_id', 'publisher_name', 'currency', 'status'],
-  ...['amount', 'commission', '_rescued'],
+  ...['transaction_type', 'line', 'note', 'amount', 'commission', '_rescued'],
 ];
+
+/** Of every version. */
+export const COLUMNS = NAMES.map(
+  (name): Column => ({
+    ...{ name, type: TYPES[name] ?? 'string' },
+    ...(name.startsWith('_') ? {} : { field: name }),
+  }),
+);
 
 /** When a version was read: `2026-02-01T10` begins then and ends ten minutes later. */
 export interface Step {
@@ -46,14 +54,11 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
   const store = memoryStore();
   const definition = reports[report];
   if (!definition) throw new Error(`there is no report ${report}`);
-  const columns = NAMES.map(
-    (name): Column => ({
-      ...{ name, type: TYPES[name] ?? 'string' },
-      ...(name.startsWith('_') ? {} : { field: name }),
-    }),
-  );
   let ids = 0;
-  const newId = () => `id-${(ids += 1)}`;
+  const newId = () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
   const day: Day = {
     store,
     events: [],
@@ -64,7 +69,7 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
       const readFrom = `${at}:00:00.000Z`;
       const end = new Date(Date.parse(readFrom) + 600_000);
       const snapshot = newId();
-      const file = writeParquet(store.create(versionKey(definition.table, 'acme', DAY, snapshot)), columns);
+      const file = writeParquet(store.create(versionKey(definition.table, 'acme', DAY, snapshot)), COLUMNS);
       for (const record of records) await file.append(record);
       const { rows, bytes } = await file.finish();
       const { committed: before } = day;
@@ -77,7 +82,7 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
       } as Committed;
       const ctx = {
         ...{ brand: 'acme', report: definition, lake: { store }, newId },
-        ...{ schema: { cached: async () => ({ columns }) }, clock: { now: () => end } },
+        ...{ schema: { cached: async () => ({ columns: COLUMNS }) }, clock: { now: () => end } },
         roles: { cached: async () => ({ brands: roles ? { acme: roles } : {} }) },
         log: (event: Pick<LogEvent, 'event'>) => day.events.push(event),
         ...(settings && { settings }),

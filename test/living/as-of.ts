@@ -1,63 +1,89 @@
-/** Whether `query --as-of` answers what the lake was when a run had ended. */
+/** Whether queries of the past answer what the lake was when a run had ended, or when a month was closed. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { createSqlConnection } from '../../cli/sql-tables.ts';
+import { type SqlLake, createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RowTexts, textOfTexts, unlike } from '../simulation/forms.ts';
-import type { LivedLife } from './months.ts';
+import type { ClosedMonth, LivedLife } from './months.ts';
+
+/** The past that a query asks for, and how many versions of each day had been seen then, by table and day. */
+interface Past {
+  asOf: Pick<SqlLake, 'asOfMs' | 'asOfClose'>;
+  versions: ReadonlyMap<string, number>;
+  /** The SQL of the rows of a table; missing: all of them. */
+  rowsOf?: (table: string) => string;
+}
 
 /** @param folder the whole lake, as files */
-export async function wrongAsOf(
+export async function wrongAsOf(life: LivedLife, folder: string, atMs: number): Promise<string[]> {
+  const moment = life.judge.moments.find((one) => one.atMs === atMs);
+  if (!moment) throw new Error(`no run ended at ${atMs}`);
+  return wrongRows(life, folder, { asOf: { asOfMs: atMs }, versions: moment.versions });
+}
+
+/** Whether the rows of a closed month are those of its close, as a query as of the close has them, and the tables of closes. */
+export async function wrongClose(
+  life: LivedLife,
+  folder: string,
+  { month, versions }: ClosedMonth,
+): Promise<string[]> {
+  const isOfMonth = ([name]: readonly [string, number]) => name.includes(` ${month}-`);
+  const closed = new Map([...versions].filter(isOfMonth));
+  const rowsOf = (table: string) => `${table}_closed WHERE close = '${month}'`;
+  return [
+    ...(await wrongRows(life, folder, { asOf: { asOfClose: month }, versions: closed })),
+    ...(await wrongRows(life, folder, { asOf: {}, versions: closed, rowsOf })),
+  ];
+}
+
+async function wrongRows(
   { judge, pipeline, time }: LivedLife,
   folder: string,
-  atMs: number,
+  { asOf, versions, rowsOf = (table) => table }: Past,
 ): Promise<string[]> {
-  const moment = judge.moments.find((one) => one.atMs === atMs);
-  if (!moment) throw new Error(`no run ended at ${atMs}`);
   const wrong: string[] = [];
-  const read = [...moment.versions.keys()];
+  const read = [...versions.keys()];
   for (const report of Object.values(reports)) {
     // Before the first version of a table, a query ends with an error.
     if (!read.some((name) => name.startsWith(`${report.table} `))) continue;
     const columns = await judge.columnsOf(report);
+    const from = rowsOf(report.table);
     const connection = await createSqlConnection(
       {
-        store: openLocalStore(folder),
-        reports,
-        settings: pipeline.settings,
-        nowMs: time.nowMs,
-        asOfMs: atMs,
+        ...{ store: openLocalStore(folder), reports, settings: pipeline.settings, nowMs: time.nowMs },
+        ...asOf,
       },
-      report.table,
+      `SELECT * FROM ${from}`,
     );
-    const found = await rowsByDay(connection, report.table, columns);
+    const found = await rowsByDay(connection, from, columns);
     connection.closeSync();
-    for (const [name, count] of moment.versions) {
+    for (const [name, count] of versions) {
       if (!name.startsWith(`${report.table} `)) continue;
       const expected = (judge.seen.get(name)?.[count - 1]?.texts ?? []).map(textOfTexts);
       const rows = (found.get(name.slice(report.table.length + 1)) ?? []).map(textOfTexts);
       const { missing, surplus } = unlike(expected, rows);
-      if (missing.length > 0) wrong.push(`${name} lacks ${missing.join('; ')}`);
-      if (surplus.length > 0) wrong.push(`${name} has too much: ${surplus.join('; ')}`);
+      if (missing.length > 0) wrong.push(`${from}: ${name} lacks ${missing.join('; ')}`);
+      if (surplus.length > 0) wrong.push(`${from}: ${name} has too much: ${surplus.join('; ')}`);
     }
     for (const day of found.keys())
-      if (!moment.versions.has(`${report.table} ${day}`))
-        wrong.push(`${report.table} ${day} was not there then`);
+      if (!versions.has(`${report.table} ${day}`)) wrong.push(`${from}: ${day} was not there then`);
   }
   return wrong;
 }
 
 async function rowsByDay(
   connection: DuckDBConnection,
-  table: string,
+  from: string,
   columns: readonly Column[],
 ): Promise<Map<string, RowTexts[]>> {
-  const read = columns.filter(({ name }) => name !== '_synced_at');
+  const description = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${from}`);
+  const there = new Set(description.getRows().map(([name]) => name));
+  const read = columns.filter(({ name }) => name !== '_synced_at' && there.has(name));
   const texts = read.map(({ name, type }) =>
     type === 'timestamp' ? `strftime("${name}", '%Y-%m-%dT%H:%M:%S.%gZ')` : `CAST("${name}" AS VARCHAR)`,
   );
-  const result = await connection.runAndReadAll(`SELECT dt, ${texts.join(', ')} FROM ${table}`);
+  const result = await connection.runAndReadAll(`SELECT dt, ${texts.join(', ')} FROM ${from}`);
   const rows = result.getRows().map(([dt, ...cells]) => {
     const row = new Map(
       read.flatMap(({ name }, index) =>

@@ -289,9 +289,12 @@ function ordersOf(day: DayOfLife, maker: Maker): Living[] {
         ? [{ fromMs: atMs + later(3, 13), change: { refunds: [{ no: 1, amount: decimal(100) }] } }]
         : []),
       { fromMs: finalMs, change: { status: random.chance(0.8) ? 'effective' : 'void' } },
+      ...(random.chance(0.05) ? [{ fromMs: finalMs + later(1, 4), change: { status: 'void' } }] : []),
+      ...(random.chance(0.04) ? [{ fromMs: atMs + later(1, 20), change: { publisher_id: '77' } }] : []),
     ];
     const goneMs = random.chance(0.02) ? atMs + later(1, 13) : Number.POSITIVE_INFINITY;
-    return { atMs, versions: versionsOf(appearsMs, record, restatements, goneMs) };
+    const living: Living = { atMs, versions: versionsOf(appearsMs, record, restatements, goneMs) };
+    return random.chance(0.03) ? removed(living, [atMs + later(1, 5), atMs + later(6, 9)]) : living;
   });
 }
 
@@ -308,6 +311,8 @@ function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
       sku_status: 'new',
       transaction_type: random.pick(['normal', 'normal', 'bonus']),
       amazon_country: random.pick(['US', 'GB', 'DE']),
+      publisher_id: random.pick(['0012', '12', '1200']),
+      currency: random.pick(['USD', 'USD', 'EUR']),
       commission: decimal(hundredths),
       quantity: isFrom(day, 0.5, 0.54) ? String(1 + (number % 3)) : 1 + (number % 3),
       ...(isFrom(day, 0.45) && { group_id: number % 4 }),
@@ -315,15 +320,25 @@ function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
     const lockedMs = atMs + later(7, 20);
     const state = random.pick(['mixed', 'locked', 'locked']);
     const end = random.pick(['paid', 'paid', 'paid', 'void']);
+    const endMs = atMs + later(20, 50);
     const restatements: Restatement[] = [
       ...(random.chance(0.1)
         ? [{ fromMs: atMs + later(1, 19), change: { commission: decimal(Math.floor(hundredths / 3)) } }]
         : []),
       { fromMs: lockedMs, change: { order_status: state, sku_status: 'locked' } },
       {
-        fromMs: atMs + later(20, 50),
+        fromMs: endMs,
         change: { order_status: end, sku_status: end, ...(end === 'paid' && { paid_on: day.day }) },
       },
+      // What was paid is sometimes taken back, and sometimes worth less.
+      ...(random.chance(0.08)
+        ? [{ fromMs: endMs + later(1, 9), change: { order_status: 'void', sku_status: 'void' } }]
+        : []),
+      ...(random.chance(0.05)
+        ? [{ fromMs: endMs + later(1, 9), change: { commission: decimal(Math.floor(hundredths / 5)) } }]
+        : []),
+      ...(random.chance(0.06) ? [{ fromMs: atMs + later(1, 40), change: { currency: 'GBP' } }] : []),
+      ...(random.chance(0.05) ? [{ fromMs: atMs + later(1, 40), change: { publisher_id: '77' } }] : []),
     ];
     const appearsMs = appearance(atMs, maker);
     const goneMs = random.chance(0.02) ? atMs + later(1, 18) : Number.POSITIVE_INFINITY;

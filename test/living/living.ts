@@ -1,12 +1,17 @@
 /**
  * `npm run living -- --seed S --count N --days D`: lives of a brand, one after the other, each from its own seed; a table
- * at the end, and what is wrong. `--hard deaths,outages` adds hardships of the pipeline, `--hard all` all of them.
+ * at the end, and what is wrong. `--first 2026-03-22 --days 14` has the end of a month. `--hard deaths,outages` adds hardships of the pipeline, `--hard all` all of them.
  */
 import { parseArgs } from 'node:util';
 import { reports } from '../../shared/reports/index.ts';
 import { heldTables } from '../simulation/brand.ts';
 import { tableOf, wholeNumber } from '../simulation/command.ts';
 import { type LivedLife, hardships, live } from './months.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { wrongClose } from './as-of.ts';
+import { wrongSinceClose, wrongStatements } from './closed.ts';
+import { writeFiles } from './published.ts';
+import { changedSince } from './since-close.ts';
 import { type Replayed, replayChanges } from './replay.ts';
 
 const { values } = parseArgs({
@@ -14,6 +19,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '1' },
     days: { type: 'string', default: '61' },
+    first: { type: 'string' },
     hard: { type: 'string', default: '' },
     findings: { type: 'boolean', default: false },
     folder: { type: 'boolean', default: false },
@@ -24,14 +30,33 @@ const named = values.hard.split(',');
 const chosen = hardships.filter((hardship) => values.hard === 'all' || named.includes(hardship));
 const first = wholeNumber('seed', values.seed);
 const seeds = Array.from({ length: wholeNumber('count', values.count) }, (_, index) => first + index);
+const firstDay = values.first === undefined ? {} : { firstDay: values.first };
 const figures: [name: string, value: unknown][][] = [];
 for (const seed of seeds) {
   const before = process.cpuUsage();
-  const life = await live({ seed, days: wholeNumber('days', values.days), lake, hardships: chosen });
+  const life = await live({
+    seed,
+    days: wholeNumber('days', values.days),
+    lake,
+    hardships: chosen,
+    ...firstDay,
+  });
   const replayed = await replayChanges(life.pipeline.lake, life.judge);
+  const { judge, books, service } = life;
+  const closed = await judgeCloses(life);
+  const wrong = [
+    ...judge.findings,
+    ...books.findings,
+    ...replayed.findings,
+    ...closed,
+    ...service.violations,
+  ];
   const { user, system } = process.cpuUsage(before);
-  figures.push([...figuresOf(life, replayed), ['CPU, s', Math.round((user + system) / 1e6)]]);
-  const wrong = [...life.judge.findings, ...replayed.findings, ...life.service.violations];
+  figures.push([
+    ...figuresOf(life, replayed),
+    ['wrong', wrong.length],
+    ['CPU, s', Math.round((user + system) / 1e6)],
+  ]);
   for (const finding of wrong.slice(0, 8)) console.log(`seed ${seed}: ${finding}`);
   if (wrong.length > 0) process.exitCode = 1;
   if (values.findings) printFindings(life);
@@ -41,7 +66,7 @@ const rows = (figures[0] ?? []).map(([name], row) => [name, ...figures.map((all)
 console.log(tableOf(['', ...seeds.map((seed) => `seed ${seed}`)], rows));
 
 function figuresOf(
-  { judge, service, outcomes, least, brand }: LivedLife,
+  { judge, books, service, outcomes, closes, least, brand }: LivedLife,
   replayed: Replayed,
 ): [name: string, value: unknown][] {
   const { readings, versions, rows } = judge.figures;
@@ -60,11 +85,31 @@ function figuresOf(
     ['… only summed up', replayed.summedUp],
     ...heldTables.map((table): [string, string] => [
       `requests for ${table} / least`,
-      `${madeOf(service, table)} / ${least[table]}`,
+      `${madeOf(service, brand, table)} / ${least[table]}`,
     ]),
-    ['requests for details / clicks', `${madeOf(service, 'click_details')} / ${clicks}`],
-    ['wrong', judge.findings.length + replayed.findings.length],
+    ['requests for details / clicks', `${madeOf(service, brand, 'click_details')} / ${clicks}`],
+    ['books of orders and transactions', books.figures.compared],
+    ['… transitions', books.figures.transitions],
+    ['… records gone / moved', `${books.figures.gone} / ${books.figures.moved}`],
+    ['closed months', closes.map(({ month }) => month).join(' ')],
+    [
+      'changes since their closes',
+      closes.map((close) => changedSince(close.entries, books.entries, close.month).size).join(' '),
+    ],
   ];
+}
+
+/** What is wrong about closed months in the published files of the lake. */
+async function judgeCloses(life: LivedLife): Promise<string[]> {
+  const folder = await temporaryFolder();
+  await writeFiles(life.pipeline.lake, folder.path);
+  const wrong = [
+    ...(await wrongSinceClose(life, folder.path)),
+    ...(await wrongStatements(life, folder.path)),
+  ];
+  for (const close of life.closes) wrong.push(...(await wrongClose(life, folder.path, close)));
+  await folder.remove();
+  return wrong;
 }
 
 /** What the product found odd, for somebody who wants to read it. */
@@ -73,7 +118,7 @@ function printFindings({ judge, pipeline }: LivedLife): void {
   for (const event of pipeline.log) if (event.event === 'day_finding') console.log(JSON.stringify(event));
 }
 
-function madeOf(service: LivedLife['service'], table: string): number {
+function madeOf({ calls }: LivedLife['service'], { days }: LivedLife['brand'], table: string): number {
   const action = Object.values(reports).find((report) => report.table === table)?.action;
-  return service.calls.filter((call) => call.action === action).length;
+  return calls.filter((call) => call.action === action && days.includes(call.day)).length;
 }

@@ -2,7 +2,7 @@
  * A life of a brand and of the lake that follows it: the service changes as virtual time goes by, the product runs some
  * times a day, and after each run the lake is judged.
  */
-import { DAY_MS, HOUR_MS, MINUTE_MS, endOfDay, startOfDay } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, daysOfMonth, endOfDay, monthOf, startOfDay } from '../../shared/days.ts';
 import { setImmediate } from 'node:timers/promises';
 import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
@@ -18,6 +18,7 @@ import {
   simulatedService,
 } from '../simulation/service.ts';
 import { interpretations, plainInterpretation, settingsFor } from '../strict-service/interpretations.ts';
+import { type Books, createBooks } from './books.ts';
 import { livingBrand } from './brand.ts';
 import { type Judge, createJudge } from './judge.ts';
 import { type LifeTime, type Pipeline, createPipeline } from './pipeline.ts';
@@ -29,6 +30,17 @@ export interface LifePlan {
   lake: LakeKind;
   /** What else happens to the pipeline; without any, every run is complete. */
   hardships?: readonly Hardship[];
+  /** `YYYY-MM-DD`; missing: two months begin with the first one's first day. */
+  firstDay?: string;
+}
+
+/** A month, and the books as they were when it was closed. */
+export interface ClosedMonth {
+  month: string;
+  atMs: number;
+  entries: Books['entries'];
+  /** How many versions of each day had been seen then, by table and day. */
+  versions: ReadonlyMap<string, number>;
 }
 
 export interface LivedLife {
@@ -36,8 +48,10 @@ export interface LivedLife {
   service: SimulatedService;
   pipeline: Pipeline;
   judge: Judge;
+  books: Books;
   time: LifeTime;
   outcomes: SyncOutcome[];
+  closes: ClosedMonth[];
   least: Record<HeldTable, number>;
   close(): Promise<void>;
 }
@@ -61,10 +75,16 @@ const CALL_MS = 25;
 /** As docs/settings.md says. */
 const RESUME_WITHIN_MS = 6 * HOUR_MS;
 
-export async function live({ seed, days, lake, hardships = [] }: LifePlan): Promise<LivedLife> {
+export async function live({
+  seed,
+  days,
+  lake,
+  hardships = [],
+  firstDay = FIRST_DAY,
+}: LifePlan): Promise<LivedLife> {
   const random = new Random(seed);
-  const brand = livingBrand({ timeZone: ZONE, firstDay: FIRST_DAY, dayCount: days }, random.fork('brand'));
-  const time: LifeTime = { nowMs: startOfDay(FIRST_DAY, ZONE) };
+  const brand = livingBrand({ timeZone: ZONE, firstDay, dayCount: days }, random.fork('brand'));
+  const time: LifeTime = { nowMs: startOfDay(firstDay, ZONE) };
   const account = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
   const has = (hardship: Hardship) => hardships.includes(hardship);
   const reading = has('other readings of the interface') && random.pick(interpretations).interpretation;
@@ -97,7 +117,7 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
       baseUrl: ADDRESS,
       service: SERVICE,
       timeZone: ZONE,
-      startDate: FIRST_DAY,
+      startDate: firstDay,
       secretName: 'none',
       ...settingsFor(interpretation),
       reports: sizes.settings,
@@ -108,19 +128,35 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
     unansweredLookups: has('outages'),
   };
   const { settings } = pipeline;
-  const judge = createJudge(brand, pipeline.lake, FIRST_DAY, { settings, leniency });
+  const judge = createJudge(brand, pipeline.lake, firstDay, { settings, leniency });
+  const books = createBooks(pipeline.readings, { store: pipeline.lake.store, judge, timeZone: ZONE });
+  const look = async (run: Parameters<Judge['look']>[0]) => {
+    await judge.look(run);
+    await books.book();
+  };
   const outcomes: SyncOutcome[] = [];
   const begunMs: number[] = [];
   const hard = random.fork('hardships');
-  const times = runTimes(brand, random.fork('runs'));
+  const times = [...runTimes(brand, random.fork('runs')), ...laterRuns(brand)];
   const run = async (options: Parameters<Pipeline['run']>[0], isAlone = true) => {
     const startMs = time.nowMs;
     const [outcome] = await Promise.all([pipeline.run(options), ...(isAlone ? [] : [pipeline.run()])]);
     outcomes.push(outcome);
     begunMs.push(startMs);
     const isComplete = outcome.status === 'complete' && isAlone;
-    await judge.look({ startMs, endMs: time.nowMs, isComplete });
+    await look({ startMs, endMs: time.nowMs, isComplete });
+    if (isComplete) await closeMonths();
     return outcome;
+  };
+  const closes: ClosedMonth[] = [];
+  const closeMonths = async () => {
+    for (const month of new Set(brand.days.map(monthOf))) {
+      const endMs = endOfDay(daysOfMonth(month).at(-1) ?? '', ZONE);
+      if (time.nowMs < endMs + CLOSED_AFTER_MS || closes.some((close) => close.month === month)) continue;
+      await pipeline.close(month);
+      const versions = judge.moments.at(-1)?.versions ?? new Map();
+      closes.push({ month, atMs: time.nowMs, entries: new Map(books.entries), versions });
+    }
   };
   for (const runMs of has('a dead week') ? withoutAWeek(times) : times) {
     time.nowMs = Math.max(time.nowMs, runMs);
@@ -128,7 +164,7 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
     isDown = has('outages') && hard.chance(0.1) ? () => hard.chance(0.5) : () => false;
     if (has('deaths') && hard.chance(0.3)) {
       await pipeline.runUntilDeath(hard.whole(1, 400));
-      await judge.look({ startMs, endMs: time.nowMs, isComplete: false });
+      await look({ startMs, endMs: time.nowMs, isComplete: false });
     }
     const clockAheadMs =
       has('wrong clocks') && hard.chance(0.2) ? hard.pick([-3 * DAY_MS, HOUR_MS, 40 * DAY_MS]) : 0;
@@ -145,7 +181,7 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
       break;
   }
   return {
-    ...{ brand, service, pipeline, judge, time, outcomes },
+    ...{ brand, service, pipeline, judge, books, time, outcomes, closes },
     least: leastRequests(brand, begunMs, sizes.perPage),
     close: () => pipeline.lake.close(),
   };
@@ -163,6 +199,23 @@ function runTimes({ days, timeZone }: LivingBrand, random: Random): number[] {
     );
   });
   return [...times, endOfDay(days.at(-1) ?? '', timeZone) + HOUR_MS];
+}
+
+/** A month is closed by the first run that is complete so long after its end. */
+const CLOSED_AFTER_MS = 2 * DAY_MS;
+
+/**
+ * Of a life that has seen a month end, some runs while nothing new comes: its last month is closed, too, and what changes
+ * after that is read.
+ */
+function laterRuns({ days, timeZone }: LivingBrand): number[] {
+  const lastDay = days.at(-1) ?? '';
+  if (monthOf(days[0] ?? '') === monthOf(lastDay)) return [];
+  const lastMs = endOfDay(lastDay, timeZone);
+  const monthMs = endOfDay(daysOfMonth(monthOf(lastDay)).at(-1) ?? '', timeZone);
+  const soon = [3, 8].map((later) => lastMs + later * DAY_MS + 2 * HOUR_MS);
+  const late = [4, 24].map((later) => monthMs + later * DAY_MS + HOUR_MS);
+  return [...new Set([...soon, ...late])].sort((a, b) => a - b);
 }
 
 /** Nobody runs anything for a week in the middle; of a short life, for a third of it. */

@@ -7,6 +7,7 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Clock, SendRequest } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { closeMonth } from '../../shared/operations/close-month.ts';
 import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog, withoutBugs } from '../fakes/dies-at-n-store.ts';
@@ -14,6 +15,7 @@ import { BRAND } from '../simulation/contents.ts';
 import { type LakeKind, type SimulatedLake, openSimulatedLake } from '../simulation/lake.ts';
 import type { Random } from '../simulation/random.ts';
 import type { Account } from '../strict-service/refuse.ts';
+import { type Reading, notingReadings } from './books.ts';
 
 /** The time of the service, the machine and the lake. */
 export interface LifeTime {
@@ -25,8 +27,12 @@ export interface Pipeline {
   readonly lake: SimulatedLake;
   /** Everything that a run logged. */
   readonly log: LogEvent[];
+  /** The readings of orders and transactions that were committed, until somebody takes them out. */
+  readonly readings: Reading[];
   /** One run, now. */
   run(options?: Partial<RunOptions> & { clockAheadMs?: number }): Promise<SyncOutcome>;
+  /** Closes a month, whole or not. */
+  close(month: string): Promise<void>;
   /** One run whose process dies at so many operations on the lake, unless it has ended before. */
   runUntilDeath(operations: number): Promise<void>;
 }
@@ -41,9 +47,20 @@ export async function createPipeline(options: {
 }): Promise<Pipeline> {
   const { time, random, account, send, brandSettings, kind } = options;
   const settings = parseSettings({ brands: { [BRAND]: brandSettings }, requestsPerSecond: 1000 }, reports);
-  const lake = await openSimulatedLake(kind, () => time.nowMs);
+  const opened = await openSimulatedLake(kind, () => time.nowMs);
+  const readings: Reading[] = [];
+  const noting = notingReadings(
+    opened.store,
+    () => time.nowMs,
+    (reading) => readings.push(reading),
+  );
+  const lake = { ...opened, store: noting };
   const log: LogEvent[] = [];
   let ids = 0;
+  const newId = () => {
+    ids += 1;
+    return `id-${String(ids).padStart(6, '0')}`;
+  };
 
   const clock = (aheadMs = 0): Clock => {
     const machineMs = () => time.nowMs + aheadMs;
@@ -62,6 +79,13 @@ export async function createPipeline(options: {
     settings,
     lake,
     log,
+    readings,
+    async close(month) {
+      await closeMonth({
+        ...{ lake, settings, reports, month, anyway: true, clock: clock(), newId },
+        ...{ log: (event) => log.push(event), random: () => random.next() },
+      });
+    },
     async runUntilDeath(operations) {
       const store = diesAtN(lake.store, operations);
       try {
@@ -82,10 +106,7 @@ export async function createPipeline(options: {
         log: (event) => log.push(event),
         send,
         random: () => random.next(),
-        newId() {
-          ids += 1;
-          return `id-${String(ids).padStart(6, '0')}`;
-        },
+        newId,
         scope: {},
         ...more,
       });

@@ -1,16 +1,18 @@
 /** What must hold of every life of a brand: the same tests for a short one and for two months. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { DAY_MS, MINUTE_MS } from '../../shared/days.ts';
+import { DAY_MS, MINUTE_MS, monthOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { differences, readLakeTable } from '../acceptance/lake.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
-import { wrongAsOf } from './as-of.ts';
+import { wrongAsOf, wrongClose } from './as-of.ts';
 import { CHANGING_COLUMNS, LASTING_CHANGES } from './brand.ts';
+import { wrongSinceClose, wrongStatements } from './closed.ts';
 import { heldTables, wordAt } from '../simulation/brand.ts';
 import { type LifePlan, type LivedLife, live } from './months.ts';
 import { BRAND } from '../simulation/contents.ts';
 import { writeFiles, wrongTypes } from './published.ts';
 import { replayChanges } from './replay.ts';
+import { changedSince } from './since-close.ts';
 
 /** Requests made, by those that the refresh policy needs at least. A short life has late and removed orders in each reading. */
 const MAX_REQUESTS = 1.4;
@@ -77,6 +79,23 @@ export function itLives(plan: LifePlan): void {
     }
   });
 
+  it('keeps the books of each order and transaction as its readings showed them, transition by transition', () => {
+    const { findings, figures } = life.books;
+    expect(findings).toEqual([]);
+    expect(figures.compared).toBeGreaterThan(5 * plan.days);
+    expect(Math.min(figures.gone, figures.moved)).toBeGreaterThan(plan.days / 2);
+  });
+
+  it('has of closed months what they were at their close, and says what changed since and what publishers get', async () => {
+    const isWithin = monthOf(life.brand.days[0] ?? '') === monthOf(life.brand.days.at(-1) ?? '');
+    expect(life.closes).toHaveLength(isWithin ? 0 : 2);
+    for (const close of life.closes) expect(await wrongClose(life, folder.path, close)).toEqual([]);
+    expect(await wrongSinceClose(life, folder.path)).toEqual([]);
+    expect(await wrongStatements(life, folder.path)).toEqual([]);
+    for (const { entries, month } of life.closes.slice(0, 1))
+      expect(changedSince(entries, life.books.entries, month).size).toBeGreaterThan(5);
+  });
+
   it('reports each day that is emptied once, and little else', () => {
     const emptied = [...life.judge.seen].flatMap(([name, versions]) =>
       versions.flatMap(({ rows }, index) => {
@@ -107,7 +126,9 @@ export function itLives(plan: LifePlan): void {
   it('asks for little more than its policy needs', () => {
     for (const table of heldTables) {
       const action = Object.values(reports).find((report) => report.table === table)?.action;
-      const made = life.service.calls.filter((call) => call.action === action).length;
+      const made = life.service.calls.filter(
+        (call) => call.action === action && life.brand.days.includes(call.day),
+      ).length;
       if (!plan.hardships) expect(made / life.least[table]).toBeLessThanOrEqual(MAX_REQUESTS);
     }
   });

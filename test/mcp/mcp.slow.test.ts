@@ -484,6 +484,26 @@ it('without settings the days from the first one to yesterday are expected', asy
   await alone.close();
 });
 
+it('closed months are listed with what they lacked, and a query as of one has its days alone', async () => {
+  const close = {
+    ...{ version: 1, brand: 'globex', month: '2020-01', closedAt: '2020-02-03T06:00:00.000Z' },
+    ...{ days: [], carried: [], tables: {}, recentWrites: [] },
+    exceptions: [{ report: 'order_list', day: '2020-01-05', why: 'missing' }],
+  };
+  await mkdir(join(lake, 'closes', 'globex'), { recursive: true });
+  await writeFile(join(lake, 'closes', 'globex', '2020-01.json'), JSON.stringify(close));
+  const line = `INCOMPLETE (order_list 2020-01-05 missing): globex 2020-01, as closed ${close.closedAt}.`;
+  const { text } = await call('closes');
+  expect(text.endsWith(`CLOSES: 1\n${line}`)).toBe(true);
+  const asOf = (month: string) => call('sql', { sql: 'SELECT count(*) AS n FROM orders', close: month });
+  expect((await asOf('2020-01')).text).toBe(`${line}\nROWS: 1\n| n |\n| --- |\n| 0 |`);
+  expect(await asOf('2020-02')).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('2020-02 is not closed. Closed months: 2020-01.'),
+  });
+  expect((await call('sql', { sql: 'SELECT count(*) FROM since_close' })).text).toMatch(/ROWS: 1/);
+});
+
 it('a damaged file and a lake that is not there are named', async () => {
   const copy = join(temporary.path, 'other');
   await mkdir(copy);

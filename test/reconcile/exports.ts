@@ -1,8 +1,9 @@
 /** Writes an export of orders in the manner of five dashboards: other delimiters, numbers, days, words and encodings. */
 
-/** An order as a dashboard shows it. Amounts are in cents. */
+/** An order, or a piece of a transaction, as a dashboard shows it. Amounts are in cents. */
 export interface ShownOrder {
   id: string;
+  product?: string;
   /** ms */
   at: number;
   day: string;
@@ -15,6 +16,8 @@ export interface ShownOrder {
 }
 
 interface ExportFormat {
+  /** What is exported; default: orders. */
+  of?: 'transactions';
   /** Whether a line names its currency. */
   namesCurrency: boolean;
   write(orders: readonly ShownOrder[]): Buffer;
@@ -131,5 +134,25 @@ export const FORMATS: Readonly<Record<string, ExportFormat>> = {
         'latin1',
       );
     },
+  },
+  'transactions by piece': {
+    of: 'transactions',
+    namesCurrency: false,
+    write: (pieces) =>
+      Buffer.from(
+        [
+          'order_id|sku|sku_status|sale_amount|commission|created_at',
+          ...pieces.map(({ id, product, at, status, amount, commission, places }) =>
+            [
+              id,
+              product,
+              status,
+              plain(amount, places),
+              plain(commission, places),
+              Math.floor(at / 1000),
+            ].join('|'),
+          ),
+        ].join('\n'),
+      ),
   },
 };

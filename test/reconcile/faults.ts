@@ -1,10 +1,10 @@
-/** Injects faults of eight kinds into an export of orders, and says which cause each order must be found with. */
+/** Injects faults of eight kinds into an export, and says which cause each order must be found with. */
 import type { ShownOrder } from './exports.ts';
 
-/** An order of the lake: as it was first shown, and as it is now. */
-export interface KnownOrder {
-  before: ShownOrder;
-  now: ShownOrder;
+/** An order of the lake, or the pieces of one product in it: as they were first shown, and as they are now. */
+export interface Known {
+  before: ShownOrder[];
+  now: ShownOrder[];
 }
 
 export const KINDS = [
@@ -17,93 +17,87 @@ export const KINDS = [
   'rounding',
   'duplicate',
 ] as const;
-type Kind = (typeof KINDS)[number];
+export type Kind = (typeof KINDS)[number];
 
 /** Per kind. */
 const FAULTS = 3;
 
+/** The first and the last day of an export. */
+export interface Span {
+  from: string;
+  to: string;
+}
+
+/** What a difference is of. */
+export function keyOf({ id, product = '' }: Pick<ShownOrder, 'id' | 'product'>): string {
+  return `${id} ${product}`;
+}
+
 /**
- * @param known of a month and the day on each side of it
+ * @param known of these days and the day on each side of them
  * @param chance in [0, 1)
- * @returns the orders of an export with faults, and by order the cause to be found
+ * @returns the lines of an export with faults, and by order the cause to be found
  */
 export function withFaults(
-  known: readonly KnownOrder[],
-  month: string,
+  known: readonly Known[],
+  span: Span,
   kinds: readonly Kind[],
   chance: () => number,
 ): { shown: ShownOrder[]; expected: Map<string, Kind> } {
-  const inMonth = known.filter(({ now }) => now.day.startsWith(month));
-  const shown = new Map(inMonth.map(({ now }) => [now.id, [now]]));
+  const isIn = ({ now: [first] }: Known) =>
+    first !== undefined && first.day >= span.from && first.day <= span.to;
+  const keyOfKnown = ({ now: [first] }: Known) => (first ? keyOf(first) : '');
+  const shown = new Map(known.filter(isIn).map((each) => [keyOfKnown(each), each.now]));
   const expected = new Map<string, Kind>();
-  const pick = (of: readonly KnownOrder[]) => {
-    const free = of.filter(({ now }) => !expected.has(now.id));
-    return free[Math.floor(chance() * free.length)];
-  };
-  const counts = inMonth.filter(({ now }) => now.status !== 'void' && now.commission > 1);
   for (const kind of kinds)
     for (let fault = 0; fault < FAULTS; fault += 1) {
-      const found = pick(candidates(kind, { known, inMonth, counts, month }));
+      const candidates = known.filter((each) => {
+        // The first order of another day is of the day before or after.
+        const isBeside = kind === 'other_day' && fault === 0;
+        return !expected.has(keyOfKnown(each)) && isIn(each) !== isBeside && CAN_HAVE[kind](each);
+      });
+      const found = candidates[Math.floor(chance() * candidates.length)];
       if (!found) continue;
-      const { before, now } = found;
-      const id = kind === 'missing_here' ? `77${now.id}` : now.id;
-      expected.set(id, kind);
-      const asShown: Record<Kind, ShownOrder[]> = {
-        missing_here: [{ ...now, id }],
-        missing_there: [],
-        voided_since: [before],
-        repriced_since: [before],
-        other_day: [now.day.startsWith(month) ? shifted(now, month) : moved(now, month)],
-        other_currency: [{ ...now, currency: 'EUR' }],
-        rounding: [{ ...now, places: 1 }],
-        duplicate: [now, now],
-      };
-      shown.set(id, asShown[kind]);
+      const lines = CHANGED[kind](found, span);
+      const key = kind === 'missing_here' ? keyOf(lines[0] ?? { id: '' }) : keyOfKnown(found);
+      expected.set(key, kind);
+      shown.set(key, lines);
     }
   return { shown: [...shown.values()].flat(), expected };
 }
 
-interface Orders {
-  known: readonly KnownOrder[];
-  inMonth: readonly KnownOrder[];
-  counts: readonly KnownOrder[];
-  month: string;
-}
+const counts = (lines: readonly ShownOrder[]) =>
+  lines.every(({ status, commission }) => status !== 'void' && commission > 1);
+const total = (lines: readonly ShownOrder[]) => lines.reduce((sum, { commission }) => sum + commission, 0);
+const isVoid = ({ status }: ShownOrder) => status === 'void';
 
-function candidates(kind: Kind, { known, inMonth, counts, month }: Orders): readonly KnownOrder[] {
-  const changed = inMonth.filter(({ before }) => before.status !== 'void');
-  switch (kind) {
-    case 'voided_since':
-      return changed.filter(({ now }) => now.status === 'void');
-    case 'repriced_since':
-      return changed.filter(
-        ({ before, now }) => now.status !== 'void' && before.commission !== now.commission,
-      );
-    case 'other_day':
-      return known.filter(({ now }) => !now.day.startsWith(month) && now.status !== 'void');
-    case 'rounding':
-      // A tenth that is shown as 1.2 instead of 1.20 is no fault.
-      return counts.filter(({ now }) => now.commission % 10 !== 0 && now.amount % 10 !== 0);
-    default:
-      return counts;
-  }
-}
+const CAN_HAVE: Readonly<Record<Kind, (known: Known) => boolean>> = {
+  missing_here: ({ now }) => counts(now),
+  missing_there: ({ now }) => counts(now),
+  voided_since: ({ before, now }) => !before.every(isVoid) && now.every(isVoid),
+  repriced_since: ({ before, now }) => !now.every(isVoid) && total(before) !== total(now),
+  other_day: ({ now }) => counts(now),
+  other_currency: ({ now }) => counts(now),
+  // 1.2 instead of 1.20 is no fault.
+  rounding: ({ now }) =>
+    counts(now) && now.every(({ amount, commission }) => amount % 10 !== 0 && commission % 10 !== 0),
+  duplicate: ({ now }) => counts(now),
+};
 
-/** On the first or the last day of the month, as another zone has it. */
-function moved(order: ShownOrder, month: string): ShownOrder {
-  const days = order.day < month ? 1 : -1;
-  return shiftedBy(order, days);
-}
+const CHANGED: Readonly<Record<Kind, (known: Known, span: Span) => ShownOrder[]>> = {
+  missing_here: ({ now }) => now.map((line) => ({ ...line, id: `77${line.id}` })),
+  missing_there: () => [],
+  voided_since: ({ before }) => before,
+  repriced_since: ({ before }) => before,
+  other_day: ({ now }, span) => now.map((line) => ({ ...line, ...onOtherDay(line, span) })),
+  other_currency: ({ now }) => now.map((line) => ({ ...line, currency: 'EUR' })),
+  rounding: ({ now }) => now.map((line) => ({ ...line, places: 1 })),
+  duplicate: ({ now }) => [...now, ...now.slice(0, 1)],
+};
 
-function shifted(order: ShownOrder, month: string): ShownOrder {
-  return shiftedBy(order, order.day === `${month}-01` ? 1 : -1);
-}
-
-function shiftedBy(order: ShownOrder, days: number): ShownOrder {
-  const at = order.at + days * 86_400_000;
-  return {
-    ...order,
-    at,
-    day: new Date(Date.parse(order.day) + days * 86_400_000).toISOString().slice(0, 10),
-  };
+/** As another zone has it: a day off, among the days of the export. */
+function onOtherDay({ at, day }: ShownOrder, { from }: Span): Pick<ShownOrder, 'at' | 'day'> {
+  const days = day <= from ? 1 : -1;
+  const shifted = new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+  return { at: at + days * 86_400_000, day: shifted };
 }

@@ -1,19 +1,21 @@
-/** Compares exports of the sample service with a lake of the same orders, and counts what the comparison gets wrong. */
+/** Compares exports of the sample service with the lake that it filled, and counts what the comparison gets wrong. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { CAUSES_SQL, sumsSql, compare, rowsOf } from '../../cli/reconcile/match.ts';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { MEASURES, type Measure, loadFile } from '../../cli/reconcile/file.ts';
-import { literal } from '../../cli/sql-tables.ts';
-import { typeSpec } from '../../shared/column-types.ts';
-import { lifecycleShape } from '../../shared/lifecycle/index.ts';
-import { orders } from '../../shared/reports/orders.ts';
-import { seedBrand } from '../../sample/seed.ts';
-import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { CAUSES_SQL, compare, rowsOf, sumsSql } from '../../cli/reconcile/match.ts';
+import { createSqlConnection } from '../../cli/sql-tables.ts';
+import { openLake } from '../../shared/adapters/open-lake.ts';
+import { addDays, dayOf } from '../../shared/days.ts';
+import { type Json, type JsonObject, isRawNumber, parseJson } from '../../shared/json.ts';
+import { reports } from '../../shared/reports/index.ts';
+import type { Held } from '../../sample/brand.ts';
+import { runCli } from '../cli/run-cli.ts';
+import { type SampleBrandForCli, serveSampleBrand } from '../cli/sample-brand.ts';
 import { FORMATS, type ShownOrder } from './exports.ts';
-import { KINDS, type KnownOrder, withFaults } from './faults.ts';
+import { KINDS, type Kind, type Known, type Span, keyOf, withFaults } from './faults.ts';
 
-/** What a seed showed in one format. */
+/** What exports in one format showed. */
 export interface Measured {
   format: string;
   faults: number;
@@ -21,25 +23,114 @@ export interface Measured {
   rightCause: number;
   /** Differences of orders without a fault, with and without faults elsewhere. */
   falseAlarms: number;
-  /** Currencies whose differences by cause do not add up to the difference of the sums. */
+  /** Sums whose differences by cause do not add up to their difference. */
   wrongSums: number;
   wrong: string[];
 }
 
-export const ZONE = 'America/New_York';
-const MONTH = '2026-10';
+/** A lake that has read each day twice: some records were voided or re-priced in between. */
+export interface MeasuredLake {
+  sample: SampleBrandForCli;
+  span: Span;
+  orders: Known[];
+  transactions: Known[];
+  close(): Promise<void>;
+}
 
-/** Every format with and without faults. @param seed decides orders and faults */
-export async function measure(seed: number): Promise<Measured[]> {
-  const folder = await temporaryFolder();
+const ZONE = 'America/New_York';
+const DAYS = 10;
+
+/** Reads ten days of the sample service and the days beside them, changes its records, and reads them again. */
+export async function fillLake(): Promise<MeasuredLake> {
+  const sample = await serveSampleBrand({ daysBefore: DAYS + 3 });
+  const { acme } = sample.service.brands;
+  if (!acme) throw new Error('the sample has a brand acme');
+  const span = { from: addDays(sample.today, -DAYS - 2), to: addDays(sample.today, -3) };
+  const days = ['--from', addDays(span.from, -1), '--to', addDays(span.to, 1)];
+  const read = async () => {
+    const { code, stderr } = await runCli([
+      'sync',
+      'order_list',
+      'transaction_list',
+      ...days,
+      ...sample.flags,
+    ]);
+    if (code !== 0) throw new Error(stderr);
+  };
+  const chance = randomOf(1);
+  const isRead = ({ at }: Held) =>
+    dayOf(at, ZONE) >= addDays(span.from, -1) && dayOf(at, ZONE) <= addDays(span.to, 1);
+  const known = (before: readonly Held[], now: readonly Held[], names: Names) => {
+    const [first, second] = [before, now].map((held) =>
+      Map.groupBy(
+        held.filter(isRead).map((each) => shownOf(each, names)),
+        keyOf,
+      ),
+    );
+    return [...(first ?? [])].map(([key, lines]): Known => ({ before: lines, now: second?.get(key) ?? [] }));
+  };
+  await read();
+  const { order_list: orders, transaction_list: transactions } = acme.records;
+  acme.records.order_list = changed(orders, ORDERS, chance);
+  acme.records.transaction_list = changed(transactions, TRANSACTIONS, chance);
+  await read();
+  return {
+    ...{ sample, span, close: () => sample.close() },
+    orders: known(orders, acme.records.order_list, ORDERS),
+    transactions: known(transactions, acme.records.transaction_list, TRANSACTIONS),
+  };
+}
+
+/** The fields of a record. */
+interface Names {
+  id: string;
+  product?: string;
+  status: string;
+  amount: string;
+}
+const ORDERS: Names = { id: 'transid', status: 'status', amount: 'amount' };
+const TRANSACTIONS: Names = { id: 'order_id', product: 'sku', status: 'sku_status', amount: 'sale_amount' };
+
+function shownOf({ at, record }: Held, { id, product, status, amount }: Names): ShownOrder {
+  return {
+    ...{ id: textOf(record[id]), at, day: dayOf(at, ZONE), status: textOf(record[status]), currency: 'USD' },
+    ...{ amount: centsOf(record, amount), commission: centsOf(record, 'commission') },
+    ...(product !== undefined && { product: textOf(record[product]) }),
+  };
+}
+
+function centsOf(record: JsonObject, name: string): number {
+  return Math.round(Number(textOf(record[name])) * 100);
+}
+
+function textOf(value: Json | undefined): string {
+  return isRawNumber(value) ? value.rawJSON : String(value);
+}
+
+/** Every tenth order or product is void, and every tenth costs less. */
+function changed(held: readonly Held[], names: Names, chance: () => number): Held[] {
+  return [...Map.groupBy(held, (each) => keyOf(shownOf(each, names))).values()].flatMap((lines) => {
+    const fate = chance();
+    const part = 0.3 + 0.6 * chance();
+    return lines.map(({ at, record }): Held => {
+      const less = (name: string) => parseJson((Math.floor(centsOf(record, name) * part) / 100).toFixed(2));
+      const money: JsonObject =
+        fate < 0.1 || fate > 0.2
+          ? {}
+          : { [names.amount]: less(names.amount), commission: less('commission') };
+      return { at, record: { ...record, ...money, ...(fate < 0.1 && { [names.status]: 'void' }) } };
+    });
+  });
+}
+
+/** Every format with and without faults. @param seed decides the faults */
+export async function measure(lake: MeasuredLake, seed: number): Promise<Measured[]> {
+  const file = join(lake.sample.folder, 'export.csv');
   const chance = randomOf(seed);
-  const known = ordersOf(seed, chance);
-  const lake = await DuckDBInstance.create(':memory:');
-  await fillLake(await lake.connect(), known);
+  const { store } = await openLake(lake.sample.lake);
   const measured: Measured[] = [];
-  for (const [format, { namesCurrency, write }] of Object.entries(FORMATS)) {
+  for (const [format, { of = 'orders', namesCurrency, write }] of Object.entries(FORMATS)) {
     const kinds = KINDS.filter((kind) => kind !== 'other_currency' || namesCurrency);
-    const file = join(folder.path, 'export.csv');
     const result: Measured = {
       format,
       faults: 0,
@@ -49,58 +140,62 @@ export async function measure(seed: number): Promise<Measured[]> {
       wrongSums: 0,
       wrong: [],
     };
+    const table = of === 'orders' ? 'order_states' : 'transaction_states';
     for (const injected of [[], kinds]) {
-      const { shown, expected } = withFaults(known, MONTH, injected, chance);
+      const { shown, expected } = withFaults(lake[of], lake.span, injected, chance);
       await writeFile(file, write(shown));
-      // Its temporary tables end with the connection.
-      const connection = await lake.connect();
-      await compareOne(connection, file, { known, expected, result });
+      const connection = await createSqlConnection(
+        { store, reports, settings: undefined, nowMs: Date.now() },
+        `FROM ${table}`,
+      );
+      await compareOne(connection, { file, table, span: lake.span, expected, result });
       connection.closeSync();
     }
     measured.push(result);
   }
-  lake.closeSync();
-  await folder.remove();
   return measured;
+}
+
+interface Export {
+  file: string;
+  table: string;
+  span: Span;
+  expected: ReadonlyMap<string, Kind>;
+  result: Measured;
 }
 
 async function compareOne(
   connection: DuckDBConnection,
-  file: string,
-  {
-    known,
-    expected,
-    result,
-  }: { known: readonly KnownOrder[]; expected: ReadonlyMap<string, string>; result: Measured },
-) {
+  { file, table, span, expected, result }: Export,
+): Promise<void> {
   const { columns } = await loadFile(connection, file, {});
-  const days = { from: `${MONTH}-01`, to: `${MONTH}-31` };
-  const missing = MEASURES.filter((measure) => columns[measure] === undefined);
-  await compare(connection, { table: 'order_states', brand: 'acme', ...days, missing, timeZone: ZONE });
-  const rows = await rowsOf(connection, 'SELECT order_id, cause FROM differences');
-  const causes = Map.groupBy(rows, ([id]) => String(id));
-  for (const [id, cause] of expected) {
-    // An export without days shows no shift within the month.
-    if (
-      cause === 'other_day' &&
-      !columns.created &&
-      known.some(({ now }) => now.id === id && now.day.startsWith(MONTH))
-    )
-      continue;
-    result.faults += 1;
-    const found = new Set((causes.get(id) ?? []).map((row) => String(row[1])));
-    result.found += found.size > 0 ? 1 : 0;
-    result.rightCause += found.size === 1 && found.has(cause) ? 1 : 0;
-    if (found.size !== 1 || !found.has(cause))
-      result.wrong.push(`${id} is ${cause}, found: ${[...found].join(', ') || 'nothing'}`);
-  }
-  const alarms = [...causes.keys()].filter((id) => !expected.has(id));
-  result.falseAlarms += alarms.length;
-  result.wrong.push(...alarms.map((id) => `${id} is right, found: ${causes.get(id)?.map((row) => row[1])}`));
-  result.wrongSums += await wrongSums(
+  const measures = MEASURES.filter((measure) => columns[measure] !== undefined);
+  await compare(connection, { table, brand: 'acme', ...span, measures, timeZone: ZONE });
+  const inMonth = await rowsOf(
     connection,
-    MEASURES.filter((measure) => !missing.includes(measure)),
+    `SELECT concat(order_id, ' ', product) FROM ${table} WHERE dt BETWEEN '${span.from}' AND '${span.to}'`,
   );
+  const rows = await rowsOf(connection, "SELECT concat(order_id, ' ', product), cause FROM differences");
+  const causes = Map.groupBy(rows, ([key]) => String(key));
+  for (const [key, cause] of expected) {
+    // An export without days does not show another one.
+    if (cause === 'other_day' && !columns.created && inMonth.flat().includes(key)) continue;
+    // An order that is missing as a whole is compared as a whole.
+    const own = causes.get(key) ?? causes.get(`${key.split(' ', 1)[0]} `) ?? [];
+    const found = new Set(own.map((row) => String(row[1])));
+    result.faults += 1;
+    result.found += found.size > 0 ? 1 : 0;
+    const isRight = found.size === 1 && found.has(cause);
+    result.rightCause += isRight ? 1 : 0;
+    if (!isRight) result.wrong.push(`${key} is ${cause}, found: ${[...found].join(', ') || 'nothing'}`);
+  }
+  const ids = new Set([...expected.keys()].map((key) => `${key.split(' ', 1)[0]} `));
+  const alarms = [...causes].filter(([key]) => !expected.has(key) && !ids.has(key));
+  result.falseAlarms += alarms.length;
+  result.wrong.push(
+    ...alarms.map(([key, own]) => `${key} is right, found: ${own.map((row) => row[1]).join(', ')}`),
+  );
+  result.wrongSums += await wrongSums(connection, measures);
 }
 
 async function wrongSums(connection: DuckDBConnection, measures: readonly Measure[]): Promise<number> {
@@ -117,68 +212,6 @@ async function wrongSums(connection: DuckDBConnection, measures: readonly Measur
 function units(decimal: unknown): bigint {
   const [whole = '0', places = ''] = String(decimal).split('.');
   return BigInt(whole + places.padEnd(9, '0'));
-}
-
-/** The orders of the month and of the days beside it. Some were voided or re-priced after the first reading. */
-function ordersOf(seed: number, chance: () => number): KnownOrder[] {
-  const range = { from: new Date('2026-09-30T12:00:00Z'), to: new Date('2026-11-02T04:00:00Z') };
-  const { order_list: held } = seedBrand({ seed, timeZone: ZONE, ...range, clicksPerDay: 20 });
-  return held.map(({ at, record }): KnownOrder => {
-    const cents = (name: string) => Math.round(Number(JSON.parse(JSON.stringify(record[name]))) * 100);
-    const day = new Intl.DateTimeFormat('en-CA', { timeZone: ZONE }).format(at);
-    const before: ShownOrder = {
-      ...{ id: String(record.transid), at, day, status: String(record.status), currency: 'USD' },
-      ...{ amount: cents('amount'), commission: cents('commission') },
-    };
-    const fate = before.status === 'void' ? 1 : chance();
-    if (fate < 0.1) return { before, now: { ...before, status: 'void' } };
-    const part = 0.3 + 0.6 * chance();
-    const [amount, commission] = [Math.floor(before.amount * part), Math.floor(before.commission * part)];
-    return { before, now: fate < 0.2 ? { ...before, amount, commission } : before };
-  });
-}
-
-async function fillLake(connection: DuckDBConnection, known: readonly KnownOrder[]): Promise<void> {
-  const columns = [
-    ...(lifecycleShape(orders)?.columns ?? []),
-    { name: 'brand', type: 'string' as const },
-    { name: 'dt', type: 'string' as const },
-  ];
-  await connection.run(
-    `CREATE TABLE order_states (${columns.map(({ name, type }) => `${name} ${typeSpec(type).duckdb}`).join(', ')})`,
-  );
-  const rows = known.map(({ before, now }) => lifecycleRow(before, now));
-  const values = rows.map((row) => `(${columns.map(({ name }) => literal(row[name])).join(', ')})`);
-  await connection.run(`INSERT INTO order_states VALUES ${values.join(', ')}`);
-}
-
-/** Two readings: the first on the next day, the second a week later. */
-function lifecycleRow(before: ShownOrder, now: ShownOrder): Record<string, string | null> {
-  const money = (cents: number) => (cents / 100).toFixed(2);
-  const reading = (days: number) => new Date(now.at + days * 86_400_000).toISOString().slice(0, 19);
-  const was = (state: string, after: string | null, by: string, { amount, commission }: ShownOrder) => ({
-    [`${state}_after`]: after,
-    [`${state}_by`]: by,
-    [`${state}_amount`]: money(amount),
-    [`${state}_commission`]: money(commission),
-  });
-  const isNew = before.status === 'new';
-  return {
-    ...{
-      key: now.id,
-      records: '1',
-      order_id: now.id,
-      kind: 'sale',
-      publisher_id: '1234',
-      brand: 'acme',
-      dt: now.day,
-    },
-    ...{ currency: 'USD', seen_currency: 'USD', state: now.status },
-    ...{ amount: money(now.amount), commission: money(now.commission) },
-    ...was('seen', null, reading(1), before),
-    ...(isNew ? {} : was(before.status, null, reading(1), before)),
-    ...(now.status === before.status ? {} : was(now.status, reading(1), reading(8), now)),
-  };
 }
 
 /** mulberry32 */

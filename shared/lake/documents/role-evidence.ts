@@ -43,9 +43,13 @@ export function roleChoices(
 
 /** What the values of each column showed on all committed days, by its name in the table. */
 export function evidenceIn(ledgers: Iterable<Ledger>): FieldEvidence[] {
-  const days = [...ledgers].flatMap(({ days }) =>
-    Object.values(days).flatMap(({ committed }) => committed ?? []),
+  return evidenceOfVersions(
+    [...ledgers].flatMap(({ days }) => Object.values(days).flatMap(({ committed }) => committed ?? [])),
   );
+}
+
+/** The same for some versions. */
+export function evidenceOfVersions(days: readonly Pick<Committed, 'rows' | 'values'>[]): FieldEvidence[] {
   const records = days.reduce((sum, { rows }) => sum + rows, 0);
   const found = new Map<string, FieldEvidence>();
   const of = (path: string) => {

@@ -1,0 +1,103 @@
+/**
+ * What changed after a close, by the books: record by record, from what each was at the close and what it is at the end.
+ * The rows of the view `since_close` must be the same.
+ */
+import { type Entry, counted, entryKey } from './books.ts';
+
+/** The entries of each day, by table and day. */
+export type EntriesByDay = ReadonlyMap<string, readonly Entry[]>;
+
+/** Sums of the records of a table that have one publisher, currency and state, and to which the same happened. */
+export interface ChangedSums {
+  records: number;
+  amountThen: bigint | undefined;
+  amountNow: bigint | undefined;
+  commissionThen: bigint | undefined;
+  commissionNow: bigint | undefined;
+  /** In units of nine places. */
+  correction: bigint;
+}
+
+interface Sides {
+  old: Entry | undefined;
+  now: Entry | undefined;
+}
+
+/** @returns by table, publisher, currency, state and what happened: `orders 12 USD void voided`; `-` for none */
+export function changedSince(then: EntriesByDay, now: EntriesByDay, month: string): Map<string, ChangedSums> {
+  const sums = new Map<string, ChangedSums>();
+  for (const [name, entries] of now) {
+    const [table = '', day = ''] = name.split(' ');
+    const before = then.get(name);
+    // A day that the close does not name was not closed.
+    if (!day.startsWith(`${month}-`) || !before) continue;
+    const sides = sidesOf(before, entries);
+    for (const side of sides) {
+      const what = happened(side, sides);
+      const { publisher, currency } = side.now ?? side.old ?? {};
+      const state = there(side.now)?.state;
+      if (what)
+        addTo(sums, [table, publisher, currency, state, what].map((part) => part ?? '-').join(' '), side);
+    }
+  }
+  return sums;
+}
+
+function sidesOf(before: readonly Entry[], after: readonly Entry[]): Sides[] {
+  const now = new Map(after.map((entry) => [identity(entry), entry]));
+  const known = before.map((old): Sides => ({ old, now: now.get(identity(old)) }));
+  const met = new Set(before.map(identity));
+  return [
+    ...known,
+    ...after.filter((entry) => !met.has(identity(entry))).map((entry) => ({ old: undefined, now: entry })),
+  ];
+}
+
+/** A record with a key may be of another kind now. */
+function identity(entry: Entry): string {
+  const key = entryKey(entry);
+  return JSON.stringify([key ?? { kind: entry.kind }, entry.currency, entry.publisher]);
+}
+
+function there(entry: Entry | undefined): Entry | undefined {
+  return entry && entry.records > 0 ? entry : undefined;
+}
+
+function happened({ old: known, now: last }: Sides, all: readonly Sides[]): string | undefined {
+  const [then, now] = [there(known), there(last)];
+  if (!then && !now) return undefined;
+  if (!then || !now) {
+    const key = entryKey(then ?? now);
+    const others = all.filter((side) => key !== undefined && entryKey(side.old ?? side.now) === key);
+    const isLeft = others.some((side) => there(side.old) && !there(side.now));
+    const isReached = others.some((side) => !there(side.old) && there(side.now));
+    if (isLeft && isReached) return 'moved';
+    if (!now) return 'removed';
+    return known ? 'restored' : 'added';
+  }
+  if (now.state === 'void' && then.state !== 'void') return 'voided';
+  if (then.state === 'void' && now.state !== 'void') return 'restored';
+  if (now.records !== then.records) return now.records > then.records ? 'added' : 'removed';
+  if (now.amount !== then.amount || now.commission !== then.commission) return 'repriced';
+  return now.state === then.state ? undefined : 'state_changed';
+}
+
+function addTo(sums: Map<string, ChangedSums>, key: string, { old: known, now: last }: Sides): void {
+  const [then, now] = [there(known), there(last)];
+  const sum = sums.get(key);
+  const [recordsThen, recordsNow] = [then?.records ?? 0, now?.records ?? 0];
+  const isOfCount = key.endsWith(' added') || key.endsWith(' removed');
+  const records = isOfCount ? Math.abs(recordsNow - recordsThen) : Math.max(recordsNow, recordsThen);
+  sums.set(key, {
+    records: (sum?.records ?? 0) + records,
+    amountThen: plus(sum?.amountThen, then?.amount),
+    amountNow: plus(sum?.amountNow, now?.amount),
+    commissionThen: plus(sum?.commissionThen, then?.commission),
+    commissionNow: plus(sum?.commissionNow, now?.commission),
+    correction: (sum?.correction ?? 0n) + (now ? counted(now) : 0n) - (then ? counted(then) : 0n),
+  });
+}
+
+function plus(a: bigint | undefined, b: bigint | undefined): bigint | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : a + b;
+}
