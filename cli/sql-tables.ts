@@ -193,8 +193,11 @@ export async function createRelations(
   const isClosedRead = (name: string) =>
     isRead(name) || (!isPast && wanted === all && views.some(({ tables }) => tables.includes(name)));
   const closes = closedTables.some(isClosedRead)
-    ? await readCloses(store, undefined, ({ message }) =>
-        note(oneLine(`warning: ${withRunnableCommands(message)}`)),
+    ? await readCloses(
+        store,
+        undefined,
+        ({ message }) => note(oneLine(`warning: ${withRunnableCommands(message)}`)),
+        span,
       )
     : [];
   for (const report of wanted) {

@@ -9,8 +9,8 @@ import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { sinceClose } from '../../shared/reports/views/since-close.ts';
 import { jsonOption, lakeOption, month } from '../options.ts';
-import { counted, print, printJson } from '../output.ts';
-import { printedCommand } from '../printed-command.ts';
+import { counted, note, print, printJson } from '../output.ts';
+import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { TEXTS } from '../query-formats.ts';
 import { cell, query, resultObjects } from '../query-result.ts';
 import { openExistingLake } from '../run-options.ts';
@@ -43,7 +43,8 @@ Example:
     )
     .action(async (asked: string | undefined, { brand, lake, json }: SinceCloseFlags) => {
       const { store } = await openExistingLake(lake);
-      const all = await readCloses(store, brand);
+      const warn = ({ message }: BrandReportsError) => note(oneLine(withRunnableCommands(message)));
+      const all = await readCloses(store, brand, warn);
       const months = [...new Set(all.map((close) => close.month))].sort();
       const closes = all.filter((close) => close.month === (asked ?? months.at(-1)));
       const [first] = closes;
@@ -52,7 +53,9 @@ Example:
       const from = `FROM ${sinceClose.name} WHERE close = ${literal(first.month)} AND brand IN (${brands})`;
       const changesSql = `SELECT ${KEYS}, ${DETAILS} ${from} ORDER BY ALL`;
       const totalsSql = `SELECT ${KEYS}, sum(correction) AS correction ${from} GROUP BY ALL ORDER BY ALL`;
-      const sqlLake = { store, reports, settings: undefined, nowMs: Date.now() };
+      // A day of the month keeps the files of all other months from being opened.
+      const day = `${first.month}-01`;
+      const sqlLake = { store, reports, settings: undefined, nowMs: Date.now(), day };
       const connection = await createSqlConnection(sqlLake, changesSql);
       try {
         if (json) {

@@ -46,6 +46,7 @@ export async function reconcile(
 /** Makes those checks of a day that were not made of the same snapshots before. */
 async function examine(ctx: RunContext, day: string, committed: Committed): Promise<ExaminedDay['checks']> {
   const made = new Map<string, { fingerprint: string; count: number | undefined }>();
+  let became: ReadonlyMap<string, number> | undefined;
   for (const check of ctx.report.checks) {
     if (ctx.time.isUp()) break;
     try {
@@ -53,7 +54,9 @@ async function examine(ctx: RunContext, day: string, committed: Committed): Prom
       if (!inputs) continue;
       const fingerprint = fingerprintOf(ctx, check, inputs);
       if (committed.checks?.examined?.[check.name] === fingerprint) continue;
-      const count = await countOf(ctx, check, inputs, committed);
+      if (check.rule === 'lifecycle') became ??= await countBecame(ctx, day, committed);
+      const count =
+        check.rule === 'lifecycle' ? became?.get(check.name) : await countOf(ctx, check, inputs, committed);
       made.set(check.name, { fingerprint, count });
       if (count !== undefined && count > 0 && count !== committed.checks?.findings?.[check.name])
         ctx.log({ event: 'day_finding', day, check: check.name, message: `${check.counts}: ${count}` });
@@ -136,12 +139,11 @@ function fingerprintOf(ctx: RunContext, check: Check, { values, places }: Inputs
 /** @returns `undefined` where the check says nothing of this day */
 async function countOf(
   ctx: RunContext,
-  check: Check,
+  check: Exclude<Check, { rule: 'lifecycle' }>,
   { values, places }: Inputs,
   { refusedLookups }: Committed,
 ): Promise<number | undefined> {
   if (check.rule === 'one_value') return countSeveralValues(ctx, values, check);
-  if (check.rule === 'lifecycle') return countBecame(ctx, values, check);
   const wanted = new Set<string>();
   for await (const row of rowsOf(ctx, values, columnsOf(ctx, values, [check.values.column])))
     for (const text of textsIn(row)) wanted.add(text);
@@ -182,22 +184,27 @@ async function countSeveralValues(
   return several.size;
 }
 
+/** All checks of what became of a day's records in one pass: counts by the name of the check. */
 async function countBecame(
-  { brand, lake }: RunContext,
-  { report, day, committed: { lifecycle } }: Content,
-  { sql, holds, onlyIf }: Extract<Check, { rule: 'lifecycle' }>,
-): Promise<number> {
-  if (!report.lifecycle || !lifecycle || lifecycle.rows === 0) return 0;
-  const { readParquetRows } = await loadCodedFile();
-  const key = versionKey(report.lifecycle.table, brand, day, lifecycle.snapshot);
-  const columns = sql.replaceAll(/'[^']*'/g, '').match(/[a-z_]+/g) ?? [];
-  let count = 0;
-  let isSaid = onlyIf === undefined;
-  for await (const row of readParquetRows(fileIn(lake.store, { key, bytes: lifecycle.bytes }), columns)) {
-    if (holds(row)) count += 1;
-    if (onlyIf !== undefined && row[onlyIf] instanceof Date) isSaid = true;
+  { brand, report, lake }: RunContext,
+  day: string,
+  { lifecycle }: Committed,
+): Promise<ReadonlyMap<string, number>> {
+  const checks = report.checks.flatMap((check) =>
+    check.rule === 'lifecycle' ? [{ check, count: 0, isSaid: check.onlyIf === undefined }] : [],
+  );
+  if (report.lifecycle && lifecycle && lifecycle.rows > 0) {
+    const { readParquetRows } = await loadCodedFile();
+    const key = versionKey(report.lifecycle.table, brand, day, lifecycle.snapshot);
+    const sql = checks.map(({ check }) => check.sql.replaceAll(/'[^']*'/g, '')).join(' ');
+    const columns = [...new Set(sql.match(/[a-z_]+/g))];
+    for await (const row of readParquetRows(fileIn(lake.store, { key, bytes: lifecycle.bytes }), columns))
+      for (const each of checks) {
+        if (each.check.holds(row)) each.count += 1;
+        if (each.check.onlyIf !== undefined && row[each.check.onlyIf] instanceof Date) each.isSaid = true;
+      }
   }
-  return isSaid ? count : 0;
+  return new Map(checks.map(({ check, count, isSaid }) => [check.name, isSaid ? count : 0]));
 }
 
 /** Values that identify something: texts, and whole numbers by their digits. */

@@ -183,12 +183,16 @@ describe('orders of transactions that are not among the orders', () => {
     expect(await findingsOf(lake, 'transaction_list')).toEqual({ [DAY]: 'orders_unknown (3)' });
     // Of the first day and yesterday the orders of a day beside are not known.
     for (const day of [BEFORE, AFTER])
-      expect((await committed(lake, 'transaction_list', day))?.checks?.findings).toBeUndefined();
+      expect((await committed(lake, 'transaction_list', day))?.checks?.findings).not.toHaveProperty(
+        'orders_unknown',
+      );
     change(lake, 'order_list', DAY, (held) => [...held, ...lost]);
     lake.nowMs += 24 * HOUR_MS;
     expect(await settledRun(lake)).toEqual([]);
     expect(await findingsOf(lake, 'transaction_list')).toEqual({});
-    expect((await committed(lake, 'transaction_list'))?.checks?.findings).toEqual({ orders_unknown: 0 });
+    expect((await committed(lake, 'transaction_list'))?.checks?.findings).toMatchObject({
+      orders_unknown: 0,
+    });
   });
 
   it('are found on the day before or after', async () => {
@@ -200,7 +204,9 @@ describe('orders of transactions that are not among the orders', () => {
     change(lake, 'order_list', DAY, (held) => held);
     lake.brand.records.order_list.sort((a, b) => a.at - b.at);
     expect(await settledRun(lake)).toEqual([]);
-    expect((await committed(lake, 'transaction_list'))?.checks?.findings).toEqual({ orders_unknown: 0 });
+    expect((await committed(lake, 'transaction_list'))?.checks?.findings).toMatchObject({
+      orders_unknown: 0,
+    });
   });
 
   it.each<[string, SyncOptions, (lake: SampleLake) => void]>([
@@ -236,7 +242,8 @@ describe('orders of transactions that are not among the orders', () => {
     spoil(lake);
     const scope = options.brandSettings ? { scope: { reports: ['transaction_list'] } } : {};
     expect(await settledRun(lake, { ...options, ...scope })).toEqual([]);
-    expect((await committed(lake, 'transaction_list'))?.checks?.findings ?? {}).toEqual({});
+    const { findings = {} } = (await committed(lake, 'transaction_list'))?.checks ?? {};
+    expect(findings).not.toHaveProperty('orders_unknown');
   });
 });
 
@@ -336,8 +343,8 @@ describe('the checks of a day', () => {
 
   it('are made once, and again where what they read has changed', async () => {
     const lake = sample.emptyLake();
-    // Nothing is said of orders before a second reading has confirmed their pages.
-    for (const days of [[], [DAY], []]) {
+    // What became of transactions reads new versions. Of orders nothing is said before a second reading has confirmed them.
+    for (const days of [[BEFORE, DAY, AFTER, TODAY], [DAY], []]) {
       expect(await daysRead(lake)).toEqual(days);
       lake.nowMs += HOUR_MS;
     }
