@@ -104,7 +104,7 @@ export class Catalog extends Construct {
 
   grantRebuild(grantee: PipelineFunction): void {
     this.grantInLakeFormation(grantee);
-    this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH], ['*']);
+    this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH, 'glue:DeletePartition'], ['*']);
     this.grant(grantee, this.icebergName, DEFINE, ['*']);
   }
 

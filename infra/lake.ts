@@ -26,6 +26,7 @@ import {
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
   WATCH_KEY,
+  brandClosesPrefix,
   brandPartitions,
   brandResultsPrefix,
   changesPrefix,
@@ -151,6 +152,7 @@ export class Lake extends Construct {
       .filter((report) => !reports.includes(report));
     this.grant(grantee, READ, [
       `${SETTINGS_PREFIX}*`,
+      `${CLOSES_PREFIX}*`,
       ...others,
       ...[...new Set(beside)].flatMap(({ table }) => [schemaKey(table), rolesKey(table)]),
     ]);
@@ -165,7 +167,7 @@ export class Lake extends Construct {
     this.grant(grantee, ['s3:PutObject'], made);
     this.grant(grantee, CHANGE, [`${CHANGES_PREFIX}*`]);
     this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
-    this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
+    this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`, `${CLOSES_PREFIX}*`]);
     this.grant(grantee, [...CHANGE, 's3:DeleteObjectVersion'], [`${SETTINGS_PREFIX}*`]);
     this.grant(grantee, CHANGE, [`${ICEBERG_PREFIX}*`]);
     this.grant(grantee, [...CHANGE, ...DELETE], [`${DEPLOYMENTS_PREFIX}*`]);
@@ -217,7 +219,7 @@ export class Lake extends Construct {
     const tables = [...Object.values(this.reports).flatMap(dayTables), ...LEDGER_TABLES];
     const snapshots = tables.map((table) => `${partitionPrefix(table, brandPartitions(brand))}*`);
     const results = `${brandResultsPrefix(brand)}*`;
-    this.grant(grantee, READ, snapshots);
+    this.grant(grantee, READ, [...snapshots, `${brandClosesPrefix(brand)}*`]);
     this.grant(grantee, WRITE_RESULTS, [results]);
     this.grantListBelow(grantee, [...snapshots, results]);
     this.grantLocation(grantee, ['s3:ListBucketMultipartUploads']);
@@ -226,7 +228,7 @@ export class Lake extends Construct {
 
   /** For Athena on behalf of a person: current and superseded snapshots (I3), what names them in Iceberg, and query results. */
   grantQuery(grantee: Grantee): void {
-    this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
+    this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
     this.grant(grantee, WRITE_RESULTS, [`${QUERY_RESULTS_PREFIX}*`]);
     this.grantLocation(grantee, ['s3:ListBucket', 's3:ListBucketMultipartUploads']);
     grantKey(grantee, this.keyArn, 's3', 'write');

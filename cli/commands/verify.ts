@@ -191,7 +191,7 @@ async function verifyCloses(
   const removing = (month: string) => printedCommand('close', [month, '--brand', brand, '--remove']);
   const damaged: NonNullable<VerifiedTable['damaged']> = [];
   const closes = await readCloses(store, brand, ({ message }, { month }) => {
-    damaged.push({ key: closeKey(brand, month), message, advice: removing(month) });
+    damaged.push({ key: closeKey(brand, month), month, message, advice: removing(month) });
   });
   const found = { brand, table: 'closes', days: 0, rows: 0, versions: 0, mismatches: [] as Mismatch[] };
   const compared = new Set(

@@ -7,6 +7,7 @@ import {
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
+  brandClosesPrefix,
   brandPartitions,
   brandRawPrefix,
   changesPrefix,
@@ -86,9 +87,11 @@ function placesOf({ brand, contexts, from, isAll }: ErasedRange): Place[] {
     ];
   });
   const rates: Place = { kind: 'rates', prefix: rateBudgetKey(brand) };
+  // Closes that were removed, as far as a bucket keeps them.
+  const closes: Place = { kind: 'documents', prefix: brandClosesPrefix(brand) };
   return [
     ...ofReports,
-    ...(isAll ? [rates] : []),
+    ...(isAll ? [rates, closes] : []),
     { kind: 'query_results', prefix: QUERY_RESULTS_PREFIX },
     { kind: 'status', prefix: STATUS_PREFIX },
   ];

@@ -9,7 +9,7 @@ import { tableColumns } from '../../../shared/lake/documents/described-columns.t
 import { baseSchema } from '../../../shared/lake/table/columns.ts';
 import { reports } from '../../../shared/reports/index.ts';
 import { type JsonObject, isJsonObject, parseJson } from '../../../shared/json.ts';
-import { dayPartition } from '../../../shared/lake/paths.ts';
+import { closedPartition, dayPartition } from '../../../shared/lake/paths.ts';
 import type { Catalog, TableShape } from '../../../shared/ports.ts';
 import type { View } from '../../../shared/reports/definition.ts';
 import { catalogContract, ORDERS, ORDERS_DAILY } from '../../contracts/catalog.ts';
@@ -180,6 +180,19 @@ describe('Glue', () => {
         Location: `${LOCATION}brand=acme/dt=2026-01-31/s1/`,
         Columns: [{ Name: 'transid' }, { Name: 'amount' }],
       },
+    });
+  });
+
+  it('points a partition at the prefix of another table, which has other partition keys', async () => {
+    const closed = {
+      ...ORDERS,
+      name: 'orders_closed',
+      partitionKeys: ['close', 'brand', 'dt'],
+      snapshotsOf: 'orders',
+    };
+    await catalog.setSnapshot(closed, closedPartition('2026-01', 'acme', '2026-01-31'), 's1');
+    expect(server.tables.get('orders_closed')?.partitions.get('2026-01/acme/2026-01-31')).toMatchObject({
+      StorageDescriptor: { Location: `${LOCATION}brand=acme/dt=2026-01-31/s1/` },
     });
   });
 
