@@ -20,7 +20,7 @@ import {
   month,
   settingsOption,
 } from '../options.ts';
-import { counted, note, print, printJson, printPieces } from '../output.ts';
+import { count, counted, note, print, printJson, printPieces } from '../output.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
 import { query, resultObjects, tableText } from '../query-result.ts';
 import { FILE_ROLES, type FileColumns, MEASURES, loadFile } from '../reconcile/file.ts';
@@ -140,8 +140,8 @@ async function reconcile(
   for (const line of [`compared: ${what} of ${brand}, ${from} to ${to}`, ...notes]) note(oneLine(line));
 
   const sums = sumsSql(measures, loaded ? ['file', 'lake'] : ['transactions', 'orders']);
-  const count = 'SELECT count(*), count(*) FILTER (NOT explained) FROM differences';
-  const [[all = 0, open = 0] = []] = (await rowsOf(connection, count)).map((row) => row.map(Number));
+  const counts = 'SELECT count(*), count(*) FILTER (NOT explained) FROM differences';
+  const [[all = 0, open = 0] = []] = (await rowsOf(connection, counts)).map((row) => row.map(Number));
   process.exitCode = open > 0 ? EXIT.failed : EXIT.complete;
   if (json) {
     const rows = async (sql: string) => Array.fromAsync(resultObjects(await query(connection, sql)));
@@ -179,7 +179,7 @@ function verdict(all: number, open: number): string {
   if (all === 0) return styleText('green', 'Everything agrees.');
   if (open === 0) return styleText('green', `The lake explains each of ${counted(all, 'difference')}.`);
   const more = all > MAX_ROWS ? ' --output FILE.csv writes all of them.' : '';
-  return `${styleText('red', `${counted(open, 'difference')} of ${all} not explained.`)}${more}`;
+  return `${styleText('red', `${counted(open, 'difference')} of ${count(all)} not explained.`)}${more}`;
 }
 
 const MAX_ROWS = 20;

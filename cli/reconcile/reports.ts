@@ -55,13 +55,10 @@ export async function compareReports(connection: DuckDBConnection, comparison: C
 }
 
 async function attributionNotes(connection: DuckDBConnection, condition: string): Promise<string[]> {
-  const [[days, both, store, own, without] = []] = await rowsOf(
-    connection,
-    `SELECT count(s.clicks), count(*) FILTER (s.clicks IS NOT NULL AND o.clicks IS NOT NULL), sum(s.clicks), sum(o.clicks), string_agg(dt, ', ' ORDER BY dt) FILTER (s.dt IS NULL)
-    FROM (SELECT dt, sum(clicks) AS clicks FROM attribution_daily WHERE ${condition} GROUP BY dt) AS s FULL JOIN (SELECT dt, sum(clicks) AS clicks FROM publisher_performance WHERE ${condition} GROUP BY dt) AS o USING (dt)`,
-  );
-  return [
-    `attribution has no money and other ids of publishers: ${days} days with ${store ?? 0} clicks, of which ${both} have own clicks, ${own ?? 0} in all`,
-    ...(without === null ? [] : [`attribution has nothing on ${without}`]),
-  ];
+  const clicks = (view: string) =>
+    `(SELECT dt, sum(clicks) AS clicks FROM ${view} WHERE ${condition} GROUP BY dt)`;
+  const sql = `SELECT concat('attribution has no money and other ids of publishers; it has ', COALESCE(sum(s.clicks), 0), ' clicks on ', count(s.clicks), ' days, and there are ', COALESCE(sum(o.clicks), 0), ' own clicks on ', count(o.clicks), ' days'),
+    'attribution has nothing on ' || string_agg(dt, ', ' ORDER BY dt) FILTER (s.dt IS NULL)
+    FROM ${clicks('attribution_daily')} AS s FULL JOIN ${clicks('publisher_performance')} AS o USING (dt)`;
+  return (await rowsOf(connection, sql)).flat().filter((text) => typeof text === 'string');
 }

@@ -140,7 +140,12 @@ describe('reconcile', () => {
       ['--brand', 'acne'],
       /"acne".*Allowed: acme/,
     ],
-    ['no order that the lake has', 'Order ID,Commission\n1,2\n', [], /No order of the file is in the lake/],
+    [
+      'no order that the lake has',
+      'Order ID,Commission\n1,2\n',
+      [],
+      /The days to compare are unknown.*--month/,
+    ],
   ])('refuses %s with exit code 2', async (_name, content, flags, message) => {
     const { code, stderr } = await reconcile(content, ...flags);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });

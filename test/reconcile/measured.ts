@@ -129,7 +129,8 @@ export async function measure(lake: MeasuredLake, seed: number): Promise<Measure
   const chance = randomOf(seed);
   const { store } = await openLake(lake.sample.lake);
   const measured: Measured[] = [];
-  for (const [format, { of = 'orders', namesCurrency, write }] of Object.entries(FORMATS)) {
+  for (const [format, own] of Object.entries(FORMATS)) {
+    const { of = 'orders', namesCurrency } = own;
     const kinds = KINDS.filter((kind) => kind !== 'other_currency' || namesCurrency);
     const result: Measured = {
       format,
@@ -143,7 +144,7 @@ export async function measure(lake: MeasuredLake, seed: number): Promise<Measure
     const table = of === 'orders' ? 'order_states' : 'transaction_states';
     for (const injected of [[], kinds]) {
       const { shown, expected } = withFaults(lake[of], lake.span, injected, chance);
-      await writeFile(file, write(shown));
+      await writeFile(file, own.write(shown));
       const connection = await createSqlConnection(
         { store, reports, settings: undefined, nowMs: Date.now() },
         `FROM ${table}`,
@@ -202,7 +203,7 @@ async function wrongSums(connection: DuckDBConnection, measures: readonly Measur
   const causes = await rowsOf(connection, CAUSES_SQL);
   const sums = await rowsOf(connection, sumsSql(measures));
   return sums.filter(([currency, measure, , , difference]) => {
-    const at = 4 + measures.findIndex((each) => each === measure);
+    const at = 4 + (measure === measures[0] ? 0 : 1);
     const own = causes.filter(([of]) => of === currency);
     return own.reduce((all, row) => all + units(row[at]), 0n) !== units(difference);
   }).length;
