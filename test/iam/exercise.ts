@@ -6,6 +6,7 @@ import * as z from 'zod/mini';
 import { DAY_MS, addDays, dayOf } from '../../shared/days.ts';
 import { isJsonObject } from '../../shared/json.ts';
 import { LEDGER_TABLES, schemaKey } from '../../shared/lake/paths.ts';
+import { dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Deployment } from '../functions/deployed.ts';
 import { othersIn } from '../functions/settings-in-lake.ts';
@@ -249,13 +250,16 @@ function forgetPublications({ s3 }: Deployment): void {
 
 /** What dead runs left under every prefix days ago, and no vacuum since. */
 function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
-  for (const { name, table } of Object.values(reports))
+  for (const report of Object.values(reports)) {
+    const { name } = report;
     for (const [id, days] of [
       ['older', 11],
       ['old', 10],
     ] as const)
       for (const key of [
-        `snapshots/${table}/brand=acme/dt=${day}/${id}/part-0000.parquet`,
+        ...dayTables(report).map(
+          (table) => `snapshots/${table}/brand=acme/dt=${day}/${id}/part-0000.parquet`,
+        ),
         // Of a day that has just changed, what was replaced stays.
         `changes/brand=acme/report=${name}/dt=${addDays(day, -40)}/${id}/part-0000.parquet`,
         ...LEDGER_TABLES.map(
@@ -269,6 +273,7 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
           etag: '"left-over"',
           modifiedAt: new Date(now.getTime() - days * DAY_MS),
         });
+  }
   // Without the hint of the last vacuum the next run begins one.
   for (const key of [...s3.objects.keys()]) if (key.endsWith('/state.json')) s3.objects.delete(key);
 }
