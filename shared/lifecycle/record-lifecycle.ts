@@ -22,6 +22,7 @@ export interface Replaced {
 /**
  * Writes what became of the records of a day up to a version. Where nothing is known of the records before, because an
  * older program wrote the version, the object is lost or the day has another key, it begins with the version before.
+ * @param most how many records are in memory
  * @returns what the ledger is to say in `committed.lifecycle`; what it says already where neither the version nor the
  * meaning of its columns has changed, or a version cannot be read
  * @throws BrandReportsError where the store cannot be read or written now
@@ -30,6 +31,7 @@ export async function recordLifecycle(
   ctx: LifecycleContext,
   day: string,
   { before, after, cause }: Replaced,
+  most?: number,
 ): Promise<Lifecycle | undefined> {
   const known = before?.lifecycle;
   const rules = await rulesOf(ctx, { ...after, lifecycle: known });
@@ -48,7 +50,7 @@ export async function recordLifecycle(
   const firstBy = new Date(before?.committedAt ?? byMs);
   const first: Moment = { by: firstBy, isReading: true, ages: [], isErasure: false };
   const write = (version: Committed, at: Moment, from?: Lifecycle) =>
-    writeRows(ctx, day, version, rules, at, from);
+    writeRows(ctx, day, version, { rules, moment: at, earlier: from, most });
   let lost: string | undefined;
   try {
     if (!before) return await write(after, moment);
@@ -66,7 +68,10 @@ export async function recordLifecycle(
     }
     return made;
   } catch (thrown) {
-    ctx.log({ event: 'lifecycle_not_made', day, message: damageOf(thrown) });
+    const message = damageOf(thrown);
+    // The rows before have what is erased.
+    if (moment.isErasure) throw thrown;
+    ctx.log({ event: 'lifecycle_not_made', day, message });
     // Of an earlier version: by its basis the next reading makes it again.
     return known && { ...known, basis: `${key}--` };
   }
@@ -126,10 +131,9 @@ async function writeRows(
   ctx: LifecycleContext,
   day: string,
   { snapshot, bytes, rows }: Committed,
-  rules: Rules,
-  moment: Moment,
-  earlier: Lifecycle | undefined,
+  how: { rules: Rules; moment: Moment; earlier?: Lifecycle | undefined; most?: number | undefined },
 ): Promise<Lifecycle> {
+  const { rules, moment, earlier, most } = how;
   const [{ writeParquet }, { openCodedFile }, { replay }] = await Promise.all([
     ...([loadParquet(), loadCodedFile(), import('./replay.ts')] as const),
   ]);
@@ -144,7 +148,7 @@ async function writeRows(
     const version = await openCodedFile(fileIn(lake.store, { key, bytes }));
     const records = () => recordsOf(version, rules, lifecycle);
     const from = earlier && { file: await openCodedFile(fileOf(ctx, day, earlier)), digest: earlier.digest };
-    const digest = await replay(file, columns, { rows, records, moment, earlier: from });
+    const digest = await replay(file, columns, { rows, records, moment, earlier: from }, most);
     const written = await file.finish();
     return { snapshot: id, rows: written.rows, bytes: written.bytes, digest, basis: rules.basis };
   } catch (thrown) {

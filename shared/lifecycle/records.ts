@@ -55,7 +55,7 @@ export async function rulesOf(
   const ofColumns = (key: readonly Column[]) => key.map((column): RoleColumn => ({ column, path: [] }));
   const keys = [
     ...keyColumns(ctx, columns, values?.keyIsNone ?? false).map(ofColumns),
-    ...[inOrder(['order_id', 'product']), inOrder(['order_id'])],
+    ...(places.has('order_id') ? [inOrder(['order_id', 'product']), inOrder(['order_id'])] : []),
   ];
   const key = keys.find((each) => fingerprint(each) === partsOf(known)[0]) ?? keys[0] ?? [];
   const words = wordsOf(own);
@@ -149,12 +149,12 @@ type Columns = ReadonlyMap<string, CodedColumn>;
 function textAt(
   columns: Columns,
   place: RoleColumn | undefined,
-  valueOf: (text: string) => string | undefined,
+  judged: (text: string) => string | undefined,
 ): (row: number) => string | undefined {
   const coded = place && columns.get(place.column.name);
   if (!place || !coded) return () => undefined;
   const texts = textsIn(coded, place.column, place.path);
-  const values = texts.map((text) => (text === undefined ? undefined : valueOf(text)));
+  const values = texts.map((text) => (text === undefined ? undefined : judged(text)));
   return (row) => values[coded.codes[row] ?? 0];
 }
 

@@ -74,10 +74,10 @@ export async function replay(
         const column = changedColumn({ name, type }, read.get(name), kept);
         return column ? [[name, column]] : [];
       });
-      if (kept.length >= WHOLE_ROWS) {
+      if (kept.rows.length >= WHOLE_ROWS) {
         await flush();
-        await write(kept.length, next);
-      } else for (const row of rowsOf({ rows: kept.length, columns: next })) await append(row);
+        await write(kept.rows.length, next);
+      } else for (const row of rowsOf({ rows: kept.rows.length, columns: next })) await append(row);
     }
     if (earlier && found.value() !== earlier.digest)
       throw new Error('its digest is not the one that was committed');
@@ -93,16 +93,15 @@ function hashOf(text: string): number {
   return shortHashOfBytes(viewOf(bytes), 0, bytes.length) >>> 0;
 }
 
-/** A row of a group that has a record, and what it becomes if that differs. */
-interface KeptRow {
-  row: number;
-  after?: Row | undefined;
+/** The rows of a group that have a record, and what they become, by their place among these, where that differs. */
+interface Kept {
+  rows: number[];
+  changes: { place: number; row: number; after: Row | undefined }[];
 }
 
-/** What a row says of the version that is current. */
+/** What a row says of the version that is current, beside what it is found by. */
 const NOW_COLUMNS = [
-  ...(['records', 'order_id', 'product', 'kind', 'publisher_id', 'publisher_name', 'currency'] as const),
-  ...(['state', 'amount', 'commission'] as const),
+  ...(['records', 'order_id', 'product', 'publisher_name', 'state', 'amount', 'commission'] as const),
 ];
 
 /** @param left gets the rows that have no record */
@@ -112,26 +111,28 @@ function keptRows(
   moment: Moment,
   isOfPart: (of: Identity) => boolean,
   left: Row[],
-): KeptRow[] {
-  const readers = [...columns].map(([name, column]) => [name, readerOf(column)] as const);
-  const readerOfName = new Map(readers);
-  const at = (name: string) => readerOfName.get(name) ?? (() => undefined);
+): Kept {
+  const readers = new Map([...columns].map(([name, column]) => [name, readerOf(column)] as const));
+  const at = (name: string) => readers.get(name) ?? (() => undefined);
   const [key, kind, publisher, currency] = [at('key'), at('kind'), at('publisher_id'), at('currency')];
   const compared = NOW_COLUMNS.map((name) => [name, at(name)] as const);
   const ages = moment.ages.map(at);
-  const kept: KeptRow[] = [];
+  const kept: Kept = { rows: [], changes: [] };
   for (let row = 0; row < rows; row += 1) {
-    const [publisher_id, of] = [publisher(row), { key: key(row), kind: kind(row), currency: currency(row) }];
-    const identity = { ...of, publisher_id };
-    if (!isOfPart(identity)) continue;
-    const record = now.match(identity);
+    const of = { key: key(row), kind: kind(row), publisher_id: publisher(row), currency: currency(row) };
+    if (!isOfPart(of)) continue;
+    const record = now.match(of);
     const isSame =
       record &&
       compared.every(([name, read]) => read(row) === record[name]) &&
       ages.every((read) => read(row) !== undefined);
-    const before = isSame ? undefined : Object.fromEntries(readers.map(([name, read]) => [name, read(row)]));
-    if (record) kept.push({ row, after: before && rowAfter(before, record, moment) });
-    else if (before) left.push(before);
+    const before = isSame
+      ? undefined
+      : Object.fromEntries([...readers].map(([name, read]) => [name, read(row)]));
+    if (before && !record) left.push(before);
+    if (before && record)
+      kept.changes.push({ place: kept.rows.length, row, after: rowAfter(before, record, moment) });
+    if (record) kept.rows.push(row);
   }
   return kept;
 }
@@ -140,7 +141,8 @@ function readerOf(column: CodedColumn): (row: number) => Row[string] {
   const values: Row[string][] = [];
   return (row) => {
     const code = column.codes[row] ?? 0;
-    return (values[code] ??= valueOfCode(column, code));
+    values[code] ??= valueOfCode(column, code);
+    return values[code];
   };
 }
 
@@ -148,16 +150,19 @@ function readerOf(column: CodedColumn): (row: number) => Row[string] {
 function changedColumn(
   { name, type }: Pick<Column, 'name' | 'type'>,
   column: CodedColumn | undefined,
-  kept: readonly KeptRow[],
+  { rows, changes }: Kept,
 ): CodedColumn | undefined {
   const valueAt = column ? readerOf(column) : () => undefined;
-  const codes = Uint32Array.from(kept, ({ row }) => column?.codes[row] ?? 0);
+  const codes = new Uint32Array(rows.length);
+  if (column)
+    for (let place = 0; place < rows.length; place += 1) codes[place] = column.codes[rows[place] ?? 0] ?? 0;
   const first = column ? countOf(column) : 1;
   const added = new Map<Row[string], number>([[undefined, 0]]);
-  for (const [place, { row, after }] of kept.entries()) {
-    if (!after || isEqual(after[name], valueAt(row))) continue;
-    const code = added.get(after[name]) ?? first + added.size - 1;
-    added.set(after[name], code);
+  for (const { place, row, after } of changes) {
+    const value = after?.[name] ?? undefined;
+    if (isEqual(value, valueAt(row))) continue;
+    const code = added.get(value) ?? first + added.size - 1;
+    added.set(value, code);
     codes[place] = code;
   }
   if (added.size === 1) return column && { ...column, codes };

@@ -47,7 +47,7 @@ export type Identity = Pick<Row, 'key' | 'kind' | 'publisher_id' | 'currency'>;
 
 /** Of records without a key only the rest is known; no part is an empty text. */
 function nameOf({ key, kind, publisher_id, currency }: Identity): string {
-  return `${key ?? ''}\0${kind}\0${publisher_id ?? ''}\0${currency ?? ''}`;
+  return [key, kind, publisher_id, currency].map((each) => each ?? '').join('\0');
 }
 
 /** What all records with one key have in common, and those with one name where they have none. */
@@ -55,23 +55,30 @@ export function partOf(of: Identity): string {
   return typeof of.key === 'string' ? of.key : nameOf(of);
 }
 
+/** What all records with one name have together, and whether a row was found for them. */
+interface Held {
+  now: Now;
+  isMet: boolean;
+}
+
 /** The records of a version. */
 export class Records {
-  readonly #byName = new Map<string, Now>();
-  readonly #met = new Set<Now>();
+  /** The first one with the key: most keys have no other, and a name is longer. */
+  readonly #byKey = new Map<unknown, Held>();
+  readonly #byName = new Map<string, Held>();
 
   add(now: Now): void {
-    const name = nameOf(now);
-    const known = this.#byName.get(name);
-    if (!known) this.#byName.set(name, now);
-    else merge(known, now);
+    const held = this.#find(now);
+    if (held) merge(held.now, now);
+    else if (!this.#byKey.has(now.key)) this.#byKey.set(now.key, { now, isMet: false });
+    else this.#byName.set(nameOf(now), { now, isMet: false });
   }
 
   /** The records that continue a row. */
   match(row: Identity): Now | undefined {
-    const found = this.#byName.get(nameOf(row));
-    if (found) this.#met.add(found);
-    return found;
+    const held = this.#find(row);
+    if (held) held.isMet = true;
+    return held?.now;
   }
 
   /**
@@ -80,19 +87,23 @@ export class Records {
    * @param left the rows that were not matched
    */
   *rest(left: readonly Row[]): Generator<[before: Row | undefined, now: Now | undefined], void, undefined> {
-    const all = [...this.#byName.values()];
-    const rowsOf = Map.groupBy(left, ({ key }) => key);
-    const recordsOf = Map.groupBy(
-      all.filter(({ key }) => key !== undefined && rowsOf.has(key)),
-      ({ key }) => key,
-    );
-    for (const [key, rows] of rowsOf) {
-      const [now, other] = typeof key === 'string' ? (recordsOf.get(key) ?? []) : [];
-      const moved = rows.length === 1 && now && !other && !this.#met.has(now) ? now : undefined;
-      if (moved) this.#met.add(moved);
-      for (const row of rows) yield [row, moved];
+    const several = new Set([...this.#byName.values()].map(({ now }) => now.key));
+    for (const [key, rows] of Map.groupBy(left, (row) => row.key)) {
+      const held = typeof key !== 'string' || several.has(key) ? undefined : this.#byKey.get(key);
+      const moved = rows.length === 1 && held && !held.isMet ? held : undefined;
+      if (moved) moved.isMet = true;
+      for (const row of rows) yield [row, moved?.now];
     }
-    for (const now of all) if (!this.#met.has(now)) yield [undefined, now];
+    for (const held of [this.#byKey, this.#byName])
+      for (const { now, isMet } of held.values()) if (!isMet) yield [undefined, now];
+  }
+
+  #find(of: Identity): Held | undefined {
+    const first = this.#byKey.get(of.key);
+    if (!first) return undefined;
+    const { kind, publisher_id, currency } = first.now;
+    const isFirst = kind === of.kind && publisher_id === of.publisher_id && currency === of.currency;
+    return isFirst ? first : this.#byName.get(nameOf(of));
   }
 }
 

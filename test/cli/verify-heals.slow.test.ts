@@ -17,7 +17,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
@@ -74,6 +74,9 @@ function versions(of: string, folder = 'snapshots/orders'): string[] {
 const current = (of = day) => versions(of).at(-1) ?? '';
 const older = () => versions(day)[0] ?? '';
 const changes = () => versions(day, 'changes/brand=acme/report=order_list').at(-1) ?? '';
+const became = () => versions(day, 'snapshots/order_states').at(-1) ?? '';
+const becameLink = () =>
+  join(lake, 'lake/order_states', partition(day), `${basename(dirname(became()))}.parquet`);
 const linksOf = (of: string) => join(lake, 'lake/orders', partition(of));
 const link = (of = day) => join(linksOf(of), readdirSync(linksOf(of))[0] ?? '');
 const document = (key: string) => join(lake, key);
@@ -122,6 +125,12 @@ const DAMAGES: [string, () => void, RegExp][] = [
   ['a schema', () => writeFileSync(document('schema/orders.json'), '{}'), /schema\/orders.json/],
   ['a schema that is lost', () => rmSync(document('schema/orders.json')), /./],
   ['a snapshot that is missing, but for its link', () => rmSync(current()), /the snapshot is missing/],
+  ['what became of the records, that is missing', () => rmSync(became()), /what became of its records/],
+  [
+    'what became of the records, that is altered',
+    () => [became(), becameLink()].forEach(middleChanged),
+    /what became of its records/,
+  ],
   ['a snapshot that is cut off, but for its link', () => truncateSync(current(), 100), /cannot read/],
   ['a snapshot that is missing, with its link', () => lose(current()), /the snapshot is missing/],
   [

@@ -3,9 +3,10 @@ import { describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
+import { versionKey } from '../../shared/lake/paths.ts';
 import { diesAtN, diesAtNCatalog, ProcessDied } from '../fakes/dies-at-n-store.ts';
 import { changesOf, sumsOfChanges } from './changes-of-day.ts';
-import { alter, coverageOf, ledgerEntries, ledgerEntry, wrongReports } from './lake-contents.ts';
+import { alter, coverageOf, ledgerEntries, ledgerEntry, rowsOf, wrongReports } from './lake-contents.ts';
 import {
   NO_TIME,
   type SampleLake,
@@ -144,11 +145,11 @@ describe('a process that dies before or after any operation on the lake', () => 
     await published.sync({ scope: { reports } });
     const original = (await ledgerEntry(published, 'order_list', YESTERDAY)).committed;
     const state = (status: string) => alter(published, 'order_list', YESTERDAY, { status });
-    state('first');
+    state('locked');
     published.nowMs += HOUR_MS;
     await published.sync({ scope });
     const first = (await ledgerEntry(published, 'order_list', YESTERDAY)).committed;
-    state('second');
+    state('paid');
     const { nowMs } = published;
     const begin = () => {
       const lake = published.fork();
@@ -168,6 +169,15 @@ describe('a process that dies before or after any operation on the lake', () => 
       const listed = [...Map.groupBy(statuses, ({ changed_at }) => Number(changed_at)).values()];
       expect(listed.map(({ length }) => length)).toEqual([original?.rows, original?.rows]);
       expect(committed?.changes?.times).toBe(2);
+      const lifecycle = committed?.lifecycle;
+      const became = await rowsOf(
+        lake,
+        versionKey('order_states', 'acme', YESTERDAY, lifecycle?.snapshot ?? ''),
+      );
+      expect([became.length, lifecycle?.rows]).toEqual([original?.rows, original?.rows]);
+      const [lockedAfter, paidAfter] = [original, first].map((version) => new Date(version?.readFrom ?? ''));
+      for (const row of became)
+        expect(row).toMatchObject({ records: 1n, locked_after: lockedAfter, paid_after: paidAfter });
     };
     expect(await everyDeath(begin, reports, { scope }, resume)).toBeGreaterThan(5);
   });

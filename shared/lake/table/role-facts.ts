@@ -327,11 +327,13 @@ export function amountAt(text: string | undefined, path: readonly string[]): big
 
 const PLACES = 9;
 
+const MAX_UNITS = 10n ** 38n;
+
 /** Units of nine places. More places, which floats such as 1.0320000000000003 have, are rounded. */
 function amountOf(text: string | undefined): bigint | undefined {
-  const [, sign, whole = '', places = '', exponent] =
-    /^\s*([+-]?)(\d{1,29})(?:\.(\d*))?(e[+-]?\d{1,2})?\s*$/i.exec(text ?? '') ?? [];
-  if (whole === '') return undefined;
+  const [found, sign, whole = '', places = '', exponent] =
+    /^ *([+-]?)(?=\.?\d)0*(\d{0,29})(?:\.(\d*))?(e[+-]?\d{1,3})? *$/i.exec(text ?? '') ?? [];
+  if (found === undefined) return undefined;
   if (exponent !== undefined) {
     const point = whole.length + Number(exponent.slice(1));
     const digits = `${'0'.repeat(Math.max(1 - point, 0))}${whole}${places}`.padEnd(point, '0');
@@ -339,6 +341,7 @@ function amountOf(text: string | undefined): bigint | undefined {
   }
   const padded = places.padEnd(PLACES + 1, '0');
   const units = BigInt(whole + padded.slice(0, PLACES)) + (padded.charAt(PLACES) >= '5' ? 1n : 0n);
+  if (units >= MAX_UNITS) return undefined;
   return sign === '-' ? -units : units;
 }
 

@@ -1,0 +1,356 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Row } from '../../shared/lake/table/columns.ts';
+import { type Step, lifecycleDay } from './days.ts';
+
+const order = (transid: string, status: string, commission: number, more: Row = {}): Row => ({
+  ...{ transid, order_id: `o-${transid}`, status, publisher_id: '7', currency: 'EUR' },
+  ...{
+    amount: BigInt(commission) * 10_000_000_000n,
+    commission: BigInt(commission) * 1_000_000_000n,
+    ...more,
+  },
+});
+
+/** Times without the year and the seconds, amounts as numbers. */
+function shown(row: Row): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      value instanceof Date
+        ? value.toISOString().slice(5, 16)
+        : typeof value === 'bigint'
+          ? Number(name === 'records' ? value : value / 1_000_000n) / (name === 'records' ? 1 : 1000)
+          : value,
+    ]),
+  );
+}
+
+async function lives(steps: readonly Step[], options?: Parameters<typeof lifecycleDay>[0]) {
+  const day = lifecycleDay(options);
+  let rows: Row[] = [];
+  for (const step of steps) rows = await day.replace(step);
+  return rows.map(shown);
+}
+
+const [READ_1, READ_2, READ_3] = ['2026-02-01T10', '2026-02-02T10', '2026-02-03T10'];
+const AFTER_1 = '02-01T10:00';
+const [BY_1, BY_2, BY_3] = ['02-01T10:10', '02-02T10:10', '02-03T10:10'];
+const at = (readings: readonly (readonly Row[])[]): Step[] =>
+  [READ_1, READ_2, READ_3].flatMap((when, index) => {
+    const records = readings[index];
+    return records ? [{ at: when, records }] : [];
+  });
+const absent = (...names: string[]) => Object.fromEntries(names.map((name) => [name, undefined]));
+
+describe('a record', () => {
+  it.each<[string, Step[], Record<string, unknown>[]]>([
+    [
+      'of the first reading has no reading before it',
+      at([[order('1', 'locked', 2)]]),
+      [
+        {
+          ...{ key: '1', records: 1, kind: 'sale', publisher_id: '7', state: 'locked' },
+          ...{
+            currency: 'EUR',
+            seen_currency: 'EUR',
+            amount: 20,
+            commission: 2,
+            seen_by: BY_1,
+            locked_by: BY_1,
+          },
+          ...{ seen_amount: 20, seen_commission: 2, locked_amount: 20, locked_commission: 2 },
+        },
+      ],
+    ],
+    [
+      'has for each state the reading that showed it first, the one before, and the amounts of then',
+      at([[order('1', 'new', 1)], [order('1', ' Locked ', 2)], [order('1', 'paid', 3)]]),
+      [
+        {
+          ...{ state: 'paid', commission: 3, seen_by: BY_1, seen_commission: 1 },
+          ...{ locked_after: AFTER_1, locked_by: BY_2, locked_amount: 20, locked_commission: 2 },
+          ...{ paid_after: '02-02T10:00', paid_by: BY_3, paid_commission: 3 },
+          ...absent('seen_after', 'effective_by', 'void_by', 'gone_by'),
+        },
+      ],
+    ],
+    [
+      'keeps the first time that it was effective if it is effective again',
+      at([[order('1', 'effective', 1)], [order('1', 'new', 2)], [order('1', 'effective', 3)]]),
+      [{ state: 'effective', effective_by: BY_1, effective_commission: 1, commission: 3 }],
+    ],
+    [
+      'of a later reading was not there in the one before',
+      at([[], [order('1', 'new', 1)]]),
+      [{ key: '1', seen_after: AFTER_1, seen_by: BY_2 }],
+    ],
+    [
+      'that is gone keeps what it was, and counts for nothing',
+      at([[order('1', 'paid', 4)], [], []]),
+      [
+        {
+          ...{ key: '1', records: 0, state: 'paid', commission: 4, paid_by: BY_1 },
+          ...{ gone_after: AFTER_1, gone_by: BY_2, commission_0: 4 },
+        },
+      ],
+    ],
+    [
+      'that comes back is there, since it was first seen',
+      at([[order('1', 'new', 4)], [], [order('1', 'void', 5)]]),
+      [
+        {
+          ...{ records: 1, seen_by: BY_1, void_after: '02-02T10:00', void_by: BY_3 },
+          ...absent('gone_after', 'gone_by'),
+        },
+      ],
+    ],
+    [
+      'with another currency and publisher goes on in its row',
+      at([[order('1', 'new', 1)], [order('1', 'new', 2, { currency: 'usd ', publisher_id: '8' })]]),
+      [{ records: 1, currency: 'USD', seen_currency: 'EUR', publisher_id: '8', seen_by: BY_1 }],
+    ],
+    [
+      'goes on in no row if its key had several',
+      at([
+        [order('1', 'new', 1), order('1', 'new', 2, { publisher_id: '8' })],
+        [order('1', 'new', 1), order('1', 'new', 2, { publisher_id: '9' })],
+      ]),
+      [
+        { records: 1, publisher_id: '7', seen_by: BY_1 },
+        { records: 0, publisher_id: '8', gone_by: BY_2 },
+        { records: 1, publisher_id: '9', seen_after: AFTER_1, seen_by: BY_2 },
+      ],
+    ],
+    [
+      'that others equal in key, publisher and currency is one row with them, in a mixed state',
+      at([[order('1', 'new', 1), order('1', 'void', 2), order('2', 'void', 3), order('2', 'void', 4)]]),
+      [
+        { key: '1', records: 2, state: 'mixed', commission: 3, ...absent('void_by') },
+        { key: '2', records: 2, state: 'void', commission: 7, void_commission: 7 },
+      ],
+    ],
+    [
+      'without a key is one row with all others of its publisher, kind and currency',
+      at([
+        [order('', 'new', 1), { ...order('', 'new', 2), transid: undefined }],
+        [order('', 'paid', 1), order('', 'paid', 2, { type: 'bonus' }), order('', 'paid', 5)],
+      ]),
+      [
+        { key: undefined, records: 1, kind: 'bonus', state: 'paid', commission: 2, paid_by: BY_2 },
+        { key: undefined, records: 2, kind: 'sale', state: 'paid', commission: 6, seen_commission: 3 },
+      ],
+    ],
+    [
+      'has its amount from _rescued if no column can hold it, rounded as views round',
+      at([
+        [
+          {
+            ...order('1', 'new', 1, { _rescued: '{"commission":1.0320000000000003}' }),
+            commission: undefined,
+          },
+        ],
+      ]),
+      [{ amount: 10, commission: 1.032 }],
+    ],
+  ])('%s', async (_name, steps, expected) => {
+    const rows = await lives(steps);
+    expect(rows).toHaveLength(expected.length);
+    for (const [index, row] of rows.entries())
+      expect({ ...absent(...Object.keys(expected[index] ?? {})), ...row }).toMatchObject(
+        expected[index] ?? {},
+      );
+  });
+
+  it('has the state of its line where it has one', async () => {
+    const line = { ...order('1', 'mixed', 1), sku: 'B0' };
+    const roles = {
+      chosen: {
+        state: 'status',
+        line_state: 'type',
+        commission: 'commission',
+        order_id: 'order_id',
+        product: 'sku',
+      },
+      ...{ fields: {}, words: {}, isCurrencyUnclear: false },
+    } as const;
+    const steps = [
+      {
+        at: READ_1,
+        records: [
+          { ...line, type: 'PAID' },
+          { ...line, sku: 'B1' },
+        ],
+        roles,
+      },
+    ];
+    expect(await lives(steps, { report: 'transaction_list' })).toMatchObject([
+      { key: '["o-1","B0"]', product: 'B0', state: 'paid' },
+      { key: '["o-1","B1"]', state: 'mixed' },
+    ]);
+  });
+});
+
+describe('the ages of a day', () => {
+  const change = (at: string, commission: number): Step => ({ at, records: [order('1', 'new', commission)] });
+  it.each([
+    [
+      '0 is the first reading after the end of the day',
+      ['2026-01-31T12', '2026-02-01T06', '2026-02-01T07'],
+      { commission_0: 2 },
+    ],
+    ['0 is not yet known while that reading is current', ['2026-01-31T12', '2026-02-01T06'], {}],
+    [
+      '30 is what was current then, an hour after',
+      ['2026-02-01T06', '2026-03-03T04', '2026-03-03T05'],
+      { commission_0: 1, commission_30: 2 },
+    ],
+    ['30 is not reached an hour before', ['2026-02-01T06', '2026-03-03T04'], { commission_0: 1 }],
+    [
+      '60 and 90 are reached together if nothing was read between',
+      ['2026-02-01T06', '2026-03-15T06', '2026-05-02T04'],
+      { commission_0: 1, commission_30: 1, commission_60: 2, commission_90: 2 },
+    ],
+    [
+      '90 is not reached an hour before',
+      ['2026-02-01T06', '2026-05-02T02'],
+      { commission_0: 1, commission_30: 1, commission_60: 1 },
+    ],
+  ])('%s', async (_name, times, expected) => {
+    const [row = {}] = await lives(times.map((when, index) => change(when, index + 1)));
+    const kept = Object.entries(row).filter(([name]) => /^commission_\d/.test(name));
+    expect(Object.fromEntries(kept)).toEqual(expected);
+  });
+
+  it('count a void record and one that was not there as 0', async () => {
+    const steps = at([[order('1', 'void', 5)], [order('1', 'void', 6), order('2', 'new', 7)]]);
+    expect(await lives(steps)).toMatchObject([{ commission_0: 0 }, { key: '2', commission_0: 0 }]);
+  });
+});
+
+describe('what no reading has shown', () => {
+  const before = at([[order('1', 'new', 1), order('2', 'paid', 2)]]);
+  const later = (cause: Step['cause'], records: Row[]) => [
+    ...before,
+    { at: READ_2, records, ...(cause && { cause }) },
+  ];
+
+  it('a rollback keeps what was seen, and has the records of its version', async () => {
+    const rows = await lives(later('rollback', [order('2', 'locked', 3), order('3', 'new', 4)]));
+    expect(rows).toMatchObject([
+      { key: '1', records: 0, gone_by: BY_2 },
+      { key: '2', state: 'locked', commission: 3, paid_by: BY_1, paid_commission: 2, locked_by: BY_2 },
+      { key: '3', seen_by: BY_2 },
+    ]);
+    expect(rows[1]).not.toHaveProperty('locked_after');
+    expect(rows[2]).not.toHaveProperty('seen_after');
+  });
+
+  it('an erasure leaves neither the records nor those that were gone', async () => {
+    const steps = [
+      ...later(undefined, [order('2', 'paid', 2), order('3', 'new', 3)]),
+      { at: READ_3, records: [order('3', 'new', 3)], cause: 'erasure' as const },
+    ];
+    expect(await lives(steps)).toMatchObject([{ key: '3', seen_after: AFTER_1 }]);
+  });
+});
+
+describe('other settings', () => {
+  const fields = { fields: {}, states: { final: [], words: { Bezahlt: 'paid' } } };
+
+  it('with other words of states make the rows again: since when, nobody knows', async () => {
+    const day = lifecycleDay();
+    await day.replace({
+      at: READ_1,
+      records: [order('1', 'new', 1), order('1', 'new', 1, { publisher_id: '8' })],
+    });
+    const paid = [order('1', 'Bezahlt', 1)];
+    await day.replace({ at: READ_2, records: paid });
+    const [row = {}] = await day.replace({ at: READ_3, records: paid, settings: fields });
+    expect(shown(row)).toMatchObject({ state: 'paid', paid_by: BY_3, seen_by: BY_1 });
+    expect(row).not.toHaveProperty('paid_after');
+  });
+
+  it('with another key begin anew, unless the day may keep its key', async () => {
+    const day = lifecycleDay({ report: 'transaction_list' });
+    const records = [{ ...order('1', 'paid', 1), sku: 'B0' }];
+    const settings = { fields: { order_id: 'order_id' }, states: { final: [] } };
+    const roles = { chosen: { state: 'status' }, fields: {}, words: {}, isCurrencyUnclear: false } as const;
+    await day.replace({ at: READ_1, records, settings, roles });
+    // The product has a role from now on, but a row is still an order.
+    const withProduct = { ...roles, chosen: { ...roles.chosen, product: 'sku' } };
+    const kept = await day.replace({ at: READ_2, records, settings, roles: withProduct });
+    expect(kept.map(shown)).toMatchObject([{ key: 'o-1', product: 'B0', seen_by: BY_1 }]);
+    const other = { ...settings, fields: {}, key: 'transid' };
+    const begun = await day.replace({ at: READ_3, records, settings: other, roles });
+    expect(begun.map(shown)).toMatchObject([{ key: '1', seen_by: BY_2 }]);
+  });
+
+  it('without a currency that is clear have no amounts, as views have none', async () => {
+    const roles = {
+      chosen: { state: 'status', commission: 'commission' },
+      fields: {},
+      words: {},
+      isCurrencyUnclear: true,
+    };
+    const [row] = await lives([{ at: READ_1, records: [order('1', 'new', 1)], roles }]);
+    expect(row).toMatchObject({ key: '1', state: 'new' });
+    expect(row).not.toHaveProperty('commission');
+  });
+});
+
+describe('an object that is damaged', () => {
+  const [first, second, third] = [[order('1', 'new', 1)], [order('1', 'locked', 1)], [order('1', 'paid', 1)]];
+
+  it.each([
+    ['missing', (body: Uint8Array) => body.subarray(0, 0)],
+    ['cut off', (body: Uint8Array) => body.subarray(0, body.length - 8)],
+  ])('that is %s makes the rows begin anew with the version that was current', async (_name, damage) => {
+    const day = lifecycleDay();
+    await day.replace({ at: READ_1, records: first });
+    await day.replace({ at: READ_2, records: second });
+    const key = day.keyOf(day.committed?.lifecycle);
+    const object = day.store.objects.get(key);
+    if (object) day.store.objects.set(key, { ...object, body: damage(object.body) });
+    const [row = {}] = await day.replace({ at: READ_3, records: third });
+    expect(shown(row)).toMatchObject({
+      seen_by: BY_2,
+      locked_by: BY_2,
+      paid_after: '02-02T10:00',
+      paid_by: BY_3,
+    });
+    expect(row).not.toHaveProperty('seen_after');
+    expect(day.events.map(({ event }) => event)).toEqual(['lifecycle_lost']);
+  });
+
+  it('keeps the rows of the version before if the new version cannot be read; the next reading makes them', async () => {
+    const day = lifecycleDay();
+    await day.replace({ at: READ_1, records: first });
+    const { lifecycle } = day.committed ?? {};
+    const create = day.store.create.bind(day.store);
+    const cut = (key: string) => ({
+      ...create(key),
+      ...(key.includes('orders') && { write: async () => {} }),
+    });
+    Object.assign(day.store, { create: cut });
+    await day.replace({ at: READ_2, records: second });
+    expect(day.committed?.lifecycle).toEqual({
+      ...lifecycle,
+      basis: expect.stringMatching(/^[0-9a-f]{16}--$/),
+    });
+    expect(day.events.map(({ event }) => event)).toEqual(['lifecycle_not_made']);
+    Object.assign(day.store, { create });
+    const [row = {}] = await day.replace({ at: READ_3, records: third });
+    // It may have been paid in the reading that could not be read back.
+    expect(shown(row)).toMatchObject({ seen_by: BY_1, paid_by: BY_3 });
+    expect(row).not.toHaveProperty('paid_after');
+  });
+
+  it('is not needed for a day that an older program has committed', async () => {
+    const day = lifecycleDay();
+    await day.replace({ at: READ_1, records: first });
+    const { lifecycle: _none, ...committed } = day.committed ?? {};
+    day.committed = committed as never;
+    const [row = {}] = await day.replace({ at: READ_2, records: second });
+    expect(shown(row)).toMatchObject({ seen_by: BY_1, locked_after: AFTER_1, locked_by: BY_2 });
+  });
+});
