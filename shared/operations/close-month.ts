@@ -7,7 +7,6 @@
  * If a close dies, its month is closed or not. What is left, the partitions of the catalog, the same command makes.
  */
 import { publishCloses } from '../catalog/closed-tables.ts';
-import { ensureClosedTables } from '../catalog/ensure-tables.ts';
 import { withSettings } from '../catalog/view-roles.ts';
 import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
 import { daysOfMonth, endOfDay, monthOf } from '../days.ts';
@@ -110,7 +109,8 @@ function byTime(closes: readonly Close[]): Close[] {
 export async function removeCloses(options: CloseOptions): Promise<string[]> {
   const { month, lake, brand: only } = options;
   const removed: string[] = [];
-  for (const of of await brandReports(options)) {
+  // A report that is disabled now may have had a part in the close.
+  for (const of of await brandReports({ ...options, settings: undefined })) {
     const key = closeKey(of.brand, month);
     if (!(await lake.store.get(key))) continue;
     // First the catalog: what the vacuum may delete is not to be found by queries.
@@ -125,10 +125,7 @@ export async function removeCloses(options: CloseOptions): Promise<string[]> {
 }
 
 async function publish({ reports }: BrandReports, closes: readonly Close[], month: string): Promise<void> {
-  for (const { ctx } of reports) {
-    await ensureClosedTables(ctx);
-    await publishCloses(ctx, closes, month);
-  }
+  for (const { ctx } of reports) await publishCloses(ctx, closes, month);
 }
 
 /** @throws BrandReportsError `config` if the lake has nothing of the brand */

@@ -4,8 +4,8 @@ import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { type JsonObject, isJsonObject } from '../../shared/json.ts';
 import { type Row, baseSchema } from '../../shared/lake/table/columns.ts';
 import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
-import { ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
-import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { closedTable, ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
+import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { isAccessDenied, retryWhileAccessDenied } from '../../shared/adapters/aws/retry-access-denied.ts';
@@ -129,7 +129,8 @@ describe('a rebuild before the first sync', () => {
       published: 0,
       remaining: 0,
     });
-    expect([...server.tables.keys()].sort()).toEqual([...TABLES, ...VIEWS].sort());
+    const closed = Object.values(reports).flatMap(dayTables).map(closedTable);
+    expect([...server.tables.keys()].sort()).toEqual([...TABLES, ...VIEWS, ...closed].sort());
     expect(columnsOf('clicks')).toEqual(
       baseSchema(reports.clicks_list?.columns ?? []).columns.map((c) => c.name),
     );

@@ -5,7 +5,7 @@
 import * as z from 'zod/mini';
 import { DAY_MS, addDays, dayOf } from '../../shared/days.ts';
 import { isJsonObject } from '../../shared/json.ts';
-import { LEDGER_TABLES, schemaKey } from '../../shared/lake/paths.ts';
+import { LEDGER_TABLES, closeKey, schemaKey } from '../../shared/lake/paths.ts';
 import { dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Deployment } from '../functions/deployed.ts';
@@ -134,6 +134,7 @@ export async function exercise(deployment: Deployment): Promise<void> {
   await deploy('Update', { changed: true });
   damageTables(deployment);
   forgetPublications(deployment);
+  leaveClosedDay(deployment);
   await invoke('rebuild-catalog', {});
   // Metadata of Iceberg is read if the tables point at metadata of ours.
   await invoke('rebuild-catalog', {});
@@ -248,6 +249,15 @@ function forgetPublications({ s3 }: Deployment): void {
   }
 }
 
+/** As after a close was removed without the name of the database. */
+function leaveClosedDay({ glue }: Deployment): void {
+  const Location = 's3://lake/snapshots/orders/brand=acme/dt=2020-01-31/old/';
+  const Values = ['2020-01', 'acme', '2020-01-31'];
+  glue.tables
+    .get('orders_closed')
+    ?.partitions.set(Values.join('/'), { Values, StorageDescriptor: { Location } });
+}
+
 /** What dead runs left under every prefix days ago, and no vacuum since. */
 function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
   for (const report of Object.values(reports)) {
@@ -274,6 +284,18 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
           modifiedAt: new Date(now.getTime() - days * DAY_MS),
         });
   }
+  // A vacuum that finds something asks what is closed.
+  const close = {
+    version: 1,
+    brand: 'acme',
+    month: '2020-01',
+    closedAt: now.toISOString(),
+    recentWrites: [],
+  };
+  s3.objects.set(closeKey('acme', '2020-01'), {
+    body: Buffer.from(JSON.stringify({ ...close, days: [], carried: [], exceptions: [], tables: {} })),
+    ...{ etag: '"close"', modifiedAt: now },
+  });
   // Without the hint of the last vacuum the next run begins one.
   for (const key of [...s3.objects.keys()]) if (key.endsWith('/state.json')) s3.objects.delete(key);
 }

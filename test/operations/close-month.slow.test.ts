@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type Close, namedDays, readCloses } from '../../shared/lake/documents/close.ts';
+import { type Close, type ClosedDay, namedDays, readCloses } from '../../shared/lake/documents/close.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
 import { forgetVersions } from '../../shared/lake/documents/ledger.ts';
 import { snapshotsByTable } from '../../shared/lake/documents/read.ts';
@@ -38,15 +38,22 @@ async function closeOf(lake: SampleLake, month = MONTH): Promise<Close | undefin
   return (await readCloses(lake.store)).find((close) => close.month === month);
 }
 
-/** What a close names: keys of objects by the paths of partitions that have to point at them. */
+/** By table and day, the ids of the objects that a close names. */
+function idsOf(days: readonly ClosedDay[]): [table: string, day: string, id: string][] {
+  return days.flatMap((day) => {
+    const report = reports[day.report];
+    const ids = report ? snapshotsByTable(report, day) : [];
+    return ids.map(([table, id]): [string, string, string] => [table, day.day, id]);
+  });
+}
+
+/** At which partitions of a close have to point, by their paths. */
 function partitionsOf({ brand, month, days }: Close): Map<string, string> {
   return new Map(
-    days.flatMap((day) =>
-      snapshotsByTable(reports[day.report]!, day).map(([table, id]): [string, string] => [
-        `${closedTable(table)}/close=${month}/brand=${brand}/dt=${day.day}`,
-        id,
-      ]),
-    ),
+    idsOf(days).map(([table, day, id]) => [
+      `${closedTable(table)}/close=${month}/brand=${brand}/dt=${day}`,
+      id,
+    ]),
   );
 }
 
@@ -55,11 +62,7 @@ function closedPointers({ catalog }: SampleLake): Map<string, string> {
 }
 
 function keysOf(close: Close): string[] {
-  return namedDays(close).flatMap((day) =>
-    snapshotsByTable(reports[day.report]!, day).map(([table, id]) =>
-      versionKey(table, close.brand, day.day, id),
-    ),
-  );
+  return idsOf(namedDays(close)).map(([table, day, id]) => versionKey(table, close.brand, day, id));
 }
 
 describe('closing a month', () => {
@@ -199,7 +202,8 @@ describe('closing a month', () => {
       put: async (...put: Parameters<typeof lake.store.put>) => {
         const written = await lake.store.put(...put);
         // Meanwhile a reading replaces a version, its ledger forgets it, and a vacuum that knew no close deletes it.
-        if (put[0] === key && (times += 1) === 1) {
+        if (put[0] === key) times += 1;
+        if (put[0] === key && times === 1) {
           alter(lake, 'order_list', FIRST, { word: 'later' }, 1);
           await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
           const { superseded = [] } = await ledgerEntry(lake, 'order_list', FIRST);

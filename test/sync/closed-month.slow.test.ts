@@ -84,7 +84,8 @@ function closing(own: { month?: string; lake?: SampleLake } = {}) {
   return { ...of.access(), settings: of.settings(), month };
 }
 
-const closedPointers = () => [...lake.catalog.pointers].filter(([path]) => path.includes('_closed/')).sort();
+const closedPointers = () =>
+  Object.fromEntries([...lake.catalog.pointers].filter(([path]) => path.includes('_closed/')));
 
 beforeAll(async () => {
   temporary = await temporaryFolder();
@@ -152,7 +153,7 @@ describe('a closed month', () => {
 
   it('has its partitions after the catalog was lost, and none that no close names', async () => {
     const before = closedPointers();
-    expect(before).toHaveLength(8);
+    expect(Object.keys(before)).toHaveLength(8);
     lake.catalog.pointers.clear();
     lake.catalog.pointers.set(`orders_closed/close=2026-01/brand=${BRAND}/dt=2026-01-01`, 'gone');
     await rebuildCatalog({ ...lake.access(), settings: lake.settings(), isFatal: () => true });
