@@ -110,7 +110,7 @@ function totalsOf(lines: readonly Line[]): string[] {
 }
 
 function formOfTotal(row: JsonObject): string {
-  const publisher = row.is_all === true ? 'all' : row.publisher_id;
+  const publisher = String(row.is_all) === 'true' ? 'all' : row.publisher_id;
   return formOf([publisher, row.currency, row.entry, row.state_or_month, valueForm(row.counted)]);
 }
 
