@@ -13,7 +13,15 @@ import { type CodedColumn, valueOfCode } from '../lake/table/coded-rows.ts';
 import { amountAt, amountsIn, textsIn, wholeTextsOf } from '../lake/table/role-facts.ts';
 import { keyColumns } from '../planning/primary-key.ts';
 import { comparedState, withoutSpaces } from '../reports/definition.ts';
-import { ROLES, type Role, type RoleColumn, chooseRoles, isCurrencyUnclear } from '../roles/index.ts';
+import {
+  ROLES,
+  type Role,
+  type RoleColumn,
+  chooseRoles,
+  columnsNamed,
+  fieldsIn,
+  isCurrencyUnclear,
+} from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 
 /** A report of a brand, with its settings where they are known. */
@@ -44,7 +52,7 @@ export async function rulesOf(
   const { values, lifecycle: known } = version;
   if (!report.lifecycle) return undefined;
   const { columns } = await ctx.schema.cached();
-  const stored = await rolesOf(ctx, version);
+  const stored = await rolesOf(ctx, columns, version);
   const own = settings ? { ...stored, fields: settings.fields, words: settings.states?.words ?? {} } : stored;
   const placed = ROLES.map((role) => [role, placeOfRole(role, columns, own)] as const);
   const places = new Map(placed.flatMap(([role, place]) => (place ? [[role, place] as const] : [])));
@@ -68,15 +76,21 @@ export async function rulesOf(
  */
 async function rolesOf(
   { brand, report, roles }: LifecycleContext,
+  columns: readonly Column[],
   version: Pick<Committed, 'rows' | 'values'>,
 ): Promise<BrandRoles> {
-  const { [brand]: stored } = (await roles.cached()).brands;
-  const choices = chooseRoles(report, { stored: stored?.chosen, evidence: evidenceOfVersions([version]) });
+  const byName: BrandRoles = {
+    ...{ chosen: fieldsIn(columns, {}), fields: {}, words: {} },
+    isCurrencyUnclear: columnsNamed(columns, 'currency').length > 1,
+  };
+  const { [brand]: stored = byName } = (await roles.cached()).brands;
+  const { chosen, isCurrencyUnclear: wasUnclear } = stored;
+  const choices = chooseRoles(report, { stored: chosen, evidence: evidenceOfVersions([version]) });
   const found = choices.flatMap(({ role, field, by }) => (by === 'data' ? [[role, field]] : []));
   return {
-    ...{ fields: {}, words: {}, ...stored },
-    chosen: { ...Object.fromEntries(found), ...stored?.chosen },
-    isCurrencyUnclear: stored?.isCurrencyUnclear === true || isCurrencyUnclear(choices),
+    ...stored,
+    chosen: { ...Object.fromEntries(found), ...chosen },
+    isCurrencyUnclear: wasUnclear || isCurrencyUnclear(choices),
   };
 }
 

@@ -62,3 +62,14 @@ it('a rebuild makes them again by other words of states, and invents no time', a
   await lake.rebuild({ ...scope, from: DAY, to: DAY }, { brandSettings });
   expect((await entryOf(lake)).committed?.lifecycle).toEqual(lifecycle);
 });
+
+it('the reading that shows a currency for the first time has it in what became of the records, though no run has stored the role', async () => {
+  const lake = sample.emptyLake();
+  for (const currency of [null, 'SEK']) {
+    alter(lake, 'order_list', DAY, { currency });
+    await lake.sync({ scope: { ...scope, from: DAY, to: DAY } });
+    lake.nowMs += HOUR_MS;
+    const found = await becameOf(lake);
+    expect(new Set(found.map((row) => row.currency ?? null))).toEqual(new Set([currency]));
+  }
+});

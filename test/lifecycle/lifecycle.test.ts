@@ -265,9 +265,15 @@ describe('other settings', () => {
     });
     const paid = [order('1', 'Bezahlt', 1)];
     await day.replace({ at: READ_2, records: paid });
-    const [row = {}] = await day.replace({ at: READ_3, records: paid, settings: fields });
+    const withNew = [...paid, order('2', 'Bezahlt', 1)];
+    const rows = await day.replace({ at: READ_3, records: withNew, settings: fields });
+    const [row = {}] = rows;
     expect(shown(row)).toMatchObject({ state: 'paid', paid_by: BY_3, seen_by: BY_1 });
     expect(row).not.toHaveProperty('paid_after');
+    // Of an order that comes with this reading, the reading before had none.
+    expect(rows.find(({ key }) => key === '2')).toMatchObject({
+      paid_after: new Date(`${READ_2}:00:00.000Z`),
+    });
   });
 
   it('with another key begin anew, unless the day may keep its key', async () => {

@@ -36,8 +36,11 @@ export async function wrongStatements({ closes }: LivedLife, folder: string): Pr
     const publishers = statements.flatMap((statement) => objectsIn(statement.publishers));
     const found = publishers.flatMap((publisher) => objectsIn(publisher.entries)).map(formOfStated);
     wrong.push(...differences(`statement of ${month}`, lines.map(formOfLine), found));
-    const totals = [...statements, ...publishers].flatMap((of) => objectsIn(of.totals));
-    wrong.push(...differences(`totals of ${month}`, totalsOf(lines), totals.map(formOfTotal)));
+    const totals = [
+      ...statements.flatMap((of) => objectsIn(of.totals).map((row) => formOfTotal('all', row))),
+      ...publishers.flatMap((of) => objectsIn(of.totals).map((row) => formOfTotal(row.publisher_id, row))),
+    ];
+    wrong.push(...differences(`totals of ${month}`, totalsOf(lines), totals));
   }
   return wrong;
 }
@@ -109,8 +112,7 @@ function totalsOf(lines: readonly Line[]): string[] {
   return [...sums].map(([key, sum]) => `${key} ${unitsForm(sum)}`);
 }
 
-function formOfTotal(row: JsonObject): string {
-  const publisher = row.is_all === true ? 'all' : row.publisher_id;
+function formOfTotal(publisher: unknown, row: JsonObject): string {
   return formOf([publisher, row.currency, row.entry, row.state_or_month, valueForm(row.counted)]);
 }
 

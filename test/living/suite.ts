@@ -92,8 +92,10 @@ export function itLives(plan: LifePlan): void {
     for (const close of life.closes) expect(await wrongClose(life, folder.path, close)).toEqual([]);
     expect(await wrongSinceClose(life, folder.path)).toEqual([]);
     expect(await wrongStatements(life, folder.path)).toEqual([]);
-    for (const { entries, month } of life.closes.slice(0, 1))
-      expect(changedSince(entries, life.books.entries, month).size).toBeGreaterThan(5);
+    // After hardships a month may be closed when nothing changes any more.
+    if (!plan.hardships)
+      for (const { entries, month } of life.closes.slice(0, 1))
+        expect(changedSince(entries, life.books.entries, month).size).toBeGreaterThan(5);
   });
 
   it('reports each day that is emptied once, and little else', () => {
