@@ -152,7 +152,7 @@ describe('a record', () => {
       ]),
       [{ amount: 10, commission: 1.032 }],
     ],
-  ])('%s', async (_name, steps, expected) => {
+  ])('of a day: it %s', async (_name, steps, expected) => {
     const rows = await lives(steps);
     expect(rows).toHaveLength(expected.length);
     for (const [index, row] of rows.entries())
@@ -215,7 +215,7 @@ describe('the ages of a day', () => {
       ['2026-02-01T06', '2026-05-02T02'],
       { commission_0: 1, commission_30: 1, commission_60: 1 },
     ],
-  ])('%s', async (_name, times, expected) => {
+  ])('as commission: %s', async (_name, times, expected) => {
     const [row = {}] = await lives(times.map((when, index) => change(when, index + 1)));
     const kept = Object.entries(row).filter(([name]) => /^commission_\d/.test(name));
     expect(Object.fromEntries(kept)).toEqual(expected);

@@ -175,7 +175,7 @@ it.each<[string, string[], Row[], Row[], string[]]>([
     [],
     ['voided_since explained'],
   ],
-])('%s', async (_name, lines, lake, closed, causes) => {
+])('finds the cause: %s', async (_name, lines, lake, closed, causes) => {
   const unused = { order_id: '99', commission: '1' };
   expect(await causesOf([...lines, '99,1,USD,,2026-10-10'], [...lake, unused], closed)).toEqual(causes);
 });

@@ -471,7 +471,7 @@ describe('what became of the records of a version', () => {
       [{ snapshot: 's1', lifecycle: 'l1' }],
     ],
     ['goes on with an equal reading', first, []],
-  ])('%s', (_name, next, superseded) => {
+  ])('of its day %s', (_name, next, superseded) => {
     const { superseded: kept = [] } = entryOf(commitDay(ledgerOf(held), DAY, commitOf(next)));
     expect(kept.map(({ snapshot, lifecycle: of }) => ({ snapshot, lifecycle: of }))).toEqual(superseded);
   });
