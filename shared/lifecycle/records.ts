@@ -123,6 +123,9 @@ export type Now = {
   state: string | undefined;
   amount: bigint | undefined;
   commission: bigint | undefined;
+  /** What is not void of both. */
+  counted_amount: bigint;
+  counted_commission: bigint;
 };
 
 /** All records of a version, a row group at a time. */
@@ -148,19 +151,25 @@ export async function* recordsOf(
       amountOf(columns, places.get('amount')),
       amountOf(columns, places.get('commission')),
     ];
-    yield Array.from({ length: rows }, (_, row) => ({
-      key: keyAt.length === 1 ? keyAt[0]?.(row) : textOfKey(keyAt.map((part) => part(row))),
-      records: 1n,
-      order_id: order?.(row),
-      product: product?.(row),
-      kind: bonuses.values.includes(type(row) ?? '') ? 'bonus' : 'sale',
-      publisher_id: publisher?.(row),
-      publisher_name: name?.(row),
-      currency: currency(row),
-      state: stateAt[0]?.(row) ?? stateAt[1]?.(row),
-      amount: amount(row),
-      commission: commission(row),
-    }));
+    yield Array.from({ length: rows }, (_, row) => {
+      const state = stateAt[0]?.(row) ?? stateAt[1]?.(row);
+      const worth = { amount: amount(row), commission: commission(row) };
+      const isVoid = state === 'void';
+      return {
+        key: keyAt.length === 1 ? keyAt[0]?.(row) : textOfKey(keyAt.map((part) => part(row))),
+        records: 1n,
+        order_id: order?.(row),
+        product: product?.(row),
+        kind: bonuses.values.includes(type(row) ?? '') ? 'bonus' : 'sale',
+        publisher_id: publisher?.(row),
+        publisher_name: name?.(row),
+        currency: currency(row),
+        state,
+        ...worth,
+        counted_amount: isVoid ? 0n : (worth.amount ?? 0n),
+        counted_commission: isVoid ? 0n : (worth.commission ?? 0n),
+      };
+    });
   }
 }
 
