@@ -72,7 +72,8 @@ export async function rulesOf(
 
 /**
  * The roles as views have them. A run stores those of new fields when it ends: until then the version decides, or records
- * that have a currency for the first time would have none here, on some days for ever.
+ * that have a currency for the first time would have none here, on some days for ever. A currency that all days have left
+ * unclear stays so.
  */
 async function rolesOf(
   { brand, report, roles }: LifecycleContext,
@@ -83,10 +84,14 @@ async function rolesOf(
     ...{ chosen: fieldsIn(columns, {}), fields: {}, words: {} },
     isCurrencyUnclear: columnsNamed(columns, 'currency').length > 1,
   };
-  const { [brand]: stored = byName } = (await roles.cached()).brands;
+  const { [brand]: known } = (await roles.cached()).brands;
+  const stored = known ?? byName;
   const { chosen, isCurrencyUnclear: wasUnclear } = stored;
   const choices = chooseRoles(report, { stored: chosen, evidence: evidenceOfVersions([version]) });
-  const found = choices.flatMap(({ role, field, by }) => (by === 'data' ? [[role, field]] : []));
+  const isOpen = (role: Role) => role !== 'currency' || !known?.isCurrencyUnclear;
+  const found = choices.flatMap(({ role, field, by }) =>
+    by === 'data' && isOpen(role) ? [[role, field]] : [],
+  );
   return {
     ...stored,
     chosen: { ...Object.fromEntries(found), ...chosen },

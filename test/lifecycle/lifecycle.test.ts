@@ -303,7 +303,9 @@ describe('other settings', () => {
       words: {},
       isCurrencyUnclear: true,
     };
-    const [row] = await lives([{ at: READ_1, records: [order('1', 'new', 1)], roles }]);
+    // Of this day alone the currency is clear, of all of them it is not.
+    const values = { filled: { currency: 1 }, fitting: { currency: 1 } };
+    const [row] = await lives([{ at: READ_1, records: [order('1', 'new', 1)], roles, values }]);
     expect(row).toMatchObject({ key: '1', state: 'new' });
     expect(row).not.toHaveProperty('commission');
   });
