@@ -13,7 +13,6 @@ import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { orders } from '../shared/reports/orders.ts';
 import { transactions } from '../shared/reports/transactions.ts';
-import { COUNTED_SQL } from '../shared/reports/views/view-sql.ts';
 import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';
 import { snapshotFiles } from './snapshot-cache.ts';
@@ -139,9 +138,6 @@ function daysAt(closes: readonly Close[], month: string) {
   return { source, days: newest.filter(({ report }) => report === source.name) };
 }
 
-/** What a record adds to what its publisher gets. */
-const ADDS_SQL = `CASE WHEN records = 0 THEN 0 ELSE ${COUNTED_SQL} END AS counted`;
-
 async function addEntries(
   connection: DuckDBConnection,
   store: ObjectStore,
@@ -170,7 +166,7 @@ async function addEntries(
   if (selects.length === 0) return;
   const head = [at.brand, at.month, close ? new Date(close.closedAt) : null].map(literal).join(', ');
   const only = publisher === undefined ? '' : `WHERE publisher_id = ${literal(publisher)}`;
-  const from = `FROM (SELECT *, ${ADDS_SQL} FROM (${selects.join(' UNION ALL BY NAME ')}) ${only})`;
+  const from = `FROM (SELECT *, counted_commission AS counted FROM (${selects.join(' UNION ALL BY NAME ')}) ${only})`;
   const of = (side: string) => `coalesce(sum(counted) FILTER (side = '${side}'), 0)`;
   const stateOf = (side: string) => `max(state) FILTER (side = '${side}' AND records > 0)`;
   const sql = `INSERT INTO entries SELECT ${head}, publisher_id, publisher_name, 'record', dt, order_id, product, kind, records, NULL,

@@ -61,7 +61,9 @@ export async function compare(connection: DuckDBConnection, comparison: Comparis
 }
 
 function moneyColumns(measure: Measure): string[] {
-  const stages = ['', 'seen_', 'effective_', 'locked_', 'paid_', 'void_'].map((stage) => stage + measure);
+  const stages = ['', 'counted_', 'seen_', 'effective_', 'locked_', 'paid_', 'void_'].map(
+    (stage) => stage + measure,
+  );
   return measure === 'amount' ? stages : [...stages, ...KEPT_AGES.map((age) => `commission_${age}`)];
 }
 
@@ -102,24 +104,19 @@ async function readDays(connection: DuckDBConnection, timeZone: string): Promise
   return best !== undefined || all === 0 ? [] : [`the days of the file are not compared: ${why}`];
 }
 
-/** What counts of a record: nothing if it is void or not there any more. */
-const counted = (measure: string, of = '') =>
-  `CASE WHEN ${of}records > 0 AND ${of}state IS DISTINCT FROM 'void' THEN COALESCE(${of}${measure}, 0) ELSE 0 END`;
-
 /** The lines of both sides, with what they are matched by: the order, its product (`sub`) and the currency (`cur`). */
 function groupsSql(isIn: string): string {
   const only = 'CASE WHEN count(DISTINCT currency) = 1 THEN min(currency) END';
-  // An order whose products have other names in the file is compared as a whole. Lines of which some are void have one row
-  // in the lake, with the sum of all.
+  // An order whose products have other names in the file is compared as a whole.
   return `CREATE TEMP TABLE by_product AS SELECT DISTINCT id FROM theirs JOIN ours ON order_id = id AND ours.product = theirs.product;
     CREATE TEMP TABLE their_lines AS
       SELECT line, t.id, CASE WHEN t.id IS NULL THEN CAST(line AS varchar) WHEN p.id IS NULL THEN '' ELSE COALESCE(product, '') END AS sub,
         COALESCE(t.currency, o.currency, (SELECT ${only} FROM ours), '') AS cur, t.day,
-        CASE WHEN is_counted THEN amount ELSE 0 END AS amount, CASE WHEN is_counted THEN commission ELSE 0 END AS commission, amount_unit, commission_unit
-      FROM (SELECT *, NOT is_void OR EXISTS (FROM ours WHERE order_id = theirs.id AND ours.state = 'mixed' AND records > 1) AS is_counted FROM theirs) AS t
+        CASE WHEN is_void THEN 0 ELSE amount END AS amount, CASE WHEN is_void THEN 0 ELSE commission END AS commission, amount_unit, commission_unit
+      FROM theirs AS t
       LEFT JOIN by_product AS p ON p.id = t.id LEFT JOIN (SELECT order_id, ${only} AS currency FROM ours GROUP BY order_id) AS o ON order_id = t.id;
     CREATE TEMP TABLE our_lines AS
-      SELECT ours.* REPLACE (${counted('amount')} AS amount, ${counted('commission')} AS commission), amount AS last_amount, commission AS last_commission,
+      SELECT ours.* REPLACE (COALESCE(counted_amount, 0) AS amount, COALESCE(counted_commission, 0) AS commission), amount AS last_amount, commission AS last_commission,
         order_id AS id, CASE WHEN p.id IS NULL THEN '' ELSE COALESCE(product, '') END AS sub, COALESCE(ours.currency, t.currency, (SELECT ${only} FROM theirs), '') AS cur, ${isIn} AS is_in
       FROM ours LEFT JOIN by_product AS p ON p.id = order_id LEFT JOIN (SELECT id, ${only} AS currency FROM theirs GROUP BY id) AS t ON t.id = order_id;
     CREATE TEMP TABLE their_groups AS
@@ -155,7 +152,7 @@ function explanationsSql({ closed, measures }: Comparison): string {
     (name) => `c.${name} IS NOT DISTINCT FROM o.${name}`,
   );
   const [amount = '', commission = ''] = MEASURES.map((measure) =>
-    measures.includes(measure) ? counted(measure, 'c.') : '0',
+    measures.includes(measure) ? `c.counted_${measure}` : '0',
   );
   const stages = [
     was('seen_', wasCounted),

@@ -20,8 +20,8 @@ export async function compareReports(connection: DuckDBConnection, comparison: C
   const isOwn = `brand = ${literal(comparison.brand)}`;
   const { publisher } = comparison;
   const isRead = publisher === undefined ? isOwn : `${isOwn} AND publisher_id = ${literal(publisher)}`;
-  await connection.run(`CREATE TEMP TABLE theirs AS SELECT row_number() OVER () AS line, order_id AS id, NULL::varchar AS product, dt AS created, currency, COALESCE(state = 'void', false) AS is_void,
-    0::decimal(38,9) AS amount, 1 AS amount_unit, COALESCE(commission, 0) AS commission, CAST(0.01 * records AS decimal(38,9)) AS commission_unit FROM transaction_states WHERE ${isRead} AND records > 0`);
+  await connection.run(`CREATE TEMP TABLE theirs AS SELECT row_number() OVER () AS line, order_id AS id, NULL::varchar AS product, dt AS created, currency, unnest(CASE WHEN state = 'void' THEN [true] WHEN counted_commission <> commission THEN [true, false] ELSE [false] END) AS is_void,
+    0::decimal(38,9) AS amount, 1 AS amount_unit, CASE WHEN is_void THEN COALESCE(commission, 0) - counted_commission ELSE counted_commission END AS commission, CAST(0.01 * records AS decimal(38,9)) AS commission_unit FROM transaction_states WHERE ${isRead} AND records > 0`);
   const { from, to, notes } = await compare(connection, comparison);
   const isIn = `dt BETWEEN ${literal(from)} AND ${literal(to)}`;
   const isMissing = (report: string, day: string) =>
@@ -38,10 +38,9 @@ export async function compareReports(connection: DuckDBConnection, comparison: C
     "COALESCE(currency, (SELECT CASE WHEN count(DISTINCT cur) = 1 THEN min(cur) END FROM our_groups), '')";
   const side = (table: string, values: string) =>
     `SELECT dt, publisher_id, ${only} AS currency, ${values} FROM ${table} WHERE ${isRead} AND records > 0 AND ${isIn}`;
-  const commission = "CASE WHEN state IS DISTINCT FROM 'void' THEN commission ELSE 0 END";
   await connection.run(`CREATE TEMP TABLE days AS
-    WITH sides AS (${side('order_states', `order_id AS ordered, NULL AS transacted, ${commission} AS orders_commission, 0 AS transactions_commission`)}
-      UNION ALL ${side('transaction_states', `NULL, order_id, 0, ${commission}`)}),
+    WITH sides AS (${side('order_states', `order_id AS ordered, NULL AS transacted, counted_commission AS orders_commission, 0 AS transactions_commission`)}
+      UNION ALL ${side('transaction_states', `NULL, order_id, 0, counted_commission`)}),
     causes AS (SELECT dt, publisher_id, string_agg(DISTINCT cause, ', ' ORDER BY cause) AS causes FROM differences JOIN (SELECT DISTINCT dt, publisher_id, COALESCE(ordered, transacted) AS order_id FROM sides) USING (order_id) GROUP BY dt, publisher_id)
     SELECT dt, publisher_id, currency, count(DISTINCT ordered) AS orders, count(DISTINCT transacted) AS orders_of_transactions, sum(orders_commission) AS orders_commission,
       sum(transactions_commission) AS transactions_commission, sum(transactions_commission - orders_commission) AS difference, any_value(causes) AS causes

@@ -72,7 +72,8 @@ export async function rulesOf(
 
 /**
  * The roles as views have them. A run stores those of new fields when it ends: until then the version decides, or records
- * that have a currency for the first time would have none here, on some days for ever.
+ * that have a currency for the first time would have none here, on some days for ever. A currency that all days have left
+ * unclear stays so.
  */
 async function rolesOf(
   { brand, report, roles }: LifecycleContext,
@@ -83,10 +84,14 @@ async function rolesOf(
     ...{ chosen: fieldsIn(columns, {}), fields: {}, words: {} },
     isCurrencyUnclear: columnsNamed(columns, 'currency').length > 1,
   };
-  const { [brand]: stored = byName } = (await roles.cached()).brands;
+  const { [brand]: known } = (await roles.cached()).brands;
+  const stored = known ?? byName;
   const { chosen, isCurrencyUnclear: wasUnclear } = stored;
   const choices = chooseRoles(report, { stored: chosen, evidence: evidenceOfVersions([version]) });
-  const found = choices.flatMap(({ role, field, by }) => (by === 'data' ? [[role, field]] : []));
+  const isOpen = (role: Role) => role !== 'currency' || !known?.isCurrencyUnclear;
+  const found = choices.flatMap(({ role, field, by }) =>
+    by === 'data' && isOpen(role) ? [[role, field]] : [],
+  );
   return {
     ...stored,
     chosen: { ...Object.fromEntries(found), ...chosen },
@@ -123,6 +128,9 @@ export type Now = {
   state: string | undefined;
   amount: bigint | undefined;
   commission: bigint | undefined;
+  /** What is not void of both. */
+  counted_amount: bigint;
+  counted_commission: bigint;
 };
 
 /** All records of a version, a row group at a time. */
@@ -148,19 +156,25 @@ export async function* recordsOf(
       amountOf(columns, places.get('amount')),
       amountOf(columns, places.get('commission')),
     ];
-    yield Array.from({ length: rows }, (_, row) => ({
-      key: keyAt.length === 1 ? keyAt[0]?.(row) : textOfKey(keyAt.map((part) => part(row))),
-      records: 1n,
-      order_id: order?.(row),
-      product: product?.(row),
-      kind: bonuses.values.includes(type(row) ?? '') ? 'bonus' : 'sale',
-      publisher_id: publisher?.(row),
-      publisher_name: name?.(row),
-      currency: currency(row),
-      state: stateAt[0]?.(row) ?? stateAt[1]?.(row),
-      amount: amount(row),
-      commission: commission(row),
-    }));
+    yield Array.from({ length: rows }, (_, row) => {
+      const state = stateAt[0]?.(row) ?? stateAt[1]?.(row);
+      const worth = { amount: amount(row), commission: commission(row) };
+      const isVoid = state === 'void';
+      return {
+        key: keyAt.length === 1 ? keyAt[0]?.(row) : textOfKey(keyAt.map((part) => part(row))),
+        records: 1n,
+        order_id: order?.(row),
+        product: product?.(row),
+        kind: bonuses.values.includes(type(row) ?? '') ? 'bonus' : 'sale',
+        publisher_id: publisher?.(row),
+        publisher_name: name?.(row),
+        currency: currency(row),
+        state,
+        ...worth,
+        counted_amount: isVoid ? 0n : (worth.amount ?? 0n),
+        counted_commission: isVoid ? 0n : (worth.commission ?? 0n),
+      };
+    });
   }
 }
 

@@ -13,7 +13,7 @@ import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.
 import { textsOf } from '../lake/table/texts.ts';
 import { shortHashOfBytes, viewOf } from '../records/murmur.ts';
 import type { Now } from './records.ts';
-import { type Identity, type Moment, Records, countedIn, partOf, rowAfter } from './rows.ts';
+import { type Identity, type Moment, Records, partOf, rowAfter } from './rows.ts';
 
 /** About 30 MB. */
 const MAX_RECORDS = 100_000;
@@ -69,7 +69,9 @@ export async function replay(
     const left: Row[] = [];
     for await (const group of earlier?.file.groups() ?? []) {
       const read = new Map(found.addColumns(group.rows, group.columns));
-      for (const age of moment.ages) if (!read.has(age)) read.set(age, countedColumn(group.rows, read));
+      // At some ages of a day that is all that changes.
+      const counted = read.get('counted_commission');
+      if (counted) for (const age of moment.ages) if (!read.has(age)) read.set(age, counted);
       const kept = keptRows({ rows: group.rows, columns: read }, now, moment, isOfPart, left);
       const next = columns.flatMap(({ name, type }): NamedColumn[] => {
         const column = changedColumn({ name, type }, read.get(name), kept);
@@ -102,7 +104,8 @@ interface Kept {
 
 /** What a row says of the version that is current, beside what it is found by. */
 const NOW_COLUMNS = [
-  ...(['records', 'order_id', 'product', 'publisher_name', 'state', 'amount', 'commission'] as const),
+  ...(['records', 'order_id', 'product', 'publisher_name', 'state'] as const),
+  ...(['amount', 'commission', 'counted_amount', 'counted_commission'] as const),
 ];
 
 /** @param left gets the rows that have no record */
@@ -136,23 +139,6 @@ function keptRows(
     if (record) kept.rows.push(row);
   }
   return kept;
-}
-
-/** What each row counts for before it is replaced, as a column: at some ages of a day that is all that changes. */
-function countedColumn(rows: number, columns: ReadonlyMap<string, CodedColumn>): CodedColumn {
-  const [commission, state, records] = ['commission', 'state', 'records'].map((name) => {
-    const column = columns.get(name);
-    return column ? readerOf(column) : () => undefined;
-  });
-  const codeOf = new Map<Row[string], number>();
-  const codes = Uint32Array.from({ length: rows }, (_, row) => {
-    const of = { commission: commission?.(row), state: state?.(row), records: records?.(row) };
-    const counted = countedIn(of);
-    const code = codeOf.get(counted) ?? codeOf.size + 1;
-    codeOf.set(counted, code);
-    return code;
-  });
-  return { codes, values: [undefined, ...codeOf.keys()].map((value) => value ?? undefined) };
 }
 
 function readerOf(column: CodedColumn): (row: number) => Row[string] {

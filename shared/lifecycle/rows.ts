@@ -24,9 +24,10 @@ export function rowAfter(before: Row | undefined, now: Now | undefined, moment: 
   const { after, by, isReading, hasOtherStates, ages, isErasure } = moment;
   if (!now && isErasure) return undefined;
   const isThere = before !== undefined && before.records !== 0n;
+  const gone = { records: 0n, counted_amount: 0n, counted_commission: 0n, gone_after: after, gone_by: by };
   const row: Row = { ...before };
-  for (const age of ages) row[age] ??= before ? countedIn(before) : 0n;
-  if (!now && isThere) Object.assign(row, { records: 0n, gone_after: after, gone_by: by });
+  for (const age of ages) row[age] ??= before?.counted_commission ?? 0n;
+  if (!now && isThere) Object.assign(row, gone);
   if (!now) return row;
   if (!before) row.seen_currency = now.currency;
   Object.assign(row, now, { gone_after: undefined, gone_by: undefined });
@@ -39,11 +40,6 @@ export function rowAfter(before: Row | undefined, now: Now | undefined, moment: 
     row[`${state}_commission`] = now.commission;
   }
   return row;
-}
-
-/** The commission of a row that counts. */
-export function countedIn({ records, state, commission }: Row): bigint {
-  return records !== 0n && state !== 'void' && typeof commission === 'bigint' ? commission : 0n;
 }
 
 /** What a row is found by. */
@@ -116,6 +112,8 @@ function merge(known: Now, other: Now): void {
   if (known.state !== other.state) known.state = 'mixed';
   known.amount = sum(known.amount, other.amount);
   known.commission = sum(known.commission, other.commission);
+  known.counted_amount += other.counted_amount;
+  known.counted_commission += other.counted_commission;
   known.order_id ??= other.order_id;
   known.product ??= other.product;
   known.publisher_name ??= other.publisher_name;

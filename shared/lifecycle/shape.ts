@@ -30,6 +30,8 @@ const COLUMNS = columnsOf([
   ['state', 'string', 'The last state, in the words of the interface; mixed: records with one key differ'],
   ['amount', 'decimal(38,9)', 'What it is worth, by the last reading that showed it'],
   ['commission', 'decimal(38,9)', 'Its commission, by the last reading that showed it, whatever its state'],
+  ['counted_amount', 'decimal(38,9)', 'The part of amount that counts: neither void nor gone'],
+  ['counted_commission', 'decimal(38,9)', 'The part of commission that counts: neither void nor gone'],
   ['gone_after', 'timestamp', 'When the last reading began that showed it; NULL: it is there'],
   ['gone_by', 'timestamp', 'When the reading ended that did not show it any more; NULL: it is there'],
   ['seen_currency', 'string', 'Its currency when it was first seen'],

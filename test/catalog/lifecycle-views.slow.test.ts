@@ -44,7 +44,12 @@ async function rowsOf({ name }: ReportView, tables: Tables, columns: string): Pr
     await connection.run(`DELETE FROM ${table}`);
     const { close, ...open } = DEFAULTS;
     for (const row of tables[table] ?? []) {
-      const full = { ...open, ...(table.endsWith('_closed') && { close }), ...row };
+      const given: Row = { ...open, ...(table.endsWith('_closed') && { close }), ...row };
+      const { records, state, commission } = given;
+      const full = {
+        counted_commission: records === 0 || state === 'void' ? 0 : (commission ?? 0),
+        ...given,
+      };
       const values = Object.values(full).map((value) => (value === null ? 'NULL' : `'${value}'`));
       await connection.run(`INSERT INTO ${table} (${Object.keys(full).join()}) VALUES (${values.join()})`);
     }
@@ -91,6 +96,12 @@ describe('since_close', () => {
       [{ ...before, state: 'void' }],
       [before],
       [['1', 'USD', 'new', 'restored', '1', 10, 10, 10]],
+    ],
+    [
+      'one of two with one key that is void now',
+      [{ ...before, records: 2, state: 'mixed', commission: 30, counted_commission: 30 }],
+      [{ ...before, records: 2, state: 'mixed', commission: 30, counted_commission: 10 }],
+      [['1', 'USD', 'mixed', 'state_changed', '2', 30, 30, -20]],
     ],
     [
       'one that was gone',
@@ -312,10 +323,11 @@ describe('payouts', () => {
           row('d', { state: null, commission: 1 }),
           row('e', { state: 'void' }),
           row('f', GONE),
+          row('g', { records: 2, state: 'mixed', commission: 30, counted_commission: 10 }),
         ],
       },
       sums,
-      [['2026-10', 'transactions', '1', 'USD', 31, 20, 11, 10, 0]],
+      [['2026-10', 'transactions', '1', 'USD', 41, 20, 21, 30, 0]],
     ],
     [
       'commission that was paid of what is void or gone now',

@@ -28,10 +28,16 @@ export type StateRow = Partial<
     | 'currency'
     | 'state'
     | 'amount'
-    | 'commission',
+    | 'commission'
+    | 'counted_commission',
     string | null
   >
 > & { records?: number };
+
+/** What counts of a row that is one record. */
+export function countedIn({ records, state, commission }: StateRow): string {
+  return records === 0 || state === 'void' ? '0' : (commission ?? '0');
+}
 
 /** Writes a version of a day. @returns what a close names */
 export async function writeVersion(
@@ -51,7 +57,7 @@ export async function writeVersion(
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   const columns = shape.columns.map(({ name, type }) => `${name} ${typeSpec(type).duckdb}`).join(', ');
   const inserts = rows.map((row) => {
-    const values = Object.entries({ records: 1, kind: 'sale', ...row });
+    const values = Object.entries({ records: 1, kind: 'sale', counted_commission: countedIn(row), ...row });
     const cells = values.map(([, value]) => (value === null ? 'NULL' : literal(String(value))));
     return `INSERT INTO rows (${values.map(([name]) => name).join(', ')}) VALUES (${cells.join(', ')})`;
   });

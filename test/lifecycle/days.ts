@@ -46,7 +46,8 @@ export interface Step {
   /** Settings and stored roles from then on. */
   settings?: LifecycleContext['settings'];
   roles?: BrandRoles;
-  isKeyNone?: boolean;
+  /** What was counted of its values. */
+  values?: Committed['values'];
 }
 
 export interface Day {
@@ -74,7 +75,7 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
     committed: undefined,
     keyOf: (lifecycle) =>
       versionKey(definition.lifecycle?.table ?? '', 'acme', DAY, lifecycle?.snapshot ?? ''),
-    async replace({ at, records, cause = 'reading', settings, roles, isKeyNone }) {
+    async replace({ at, records, cause = 'reading', settings, roles, values }) {
       const readFrom = `${at}:00:00.000Z`;
       const end = new Date(Date.parse(readFrom) + 600_000);
       const snapshot = newId();
@@ -87,7 +88,7 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
         ...{ snapshot, rows, bytes, digest: snapshot, timeZone: 'America/New_York' },
         readFrom: isRead ? readFrom : before.readFrom,
         committedAt: end.toISOString(),
-        ...(isKeyNone && { values: { keyIsNone: true } }),
+        ...(values && { values }),
       } as Committed;
       const ctx = {
         ...{ brand: 'acme', report: definition, lake: { store }, newId },

@@ -125,9 +125,14 @@ describe('a record', () => {
       'that others equal in key, publisher and currency is one row with them, in a mixed state',
       at([[order('1', 'new', 1), order('1', 'void', 2), order('2', 'void', 3), order('2', 'void', 4)]]),
       [
-        { key: '1', records: 2, state: 'mixed', commission: 3, ...absent('void_by') },
-        { key: '2', records: 2, state: 'void', commission: 7, void_commission: 7 },
+        { key: '1', records: 2, state: 'mixed', commission: 3, counted_commission: 1, ...absent('void_by') },
+        { key: '2', records: 2, state: 'void', commission: 7, counted_commission: 0, void_commission: 7 },
       ],
+    ],
+    [
+      'of several counts with what is not void of it, at each age too',
+      at([[order('1', 'new', 1), order('1', 'void', 2)], [order('1', 'void', 1), order('1', 'paid', 2)], []]),
+      [{ records: 0, commission: 3, counted_commission: 0, counted_amount: 0, commission_0: 1 }],
     ],
     [
       'without a key is one row with all others of its publisher, kind and currency',
@@ -298,7 +303,9 @@ describe('other settings', () => {
       words: {},
       isCurrencyUnclear: true,
     };
-    const [row] = await lives([{ at: READ_1, records: [order('1', 'new', 1)], roles }]);
+    // Of this day alone the currency is clear, of all of them it is not.
+    const values = { filled: { currency: 1 }, fitting: { currency: 1 } };
+    const [row] = await lives([{ at: READ_1, records: [order('1', 'new', 1)], roles, values }]);
     expect(row).toMatchObject({ key: '1', state: 'new' });
     expect(row).not.toHaveProperty('commission');
   });

@@ -20,11 +20,13 @@ function groupsOf(records: readonly Row[]): Book[] {
       ...{ publisher_id: text('publisher_id'), currency: text('currency')?.toUpperCase() },
       ...{ state: text('status')?.toLowerCase(), commission: amount('commission') },
     };
+    own.counted_commission = own.state === 'void' ? 0n : (amount('commission') ?? 0n);
     const group = groups.find((each) => same(each, own, WHO));
     if (!group) groups.push(own);
     else {
       group.records = BigInt(group.records ?? 0) + 1n;
       if (group.state !== own.state) group.state = 'mixed';
+      group.counted_commission = BigInt(group.counted_commission ?? 0) + own.counted_commission;
       if (own.commission !== undefined)
         group.commission = BigInt(group.commission ?? 0) + BigInt(own.commission);
     }
@@ -60,7 +62,9 @@ function nextBooks(books: Book[], step: Step, before: string | undefined, by: st
   const continued = books.map((book) => {
     const group = found(book);
     if (group) return show(book, group);
-    return book.records === 0n ? book : { ...book, records: 0n, gone_after: before, gone_by: by };
+    return book.records === 0n
+      ? book
+      : { ...book, records: 0n, counted_commission: 0n, gone_after: before, gone_by: by };
   });
   const isNew = (group: Book) => !books.some((book) => found(book) === group);
   return [...continued, ...groups.filter(isNew).map((group) => show(undefined, group))];

@@ -108,9 +108,11 @@ it.each([
       ...{ fields: {}, words: { Bezahlt: 'paid', 4: 'void' }, isCurrencyUnclear: false },
     };
     const of = (role: string) => `{${table}.${role}}`;
+    const stateSql = state ? textSql(state) : TRANSACTION_STATE_SQL;
     const sql = `SELECT ${textSql(of('publisher_id'))} AS publisher_id, ${textSql(of('currency'))} AS currency, ${kind} AS kind,
     count(*) AS records, CAST(sum(${amountSql(of('commission'))}) AS varchar) AS commission, CAST(sum(${amountSql(of('amount'))}) AS varchar) AS amount,
-    CASE WHEN count(DISTINCT COALESCE(${state ? textSql(state) : TRANSACTION_STATE_SQL}, '-')) = 1 THEN any_value(${state ? textSql(state) : TRANSACTION_STATE_SQL}) ELSE 'mixed' END AS state
+    ${['commission', 'amount'].map((role) => `CAST(COALESCE(sum(CASE WHEN ${stateSql} IS DISTINCT FROM 'void' THEN ${amountSql(of(role))} END), 0) AS varchar) AS counted_${role}`).join(', ')},
+    CASE WHEN count(DISTINCT COALESCE(${stateSql}, '-')) = 1 THEN any_value(${stateSql}) ELSE 'mixed' END AS state
     FROM ${table} GROUP BY 1, 2, 3`;
     const view = viewOver(
       { name: 'v', description: '', columns: [], tables: [table], sql },
@@ -139,7 +141,9 @@ it.each([
             .map((row) =>
               [
                 ...names.map((name) => text(row[name])),
-                ...['commission', 'amount'].map((name) => text(amount(row[name]))),
+                ...['commission', 'amount', 'counted_commission', 'counted_amount'].map((name) =>
+                  text(amount(row[name])),
+                ),
               ].join('|'),
             )
             .sort();

@@ -37,6 +37,9 @@ interface Shown {
   amount: bigint | undefined;
   commission: bigint | undefined;
   state: string | undefined;
+  /** What is not void of both. */
+  countedAmount: bigint;
+  countedCommission: bigint;
 }
 
 type Noted = { afterReading: string | undefined; by: string } & Pick<Shown, 'amount' | 'commission'>;
@@ -183,7 +186,7 @@ export function createBooks(
     const aged = old.map((entry): Entry => {
       return {
         ...entry,
-        ages: new Map([...ages.map((age) => [age, counted(entry)] as const), ...entry.ages]),
+        ages: new Map([...ages.map((age) => [age, entry.countedCommission] as const), ...entry.ages]),
       };
     });
     const left = new Map(aged.map((entry) => [identity(entry), entry]));
@@ -208,7 +211,7 @@ export function createBooks(
     for (const entry of left.values()) {
       const gone = entry.gone ?? { afterReading: afterReading ?? '', by };
       if (!entry.gone) figures.gone += 1;
-      next.push({ ...entry, records: 0, gone });
+      next.push({ ...entry, records: 0, countedAmount: 0n, countedCommission: 0n, gone });
     }
     return next;
   }
@@ -220,11 +223,6 @@ export function createBooks(
 function isPast(age: number, endMs: number, before: Reading, next: Reading): boolean {
   if (age === 0) return before.committed.state !== 'open';
   return Date.parse(next.committed.readFrom) > endMs + age * DAY_MS;
-}
-
-/** The commission that counts, in units of nine places. */
-export function counted({ gone, state, commission = 0n }: Entry): bigint {
-  return gone || state === 'void' ? 0n : commission;
 }
 
 /** `undefined`: the record has no key. */
@@ -261,6 +259,8 @@ function shownBy(rows: readonly RowTexts[], table: string): Shown[] {
       amount: sumOf(alike.map(({ amount }) => amount)),
       commission: sumOf(alike.map(({ commission }) => commission)),
       state: states.size > 1 ? 'mixed' : last.state,
+      countedAmount: sumOf(alike.map((of) => of.countedAmount)) ?? 0n,
+      countedCommission: sumOf(alike.map((of) => of.countedCommission)) ?? 0n,
     };
   });
 }
@@ -272,14 +272,16 @@ function shownIn(row: RowTexts, { key, states, type }: (typeof FIELDS)[BookedTab
     return unitsOf(row.get(column) ?? (beside === undefined ? undefined : textOf(beside)));
   };
   const [id, product] = key.map((column) => row.get(column));
+  const [state] = states.flatMap((column) => row.get(column) ?? []);
+  const [amount, commission] = [amountIn('amount'), amountIn('commission')];
   return {
     ...{ orderId: id, product, records: 1 },
     kind: BONUSES.test(row.get(type) ?? '') ? 'bonus' : 'sale',
     publisher: row.get('publisher_id'),
     currency: row.get('currency'),
-    amount: amountIn('amount'),
-    commission: amountIn('commission'),
-    state: states.flatMap((column) => row.get(column) ?? [])[0],
+    ...{ state, amount, commission },
+    countedAmount: state === 'void' ? 0n : (amount ?? 0n),
+    countedCommission: state === 'void' ? 0n : (commission ?? 0n),
   };
 }
 
@@ -309,6 +311,7 @@ function formOfEntry({ noted, gone, ages, ...entry }: Entry): string {
   return formOf({
     ...{ hasKey: entryKey(entry) !== undefined, order_id: orderId, product, kind, publisher_id: publisher },
     ...{ currency, seen_currency: entry.seenCurrency, records, state, amount, commission },
+    ...{ counted_amount: entry.countedAmount, counted_commission: entry.countedCommission },
     ...(gone && { gone_after: gone.afterReading, gone_by: gone.by }),
     ...Object.fromEntries(
       ['seen', ...STATES].flatMap((state) => {
@@ -338,7 +341,8 @@ function formOfStored(row: Row, readings: readonly Reading[]): string {
   const take = (...names: string[]) => Object.fromEntries(names.map((name) => [name, said.get(name)]));
   return formOf({
     hasKey: typeof row.key === 'string',
-    ...take(...NAMES, 'state', 'amount', 'commission', 'gone_after', 'gone_by'),
+    ...take(...NAMES, 'state', 'amount', 'commission', 'counted_amount', 'counted_commission'),
+    ...take('gone_after', 'gone_by'),
     ...take(
       ...['seen', ...STATES].flatMap((state) =>
         ['after', 'by', 'amount', 'commission'].map((what) => `${state}_${what}`),

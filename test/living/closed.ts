@@ -2,7 +2,7 @@
 import { type JsonObject, isJsonObject } from '../../shared/json.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { exactly, literalOf, numberForm, unlike } from '../simulation/forms.ts';
-import { type Entry, counted, identity } from './books.ts';
+import { type Entry, identity } from './books.ts';
 import type { LivedLife } from './months.ts';
 import { type EntriesByDay, changedSince } from './since-close.ts';
 
@@ -63,7 +63,7 @@ function daysOf(entries: EntriesByDay, month: string): [day: string, entries: re
 function recordsOf(entries: EntriesByDay, month: string): Line[] {
   return daysOf(entries, month).flatMap(([day, all]) =>
     all.flatMap((of) =>
-      of.records > 0 ? [{ entry: 'record', day, of, counted: counted(of) } as const] : [],
+      of.records > 0 ? [{ entry: 'record', day, of, counted: of.countedCommission } as const] : [],
     ),
   );
 }
@@ -75,10 +75,10 @@ function carriedBetween(then: EntriesByDay, now: EntriesByDay, month: string): L
     const lines = all.map((of): Line => {
       const old = left.get(identity(of));
       left.delete(identity(of));
-      return { entry: 'carried', day, of, counted: counted(of) - (old ? counted(old) : 0n) };
+      return { entry: 'carried', day, of, counted: of.countedCommission - (old?.countedCommission ?? 0n) };
     });
     const moved = [...left.values()].map(
-      (of): Line => ({ entry: 'carried', day, of, counted: -counted(of) }),
+      (of): Line => ({ entry: 'carried', day, of, counted: -of.countedCommission }),
     );
     return [...lines, ...moved].filter((line) => line.counted !== 0n);
   });

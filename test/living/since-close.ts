@@ -2,7 +2,7 @@
  * What changed after a close, by the books: record by record, from what each was at the close and what it is at the end.
  * The rows of the view `since_close` must be the same.
  */
-import { type Entry, counted, entryKey } from './books.ts';
+import { type Entry, entryKey } from './books.ts';
 
 /** The entries of each day, by table and day. */
 export type EntriesByDay = ReadonlyMap<string, readonly Entry[]>;
@@ -79,7 +79,8 @@ function happened({ old: known, now: last }: Sides, all: readonly Sides[]): stri
   if (then.state === 'void' && now.state !== 'void') return 'restored';
   if (now.records !== then.records) return now.records > then.records ? 'added' : 'removed';
   if (now.amount !== then.amount || now.commission !== then.commission) return 'repriced';
-  return now.state === then.state ? undefined : 'state_changed';
+  const isSame = now.state === then.state && now.countedCommission === then.countedCommission;
+  return isSame ? undefined : 'state_changed';
 }
 
 function addTo(sums: Map<string, ChangedSums>, key: string, { old: known, now: last }: Sides): void {
@@ -94,7 +95,7 @@ function addTo(sums: Map<string, ChangedSums>, key: string, { old: known, now: l
     amountNow: plus(sum?.amountNow, now?.amount),
     commissionThen: plus(sum?.commissionThen, then?.commission),
     commissionNow: plus(sum?.commissionNow, now?.commission),
-    correction: (sum?.correction ?? 0n) + (now ? counted(now) : 0n) - (then ? counted(then) : 0n),
+    correction: (sum?.correction ?? 0n) + (now?.countedCommission ?? 0n) - (then?.countedCommission ?? 0n),
   });
 }
 

@@ -50,7 +50,9 @@ async function causesOf(lines: readonly string[], lake: readonly Row[], closed: 
     const types = columns.map(({ name, type }) => `${name} ${typeSpec(type).duckdb}`);
     await connection.run(`CREATE TABLE "${table}" (${types.join(', ')})`);
     for (const row of rows) {
-      const cells = columns.map(({ name }) => literal({ ...BASE, ...row }[name]));
+      const given: Row = { ...BASE, ...row };
+      const counted = given.records === '0' || given.state === 'void' ? '0' : given.commission;
+      const cells = columns.map(({ name }) => literal({ counted_commission: counted, ...given }[name]));
       await connection.run(`INSERT INTO "${table}" VALUES (${cells.join(', ')})`);
     }
   }
@@ -162,6 +164,13 @@ it.each<[string, string[], Row[], Row[], string[]]>([
       { product: 'A', commission: '2' },
       { product: 'B', commission: '3' },
     ],
+    [],
+    [],
+  ],
+  [
+    'a line of two with one key that is void',
+    ['0012,2.00'],
+    [{ records: '2', state: 'mixed', commission: '5', counted_commission: '2', product: 'A' }],
     [],
     [],
   ],

@@ -1,5 +1,5 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
-import { COUNTED_SQL, NOW_SQL, listSql } from './view-sql.ts';
+import { NOW_SQL, listSql } from './view-sql.ts';
 
 /** Days after the end of a day, or of a month: what counted then is compared with what counts now. */
 const AGES = [0, 30, 60, 90] as const;
@@ -71,7 +71,7 @@ FROM (
     min(seen_by) AS first_seen, sum(counted) AS commission,
     sum(CASE WHEN state IN (${listSql(FINAL)}) THEN counted ELSE 0 END) AS final,
     sum(CASE WHEN state IN (${listSql(FINAL)}) THEN 0 ELSE counted END) AS may_change,
-    sum(CASE WHEN records > 0 AND state = 'void' THEN COALESCE(commission, 0) ELSE 0 END) AS void,
+    sum(CASE WHEN records > 0 THEN COALESCE(commission, 0) - counted ELSE 0 END) AS void,
     sum(CASE WHEN paid_by IS NOT NULL AND (records = 0 OR state = 'void') THEN COALESCE(paid_commission, 0) ELSE 0 END) AS reversed_after_paid,
     ${ofAges((age) => `sum(COALESCE(commission_${age}, counted)) AS at_${age}, sum(abs(COALESCE(commission_${age}, counted) - counted)) AS moved_${age}`)}
     FROM (${['order', 'transaction'].map(recordsSql).join('\n    UNION ALL ')}) AS records_of_reports
@@ -105,6 +105,6 @@ function isComparableSql(age: number): string {
 function recordsSql(of: string): string {
   return `SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt, substr(CAST(dt AS varchar), 1, 7) AS month,
     '${of}s' AS report, publisher_id, publisher_name, currency, state, records, commission, seen_by, paid_by, paid_commission,
-    ${ofAges((age) => `commission_${age}`, ', ')}, CASE WHEN records > 0 THEN ${COUNTED_SQL} ELSE 0 END AS counted
+    ${ofAges((age) => `commission_${age}`, ', ')}, counted_commission AS counted
     FROM ${of}_states`;
 }

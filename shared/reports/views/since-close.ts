@@ -1,5 +1,4 @@
 import type { ReportView } from '../definition.ts';
-import { COUNTED_SQL } from './view-sql.ts';
 
 /**
  * The rows of the closed month and those of now are stacked and added up by record, not joined: a join would lose records
@@ -84,13 +83,13 @@ function sumsSql(side: Side): string {
   return `CAST(sum(${ofSide} records ELSE 0 END) AS bigint) AS records_${side},
         CASE WHEN min(${ofSide} state END) <> max(${ofSide} state END) THEN 'mixed' ELSE max(${ofSide} state END) END AS state_${side},
         sum(${ofSide} amount END) AS amount_${side}, sum(${ofSide} commission END) AS commission_${side},
-        sum(${ofSide} ${COUNTED_SQL} ELSE 0 END) AS counted_${side}`;
+        sum(${ofSide} counted_commission ELSE 0 END) AS counted_${side}`;
 }
 
 /** Those of now of all months: which of them are closed, only the rows of closes tell. */
 function rowsSql(of: string, side: Side): string {
   const close = side === 'then' ? 'CAST(close AS varchar)' : 'substr(CAST(dt AS varchar), 1, 7)';
   return `SELECT CAST(brand AS varchar) AS brand, ${close} AS close, CAST(dt AS varchar) AS dt, '${of}s' AS report, '${side}' AS side,
-          key, CASE WHEN key IS NULL THEN kind END AS kind, publisher_id, publisher_name, currency, state, records, amount, commission
+          key, CASE WHEN key IS NULL THEN kind END AS kind, publisher_id, publisher_name, currency, state, records, amount, commission, counted_commission
         FROM ${of}_states${side === 'then' ? '_closed' : ''}`;
 }

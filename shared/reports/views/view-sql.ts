@@ -46,9 +46,6 @@ export const TRANSACTION_KIND_SQL = kindSql('{transactions.transaction_type}', T
 /** The state of the line, because that of its order may be `mixed`. */
 export const TRANSACTION_STATE_SQL = `COALESCE(${textSql('{transactions.line_state}')}, ${textSql('{transactions.state}')})`;
 
-/** Of a row of what became of records that is there: its commission that counts. */
-export const COUNTED_SQL = "CASE WHEN state = 'void' THEN 0 ELSE COALESCE(commission, 0) END";
-
 export function listSql(texts: readonly string[]): string {
   return texts.map((text) => `'${text}'`).join(', ');
 }
