@@ -147,7 +147,9 @@ async function brandReports(options: CloseOptions): Promise<BrandReports[]> {
   const allowed = brands.map(({ brand }) => brand).join(', ') || 'none';
   throw refused(
     'unknown_brand',
-    `${lake.store.url} has no day of the brand "${options.brand ?? ''}". Allowed: ${allowed}.`,
+    options.brand === undefined
+      ? `${lake.store.url} has no day yet. To read days: "brand-reports sync"`
+      : `${lake.store.url} has no day of the brand "${options.brand}". Allowed: ${allowed}.`,
   );
 }
 
