@@ -24,6 +24,7 @@ import { count, counted, note, print, printJson, printPieces } from '../output.t
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
 import { query, resultObjects, tableText } from '../query-result.ts';
 import { FILE_ROLES, type FileColumns, MEASURES, loadFile } from '../reconcile/file.ts';
+import { printedCommand } from '../printed-command.ts';
 import { CAUSES_SQL, compare, rowsOf, sumsSql } from '../reconcile/match.ts';
 import { REPORT_RELATIONS, compareReports } from '../reconcile/reports.ts';
 import { openExistingLake, readSettingsIfAny, unknown } from '../run-options.ts';
@@ -142,6 +143,7 @@ async function reconcile(
   const sums = sumsSql(measures, loaded ? ['file', 'lake'] : ['transactions', 'orders']);
   const counts = 'SELECT count(*), count(*) FILTER (NOT explained) FROM differences';
   const [[all = 0, open = 0] = []] = (await rowsOf(connection, counts)).map((row) => row.map(Number));
+  if (all === 0 && (await rowsOf(connection, sums)).length === 0) throw nothingToCompare(from, to);
   process.exitCode = open > 0 ? EXIT.failed : EXIT.complete;
   if (json) {
     const rows = async (sql: string) => Array.fromAsync(resultObjects(await query(connection, sql)));
@@ -173,6 +175,12 @@ function brandOf(all: readonly ReportLedgers[], named: string | undefined, setti
   const days = daysOfLedgers(all.filter((each) => each.brand === brand));
   const zones = days.flatMap(({ entry }) => entry.committed?.timeZone ?? []);
   return { brand, timeZone: settings?.brands[brand]?.timeZone ?? zones.at(-1) ?? 'UTC' };
+}
+
+/** Two empty sides do not agree: the month may be mistyped, or its days not read. */
+function nothingToCompare(from: string | undefined, to: string | undefined): BrandReportsError {
+  const message = `There is nothing to compare from ${from} to ${to}: no side has a record. To see which days were read: ${printedCommand('status')}`;
+  return new BrandReportsError('config', 'nothing_to_compare', message);
 }
 
 function verdict(all: number, open: number): string {

@@ -104,7 +104,7 @@ function bookingText({ brand }: Close, totals: readonly string[][]): string {
 
 function notClosed(asked = 'No month', brand: string | undefined, months: readonly string[]) {
   const known = `Closed months${brand === undefined ? '' : ` of ${brand}`}: ${months.join(', ') || 'none'}`;
-  const next = printedCommand('close', [asked === 'No month' ? 'YYYY-MM' : asked]);
+  const next = printedCommand('close', [asked === 'No month' ? '2026-10' : asked]);
   const message = `${asked} is ${asked === 'No month' ? '' : 'not '}closed. ${known}. To close one: ${next}`;
   return new BrandReportsError('config', 'not_closed', message);
 }

@@ -65,6 +65,7 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
     const draft = found ? undefined : await draftOf(options, of, closes);
     if (!draft) continue;
     refuseBeforeEnd(options, draft);
+    if (!anyway) refuseWithoutStates(of, draft);
     drafts.push({ of, draft });
   }
   const partial = anyway ? [] : drafts.filter(({ draft }) => draft.exceptions.length > 0);
@@ -147,7 +148,9 @@ async function brandReports(options: CloseOptions): Promise<BrandReports[]> {
   const allowed = brands.map(({ brand }) => brand).join(', ') || 'none';
   throw refused(
     'unknown_brand',
-    `${lake.store.url} has no day of the brand "${options.brand ?? ''}". Allowed: ${allowed}.`,
+    options.brand === undefined
+      ? `${lake.store.url} has no day yet. To read days: "brand-reports sync"`
+      : `${lake.store.url} has no day of the brand "${options.brand}". Allowed: ${allowed}.`,
   );
 }
 
@@ -191,6 +194,23 @@ function refuseBeforeEnd({ settings, clock }: CloseOptions, { brand, month, days
   throw refused(
     'month_not_over',
     `${month} of ${brand} is not over: it ends at ${new Date(endMs).toISOString()}. Close it then, or close an earlier month.`,
+  );
+}
+
+/** Without the states of then, all records of such a day would later count as added since the close. */
+function refuseWithoutStates({ reports }: BrandReports, { brand, days }: Close): void {
+  const withStates = new Set(
+    reports.filter(({ ctx }) => ctx.report.lifecycle).map(({ ctx }) => ctx.report.name),
+  );
+  const old = days.filter((day) => withStates.has(day.report) && day.rows > 0 && !day.lifecycle);
+  const commands = [...Map.groupBy(old, ({ report }) => report)].map(
+    ([report, own]) =>
+      `"brand-reports rebuild ${report} --brand ${brand} --from ${own[0]?.day} --to ${own.at(-1)?.day}"`,
+  );
+  if (commands.length === 0) return;
+  throw refused(
+    'no_states',
+    `An older program wrote ${old.length} versions of ${brand}, without the states of their records. To add them: ${commands.join(', ')}`,
   );
 }
 

@@ -62,6 +62,7 @@ describe('closed months on the command line', () => {
     expect((await run('close', MONTH, '--remove', '--json')).stdout).toBe(
       `{"status":"removed","month":"${MONTH}","brands":["acme"]}\n`,
     );
+    expect((await run('since-close')).stderr).toMatch(/To close one: npx brand-reports close \d{4}-\d{2} /);
     const { code, stdout } = await run('close', MONTH, '--json');
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({
       code: 0,

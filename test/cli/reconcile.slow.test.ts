@@ -89,6 +89,14 @@ describe('reconcile', () => {
     expect(days[0]).toMatchObject({ dt: day, causes: expect.any(String) });
   });
 
+  it('does not say that a month agrees in which no report has a record', async () => {
+    const args = ['reconcile', '--month', '2020-01', '--lake', sample.lake];
+    expect(await runCli(args, { cwd: sample.folder })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/nothing to compare from 2020-01-01 to 2020-01-31.*status/),
+    });
+  });
+
   it.each<[string, string, string[], RegExp]>([
     ['no file', '', [], /The file is empty/],
     ['only a head', 'Order ID,Commission\n', [], /no line below its head in line 1/],

@@ -86,6 +86,13 @@ describe('closing a month', () => {
     ],
     ['the same, even anyway', () => whole, { month: '2026-03', anyway: true }, 'month_not_over', 'not over'],
     ['a month without days', () => whole, { month: '2026-01' }, 'nothing_to_close', 'has no day of 2026-01'],
+    [
+      'a lake without days',
+      () => sample.emptyLake(),
+      {},
+      'unknown_brand',
+      'To read days: "brand-reports sync"',
+    ],
     ['another brand', () => whole, { brand: 'other' }, 'unknown_brand', 'Allowed: acme'],
     [
       'a month with a day missing',
