@@ -4,15 +4,16 @@
  */
 import type { Column } from '../column-types.ts';
 import { type CodedFile, rowsOf } from '../lake/table/coded-columns.ts';
-import { type CodedColumn, CodedRows, type NamedColumn, valueOfCode } from '../lake/table/coded-rows.ts';
-import { countOf } from '../lake/table/column-facts.ts';
+import { type CodedColumn, CodedRows, type NamedColumn } from '../lake/table/coded-rows.ts';
+import { countOf, readerOf, withValues } from '../lake/table/column-facts.ts';
 import type { Row } from '../lake/table/columns.ts';
-import { Digest } from '../lake/table/digest.ts';
+import { HashIndex } from '../lake/table/diff.ts';
+import { Digest, RowHashes, columnHashes } from '../lake/table/digest.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
-import { textsOf } from '../lake/table/texts.ts';
 import { shortHashOfBytes, viewOf } from '../records/murmur.ts';
-import type { Now } from './records.ts';
+import { newRows } from './new-rows.ts';
+import { type NowColumns, recordReader } from './records.ts';
 import { type Identity, type Moment, Records, countedIn, partOf, rowAfter } from './rows.ts';
 
 /** About 30 MB. */
@@ -26,7 +27,7 @@ export interface Replay {
   earlier?: { file: CodedFile; digest: string } | undefined;
   /** How many records the version has, and all of them: read once for each part. */
   rows: number;
-  records: () => AsyncIterable<Now[]>;
+  records: (isKeyAlone?: boolean) => AsyncIterable<NowColumns>;
   moment: Moment;
 }
 
@@ -55,22 +56,45 @@ export async function replay(
     if (row) pending.append(row);
     if (pending.rows >= maxRowsOfGroup(columns.length) || pending.bytes >= ROW_GROUP_BYTES) await flush();
   };
-  const parts = Math.ceil(Math.max(1, rows, earlier?.file.rows ?? 0) / most);
+  const known = await sameRows(records, earlier?.file);
+  if (known && !earlier) {
+    for await (const group of records()) await write(group.rows, newRows(columns, group, moment));
+    if (digest.rows !== rows) throw new Error(`${digest.rows} rows are read instead of ${rows}`);
+    return digest.value();
+  }
+  const parts = Math.ceil(Math.max(1, known?.others ?? Math.max(rows, earlier?.file.rows ?? 0)) / most);
   let met = 0;
   for (let part = 0; part < parts; part += 1) {
     const isOfPart = (of: Identity) => parts === 1 || hashOf(partOf(of)) % parts === part;
     const now = new Records();
-    for await (const group of records())
-      for (const record of group.filter(isOfPart)) {
+    let firstRow = 0;
+    for await (const group of records()) {
+      const recordAt = recordReader(group.columns);
+      for (let row = 0; row < group.rows; row += 1) {
+        const isKnown = known?.isKept(firstRow + row) ?? false;
+        const record = isKnown ? undefined : recordAt(row);
+        if (record ? !isOfPart(record) : part > 0) continue;
         met += 1;
-        now.add(record);
+        if (record) now.add(record);
       }
+      firstRow += group.rows;
+    }
+    let firstBefore = 0;
     const found = new Digest();
     const left: Row[] = [];
     for await (const group of earlier?.file.groups() ?? []) {
+      const from = firstBefore;
       const read = new Map(found.addColumns(group.rows, group.columns));
       for (const age of moment.ages) if (!read.has(age)) read.set(age, countedColumn(group.rows, read));
-      const kept = keptRows({ rows: group.rows, columns: read }, now, moment, isOfPart, left);
+      const kept = keptRows(
+        { rows: group.rows, columns: read },
+        now,
+        moment,
+        isOfPart,
+        left,
+        known && ((row) => (known.isStill(from + row) ? part : undefined)),
+      );
+      firstBefore += group.rows;
       const next = columns.flatMap(({ name, type }): NamedColumn[] => {
         const column = changedColumn({ name, type }, read.get(name), kept);
         return column ? [[name, column]] : [];
@@ -94,6 +118,9 @@ function hashOf(text: string): number {
   return shortHashOfBytes(viewOf(bytes), 0, bytes.length) >>> 0;
 }
 
+/** More rows than this are not compared by hashes, which take about 50 bytes each. */
+const MAX_HASHED = 1_000_000;
+
 /** The rows of a group that have a record, and what they become, by their place among these, where that differs. */
 interface Kept {
   rows: number[];
@@ -105,6 +132,52 @@ const NOW_COLUMNS = [
   ...(['records', 'order_id', 'product', 'publisher_name', 'state', 'amount', 'commission'] as const),
 ];
 
+const IDENTITY_AND_NOW = ['key', 'kind', 'publisher_id', 'currency', ...NOW_COLUMNS];
+
+/** Rows that say the same of a record before and after, by their hashes as in comparisons of versions. */
+interface SameRows {
+  /** Whether a row of the version is one, and whether a row before is. */
+  isKept: (row: number) => boolean;
+  isStill: (row: number) => boolean;
+  /** How many are not, at most, of the version and before. */
+  others: number;
+}
+
+/** @returns `undefined` where records of the version share a key, or there are too many (I12): all are compared */
+async function sameRows(
+  records: Replay['records'],
+  earlier: CodedFile | undefined,
+): Promise<SameRows | undefined> {
+  const [keys, after, before] = [new RowHashes(), new RowHashes(), new RowHashes()];
+  let rows = 0;
+  for await (const group of records(!earlier)) {
+    rows += group.rows;
+    if (rows > MAX_HASHED || (earlier?.rows ?? 0) > MAX_HASHED) return undefined;
+    keys.append(
+      columnHashes(
+        group.rows,
+        [...group.columns].filter(([name]) => name === 'key'),
+      ),
+    );
+    if (earlier) after.append(columnHashes(group.rows, group.columns));
+  }
+  if (!new HashIndex(keys.all()).isUnique) return undefined;
+  if (!earlier) return { isKept: () => false, isStill: () => false, others: rows };
+  for await (const group of earlier.groups(IDENTITY_AND_NOW))
+    before.append(columnHashes(group.rows, group.columns));
+  const [ofAfter, ofBefore] = [after.all(), before.all()];
+  const [indexAfter, indexBefore] = [new HashIndex(ofAfter), new HashIndex(ofBefore)];
+  const isKept = (row: number) => indexBefore.find(ofAfter, row) !== undefined;
+  const isStill = (row: number) => indexAfter.find(ofBefore, row) !== undefined;
+  const countOthers = (count: number, is: (row: number) => boolean) => {
+    let others = 0;
+    for (let row = 0; row < count; row += 1) if (!is(row)) others += 1;
+    return others;
+  };
+  const others = Math.max(countOthers(rows, isKept), countOthers(earlier.rows, isStill));
+  return { isKept, isStill, others };
+}
+
 /** @param left gets the rows that have no record */
 function keptRows(
   { rows, columns }: { rows: number; columns: ReadonlyMap<string, CodedColumn> },
@@ -112,6 +185,7 @@ function keptRows(
   moment: Moment,
   isOfPart: (of: Identity) => boolean,
   left: Row[],
+  partOfSame: (row: number) => number | undefined = () => undefined,
 ): Kept {
   const readers = new Map([...columns].map(([name, column]) => [name, readerOf(column)] as const));
   const at = (name: string) => readers.get(name) ?? (() => undefined);
@@ -120,6 +194,9 @@ function keptRows(
   const ages = moment.ages.map(at);
   const kept: Kept = { rows: [], changes: [] };
   for (let row = 0; row < rows; row += 1) {
+    const part = partOfSame(row);
+    if (part === 0) kept.rows.push(row);
+    if (part !== undefined) continue;
     const of = { key: key(row), kind: kind(row), publisher_id: publisher(row), currency: currency(row) };
     if (!isOfPart(of)) continue;
     const record = now.match(of);
@@ -155,15 +232,6 @@ function countedColumn(rows: number, columns: ReadonlyMap<string, CodedColumn>):
   return { codes, values: [undefined, ...codeOf.keys()].map((value) => value ?? undefined) };
 }
 
-function readerOf(column: CodedColumn): (row: number) => Row[string] {
-  const values: Row[string][] = [];
-  return (row) => {
-    const code = column.codes[row] ?? 0;
-    values[code] ??= valueOfCode(column, code);
-    return values[code];
-  };
-}
-
 /** The column of the rows that are kept; a value that stays has the code that it had. */
 function changedColumn(
   { name, type }: Pick<Column, 'name' | 'type'>,
@@ -183,10 +251,13 @@ function changedColumn(
     added.set(value, code);
     codes[place] = code;
   }
-  if (added.size === 1) return column && { ...column, codes };
-  const held = Array.from({ length: first }, (_, code) => column && valueOfCode(column, code));
-  const values = [...held, ...[...added.keys()].slice(1)].map((value) => value ?? undefined);
-  return type === 'string' ? { codes, texts: textsOf(values) } : { codes, values };
+  if (added.size === 1 && !column) return undefined;
+  return withValues(
+    column,
+    codes,
+    [...added.keys()].slice(1).map((value) => value ?? undefined),
+    type,
+  );
 }
 
 function isEqual(one: Row[string], other: Row[string]): boolean {
