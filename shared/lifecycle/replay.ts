@@ -11,7 +11,7 @@ import { HashIndex } from '../lake/table/diff.ts';
 import { Digest, RowHashes, columnHashes } from '../lake/table/digest.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
-import { shortHashOfBytes, viewOf } from '../records/murmur.ts';
+import { type Lanes, shortHashOfBytes, viewOf } from '../records/murmur.ts';
 import { newRows } from './new-rows.ts';
 import { type NowColumns, recordReader } from './records.ts';
 import { type Identity, type Moment, Records, countedIn, partOf, rowAfter } from './rows.ts';
@@ -166,16 +166,16 @@ async function sameRows(
   for await (const group of earlier.groups(IDENTITY_AND_NOW))
     before.append(columnHashes(group.rows, group.columns));
   const [ofAfter, ofBefore] = [after.all(), before.all()];
-  const [indexAfter, indexBefore] = [new HashIndex(ofAfter), new HashIndex(ofBefore)];
-  const isKept = (row: number) => indexBefore.find(ofAfter, row) !== undefined;
-  const isStill = (row: number) => indexAfter.find(ofBefore, row) !== undefined;
-  const countOthers = (count: number, is: (row: number) => boolean) => {
-    let others = 0;
-    for (let row = 0; row < count; row += 1) if (!is(row)) others += 1;
-    return others;
-  };
-  const others = Math.max(countOthers(rows, isKept), countOthers(earlier.rows, isStill));
-  return { isKept, isStill, others };
+  const kept = rowsFound(ofAfter, rows, new HashIndex(ofBefore));
+  const still = rowsFound(ofBefore, earlier.rows, new HashIndex(ofAfter));
+  const others = Math.max(...[kept, still].map((found) => found.filter((is) => is === 0).length));
+  return { isKept: (row) => kept[row] === 1, isStill: (row) => still[row] === 1, others };
+}
+
+function rowsFound(hashes: Lanes, rows: number, among: HashIndex): Uint8Array {
+  const found = new Uint8Array(rows);
+  for (let row = 0; row < rows; row += 1) if (among.find(hashes, row) !== undefined) found[row] = 1;
+  return found;
 }
 
 /** @param left gets the rows that have no record */

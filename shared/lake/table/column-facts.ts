@@ -161,8 +161,12 @@ export function withValues(
   type: ColumnType,
 ): CodedColumn {
   if (column && added.length === 0) return { ...column, codes };
-  if (column && 'units' in column && added.every(isShort))
-    return { codes, units: Float64Array.from([...column.units, ...added.map(Number)]) };
+  if (column && 'units' in column && added.every(isShort)) {
+    const units = new Float64Array(column.units.length + added.length);
+    units.set(column.units);
+    units.set(added.map(Number), column.units.length);
+    return { codes, units };
+  }
   if (column && 'texts' in column) return { codes, texts: joined(column.texts, textsOf(added)) };
   const held = column
     ? Array.from({ length: countOf(column) }, (_, code) => valueOfCode(column, code))
