@@ -147,7 +147,7 @@ async function writeRows(
   try {
     const key = versionKey(report.table, brand, day, snapshot);
     const version = await openCodedFile(fileIn(lake.store, { key, bytes }));
-    const records = () => recordsOf(version, rules, lifecycle);
+    const records = (isKeyAlone?: boolean) => recordsOf(version, rules, lifecycle, isKeyAlone);
     const from = earlier && { file: await openCodedFile(fileOf(ctx, day, earlier)), digest: earlier.digest };
     const digest = await replay(file, columns, { rows, records, moment, earlier: from }, most);
     const written = await file.finish();

@@ -10,7 +10,9 @@ import { evidenceOfVersions } from '../lake/documents/role-evidence.ts';
 import { type BrandRoles, placeOfRole } from '../lake/documents/roles.ts';
 import type { CodedFile } from '../lake/table/coded-columns.ts';
 import { type CodedColumn, valueOfCode } from '../lake/table/coded-rows.ts';
+import { countOf, readerOf, withValues } from '../lake/table/column-facts.ts';
 import { amountAt, amountsIn, textsIn, wholeTextsOf } from '../lake/table/role-facts.ts';
+import { type Texts, textsOf } from '../lake/table/texts.ts';
 import { keyColumns } from '../planning/primary-key.ts';
 import { comparedState, withoutSpaces } from '../reports/definition.ts';
 import {
@@ -133,49 +135,132 @@ export type Now = {
   counted_commission: bigint;
 };
 
-/** All records of a version, a row group at a time. */
+/** What the records of a row group say; a column without a value may be missing. */
+export interface NowColumns {
+  rows: number;
+  columns: ReadonlyMap<string, CodedColumn>;
+}
+
+/** All records of a version, a row group at a time. @param isKeyAlone only the column of their keys is read */
 export async function* recordsOf(
   file: CodedFile,
   { key, places, words, kind }: Rules,
   { states, bonuses }: { states: readonly Role[]; bonuses: { values: readonly string[] } },
-): AsyncGenerator<Now[], void, undefined> {
+  isKeyAlone = false,
+): AsyncGenerator<NowColumns, void, undefined> {
   const ofKind = kind && { column: kind, path: [] };
-  const used = [...key, ...places.values(), ...(ofKind ? [ofKind] : [])].map(({ column }) => column.name);
-  for await (const { rows, columns: read } of file.groups([...used, RESCUED])) {
+  const others = isKeyAlone ? [] : [...places.values(), ...(ofKind ? [ofKind] : [])];
+  const used = [...key, ...others].map(({ column }) => column.name);
+  for await (const { rows, columns: read } of file.groups(isKeyAlone ? used : [...used, RESCUED])) {
     const columns = new Map(read);
-    const textsAt = (role: Role, of = filled) => textAt(columns, places.get(role), of);
+    const at = (place: RoleColumn | undefined, of = filled) => judgedColumn(columns, place, of);
     const toState = (text: string) => words.get(comparedState(text)) ?? filled(comparedState(text));
-    const stateAt = states.map((role) => textsAt(role, toState));
-    const [order, product, publisher, name] = [
-      ...[textsAt('order_id'), textsAt('product'), textsAt('publisher_id'), textsAt('publisher_name')],
-    ] as const;
-    const currency = textsAt('currency', (text) => filled(text.toUpperCase()));
-    const keyAt = key.map((place) => textAt(columns, place, (text) => text || undefined));
-    const type = textAt(columns, ofKind, filled);
-    const [amount, commission] = [
-      amountOf(columns, places.get('amount')),
-      amountOf(columns, places.get('commission')),
-    ];
-    yield Array.from({ length: rows }, (_, row) => {
-      const state = stateAt[0]?.(row) ?? stateAt[1]?.(row);
-      const worth = { amount: amount(row), commission: commission(row) };
-      const isVoid = state === 'void';
-      return {
-        key: keyAt.length === 1 ? keyAt[0]?.(row) : textOfKey(keyAt.map((part) => part(row))),
-        records: 1n,
-        order_id: order?.(row),
-        product: product?.(row),
-        kind: bonuses.values.includes(type(row) ?? '') ? 'bonus' : 'sale',
-        publisher_id: publisher?.(row),
-        publisher_name: name?.(row),
-        currency: currency(row),
+    const keys = key.map((place) => at(place, nonEmpty));
+    const parts = keys.length === 1 ? [] : keys.map((column) => textsAt(column));
+    const ofKey =
+      parts.length === 0 ? keys[0] : madeColumn(rows, (row) => textOfKey(parts.map((part) => part(row))));
+    if (isKeyAlone) yield { rows, columns: filledOnly({ key: ofKey }) };
+    else {
+      const [type, first, second] = [
+        at(ofKind),
+        at(places.get(states[0] ?? 'state'), toState),
+        states[1] && at(places.get(states[1]), toState),
+      ];
+      const [typeAt, firstAt, secondAt] = [textsAt(type), textsAt(first), textsAt(second)];
+      const state =
+        first && second ? madeColumn(rows, (row) => firstAt(row) ?? secondAt(row)) : (first ?? second);
+      const amount = amountColumn(rows, columns, places.get('amount'));
+      const commission = amountColumn(rows, columns, places.get('commission'));
+      const now: { [name in keyof Now]: CodedColumn | undefined } = {
+        key: ofKey,
+        records: { codes: new Uint32Array(rows).fill(1), values: [undefined, 1n] },
+        order_id: at(places.get('order_id')),
+        product: at(places.get('product')),
+        kind: madeColumn(rows, (row) => (bonuses.values.includes(typeAt(row) ?? '') ? 'bonus' : 'sale')),
+        publisher_id: at(places.get('publisher_id')),
+        publisher_name: at(places.get('publisher_name')),
+        currency: at(places.get('currency'), (text) => filled(text.toUpperCase())),
         state,
-        ...worth,
-        counted_amount: isVoid ? 0n : (worth.amount ?? 0n),
-        counted_commission: isVoid ? 0n : (worth.commission ?? 0n),
+        ...{ amount, commission },
+        counted_amount: countedColumn(rows, amount, state),
+        counted_commission: countedColumn(rows, commission, state),
       };
-    });
+      yield { rows, columns: filledOnly(now) };
+    }
   }
+}
+
+function filledOnly(columns: Readonly<Record<string, CodedColumn | undefined>>): Map<string, CodedColumn> {
+  return new Map(
+    Object.entries(columns).flatMap(([name, column]) => (column ? [[name, column] as const] : [])),
+  );
+}
+
+/** Each record of a group as an object. */
+export function recordReader(columns: NowColumns['columns']): (row: number) => Now {
+  const text = (name: keyof Now) => textsAt(columns.get(name));
+  const amount = (name: keyof Now) => {
+    const column = columns.get(name);
+    const read = column ? readerOf(column) : () => undefined;
+    return (row: number) => {
+      const value = read(row);
+      return typeof value === 'bigint' ? value : undefined;
+    };
+  };
+  const [key, order, product, kind] = [text('key'), text('order_id'), text('product'), text('kind')];
+  const [publisher, name, currency] = [text('publisher_id'), text('publisher_name'), text('currency')];
+  const [state, worth, commission] = [text('state'), amount('amount'), amount('commission')];
+  const [countedAmount, countedCommission] = [amount('counted_amount'), amount('counted_commission')];
+  return (row) => ({
+    key: key(row),
+    records: 1n,
+    order_id: order(row),
+    product: product(row),
+    kind: kind(row) === 'bonus' ? 'bonus' : 'sale',
+    publisher_id: publisher(row),
+    publisher_name: name(row),
+    currency: currency(row),
+    state: state(row),
+    amount: worth(row),
+    commission: commission(row),
+    counted_amount: countedAmount(row) ?? 0n,
+    counted_commission: countedCommission(row) ?? 0n,
+  });
+}
+
+function textsAt(column: CodedColumn | undefined): (row: number) => string | undefined {
+  const read = column ? readerOf(column) : () => undefined;
+  return (row) => {
+    const text = read(row);
+    return typeof text === 'string' ? text : undefined;
+  };
+}
+
+/** A column of texts that are made for each row. */
+function madeColumn(rows: number, textAt: (row: number) => string | undefined): CodedColumn {
+  const codeOf = new Map<string | undefined, number>([[undefined, 0]]);
+  const codes = new Uint32Array(rows);
+  for (let row = 0; row < rows; row += 1) {
+    const text = textAt(row);
+    const code = codeOf.get(text) ?? codeOf.size;
+    if (code === codeOf.size) codeOf.set(text, code);
+    codes[row] = code;
+  }
+  return { codes, texts: textsOf([...codeOf.keys()]) };
+}
+
+/** What is not void; 0 where nothing is. */
+function countedColumn(
+  rows: number,
+  worth: CodedColumn | undefined,
+  state: CodedColumn | undefined,
+): CodedColumn {
+  const [none, stateAt] = [worth ? countOf(worth) : 1, textsAt(state)];
+  const valueAt = worth ? readerOf(worth) : () => undefined;
+  const codes = new Uint32Array(rows);
+  for (let row = 0; row < rows; row += 1)
+    codes[row] = valueAt(row) === undefined || stateAt(row) === 'void' ? none : (worth?.codes[row] ?? none);
+  return withValues(worth, codes, [0n], 'decimal(38,9)');
 }
 
 /** As in the table `changes`. */
@@ -187,23 +272,42 @@ function filled(text: string): string | undefined {
   return withoutSpaces(text) || undefined;
 }
 
+function nonEmpty(text: string): string | undefined {
+  return text || undefined;
+}
+
 type Columns = ReadonlyMap<string, CodedColumn>;
 
-function textAt(
+function judgedColumn(
   columns: Columns,
   place: RoleColumn | undefined,
   judged: (text: string) => string | undefined,
-): (row: number) => string | undefined {
+): CodedColumn | undefined {
   const coded = place && columns.get(place.column.name);
-  if (!place || !coded) return () => undefined;
+  if (!place || !coded) return undefined;
+  const isAsItIs = judged === filled || judged === nonEmpty;
+  if (isAsItIs && place.path.length === 0 && 'texts' in coded && arePlain(coded.texts)) return coded;
   const texts = textsIn(coded, place.column, place.path);
   const values = texts.map((text) => (text === undefined ? undefined : judged(text)));
-  return (row) => values[coded.codes[row] ?? 0];
+  return { codes: coded.codes, texts: textsOf(values) };
+}
+
+/** Whether all begin and end with a printed sign of ASCII: nothing of them is cut off. */
+function arePlain({ bytes, starts, ends }: Texts): boolean {
+  const isPrinted = (byte = 0) => byte > 0x20 && byte < 0x7f;
+  return starts.every((start, code) => {
+    const end = ends[code] ?? 0;
+    return start > end || (start < end && isPrinted(bytes[start]) && isPrinted(bytes[end - 1]));
+  });
 }
 
 /** As views have amounts: one that its column cannot hold exactly is in `_rescued`. */
-function amountOf(columns: Columns, place: RoleColumn | undefined): (row: number) => bigint | undefined {
-  if (!place) return () => undefined;
+function amountColumn(
+  rows: number,
+  columns: Columns,
+  place: RoleColumn | undefined,
+): CodedColumn | undefined {
+  if (!place) return undefined;
   const { column, path } = place;
   const { name, type, field = '' } = column;
   const coded = columns.get(name);
@@ -211,8 +315,10 @@ function amountOf(columns: Columns, place: RoleColumn | undefined): (row: number
   const isRescued = path.length === 0 && type !== 'string' && /^\w+$/.test(field);
   const rescued = isRescued ? columns.get(RESCUED) : undefined;
   const others = rescued && wholeTextsOf(rescued).map((text) => amountAt(text, [field]));
-  return (row) => {
+  if (!rescued || !others?.some((other) => other !== undefined)) return amounts;
+  const values = Array.from({ length: rows }, (_, row) => {
     const own = amounts && valueOfCode(amounts, amounts.codes[row] ?? 0);
-    return typeof own === 'bigint' ? own : others?.[rescued?.codes[row] ?? 0];
-  };
+    return typeof own === 'bigint' ? own : others[rescued.codes[row] ?? 0];
+  });
+  return { codes: Uint32Array.from(values.keys()), values };
 }

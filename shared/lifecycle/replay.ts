@@ -4,15 +4,16 @@
  */
 import type { Column } from '../column-types.ts';
 import { type CodedFile, rowsOf } from '../lake/table/coded-columns.ts';
-import { type CodedColumn, CodedRows, type NamedColumn, valueOfCode } from '../lake/table/coded-rows.ts';
-import { countOf } from '../lake/table/column-facts.ts';
+import { type CodedColumn, CodedRows, type NamedColumn } from '../lake/table/coded-rows.ts';
+import { countOf, readerOf, withValues } from '../lake/table/column-facts.ts';
 import type { Row } from '../lake/table/columns.ts';
-import { Digest } from '../lake/table/digest.ts';
+import { HashIndex } from '../lake/table/diff.ts';
+import { Digest, RowHashes, columnHashes } from '../lake/table/digest.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
-import { textsOf } from '../lake/table/texts.ts';
-import { shortHashOfBytes, viewOf } from '../records/murmur.ts';
-import type { Now } from './records.ts';
+import { type Lanes, shortHashOfBytes, viewOf } from '../records/murmur.ts';
+import { newRows } from './new-rows.ts';
+import { type NowColumns, recordReader } from './records.ts';
 import { type Identity, type Moment, Records, partOf, rowAfter } from './rows.ts';
 
 /** About 30 MB. */
@@ -26,7 +27,7 @@ export interface Replay {
   earlier?: { file: CodedFile; digest: string } | undefined;
   /** How many records the version has, and all of them: read once for each part. */
   rows: number;
-  records: () => AsyncIterable<Now[]>;
+  records: (isKeyAlone?: boolean) => AsyncIterable<NowColumns>;
   moment: Moment;
 }
 
@@ -55,24 +56,47 @@ export async function replay(
     if (row) pending.append(row);
     if (pending.rows >= maxRowsOfGroup(columns.length) || pending.bytes >= ROW_GROUP_BYTES) await flush();
   };
-  const parts = Math.ceil(Math.max(1, rows, earlier?.file.rows ?? 0) / most);
+  const known = await sameRows(records, earlier?.file);
+  if (known && !earlier) {
+    for await (const group of records()) await write(group.rows, newRows(columns, group, moment));
+    if (digest.rows !== rows) throw new Error(`${digest.rows} rows are read instead of ${rows}`);
+    return digest.value();
+  }
+  const parts = Math.ceil(Math.max(1, known?.others ?? Math.max(rows, earlier?.file.rows ?? 0)) / most);
   let met = 0;
   for (let part = 0; part < parts; part += 1) {
     const isOfPart = (of: Identity) => parts === 1 || hashOf(partOf(of)) % parts === part;
     const now = new Records();
-    for await (const group of records())
-      for (const record of group.filter(isOfPart)) {
+    let firstRow = 0;
+    for await (const group of records()) {
+      const recordAt = recordReader(group.columns);
+      for (let row = 0; row < group.rows; row += 1) {
+        const isKnown = known?.isKept(firstRow + row) ?? false;
+        const record = isKnown ? undefined : recordAt(row);
+        if (record ? !isOfPart(record) : part > 0) continue;
         met += 1;
-        now.add(record);
+        if (record) now.add(record);
       }
+      firstRow += group.rows;
+    }
+    let firstBefore = 0;
     const found = new Digest();
     const left: Row[] = [];
     for await (const group of earlier?.file.groups() ?? []) {
+      const from = firstBefore;
       const read = new Map(found.addColumns(group.rows, group.columns));
       // At some ages of a day that is all that changes.
       const counted = read.get('counted_commission');
       if (counted) for (const age of moment.ages) if (!read.has(age)) read.set(age, counted);
-      const kept = keptRows({ rows: group.rows, columns: read }, now, moment, isOfPart, left);
+      const kept = keptRows(
+        { rows: group.rows, columns: read },
+        now,
+        moment,
+        isOfPart,
+        left,
+        known && ((row) => (known.isStill(from + row) ? part : undefined)),
+      );
+      firstBefore += group.rows;
       const next = columns.flatMap(({ name, type }): NamedColumn[] => {
         const column = changedColumn({ name, type }, read.get(name), kept);
         return column ? [[name, column]] : [];
@@ -96,6 +120,9 @@ function hashOf(text: string): number {
   return shortHashOfBytes(viewOf(bytes), 0, bytes.length) >>> 0;
 }
 
+/** More rows than this are not compared by hashes, which take about 50 bytes each. */
+const MAX_HASHED = 1_000_000;
+
 /** The rows of a group that have a record, and what they become, by their place among these, where that differs. */
 interface Kept {
   rows: number[];
@@ -108,6 +135,52 @@ const NOW_COLUMNS = [
   ...(['amount', 'commission', 'counted_amount', 'counted_commission'] as const),
 ];
 
+const IDENTITY_AND_NOW = ['key', 'kind', 'publisher_id', 'currency', ...NOW_COLUMNS];
+
+/** Rows that say the same of a record before and after, by their hashes as in comparisons of versions. */
+interface SameRows {
+  /** Whether a row of the version is one, and whether a row before is. */
+  isKept: (row: number) => boolean;
+  isStill: (row: number) => boolean;
+  /** How many are not, at most, of the version and before. */
+  others: number;
+}
+
+/** @returns `undefined` where records of the version share a key, or there are too many (I12): all are compared */
+async function sameRows(
+  records: Replay['records'],
+  earlier: CodedFile | undefined,
+): Promise<SameRows | undefined> {
+  const [keys, after, before] = [new RowHashes(), new RowHashes(), new RowHashes()];
+  let rows = 0;
+  for await (const group of records(!earlier)) {
+    rows += group.rows;
+    if (rows > MAX_HASHED || (earlier?.rows ?? 0) > MAX_HASHED) return undefined;
+    keys.append(
+      columnHashes(
+        group.rows,
+        [...group.columns].filter(([name]) => name === 'key'),
+      ),
+    );
+    if (earlier) after.append(columnHashes(group.rows, group.columns));
+  }
+  if (!new HashIndex(keys.all()).isUnique) return undefined;
+  if (!earlier) return { isKept: () => false, isStill: () => false, others: rows };
+  for await (const group of earlier.groups(IDENTITY_AND_NOW))
+    before.append(columnHashes(group.rows, group.columns));
+  const [ofAfter, ofBefore] = [after.all(), before.all()];
+  const kept = rowsFound(ofAfter, rows, new HashIndex(ofBefore));
+  const still = rowsFound(ofBefore, earlier.rows, new HashIndex(ofAfter));
+  const others = Math.max(...[kept, still].map((found) => found.filter((is) => is === 0).length));
+  return { isKept: (row) => kept[row] === 1, isStill: (row) => still[row] === 1, others };
+}
+
+function rowsFound(hashes: Lanes, rows: number, among: HashIndex): Uint8Array {
+  const found = new Uint8Array(rows);
+  for (let row = 0; row < rows; row += 1) if (among.find(hashes, row) !== undefined) found[row] = 1;
+  return found;
+}
+
 /** @param left gets the rows that have no record */
 function keptRows(
   { rows, columns }: { rows: number; columns: ReadonlyMap<string, CodedColumn> },
@@ -115,6 +188,7 @@ function keptRows(
   moment: Moment,
   isOfPart: (of: Identity) => boolean,
   left: Row[],
+  partOfSame: (row: number) => number | undefined = () => undefined,
 ): Kept {
   const readers = new Map([...columns].map(([name, column]) => [name, readerOf(column)] as const));
   const at = (name: string) => readers.get(name) ?? (() => undefined);
@@ -122,32 +196,30 @@ function keptRows(
   const compared = NOW_COLUMNS.map((name) => [name, at(name)] as const);
   const ages = moment.ages.map(at);
   const kept: Kept = { rows: [], changes: [] };
+  const rowAt = (row: number): Row =>
+    Object.fromEntries([...readers].map(([name, read]) => [name, read(row)]));
   for (let row = 0; row < rows; row += 1) {
+    const part = partOfSame(row);
+    const hasAges = ages.every((read) => read(row) !== undefined);
+    if (part === 0 && !hasAges) {
+      const before = rowAt(row);
+      const reached = moment.ages.map((age) => [age, before[age] ?? before.counted_commission]);
+      const after = { ...before, ...Object.fromEntries(reached) };
+      kept.changes.push({ place: kept.rows.length, row, after });
+    }
+    if (part === 0) kept.rows.push(row);
+    if (part !== undefined) continue;
     const of = { key: key(row), kind: kind(row), publisher_id: publisher(row), currency: currency(row) };
     if (!isOfPart(of)) continue;
     const record = now.match(of);
-    const isSame =
-      record &&
-      compared.every(([name, read]) => read(row) === record[name]) &&
-      ages.every((read) => read(row) !== undefined);
-    const before = isSame
-      ? undefined
-      : Object.fromEntries([...readers].map(([name, read]) => [name, read(row)]));
+    const isSame = record && hasAges && compared.every(([name, read]) => read(row) === record[name]);
+    const before = isSame ? undefined : rowAt(row);
     if (before && !record) left.push(before);
     if (before && record)
       kept.changes.push({ place: kept.rows.length, row, after: rowAfter(before, record, moment) });
     if (record) kept.rows.push(row);
   }
   return kept;
-}
-
-function readerOf(column: CodedColumn): (row: number) => Row[string] {
-  const values: Row[string][] = [];
-  return (row) => {
-    const code = column.codes[row] ?? 0;
-    values[code] ??= valueOfCode(column, code);
-    return values[code];
-  };
 }
 
 /** The column of the rows that are kept; a value that stays has the code that it had. */
@@ -169,10 +241,13 @@ function changedColumn(
     added.set(value, code);
     codes[place] = code;
   }
-  if (added.size === 1) return column && { ...column, codes };
-  const held = Array.from({ length: first }, (_, code) => column && valueOfCode(column, code));
-  const values = [...held, ...[...added.keys()].slice(1)].map((value) => value ?? undefined);
-  return type === 'string' ? { codes, texts: textsOf(values) } : { codes, values };
+  if (added.size === 1 && !column) return undefined;
+  return withValues(
+    column,
+    codes,
+    [...added.keys()].slice(1).map((value) => value ?? undefined),
+    type,
+  );
 }
 
 function isEqual(one: Row[string], other: Row[string]): boolean {

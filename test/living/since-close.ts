@@ -44,7 +44,9 @@ export function changedSince(then: EntriesByDay, now: EntriesByDay, month: strin
 }
 
 function sidesOf(before: readonly Entry[], after: readonly Entry[]): Sides[] {
-  const now = new Map(after.map((entry) => [identity(entry), entry]));
+  // Of a record that is of another kind now, what is there counts.
+  const goneFirst = after.toSorted((one, other) => one.records - other.records);
+  const now = new Map(goneFirst.map((entry) => [identity(entry), entry]));
   const known = before.map((old): Sides => ({ old, now: now.get(identity(old)) }));
   const met = new Set(before.map(identity));
   return [

@@ -10,6 +10,7 @@ import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { type Column, type Value, typeSpec } from '../../column-types.ts';
 import { viewOf } from '../../records/murmur.ts';
 import { type CodedColumn, type NamedColumn, valueOfCode } from './coded-rows.ts';
+import { AMOUNT } from './column-facts.ts';
 import type { Row } from './columns.ts';
 import { columnsOf, filledColumns, readMetadata, startOf } from './parquet-footer.ts';
 import type { ReadableFile } from './readable-file.ts';
@@ -203,6 +204,8 @@ function placesOf(packed: DataView, count: number): Uint32Array {
 /** All of its rows. */
 function wholeColumn({ column, codes, pages }: Chunk): CodedColumn {
   if (column.type === 'string') return { codes, texts: textsOfPages(pages) };
+  const units = column.type === AMOUNT ? shortUnits(pages) : undefined;
+  if (units) return { codes, units };
   const valueAt = reader(column);
   const values: (Value | undefined)[] = [undefined];
   for (const { view, values: count } of pages)
@@ -292,6 +295,21 @@ function bigEndianInteger(width: number): ReadValue {
 function isShort(view: DataView, at: number): boolean {
   const sign = view.getInt32(at + 8) >> 31;
   return view.getInt32(at) === sign && view.getInt32(at + 4) === sign;
+}
+
+/** Decimals that doubles hold exactly, by code; `undefined` where one is longer. */
+function shortUnits(pages: readonly Page[]): Float64Array | undefined {
+  const units = new Float64Array(pages.reduce((sum, { values }) => sum + values, 1)).fill(Number.NaN, 0, 1);
+  let code = 1;
+  for (const { view, values } of pages)
+    for (let index = 0; index < values; index += 1) {
+      const at = index * 16;
+      const value = view.getInt32(at + 8) * 2 ** 32 + view.getUint32(at + 12);
+      if (!isShort(view, at) || !Number.isSafeInteger(value)) return undefined;
+      units[code] = value;
+      code += 1;
+    }
+  return units;
 }
 
 /** In one buffer of its size: many small ones outside the heap would start collections of all garbage. */

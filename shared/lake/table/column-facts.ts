@@ -11,6 +11,7 @@ import {
   type NamedColumn,
   valueOfCode,
 } from './coded-rows.ts';
+import { joined, textsOf } from './texts.ts';
 
 /** A table may have a thousand numeric columns, and a ledger holds the sums of a month's days. */
 const MAX_SUMS = 50;
@@ -140,6 +141,42 @@ export function textsByCode(column: CodedColumn, type: ColumnType): (readonly st
     const value = valueOfCode(column, code);
     return value === undefined ? [] : typeSpec(type).texts(value);
   });
+}
+
+/** Each different value is made once. */
+export function readerOf(column: CodedColumn): (row: number) => Value | undefined {
+  const values: (Value | undefined)[] = [];
+  return (row) => {
+    const code = column.codes[row] ?? 0;
+    values[code] ??= valueOfCode(column, code);
+    return values[code];
+  };
+}
+
+/** The column with these codes, of which those behind its own stand for more values. */
+export function withValues(
+  column: CodedColumn | undefined,
+  codes: Uint32Array,
+  added: readonly (Value | undefined)[],
+  type: ColumnType,
+): CodedColumn {
+  if (column && added.length === 0) return { ...column, codes };
+  if (column && 'units' in column && added.every(isShort)) {
+    const units = new Float64Array(column.units.length + added.length);
+    units.set(column.units);
+    units.set(added.map(Number), column.units.length);
+    return { codes, units };
+  }
+  if (column && 'texts' in column) return { codes, texts: joined(column.texts, textsOf(added)) };
+  const held = column
+    ? Array.from({ length: countOf(column) }, (_, code) => valueOfCode(column, code))
+    : [undefined];
+  const values = [...held, ...added];
+  return type === 'string' ? { codes, texts: textsOf(values) } : { codes, values };
+}
+
+function isShort(value: Value | undefined): boolean {
+  return typeof value === 'bigint' && Number.isSafeInteger(Number(value));
 }
 
 /** How many codes a column has. */

@@ -128,7 +128,7 @@ function unpairedRows(before: Lanes, after: Lanes): ChangedRows {
 }
 
 /** Finds rows by their hash. */
-class HashIndex {
+export class HashIndex {
   /** By row, the first row that has the same hash. */
   readonly firstOf: Int32Array;
   readonly #hashes: Lanes;
