@@ -45,7 +45,7 @@ describe('since-close', () => {
     const { code, stderr } = await runCli(['since-close', ...inLake]);
     expect(code).toBe(2);
     expect(stderr).toContain('No month is closed');
-    expect(stderr).toContain(`close YYYY-MM --lake ${sample.lake}`);
+    expect(stderr).toContain(`close 2026-10 --lake ${sample.lake}`);
   });
 
   it('has nothing to book until something changed, then each change, sums and what to book', async () => {

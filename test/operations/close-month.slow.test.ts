@@ -68,8 +68,10 @@ function keysOf(close: Close): string[] {
 describe('closing a month', () => {
   let whole: SampleLake;
   let partial: SampleLake;
+  let empty: SampleLake;
 
   beforeAll(async () => {
+    empty = sample.emptyLake();
     partial = sample.emptyLake();
     await partial.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
     whole = sample.emptyLake();
@@ -86,13 +88,7 @@ describe('closing a month', () => {
     ],
     ['the same, even anyway', () => whole, { month: '2026-03', anyway: true }, 'month_not_over', 'not over'],
     ['a month without days', () => whole, { month: '2026-01' }, 'nothing_to_close', 'has no day of 2026-01'],
-    [
-      'a lake without days',
-      () => sample.emptyLake(),
-      {},
-      'unknown_brand',
-      'To read days: "brand-reports sync"',
-    ],
+    ['a lake without days', () => empty, {}, 'unknown_brand', 'To read days: "brand-reports sync"'],
     ['another brand', () => whole, { brand: 'other' }, 'unknown_brand', 'Allowed: acme'],
     [
       'a month with a day missing',
