@@ -9,10 +9,6 @@ describe.each(SEEDS)('a brand that lives for two months, seed %i,', (seed) => {
   itLives({ seed, days: 61, lake: 'memory' });
 });
 
-describe.each(SEEDS)('a brand that lives for ten days with the end of a month, seed %i,', (seed) => {
-  itLives({ seed, days: 10, lake: 'memory', firstDay: '2026-03-25' });
-});
-
 describe.each(SEEDS)('a brand that lives for two weeks while everything goes wrong, seed %i,', (seed) => {
   itLives({ seed, days: 14, lake: 'memory', hardships, firstDay: '2026-03-22' });
 });
