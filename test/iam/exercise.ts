@@ -284,15 +284,16 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
           modifiedAt: new Date(now.getTime() - days * DAY_MS),
         });
   }
-  // A vacuum that finds something asks what is closed.
+  // A vacuum that finds something asks what is closed, and so does the page of these months.
+  const month = day.slice(0, 7);
   const close = {
     version: 1,
     brand: 'acme',
-    month: '2020-01',
+    month,
     closedAt: now.toISOString(),
     recentWrites: [],
   };
-  s3.objects.set(closeKey('acme', '2020-01'), {
+  s3.objects.set(closeKey('acme', month), {
     body: Buffer.from(JSON.stringify({ ...close, days: [], carried: [], exceptions: [], tables: {} })),
     ...{ etag: '"close"', modifiedAt: now },
   });
