@@ -164,8 +164,11 @@ describe('the synthesised bundle', () => {
     const before = catalogued();
     deployment.glue.tables.clear();
     expect(await deployment.invoke('rebuild-catalog', {})).toMatchObject({ answer: expect.anything() });
+    const closed = [...deployment.glue.tables.keys()].filter((name) => name.endsWith('_closed'));
+    expect(closed).toHaveLength(7);
     expect(catalogued()).toEqual({
       ...before,
+      ...Object.fromEntries(closed.map((name) => [name, new Set()])),
       freshness: new Set(),
       changes: new Set(),
       changes_daily: new Set(),

@@ -189,12 +189,14 @@ describe('a scheduled run over ten years', () => {
     const [from = '', to = ''] = DUE_DAYS.map(monthOf);
     expect(only(asked, 'snapshotsByPartition')).toEqual({
       [`snapshotsByPartition orders ${from}-01..${to}-31`]: 1,
+      [`snapshotsByPartition order_states ${from}-01..${to}-31`]: 1,
       [`snapshotsByPartition coverage ${from}..${to}`]: 1,
       [`snapshotsByPartition changes ${from}..${to}`]: 1,
     });
-    // Empty days are read again to confirm that they are, and only their coverage is published.
+    // Empty days are read again to confirm that they are. Their coverage is published, and what became of their records,
+    // by the roles that the first run has stored.
     const again = DUE_DAYS.flatMap((day) => [
-      [ledgerOf('order_list', 'acme', day), 1 + 1],
+      [ledgerOf('order_list', 'acme', day), 1 + 2],
       ...weeksBefore('order_list', day),
     ]);
     expect(only(await sync(lake, { scope }), 'get ledger/order_list/acme/2')).toEqual(
