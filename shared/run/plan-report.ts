@@ -19,7 +19,7 @@ import { type BuildContext, type RunContext, todayIn, isDailyWorkDue } from '../
 import { type Range, resumeOrStart } from './continuation.ts';
 import { fetchFirstPage } from '../attempt/fetch.ts';
 import { probeEndDate } from '../pipeline/probe-end-date.ts';
-import { pendingPublications, publishDays, tableShape } from '../pipeline/publish.ts';
+import { dayShapes, pendingPublications, publishDays, tableShape } from '../pipeline/publish.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { type UpstreamDay, upstreamState } from '../planning/due.ts';
 import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from '../planning/plan.ts';
@@ -159,12 +159,11 @@ function assertClocks({ brand, clock, service, log }: RunContext): void {
   log({ event: 'clocks_differ', message });
 }
 
-/** Brings the table to the columns that are known. @returns how many these are */
+/** Brings the tables to the columns that are known. @returns how many the report's own table has */
 async function prepareTable(ctx: RunContext): Promise<number> {
   await announceColumnsBeside(ctx);
-  const shape = await tableShape(ctx);
-  await ctx.lake.catalog?.ensureTable(shape);
-  return shape.columns.length;
+  for (const shape of await dayShapes(ctx)) await ctx.lake.catalog?.ensureTable(shape);
+  return (await tableShape(ctx)).columns.length;
 }
 
 /** I7: the first commit of a column decides its type for good. Once the column beside it is there, nothing is said. */
