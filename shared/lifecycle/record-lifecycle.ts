@@ -17,6 +17,8 @@ export interface Replaced {
   before: Committed | undefined;
   after: Committed;
   cause: 'reading' | 'rollback' | 'rebuild' | 'erasure';
+  /** When the reading ended, by the service's time; missing: now. */
+  endedMs?: number | undefined;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface Replaced {
 export async function recordLifecycle(
   ctx: LifecycleContext,
   day: string,
-  { before, after, cause }: Replaced,
+  { before, after, cause, endedMs }: Replaced,
   most?: number,
 ): Promise<Lifecycle | undefined> {
   const known = before?.lifecycle;
@@ -39,7 +41,7 @@ export async function recordLifecycle(
   if (!rules || (isSameVersion && known?.basis === rules.basis && cause !== 'erasure')) return known;
   const [key, states] = partsOf(known);
   const [ownKey, ownStates] = partsOf(rules);
-  const byMs = Math.max(ctx.clock.now().getTime(), Date.parse(after.readFrom));
+  const byMs = Math.max(endedMs ?? ctx.clock.now().getTime(), Date.parse(after.readFrom));
   const moment: Moment = {
     by: new Date(byMs),
     isReading: cause === 'reading' && !isSameVersion,

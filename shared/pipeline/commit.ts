@@ -35,7 +35,7 @@ export async function commit(
   const { policy, runId } = ctx;
   const { day, id, progress, committed: replaced } = attempt;
   const { slices } = await progress.cached();
-  const { startedMs, closed, resumed, recordPages, said } = readingOf(day, policy, slices);
+  const { startedMs, endedMs, closed, resumed, recordPages, said } = readingOf(day, policy, slices);
   const { hasReturnedRecords } = await ctx.reportState.cached();
   const { queryFingerprint, timeZone, fallPercent } = policy;
   // Where the service never returned a record, the address or the credentials may be another brand's.
@@ -67,6 +67,7 @@ export async function commit(
     runId,
     ...(!keeps && { hashes }),
     reading: { continuation, ...(keeps && { disregarded }) },
+    endedMs,
     cause: 'reading',
     next: (before): Committed => {
       if (keeps) return { ...(before ?? keeps), ...next.said };

@@ -17,6 +17,8 @@ export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
   next: (before: Committed | undefined) => Omit<Committed, 'changes' | 'lifecycle'>;
   /** The hashes of its rows, where they are known. */
   hashes?: RowHashes | undefined;
+  /** When the reading ended that replaces the version, by the service's time; missing: now. */
+  endedMs?: number;
   /** Of an erasure no change is recorded: it would have what was erased. */
   cause: 'reading' | 'rollback' | 'rebuild' | 'erasure';
 }
@@ -25,12 +27,12 @@ export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
 export async function replaceVersion(
   ctx: BrandReport & Pick<LifecycleContext, 'settings'>,
   open: OpenDay,
-  { runId, next, hashes, reading, cause }: Replacement,
+  { runId, next, hashes, reading, endedMs, cause }: Replacement,
 ): Promise<OpenDay> {
   const { day, committed: replaced } = open;
   const after = next(replaced);
   const changes = replaced && (await changesOf());
-  const lifecycle = await recordLifecycle(ctx, day, { before: replaced, after, cause });
+  const lifecycle = await recordLifecycle(ctx, day, { before: replaced, after, cause, endedMs });
   const isOther = lifecycle?.snapshot !== replaced?.lifecycle?.snapshot;
   const wallMs = ctx.clock.wallMs();
   const replacing = await changeDay(ctx, open, (ledger) => {

@@ -6,6 +6,8 @@ import { refusedSummary } from './lookups.ts';
 /** How a day was read, as the slices of its attempt tell it. */
 export interface Reading {
   startedMs: number;
+  /** When the last page was staged, by the service's time; a run that publishes pages of another one may have another clock. */
+  endedMs: number;
   /** I2: whether it is one pass that began after the day's end, over an upstream day that is closed. */
   closed: boolean;
   /** Whether several runs read the pass. */
@@ -26,6 +28,7 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[])
   const refusedLookups = refusedSummary(slices);
   return {
     startedMs,
+    endedMs: Math.max(...slices.map(({ startedAt, stagedAt }) => Date.parse(stagedAt ?? startedAt))),
     closed: last.whole && startedMs >= closesAtMs(day, policy) && (upstream?.closed ?? true),
     resumed: last.resumed ?? false,
     recordPages: parts
