@@ -196,7 +196,7 @@ describe('the project of a lake', () => {
     const sum = `SELECT sum(commission) FROM brand_reports__order_states WHERE dt = '${day}'`;
     const [[old]] = (await rows('clean', sum)) as [[string]];
     change('order_list', day, (held) =>
-      held.map((one) => ({ ...one, record: { ...one.record, commission: 0.01 } })),
+      held.map((one) => ({ ...one, record: { ...one.record, commission: one.record.amount ?? 0 } })),
     );
     await cli('sync', 'order_list', '--from', day, '--to', day, ...inLake('clean'));
     expect(await build('clean')).toEqual({ no_restatements_orders: 'warn' });
