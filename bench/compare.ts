@@ -1,7 +1,7 @@
 /**
  * `npm run bench` compares the command line with what one would use instead: a plain Python script, dlt, and the bare
  * requests. All run on this machine, one after the other, against one service of prepared bytes, and the results are
- * printed as Markdown: docs/performance.md shows them. Nothing fails because it is slow.
+ * printed as Markdown: docs/explanation/performance.md shows them. Nothing fails because it is slow.
  *
  * `--only SECTION[,SECTION]`: speed, waiting, start, check, growth, brands, restated, right, iceberg, synth. `--small`: a run of less than a minute that shows that all
  * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out. `--rounds N`: so

@@ -1,5 +1,5 @@
 /**
- * Prints docs/costs.md, every line of it: `npm run --silent cost > docs/costs.md`. Nothing is estimated by hand:
+ * Prints docs/explanation/costs.md, every line of it: `npm run --silent cost > docs/explanation/costs.md`. Nothing is estimated by hand:
  * cost/steady-day.ts runs a day of the real code against local servers and counts its requests, cost/watcher.ts runs the
  * watcher over many brands, cost/deployed.ts counts what is in the template, and cost/prices.ts has AWS's public prices.
  * Time is virtual and CPU is assumed, so that it prints about the same on every machine.
@@ -336,9 +336,9 @@ ${watcherRuns()}
   rate. \`clicks_detail\` costs one request for each click, which is why it is off by default.
 - **The watcher** runs ${day.looks} times a day, ${rounded(day.lookSeconds)} s of Lambda in all. It lists the ledgers and reads the report states, the
   ledgers of five months and of those in which something is due: ${rounded(lookOf(1).gets * day.looks)} GET a day here.
-- **[Iceberg tables](open-lake.md)** take four requests to write and a second of Lambda for each commit. The setting \`catalogs\`
+- **[Iceberg tables](../how-to/iceberg-tables.md)** take four requests to write and a second of Lambda for each commit. The setting \`catalogs\`
   leaves them out.
-- **[Events](events.md)** hardly count: a thousand a day would be 0.03 USD a month. The setting \`events\` turns them off.
+- **[Events](../reference/events.md)** hardly count: a thousand a day would be 0.03 USD a month. The setting \`events\` turns them off.
 - **Age** hardly counts: a run reads its report's state, and ledgers and partitions of the months only in which a day may be
   due, whether the lake has one year or ten. Once a day it looks at all of them.
 - **Storage** hardly counts: snapshots that were replaced are removed after \`snapshotRetentionDays\`, raw records after

@@ -1,4 +1,4 @@
-/* Prints docs/states.md from the table of states: npm run states */
+/* Prints docs/reference/states.md from the table of states: npm run states */
 import { fileURLToPath } from 'node:url';
 import {
   EVENTS,
@@ -19,7 +19,7 @@ export function statesPage(): string {
     '# States of a day',
     '',
     'What becomes of a day by everything that can happen to it. Readings, rollbacks, rebuilds and repairs all ask this table',
-    '(`shared/planning/transitions.ts`), and this page is printed from it: `npm run --silent states > docs/states.md`.',
+    '(`shared/planning/transitions.ts`), and this page is printed from it: `npm run --silent states > docs/reference/states.md`.',
     'Time alone changes no state.',
     '',
     ...listOf('State', STATES),

@@ -2,7 +2,7 @@
  * Without alarms a pipeline that stopped goes unnoticed: its tables still answer queries, with old numbers.
  * This file is the only list of the alarms. A row gives the alarm's id, what it means, what to do, and the condition
  * that CloudWatch evaluates. The rows make the alarms and their descriptions (alarms.ts) and the table in
- * docs/operations.md, which a test compares. A new alarm is one new row. What is wrong with a report is told by the
+ * docs/how-to/operations.md, which a test compares. A new alarm is one new row. What is wrong with a report is told by the
  * watcher (shared/watcher/watch.ts), so their number does not grow with the brands.
  */
 import { Duration } from 'aws-cdk-lib';

@@ -48,7 +48,7 @@ const UNRESERVED = 100;
 
 /** With `vpc`, all functions run in it: they need a way to the service and to AWS from there. */
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
-  /** What a settings file has, as an object; docs/settings.md describes it. */
+  /** What a settings file has, as an object; docs/reference/settings.md describes it. */
   readonly settings: unknown;
   /** The name in `environments` of the settings. @default - the common settings alone */
   readonly environment?: string;
@@ -185,7 +185,7 @@ export class BrandReports extends Construct {
   }
 
   /**
-   * A rule that starts a target when a day of this lake is published; docs/events.md has the event. An `eventPattern` of
+   * A rule that starts a target when a day of this lake is published; docs/reference/events.md has the event. An `eventPattern` of
    * the options is added to it: a brand or a report in `detail`, or `Day Changed` as another `detailType`.
    * @throws Error if the settings have events off
    */

@@ -133,7 +133,7 @@ export class Catalog extends Construct {
 
   /**
    * Under Lake Formation what IAM allows is not enough. The grants are made before the first rebuild, which depends on
-   * its role and all below that; whoever deploys has to be a data lake administrator (docs/lake-formation.md).
+   * its role and all below that; whoever deploys has to be a data lake administrator (docs/how-to/lake-formation.md).
    */
   private grantInLakeFormation({ role }: PipelineFunction): void {
     if (this.settings.deployment.tablePermissions === 'iam') return;

@@ -11,7 +11,7 @@ interface Unchecked extends Omit<Query, 'fields'>, Routing {
   given: JsonObject | undefined;
 }
 
-/** The action's answer, or the refusal of what docs/interface.md, section 4, does not allow. */
+/** The action's answer, or the refusal of what docs/explanation/interface.md, section 4, does not allow. */
 export function answer({ action: name, version, method, given, ...call }: Unchecked): Envelope {
   const action = actions.get(name);
   if (version !== '1.0') return refusal('unknownAction', 'version: the only value is 1.0');

@@ -16,7 +16,7 @@ interface Signature {
   digest: string;
 }
 
-/** The three headers of docs/interface.md, section 5; empty where they are missing. */
+/** The three headers of docs/explanation/interface.md, section 5; empty where they are missing. */
 export function signatureOf(headers: IncomingHttpHeaders, serviceName: string): Signature {
   const header = (name: string) => String(headers[name.toLowerCase()] ?? '');
   return {
@@ -26,12 +26,12 @@ export function signatureOf(headers: IncomingHttpHeaders, serviceName: string): 
   };
 }
 
-/** The digest of docs/interface.md, section 5: SHA-256, lowercase hex, of the four parts joined by semicolons. */
+/** The digest of docs/explanation/interface.md, section 5: SHA-256, lowercase hex, of the four parts joined by semicolons. */
 export function digestOf(token: string, action: string, utcDate: string, secret: string): string {
   return hash('sha256', [token, action, utcDate, secret].join(';'));
 }
 
-/** Checks docs/interface.md, section 5, rule by rule. @returns the refusal, or `undefined` for a valid call */
+/** Checks docs/explanation/interface.md, section 5, rule by rule. @returns the refusal, or `undefined` for a valid call */
 export function authenticate(
   brand: SampleBrand,
   { bid, token, action, contentType, date, digest }: Signed,

@@ -1,7 +1,7 @@
 import { isCanonicalInteger, type Json, type JsonObject, numberText, stringifyJson } from '../shared/json.ts';
 import { dayFromDigits } from './calendar.ts';
 
-/** The rule of docs/interface.md for a request field. A `position` is an integer, or any text that is not one. */
+/** The rule of docs/explanation/interface.md for a request field. A `position` is an integer, or any text that is not one. */
 export type Rule =
   | { is: 'integer'; min: number; max: number }
   | { is: 'text' }

@@ -1,5 +1,5 @@
 /**
- * How this service interprets what the interface leaves open, one member per open point (docs/interface.md).
+ * How this service interprets what the interface leaves open, one member per open point (docs/explanation/interface.md).
  * The first value is the default.
  */
 export interface Interpretations {

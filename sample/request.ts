@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject, parseJson } from '../shared/j
 import type { Fault } from './faults.ts';
 import type { Sent } from './send.ts';
 
-/** The only methods (docs/interface.md, section 1). */
+/** The only methods (docs/explanation/interface.md, section 1). */
 export type Method = 'GET' | 'POST';
 
 export function isMethod(method: string): method is Method {

@@ -1,5 +1,5 @@
 /**
- * The sample brand service: docs/interface.md served over HTTP on loopback, with generated records. The demo,
+ * The sample brand service: docs/explanation/interface.md served over HTTP on loopback, with generated records. The demo,
  * `serve-sample`, the sync tests and the cost bench run against it; a test can change its records, credentials and
  * clock while it runs, and make it fail (faults.ts). It is the oracle of the sync tests for which records a day has
  * (`recordsOfDay`). It is not the judge of whether requests obey the interface: that is test/strict-service, written

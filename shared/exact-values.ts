@@ -64,7 +64,7 @@ export function decimalText(unscaled: bigint, scale: number): string {
   return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** `YYYYMMDD` (docs/interface.md, section 2) or `YYYY-MM-DD`, as midnight UTC. */
+/** `YYYYMMDD` (docs/explanation/interface.md, section 2) or `YYYY-MM-DD`, as midnight UTC. */
 export function exactDay(value: Json): Date | undefined {
   const [, year, , month, day] = /^(\d{4})(-?)(\d\d)\2(\d\d)$/.exec(literalOf(value) ?? '') ?? [];
   return realInstant(`${year}-${month}-${day}T00:00:00.000Z`);
@@ -75,7 +75,7 @@ const HTTP_DATE = /^(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d:
 const ISO_INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,3})0*)?(?:Z|([+-])(\d\d):?(\d\d))$/;
 
 /**
- * The instant that a text names unambiguously: an HTTP-date (docs/interface.md, section 2; its weekday is not
+ * The instant that a text names unambiguously: an HTTP-date (docs/explanation/interface.md, section 2; its weekday is not
  * checked), or ISO 8601 with a zone. `undefined` for all else, such as 30 February, a time without a zone, or
  * fractions of a millisecond.
  */

@@ -185,7 +185,7 @@ export interface Notifier {
   tell(message: Message): Promise<void>;
 }
 
-/** What happened in the lake, for other people's programs (docs/events.md). */
+/** What happened in the lake, for other people's programs (docs/reference/events.md). */
 export interface LakeEvent {
   type: 'Day Published' | 'Day Changed' | 'Problem Opened' | 'Problem Solved';
   detail: JsonObject;
@@ -199,7 +199,7 @@ export interface EventSink {
   send(events: readonly LakeEvent[]): Promise<void>;
 }
 
-/** What signs the requests of a brand (docs/interface.md, section 5). */
+/** What signs the requests of a brand (docs/explanation/interface.md, section 5). */
 export interface Credentials {
   bid: string;
   token: string;
@@ -274,7 +274,7 @@ export interface ServiceResponse {
   scanned?: { field: string; records: RecordList };
 }
 
-/** The brand-side service (docs/interface.md): signed, rate-limited, retried calls. */
+/** The brand-side service (docs/explanation/interface.md): signed, rate-limited, retried calls. */
 export interface ReportService {
   /**
    * @param action e.g. `report/order_list`

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /*
- * `npm run invariants`: each promise of docs/invariants.md names what enforces and what proves it, and both exist.
+ * `npm run invariants`: each promise of docs/explanation/invariants.md names what enforces and what proves it, and both exist.
  * A promise whose code was moved or whose tests were renamed would otherwise be a sentence that cannot be checked.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const PAGE = 'docs/invariants.md';
+const PAGE = 'docs/explanation/invariants.md';
 const IDS = Array.from({ length: 12 }, (_, index) => `I${index + 1}`);
 const MAX_SUITES = 3;
 const ID = /\bI(?:[1-9]\d*)\b/g;

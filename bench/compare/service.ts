@@ -1,5 +1,5 @@
 /**
- * The service of `npm run bench`, in a process of its own: transaction_list of docs/interface.md with pages that are
+ * The service of `npm run bench`, in a process of its own: transaction_list of docs/explanation/interface.md with pages that are
  * prepared as bytes before the first request, so that it is never what limits a competitor. It prints nothing: its
  * parent learns over IPC how busy it was. Each request's route and digest are checked (5 µs a page).
  * Started by `brand-service.ts` with a `ServicePlan` as its argument.
@@ -117,7 +117,7 @@ function send(response: ServerResponse, head: Buffer, tail: string): void {
   response.end(tail);
 }
 
-/** docs/interface.md, section 5: all four in the query string. */
+/** docs/explanation/interface.md, section 5: all four in the query string. */
 function isRouted({ method, url = '' }: IncomingMessage): boolean {
   const { searchParams } = new URL(`http://bench${url}`);
   return (

@@ -182,7 +182,10 @@ const TABLES: readonly Described[] = [
   ...lifecycleTables(reports).map(({ name, description }) => [name, description] as const),
   [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
   [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
-  [changesTable.name, 'What later readings changed on closed days: one row per fact, see docs/changes.md'],
+  [
+    changesTable.name,
+    'What later readings changed on closed days: one row per fact, see docs/explanation/changes.md',
+  ],
 ];
 const VIEWS = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
 

@@ -60,7 +60,7 @@ export function addStatement(program: Command): void {
     .addHelpText(
       'after',
       `
-The statement of a closed month is the same as long as its close exists. docs/statement.md describes the formats.
+The statement of a closed month is the same as long as its close exists. docs/how-to/statements.md describes the formats.
 
 Example:
   $ brand-reports statement --month 2026-10

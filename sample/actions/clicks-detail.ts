@@ -4,7 +4,7 @@ import { integer } from '../fields.ts';
 import type { Action, Query } from './action.ts';
 import { textOf } from './select.ts';
 
-/** docs/interface.md, section 4.2: the detail of one click, by `id`, by `pbtid`, or by both. */
+/** docs/explanation/interface.md, section 4.2: the detail of one click, by `id`, by `pbtid`, or by both. */
 export const clicksDetail: Action = {
   rules: { id: integer(), pbtid: integer() },
   conflict: ({ fields }) =>

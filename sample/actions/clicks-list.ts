@@ -4,7 +4,7 @@ import { integer, position, text } from '../fields.ts';
 import type { Action, Query } from './action.ts';
 import { recordOf, select, timeConflict, timeRange } from './select.ts';
 
-/** docs/interface.md, section 4.1: the click log, oldest first, paged by `first` and `pageInfo`. */
+/** docs/explanation/interface.md, section 4.1: the click log, oldest first, paged by `first` and `pageInfo`. */
 export const clicksList: Action = {
   rules: {
     start_time: integer(),

@@ -3,7 +3,7 @@ import type { Held } from '../brand.ts';
 import type { Query } from './action.ts';
 import { recordOf } from './select.ts';
 
-/** The page at `cursor`, and the cursor of the next one (docs/interface.md, sections 4.4 and 4.5). */
+/** The page at `cursor`, and the cursor of the next one (docs/explanation/interface.md, sections 4.4 and 4.5). */
 export function cursorPage(
   held: readonly Held[],
   { fields, interpretations, cursors }: Query,

@@ -5,7 +5,7 @@ import { clicksList } from './clicks-list.ts';
 import { orderList } from './order-list.ts';
 import { transactionList } from './transaction-list.ts';
 
-/** docs/interface.md, section 4. The example's `order/new` is missing, since its fields are not documented. */
+/** docs/explanation/interface.md, section 4. The example's `order/new` is missing, since its fields are not documented. */
 export const actions: ReadonlyMap<string, Action> = new Map([
   ['report/clicks_list', clicksList],
   ['report/clicks_detail', clicksDetail],

@@ -4,7 +4,7 @@ import { integer, oneOf, text } from '../fields.ts';
 import type { Action, Query } from './action.ts';
 import { recordOf, select, textOf, timeConflict, timeRange } from './select.ts';
 
-/** docs/interface.md, section 4.3: orders, paged by number. */
+/** docs/explanation/interface.md, section 4.3: orders, paged by number. */
 export const orderList: Action = {
   rules: {
     start_time: integer(),

@@ -44,7 +44,7 @@ export function timeConflict({ fields, interpretations }: Query): string | undef
     : undefined;
 }
 
-/** The range of `start_date` and `end_date` as instants in the brand's zone (docs/interface.md, section 4.4). */
+/** The range of `start_date` and `end_date` as instants in the brand's zone (docs/explanation/interface.md, section 4.4). */
 export function dateRange({ fields, interpretations, brand: { timeZone } }: Query): Range {
   const { start_date: start, end_date: end } = fields;
   return {

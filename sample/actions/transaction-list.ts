@@ -22,7 +22,7 @@ const filters = {
   group_id: text,
 };
 
-/** docs/interface.md, section 4.4: the settlement-ready export, paged by cursor. */
+/** docs/explanation/interface.md, section 4.4: the settlement-ready export, paged by cursor. */
 export const transactionList: Action = {
   rules: { limit: integer(1, 200), cursor: text, start_date: day, end_date: day, ...filters },
   conflict: dateConflict,

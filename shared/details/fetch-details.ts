@@ -21,7 +21,7 @@ import { upstreamRecords } from '../attempt/upstream-records.ts';
 const KEYS_PER_PAGE = 50;
 
 /**
- * The records of a report that looks up another report's records one by one (docs/interface.md, section 4.2). A page
+ * The records of a report that looks up another report's records one by one (docs/explanation/interface.md, section 4.2). A page
  * is what the service knows about 50 of them, looked up concurrently; its cursor is the rank of the last one. A refused
  * lookup belongs to its page like a record. Memory holds the keys of the day and nothing else of its records (I12).
  *

@@ -1,5 +1,5 @@
 /**
- * Measures what the interface leaves open (docs/interface.md) and what settings can get wrong, from the service's own
+ * Measures what the interface leaves open (docs/explanation/interface.md) and what settings can get wrong, from the service's own
  * answers: about ten requests a report. `check` compares the result with the settings, `init` writes settings from it.
  * Each step works with what the steps before it have shown. A value that is missing was not shown.
  */

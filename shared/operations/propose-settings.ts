@@ -36,7 +36,7 @@ export function proposedSettings(answers: BrandAnswers, measured: BrandMeasureme
   const lines = [...given, zoneLine(answers, measured), ...openPoints(measured)];
   const reports = measured.reports.flatMap((found) => reportText(found, brand));
   return [
-    `// Written by "brand-reports init" on ${dayOf(nowMs, 'UTC')}. docs/settings.md describes all settings.`,
+    `// Written by "brand-reports init" on ${dayOf(nowMs, 'UTC')}. docs/reference/settings.md describes all settings.`,
     '{',
     '  "brands": {',
     `    ${stringifyJson(brand)}: {`,

@@ -11,7 +11,7 @@ type EndDateMeaning = 'whole_day' | 'midnight' | undefined;
 const PAUSED_PROBE_MS = 2 * DAY_MS;
 
 /**
- * Whether `end_date` means the whole day or its midnight is not documented (docs/interface.md, section 4.4). With the
+ * Whether `end_date` means the whole day or its midnight is not documented (docs/explanation/interface.md, section 4.4). With the
  * wrong setting every day would be read empty or cut, so a report's first sync compares it with days that have ended.
  * @throws BrandReportsError `config` where the setting would lose records
  */

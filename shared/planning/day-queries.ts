@@ -14,7 +14,7 @@ export interface DayQuery {
 export type Window = Pick<Slice, 'fromMs' | 'toMs' | 'whole'>;
 
 /**
- * The queries of a part of a day. Whether the end of a range belongs to it is not documented (docs/interface.md,
+ * The queries of a part of a day. Whether the end of a range belongs to it is not documented (docs/explanation/interface.md,
  * sections 4.1, 4.3, 4.4 and 4.5): together the queries return exactly the day's records in either case (I1).
  */
 export function dayQueries(

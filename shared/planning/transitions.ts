@@ -2,7 +2,7 @@
  * What becomes of a day's version by everything that can happen to it: the complete table, state × event. Readings,
  * rollbacks, rebuilds and repairs all ask it. A rule of their own in one of them would sooner or later lose records: each
  * defect that was proven of the rules before this table lay where one repeated another one slightly differently.
- * Time alone changes no state. Everything is pure; docs/states.md is printed from it (`npm run states`).
+ * Time alone changes no state. Everything is pure; docs/reference/states.md is printed from it (`npm run states`).
  */
 
 /** What the version of a day is. */

@@ -2,7 +2,7 @@ import type { ReportDefinition } from './definition.ts';
 
 /**
  * The clicks of a tracking link and day, on one of its rows: `click` repeats on every product of the link and day
- * (docs/interface.md, section 2).
+ * (docs/explanation/interface.md, section 2).
  */
 export const CLICK_ONCE_SQL = `CASE WHEN track_url IS NULL OR row_number() OVER (
       PARTITION BY brand, dt, track_url

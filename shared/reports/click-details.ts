@@ -16,7 +16,7 @@ export const clickDetails: ReportDefinition = {
       optional: [{ column: 'pbtid', field: 'pbtid' }],
       answerField: 'id',
       // A click is what happened at a moment. Of the five reports only orders and transactions have states
-      // (docs/interface.md, section 3): nothing says that a click, or its detail, is restated.
+      // (docs/explanation/interface.md, section 3): nothing says that a click, or its detail, is restated.
       recordsChange: false,
     },
   },

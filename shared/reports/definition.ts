@@ -1,7 +1,7 @@
 /**
  * What a report is: data. Settings, functions, schedules, permissions, tables, `status` and `check` are made from these
  * fields, so that a new report is one file that exports a definition and one line in `index.ts`. Where the interface
- * documents a fact (docs/interface.md), the definition is its one place in the code; nothing here knows how a page is
+ * documents a fact (docs/explanation/interface.md), the definition is its one place in the code; nothing here knows how a page is
  * fetched or a row is written.
  */
 import type { ColumnType, Value } from '../column-types.ts';
@@ -20,7 +20,7 @@ export interface RefreshTier {
 }
 
 /**
- * The field that says how many records a page may have, and the setting of that name: its bounds (docs/interface.md,
+ * The field that says how many records a page may have, and the setting of that name: its bounds (docs/explanation/interface.md,
  * section 8) and its default, which is the largest, because that needs the fewest requests.
  */
 export interface PageSize {
@@ -53,7 +53,7 @@ export interface UpstreamRecord {
   optional: Readonly<Record<string, string>>;
 }
 
-/** How an action is paged (docs/interface.md, sections 4.1 to 4.5). */
+/** How an action is paged (docs/explanation/interface.md, sections 4.1 to 4.5). */
 export type Paging =
   /** From a position on, until `pageInfo.hasNextPage` is false. */
   | { style: 'position'; pageSize: PageSize }
@@ -75,7 +75,7 @@ export type DayRule =
   | { by: 'dates'; field?: string }
   | { by: 'upstream'; report: string };
 
-/** A column that docs/interface.md documents, by the name of the record's field. */
+/** A column that docs/explanation/interface.md documents, by the name of the record's field. */
 export interface DocumentedColumn {
   field: string;
   type: ColumnType;
@@ -187,7 +187,7 @@ export interface ReportDefinition {
   action: string;
   table: string;
   description: string;
-  /** Of docs/interface.md. */
+  /** Of docs/explanation/interface.md. */
   section: string;
   enabledByDefault: boolean;
   schedule: string;

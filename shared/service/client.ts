@@ -75,7 +75,7 @@ interface Tried extends Sent {
   sent: number;
 }
 
-/** Calls of the service: signed, rate-limited, retried (docs/interface.md, sections 4 to 8). */
+/** Calls of the service: signed, rate-limited, retried (docs/explanation/interface.md, sections 4 to 8). */
 export function createServiceClient(options: ServiceClientOptions): ReportService {
   const { brand, limiter, wallMs } = options;
   const log = options.log ?? (() => undefined);

@@ -37,7 +37,7 @@ export interface ResponseContext {
   quote: (text: string) => string;
 }
 
-/** I8: the class of a response by its status, form and `code` (docs/interface.md, sections 2 and 7). */
+/** I8: the class of a response by its status, form and `code` (docs/explanation/interface.md, sections 2 and 7). */
 export function classifyResponse(result: HttpResult, context: ResponseContext): ResponseClass {
   if ('failed' in result) {
     const code = result.failed === 'timeout' ? 'timeout' : 'network';
@@ -194,7 +194,7 @@ export function contractError(action: string, code: string, message: string): Br
 }
 
 /**
- * I8: the records of a page: `data.list`, otherwise the only array in `data` (docs/interface.md, sections 4.3 and 4.4, do
+ * I8: the records of a page: `data.list`, otherwise the only array in `data` (docs/explanation/interface.md, sections 4.3 and 4.4, do
  * not say where it is). @throws BrandReportsError `contract` where neither exists
  */
 export function recordsOf(

@@ -12,7 +12,7 @@ import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
 import { contractError, describeKind, objectsOf, wholeData } from './envelope.ts';
 
 /**
- * What the service returns for one upstream record; an empty list where it has nothing (docs/interface.md, section 4.2;
+ * What the service returns for one upstream record; an empty list where it has nothing (docs/explanation/interface.md, section 4.2;
  * the shape of the response is not documented). Each record returned has the field `lookup.answerField`.
  * @throws BrandReportsError of the service; `contract` where the response names another record
  */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type Json, type JsonObject, numberText, stringifyJson } from '../json.ts';
 import type { Credentials, HttpRequest } from '../ports.ts';
 
-/** Routing parameters are always in the query string; the action's fields too where the method is GET (docs/interface.md, section 4). */
+/** Routing parameters are always in the query string; the action's fields too where the method is GET (docs/explanation/interface.md, section 4). */
 export function buildRequest(
   { baseUrl, method }: { baseUrl: string; method: HttpRequest['method'] },
   routing: Readonly<Record<string, string>>,
@@ -16,7 +16,7 @@ export function buildRequest(
   return { url: url.href, method, headers, body: method === 'POST' ? stringifyJson(fields) : undefined };
 }
 
-// A slash is allowed in a query string, and docs/interface.md writes actions with a slash.
+// A slash is allowed in a query string, and docs/explanation/interface.md writes actions with a slash.
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll('%2F', '/');
 }
@@ -27,13 +27,13 @@ function textFields(fields: JsonObject): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, text(value)]));
 }
 
-/** The digest of the authentication header: 64 lower-case hexadecimal digits (docs/interface.md, section 5). */
+/** The digest of the authentication header: 64 lower-case hexadecimal digits (docs/explanation/interface.md, section 5). */
 export function digestOf(credentials: Credentials, action: string, utcDate: string): string {
   const { token, secret } = credentials;
   return hash('sha256', [token, action, utcDate, secret].join(';'), 'hex');
 }
 
-/** The headers of one attempt (docs/interface.md, section 5); `service` is part of two of their names. @param utcDate an HTTP-date */
+/** The headers of one attempt (docs/explanation/interface.md, section 5); `service` is part of two of their names. @param utcDate an HTTP-date */
 export function signedHeaders(
   service: string,
   action: string,

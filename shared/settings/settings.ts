@@ -2,7 +2,7 @@
  * What an operator configures: one schema, built from the reports' definitions, that checks a text, fills in the
  * defaults and names every problem at once. Unchecked, a misspelled filter would silently copy another set of records.
  * Filters, bounds of pages and defaults of a report come from its definition, so a new report needs no change here.
- * The settings of deployment are in `deployment.ts`. A test compares docs/settings.md with this very schema.
+ * The settings of deployment are in `deployment.ts`. A test compares docs/reference/settings.md with this very schema.
  */
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay } from '../days.ts';
@@ -132,7 +132,7 @@ export function settingsSchema(reports: ReportRegistry) {
 const BUS =
   'the name or the ARN of an event bus, e.g. data or arn:aws:events:eu-central-1:123456789012:event-bus/data';
 
-/** What other people's programs receive (docs/events.md). */
+/** What other people's programs receive (docs/reference/events.md). */
 function eventsSchema() {
   return object({
     /** False: a deployment sends none. */

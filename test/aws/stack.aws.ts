@@ -391,7 +391,7 @@ describe('deployed again', () => {
   });
 });
 
-describe('the restore drill (docs/restore.md): the bucket is lost, and there is a copy of it', () => {
+describe('the restore drill (docs/how-to/copy-and-restore.md): the bucket is lost, and there is a copy of it', () => {
   it('deployed on the copy, the catalog is rebuilt, every answer is the same, and no day is read twice', async () => {
     const answers = async () => {
       const { views } = await queryResults();

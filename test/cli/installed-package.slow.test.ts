@@ -78,9 +78,9 @@ describe('the command line, installed globally', () => {
 
 describe('the construct, in an app of somebody else', () => {
   let app = '';
-  const page = new URL('../../docs/cdk.md', import.meta.url);
+  const page = new URL('../../docs/how-to/cdk-construct.md', import.meta.url);
 
-  /** The examples of docs/cdk.md are the app. */
+  /** The examples of docs/how-to/cdk-construct.md are the app. */
   beforeAll(async () => {
     app = join(folder.path, 'app');
     await unpack(join(app, 'node_modules'), join(app, 'node_modules'), [

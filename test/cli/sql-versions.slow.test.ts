@@ -237,8 +237,8 @@ describe('the versions of a table', () => {
     expect(await ask(`(${current}) EXCEPT ALL FROM orders`)).toEqual([]);
   });
 
-  it('say which orders changed their amount between two instants, as docs/history.md asks', async () => {
-    const page = await readFile(new URL('../../docs/history.md', import.meta.url), 'utf8');
+  it('say which orders changed their amount between two instants, as docs/explanation/history.md asks', async () => {
+    const page = await readFile(new URL('../../docs/explanation/history.md', import.meta.url), 'utf8');
     const [, example = ''] = /```sql duckdb\n(WITH instants[\s\S]*?)```/.exec(page) ?? [];
     const timestamp = (moment: Moment | undefined) =>
       new Date(moment?.atMs ?? 0).toISOString().slice(0, -1).replace('T', ' ');

@@ -1,5 +1,5 @@
 /**
- * Fields that docs/interface.md forbids, with a word that the reason names. Both services refuse them, each by code of its
+ * Fields that docs/explanation/interface.md forbids, with a word that the reason names. Both services refuse them, each by code of its
  * own: a misunderstanding of the document would have to be made twice.
  */
 import { type JsonObject, rawNumber } from '../../shared/json.ts';

@@ -9,9 +9,9 @@ const NUMBER = /\d[\d,]*(?:\.\d+)?/g;
 /** Requests that meet each other are repeated, a few more or less in each run. */
 const TOLERANCE = 0.15;
 
-it('docs/costs.md is what npm run cost prints, word for word, with about the same numbers', async () => {
+it('docs/explanation/costs.md is what npm run cost prints, word for word, with about the same numbers', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['bench/cost.ts'], { cwd: root });
-  const page = readFileSync(new URL('../../docs/costs.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/explanation/costs.md', import.meta.url), 'utf8');
   const words = (text: string) => text.replaceAll(NUMBER, '0').replaceAll(/[ -]+/g, ' ');
   expect(words(page)).toBe(words(stdout));
   const numbers = (text: string) =>

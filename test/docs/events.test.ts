@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { EVENT_SOURCE } from '../../shared/adapters/aws/event-bridge.ts';
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/json.ts';
 import { parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
 import { withEvents } from '../../shared/watcher/problem-events.ts';
+import { textOf } from './pages.ts';
 
-const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
-const page = read('events.md');
-const api = read('events-to-api.yaml');
+const page = textOf('docs/reference/events.md');
+const api = textOf('docs/how-to/events-to-api.yaml');
 const [, json = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
 const examples = json.split('\n\n').map(objectIn);
 const [ofDay = {}, ofProblem = {}] = examples;
@@ -39,7 +38,7 @@ function meets(wanted: Json, found: Json): boolean {
   return isJsonObject(wanted) ? String(found).startsWith(String(wanted.prefix)) : wanted === found;
 }
 
-describe('docs/events.md', () => {
+describe('docs/reference/events.md', () => {
   it('has an example of both kinds of events with all the fields of its table', () => {
     expect(examples.map((event) => event.source)).toEqual([EVENT_SOURCE, EVENT_SOURCE]);
     expect(Object.keys(detailOf(ofDay)).sort()).toEqual(fieldsOf('day').sort());

@@ -1,24 +1,15 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { pages, root, textOf } from './pages.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const pages = [...markdownIn(''), ...markdownIn('docs')];
-
-function markdownIn(folder: string): string[] {
-  return readdirSync(join(root, folder))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join(folder, name));
-}
-
-function textOf(page: string): string {
-  return readFileSync(join(root, page), 'utf8').replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '');
+function proseOf(page: string): string {
+  return textOf(page).replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '');
 }
 
 /** The anchors of a page's headings, as GitHub makes them. */
 function anchorsOf(page: string): string[] {
-  return [...textOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+  return [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
@@ -27,7 +18,7 @@ function anchorsOf(page: string): string[] {
 }
 
 function brokenLinksOf(page: string): string[] {
-  const links = [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+  const links = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
   return links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link));
 }
 

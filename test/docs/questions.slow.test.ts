@@ -1,4 +1,4 @@
-/** The questions of docs/questions.md have the same answers whatever a service calls its fields. */
+/** The questions of docs/how-to/common-questions.md have the same answers whatever a service calls its fields. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -54,7 +54,7 @@ const MAY_BE_EMPTY = [
 let sample: SampleBrandForCli;
 const questions = new Map<string, string>();
 beforeAll(async () => {
-  const text = await readFile('docs/questions.md', 'utf8');
+  const text = await readFile('docs/how-to/common-questions.md', 'utf8');
   for (const [, title = '', sql = ''] of text.matchAll(/^## (.+)\n\n```sql\n([^`]+)\n```/gm))
     questions.set(title, sql);
   // Last week, on any day of this week.

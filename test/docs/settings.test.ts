@@ -5,7 +5,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { type SettingReference, settingsReference } from '../settings/settings-reference.ts';
 import { loadSettings } from '../../shared/settings/settings.ts';
 
-const page = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/reference/settings.md', import.meta.url), 'utf8');
 const reference = settingsReference(reports);
 const A_REPORT = 'A report: `brands.<brand>.reports.<report>`';
 const OF_A_REPORT = /^brands\.\*\.reports\.(\w+)\.(.+)$/;
@@ -42,7 +42,7 @@ function withoutMeaning(rows: readonly string[][]): string[][] {
   return rows.map((cells) => cells.slice(0, 3));
 }
 
-describe('docs/settings.md lists exactly the settings of the schema, with allowed values and defaults', () => {
+describe('docs/reference/settings.md lists exactly the settings of the schema, with allowed values and defaults', () => {
   it.each([
     ['Everywhere', /^(\w+)$/],
     ['Events: `events`', /^events\.(\w+)$/],
@@ -100,8 +100,10 @@ describe('docs/settings.md lists exactly the settings of the schema, with allowe
 
   it('has an example that is accepted', () => {
     const [, json = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
-    expect(loadSettings(json, 'docs/settings.md', reports).deployment.schedules).toBe(true);
-    expect(loadSettings(json, 'docs/settings.md', reports, 'staging').deployment.schedules).toBe(false);
+    expect(loadSettings(json, 'docs/reference/settings.md', reports).deployment.schedules).toBe(true);
+    expect(loadSettings(json, 'docs/reference/settings.md', reports, 'staging').deployment.schedules).toBe(
+      false,
+    );
   });
 });
 

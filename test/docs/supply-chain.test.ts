@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { pages } from './pages.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -31,7 +32,7 @@ describe('the workflow', () => {
 });
 
 describe('an installation', () => {
-  const commands = [...filesIn('', '.md'), ...filesIn('docs/', '.md'), '.ci/run', 'launch.js', ...workflows]
+  const commands = [...pages, '.ci/run', 'launch.js', ...workflows]
     .filter((path) => path !== 'CHANGELOG.md')
     .flatMap((path) =>
       [...read(path).matchAll(/npm (?:ci|install)(?=[ `\n])[^`\n]*/g)].map(

@@ -5,7 +5,7 @@ import { type View, namesUsedBy } from '../../shared/reports/definition.ts';
 import { ROLES } from '../../shared/roles/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 
-const page = readFileSync(new URL('../../docs/views.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/reference/views.md', import.meta.url), 'utf8');
 const views: View[] = [...Object.values(reports).flatMap((report) => report.views), freshness];
 
 /** The role that a column is made from, if the view's SQL uses it. */

@@ -32,7 +32,7 @@ export function answersInTurn(...answers: JsonObject[]) {
   return pagedService((_fields, number) => ({ data: answers[Math.min(number, answers.length) - 1] ?? {} }));
 }
 
-/** How a service may interpret what docs/interface.md, section 4.1, leaves open about positions. */
+/** How a service may interpret what docs/explanation/interface.md, section 4.1, leaves open about positions. */
 export interface PositionInterpretation {
   /** Records that a page has in common with the one before. */
   overlap: number;
@@ -62,7 +62,7 @@ export function positionService(records: readonly JsonObject[], interpretation: 
   });
 }
 
-/** What comes after the last page, which page is the first, and where the records are (docs/interface.md, section 4.3). */
+/** What comes after the last page, which page is the first, and where the records are (docs/explanation/interface.md, section 4.3). */
 export interface NumberedInterpretation {
   pastTheEnd: 'empty' | 'repeat';
   firstPage: number;
@@ -82,7 +82,7 @@ export function numberedService(records: readonly JsonObject[], interpretation: 
   });
 }
 
-/** How the last cursor page ends, where the cursor is and what it looks like (docs/interface.md, section 4.5). */
+/** How the last cursor page ends, where the cursor is and what it looks like (docs/explanation/interface.md, section 4.5). */
 export interface CursorInterpretation {
   end: null | '' | 'absent';
   place: 'data' | 'envelope';

@@ -22,7 +22,7 @@ const ofWatcher = policyOfRole(template, watcher, PSEUDO_PARAMETERS);
 const alarms = resourcesOf(template, 'AWS::CloudWatch::Alarm').map(([, { AlarmName }]) => String(AlarmName));
 
 const statements = z.array(z.looseObject({ Principal: z.record(z.string(), z.string()) }));
-const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/how-to/operations.md', import.meta.url), 'utf8');
 const filled = page
   .replaceAll('REGION', 'us-east-1')
   .replaceAll('ACCOUNT', '123456789012')
@@ -51,7 +51,7 @@ const byAlarm = (account: string, name: string) => ({
 });
 const byRole = (id: string) => ({ 'aws:PrincipalArn': `arn:aws:iam::123456789012:role/${id}` });
 
-describe('topics with a key of the customer, and the policies in docs/operations.md', () => {
+describe('topics with a key of the customer, and the policies in docs/how-to/operations.md', () => {
   const ALARMS = 'cloudwatch.amazonaws.com';
   const ROLES = 'arn:aws:iam::123456789012:root';
   const topicOfAlarms = allowed(ofTopic, ALARMS);

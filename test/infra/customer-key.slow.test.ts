@@ -116,8 +116,8 @@ describe('with a key of the customer', () => {
   });
 });
 
-describe('the policy of the key in docs/operations.md', () => {
-  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+describe('the policy of the key in docs/how-to/operations.md', () => {
+  const page = readFileSync(new URL('../../docs/how-to/operations.md', import.meta.url), 'utf8');
   const [, json = ''] = /^## Keys of KMS$.*?^```json$(.*?)^```$/ms.exec(page) ?? [];
   const filled = json.replaceAll('REGION', 'us-east-1').replaceAll('ACCOUNT', '123456789012');
   const statements = z.parse(keyPolicySchema, JSON.parse(filled));

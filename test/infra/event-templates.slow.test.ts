@@ -9,12 +9,12 @@ import { featureFlags } from '../../infra/feature-flags.ts';
 /** Synthesised by the CDK, which checks it with the schemas of CloudFormation. */
 function included(name: string): Template {
   const stack = new Stack(new App({ context: featureFlags() }), 'Events');
-  const templateFile = fileURLToPath(new URL(`../../docs/${name}`, import.meta.url));
+  const templateFile = fileURLToPath(new URL(`../../docs/how-to/${name}`, import.meta.url));
   new CfnInclude(stack, 'Template', { templateFile });
   return Template.fromStack(stack);
 }
 
-describe('the templates of docs/events.md', () => {
+describe('the templates of docs/reference/events.md', () => {
   it.each(['events-to-api.yaml', 'events-to-queue.yaml'])(
     '%s is valid, and its rule takes our events alone',
     (name) => {

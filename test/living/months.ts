@@ -72,7 +72,7 @@ const ZONE = 'America/New_York';
 const FIRST_DAY = '2026-03-01';
 /** How long a call of the service takes. */
 const CALL_MS = 25;
-/** As docs/settings.md says. */
+/** As docs/reference/settings.md says. */
 const RESUME_WITHIN_MS = 6 * HOUR_MS;
 
 export async function live({

@@ -1,5 +1,5 @@
 /**
- * When a day has to be read, as docs/settings.md says: an oracle of its own, beside the planning of the product. It
+ * When a day has to be read, as docs/reference/settings.md says: an oracle of its own, beside the planning of the product. It
  * judges that no day waits for longer, and counts what the least diligent reader that keeps to the policy would ask.
  */
 import {

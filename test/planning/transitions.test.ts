@@ -81,7 +81,7 @@ describe('the table of states', () => {
   });
 
   it('is printed in the docs: npm run states', () => {
-    expect(readFileSync('docs/states.md', 'utf8')).toBe(statesPage());
+    expect(readFileSync('docs/reference/states.md', 'utf8')).toBe(statesPage());
   });
 });
 

@@ -10,7 +10,7 @@ const named = all.map((report) => [report.name, report] as const);
 const text: Filter = { kind: 'text' };
 const oneOf = (values: string): Filter => ({ kind: 'enum', values: values.split(' ') });
 
-/** As docs/interface.md, sections 4.1 to 4.5 list them, without those of paging and of the range. */
+/** As docs/explanation/interface.md, sections 4.1 to 4.5 list them, without those of paging and of the range. */
 const DOCUMENTED_FILTERS = {
   clicks_list: { publisher_id: text, channel_id: text },
   clicks_detail: {},

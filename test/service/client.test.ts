@@ -347,7 +347,7 @@ describe('a response that a retry may help', () => {
   });
 });
 
-/** The service as docs/interface.md, section 5, has it: its own clock, at most 60 s from the date header, and one pair of credentials. */
+/** The service as docs/explanation/interface.md, section 5, has it: its own clock, at most 60 s from the date header, and one pair of credentials. */
 function strict(valid: () => Credentials, aheadMs = 0) {
   return ({ headers, query }: Received, time: { wallMs(): number }): Reply => {
     const serviceMs = time.wallMs() + aheadMs;

@@ -6,7 +6,7 @@ export function wholeNumber(option: string, text: string): number {
   return number;
 }
 
-/** A table in Markdown, for docs/reliability.md. */
+/** A table in Markdown, for docs/explanation/reliability.md. */
 export function tableOf(heads: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const lines = [heads, ['---', ...heads.slice(1).map(() => '--:')], ...rows];
   const textOf = (cell: unknown) => (cell === '' ? ' ' : ` ${cell} `);

@@ -1,6 +1,6 @@
 /**
  * The service of a simulated brand, in virtual time and without a network. It judges requests and pages them by the
- * rules of the strict service, which were written from docs/interface.md alone, and counts them by report and day.
+ * rules of the strict service, which were written from docs/explanation/interface.md alone, and counts them by report and day.
  */
 import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';

@@ -56,7 +56,7 @@ const beyondDouble = (index: number): string => String(9007199254740993n + BigIn
 const pick = <Value>(values: readonly [Value, ...Value[]], index: number): Value =>
   values[index % values.length] ?? values[0];
 
-/** The HTTP-date form (docs/interface.md, section 2). */
+/** The HTTP-date form (docs/explanation/interface.md, section 2). */
 export function httpDate(at: number): string {
   return new Date(at).toUTCString();
 }

@@ -1,5 +1,5 @@
 /**
- * The open points of docs/interface.md. Every member is one of them; its values are the interpretations that a client
+ * The open points of docs/explanation/interface.md. Every member is one of them; its values are the interpretations that a client
  * has to cope with.
  */
 export interface Interpretation {

@@ -19,7 +19,7 @@ export interface SignedCall {
   fields: Fields;
 }
 
-/** A call that docs/interface.md forbids. `unrouted` is answered with 404 and an empty body, the rest with a code other than 0. */
+/** A call that docs/explanation/interface.md forbids. `unrouted` is answered with 404 and an empty body, the rest with a code other than 0. */
 export class Refusal extends Error {
   readonly unrouted: boolean;
 
@@ -43,7 +43,7 @@ const pageSize: Rule = { kind: 'integer', min: 20n, max: 100n };
 const limit: Rule = { kind: 'integer', min: 1n, max: 200n };
 const oneOf = (...values: string[]): Rule => ({ kind: 'one of', values });
 
-/** docs/interface.md, section 4, action by action. */
+/** docs/explanation/interface.md, section 4, action by action. */
 const actions: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   'report/clicks_list': {
     start_time: timestamp,
@@ -145,7 +145,7 @@ export function readCall(
   return { account, action, fields };
 }
 
-/** docs/interface.md, section 5: the four routing parameters are in the query string, each once. */
+/** docs/explanation/interface.md, section 5: the four routing parameters are in the query string, each once. */
 function readRouting(query: URLSearchParams): { bid: string; token: string; action: string } {
   const [bid, token, action, version] = routing.map((name) => {
     const [value, ...more] = query.getAll(name);
@@ -157,7 +157,7 @@ function readRouting(query: URLSearchParams): { bid: string; token: string; acti
   return { bid: bid ?? '', token: token ?? '', action: action ?? '' };
 }
 
-/** docs/interface.md, section 5: content type, date and digest. */
+/** docs/explanation/interface.md, section 5: content type, date and digest. */
 function refuseHeaders(
   request: Pick<IncomingMessage, 'headers'>,
   call: { account: Account; action: string; name: string; nowMs: number },

@@ -48,7 +48,7 @@ interface Letter {
   body: string;
 }
 
-/** A call that obeys docs/interface.md, section 5. The fields are its body, or part of the query of a GET. */
+/** A call that obeys docs/explanation/interface.md, section 5. The fields are its body, or part of the query of a GET. */
 function letter(
   service: StrictService,
   action: string,

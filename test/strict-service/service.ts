@@ -1,5 +1,5 @@
 /**
- * The strict service: a second implementation of docs/interface.md, written independently of sample/ and of the
+ * The strict service: a second implementation of docs/explanation/interface.md, written independently of sample/ and of the
  * pipeline, for the acceptance tests. It is the oracle of whether requests obey the interface: it refuses whatever the
  * document does not allow and records every refusal, and a test fails on any. It is also the oracle of what the lake
  * must hold (`held`), with data made to tempt a client into mistakes: duplicates, days of exactly one page, ids beyond

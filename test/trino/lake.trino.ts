@@ -1,5 +1,4 @@
 /** What an analyst gets in Trino, the engine of Athena, compared with what DuckDB answers over the same catalog. */
-import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as z from 'zod/mini';
@@ -14,6 +13,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { hiveType, openDatabase } from '../aws/analyst.ts';
 import { STACK, deployTo } from '../aws/deploy.ts';
 import { newJudge } from '../aws/judge.ts';
+import { pages, textOf } from '../docs/pages.ts';
 import { freePort, startLocalAws } from '../aws/local-aws.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -44,18 +44,16 @@ const DAYS: readonly (readonly [string, string])[] = [
 ];
 
 /** The statements of the docs that are for every engine: the others are marked `sql duckdb` and `sql iceberg`. */
-const documented = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)].flatMap((page) =>
-  page.endsWith('.md')
-    ? [...readFileSync(page, 'utf8').matchAll(/```sql\n([^`]+)\n```/g)].flatMap(([, block = '']) =>
-        block
-          .split(/;\s*/)
-          .filter((sql) => sql !== '')
-          .map((sql) => {
-            const here = DAYS.reduce((text, [from, to]) => text.replaceAll(from, to), sql.trim());
-            return [`${page}: ${sql.trim().replaceAll(/\s+/g, ' ').slice(0, 90)}`, here] as const;
-          }),
-      )
-    : [],
+const documented = pages.flatMap((page) =>
+  [...textOf(page).matchAll(/```sql\n([^`]+)\n```/g)].flatMap(([, block = '']) =>
+    block
+      .split(/;\s*/)
+      .filter((sql) => sql !== '')
+      .map((sql) => {
+        const here = DAYS.reduce((text, [from, to]) => text.replaceAll(from, to), sql.trim());
+        return [`${page}: ${sql.trim().replaceAll(/\s+/g, ' ').slice(0, 90)}`, here] as const;
+      }),
+  ),
 );
 
 /** Names and values of fields that a service could have. */

@@ -13,7 +13,7 @@ const lasting = () => ({
   finding: z.optional(storedObject(() => ({ day: z.string(), until: storedTime }))),
 });
 
-/** What an event contains: docs/events.md has the meaning of each field. */
+/** What an event contains: docs/reference/events.md has the meaning of each field. */
 const detail = storedObject(() => ({
   id: z.string(),
   kind: z.enum(['problem', 'finding']),

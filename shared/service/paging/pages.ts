@@ -24,7 +24,7 @@ import {
 const MAX_PAGES = 100_000;
 
 /**
- * The pages of a pass in order; the next one is fetched while the consumer works on the last (docs/interface.md,
+ * The pages of a pass in order; the next one is fetched while the consumer works on the last (docs/explanation/interface.md,
  * sections 4.1 and 4.3 to 4.5). The last page, and no other, has no `next`; it may be empty. Records that several
  * pages have in common are left in.
  * @param shown what earlier passes have shown of the service; without it each end that may be wrong is requested twice
