@@ -10,7 +10,7 @@ import { deployed } from './cost/deployed.ts';
 import { instancesFor } from './cost/instances.ts';
 import { type Price, prices } from './cost/prices.ts';
 import { ASSUMED, brandNames, settingsOf, steadyDay } from './cost/steady-day.ts';
-import type { Look } from './cost/watcher.ts';
+import type { WatcherRun } from './cost/watcher.ts';
 
 const DAYS_PER_MONTH = 365 / 12;
 const HOURS = 24;
@@ -20,7 +20,7 @@ const BYTES_PER_TB = 1e12;
 const REPORTS = 5;
 const BRANDS = [1, 20, 300];
 /** Numbers of brands over which a watcher run is made. */
-const MEASURED_LOOKS = [1, 20] as const;
+const MEASURED_WATCHER_RUNS = [1, 20] as const;
 /** Athena charges no less for a query. */
 const SMALLEST_SCAN_BYTES = 10e6;
 /** Athena lists the prefix of each partition, and reads footer and columns of its object. */
@@ -51,19 +51,22 @@ const clicksPerDay = Number(process.argv[2] ?? 60);
 const { memoryMb, timeoutSeconds, alarmMetrics } = deployed({
   brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
 });
-const day = await steadyDay(clicksPerDay, timeoutSeconds, MEASURED_LOOKS);
+const day = await steadyDay(clicksPerDay, timeoutSeconds, MEASURED_WATCHER_RUNS);
 const calls = (names: RegExp) =>
   [...day.calls].reduce((sum, [name, count]) => sum + (names.test(name) ? count : 0), 0);
 
 /** A watcher run: as measured, beyond that by what each further brand added. */
 function lookOf(brands: number) {
-  const [one, several] = MEASURED_LOOKS.map((count) => day.looksOfMany.get(count));
+  const [one, several] = MEASURED_WATCHER_RUNS.map((count) => day.watcherRunsOfMany.get(count));
   if (!one || !several)
-    throw new Error(`no watcher run of ${MEASURED_LOOKS.join(' and ')} brands was measured`);
-  const [first, last] = MEASURED_LOOKS;
-  const at = (of: (measured: Look) => number) =>
+    throw new Error(`no watcher run of ${MEASURED_WATCHER_RUNS.join(' and ')} brands was measured`);
+  const [first, last] = MEASURED_WATCHER_RUNS;
+  const at = (of: (measured: WatcherRun) => number) =>
     of(one) + ((of(several) - of(one)) / (last - first)) * (brands - first);
-  const [gets, writesAndLists] = [at((look) => look.gets), at((look) => look.writesAndLists)];
+  const [gets, writesAndLists] = [
+    at((watcherRun) => watcherRun.gets),
+    at((watcherRun) => watcherRun.writesAndLists),
+  ];
   const { initSeconds, awsCallSeconds, cpuSecondsPerLedger } = ASSUMED;
   const waiting = ((gets + writesAndLists) * awsCallSeconds) / SOCKETS;
   const seconds = initSeconds + waiting + gets * cpuSecondsPerLedger;
@@ -74,10 +77,12 @@ function lookOf(brands: number) {
 function items(brands: number): Item[] {
   const [one, many] = [lookOf(1), lookOf(brands)];
   /** Runs once for each brand; the watcher once for all of them. */
-  const requests = (names: RegExp, ofLook: (look: Pick<Look, 'gets' | 'writesAndLists'>) => number) =>
-    (calls(names) - HOURS * ofLook(one)) * brands + HOURS * ofLook(many);
-  const starts = day.runs * brands + day.looks;
-  const seconds = day.seconds * brands + (brands === 1 ? day.lookSeconds : HOURS * many.seconds);
+  const requests = (
+    names: RegExp,
+    ofWatcherRun: (watcherRun: Pick<WatcherRun, 'gets' | 'writesAndLists'>) => number,
+  ) => (calls(names) - HOURS * ofWatcherRun(one)) * brands + HOURS * ofWatcherRun(many);
+  const starts = day.runs * brands + day.watcherRuns;
+  const seconds = day.seconds * brands + (brands === 1 ? day.watcherSeconds : HOURS * many.seconds);
   return [
     { name: 'Lambda, starts', perDay: starts, price: prices.lambdaStart },
     { name: 'Lambda, time × memory', perDay: (seconds * memoryMb) / MB_PER_GB, price: prices.lambdaGbSecond },
@@ -286,7 +291,7 @@ All five reports (click details included) every hour, and the watcher:
 
 ${billOfOne()}
 
-The brand has ${rounded(day.clicks)} clicks a day, which take ${rounded(day.requests)} requests to its service and ${rounded(day.seconds + day.lookSeconds)} s of Lambda with ${memoryMb} MB.
+The brand has ${rounded(day.clicks)} clicks a day, which take ${rounded(day.requests)} requests to its service and ${rounded(day.seconds + day.watcherSeconds)} s of Lambda with ${memoryMb} MB.
 
 Assumed: ${requestSeconds} s for each request to the service, ${awsCallSeconds} s for each request to AWS, ${cpuSeconds} s of CPU for each of both, ${initSeconds} s
 for each start (always a cold start), that each day of the last month has changed since it was last read, and ${QUERIES_PER_DAY} queries a
@@ -319,7 +324,7 @@ its maximum; AWS wants 100 to stay unreserved, so it needs a quota of more than 
 - **The template** does not grow with the brands: the function \`rebuild-catalog\` makes their schedules, in a group for each
   report. ${rounded(many)} brands have ${rounded(many * REPORTS)} schedules; an account may have 10,000,000. Creating them takes ${rounded((many * REPORTS) / 250, 2)} s where a region
   allows 250 calls a second, less in others.
-- **The watcher** may take 5 minutes. A watcher run over the simulated brand under so many names, measured up to ${MEASURED_LOOKS[1]}, beyond
+- **The watcher** may take 5 minutes. A watcher run over the simulated brand under so many names, measured up to ${MEASURED_WATCHER_RUNS[1]}, beyond
   that by what each further brand added:
 
 ${watcherRuns()}
@@ -334,8 +339,8 @@ ${watcherRuns()}
 - **What is there, whatever is read**, costs ${usd(all.filter(({ name }) => /metrics|alarms|, secrets/.test(name)))} USD: one metric, four alarms, one secret.
 - **Lambda's time** follows the number of requests to the service, which a run that is alone sends at the brand's whole
   rate. \`clicks_detail\` costs one request for each click, which is why it is off by default.
-- **The watcher** runs ${day.looks} times a day, ${rounded(day.lookSeconds)} s of Lambda in all. It lists the ledgers and reads the report states, the
-  ledgers of five months and of those in which something is due: ${rounded(lookOf(1).gets * day.looks)} GET a day here.
+- **The watcher** runs ${day.watcherRuns} times a day, ${rounded(day.watcherSeconds)} s of Lambda in all. It lists the ledgers and reads the report states, the
+  ledgers of five months and of those in which something is due: ${rounded(lookOf(1).gets * day.watcherRuns)} GET a day here.
 - **[Iceberg tables](../how-to/iceberg-tables.md)** take four requests to write and a second of Lambda for each commit. The setting \`catalogs\`
   leaves them out.
 - **[Events](../reference/events.md)** hardly count: a thousand a day would be 0.03 USD a month. The setting \`events\` turns them off.

@@ -42,12 +42,12 @@ export async function query(connection: DuckDBConnection, sql: string): Promise<
       result.readRows += rows.length;
       yield rows;
     }
-    if (streamed.returnType === ResultReturnType.INVALID) await failAgain(statement);
+    if (streamed.returnType === ResultReturnType.INVALID) await rethrow(statement);
   }
 }
 
 /** A stream that fails ends as if it were complete, and DuckDB's client has no way to its error but to run it again. */
-async function failAgain(statement: DuckDBPreparedStatement): Promise<never> {
+async function rethrow(statement: DuckDBPreparedStatement): Promise<never> {
   await statement.run().catch(asSqlError);
   const message = 'The query failed after its first rows, and not when it was repeated. Run it again.';
   throw new BrandReportsError('config', 'sql', message);

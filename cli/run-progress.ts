@@ -122,7 +122,7 @@ function textOf(event: LogEvent): string | undefined {
       return problemLine(event, `view ${event.view} not created`);
     // The next write of the work hits the same failure, and reports it.
     case 'lease_not_renewed':
-    case 'look_ended':
+    case 'watch_ended':
       return undefined;
     default:
       return 'message' in event ? problemLine(event, event.event.replaceAll('_', ' ')) : undefined;

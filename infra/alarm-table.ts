@@ -17,7 +17,7 @@ export interface AlarmRow {
   meaning: string;
   action: string;
   /** Whether the topic also hears that it is over. Of queues and backfills people hear nothing new then. */
-  tellsEnd?: true;
+  notifiesEnd?: true;
   /** `undefined` where this deployment has no such alarm. What it leaves out is in `Alarms`. */
   condition: (watched: ObservedStack, deployment: DeploymentSettings) => AlarmCondition | undefined;
 }
@@ -53,7 +53,7 @@ export const ALARMS: readonly AlarmRow[] = [
     action:
       'Do what the last message says. Where there is none, test the calendar function with "Watch-now", and read the ' +
       'error in its log.',
-    tellsEnd: true,
+    notifiesEnd: true,
     condition: ({ problems }, { schedules }) => {
       // Without schedules nothing starts by itself, the watcher neither.
       if (!schedules) return undefined;

@@ -21,7 +21,7 @@ export class Alarms extends Construct {
 
   /** None where the row has no condition for this deployment. */
   private alarm(
-    { id, meaning, action, tellsEnd, condition }: AlarmRow,
+    { id, meaning, action, notifiesEnd, condition }: AlarmRow,
     { deployment, topic, queues, stateMachine }: AlarmsProps,
   ): void {
     const name = instanceName(this);
@@ -39,6 +39,6 @@ export class Alarms extends Construct {
       alarmDescription: filledIn(`${meaning} ${action}`, queueNames),
     });
     alarm.addAlarmAction(new SnsAction(topic));
-    if (tellsEnd) alarm.addOkAction(new SnsAction(topic));
+    if (notifiesEnd) alarm.addOkAction(new SnsAction(topic));
   }
 }

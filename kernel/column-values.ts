@@ -100,14 +100,14 @@ export function storeUnits(
   starts: usize,
   ends: usize,
 ): u32 {
-  const behindLargest = powerOfTwo(min(SAFE_BITS, width * BYTE_BITS - 1));
+  const aboveLargest = powerOfTwo(min(SAFE_BITS, width * BYTE_BITS - 1));
   for (let code: u32 = 0; code < count; code += 1) {
     const unit = load<f64>(units + (code << DOUBLE_BITS));
     const start = code * width;
     setNumberAt(starts, code, Number.isNaN(unit) ? 1 : start);
     setNumberAt(ends, code, Number.isNaN(unit) ? 0 : start + width);
     if (Number.isNaN(unit)) continue;
-    if (Math.trunc(unit) !== unit || Math.abs(unit) >= behindLargest) return code;
+    if (Math.trunc(unit) !== unit || Math.abs(unit) >= aboveLargest) return code;
     const value = <i64>unit;
     if (order === Order.Int64) store<i64>(bytes + start, value);
     else storeBigEndian(bytes + start, width, value);

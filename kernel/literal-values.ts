@@ -43,13 +43,13 @@ function shortNumber(start: usize, end: usize, scale: u32, limit: f64): f64 {
   const isNegative = byteAt(start) === MINUS;
   let number: u64 = 0;
   let places: u32 = 0;
-  let isBehindPoint = false;
+  let isAfterPoint = false;
   for (let at = isNegative ? start + 1 : start; at < end; at += 1) {
     const byte = byteAt(at);
     if (isDigit(byte)) {
       number = number * 10 + (byte - ZERO);
-      places += u32(isBehindPoint);
-    } else if (byte === POINT) isBehindPoint = true;
+      places += u32(isAfterPoint);
+    } else if (byte === POINT) isAfterPoint = true;
     else return NaN;
   }
   if (places > scale || scale - places > SAFE_DIGITS) return NaN;

@@ -80,7 +80,7 @@ interface ReportDetails {
   events_not_sent: { day: string; events: number } & ErrorSummary;
   vacuum_failed: ErrorSummary;
   /** The Iceberg table pointed at metadata of somebody else, or of another lake: it begins anew, without earlier snapshots. */
-  iceberg_projected_again: { table: string; found: string; message: string };
+  iceberg_table_restarted: { table: string; found: string; message: string };
   /** Its ledger is damaged: no day of the month is read. */
   month_skipped: { month: string } & ErrorSummary;
   view_failed: { view: string } & ErrorSummary;
@@ -97,7 +97,7 @@ interface BrandDetails {
     /** HTTP status, where a response came. */
     status?: number;
   };
-  request_signed_again: { action: string; clockSkewMs: number };
+  signing_clock_corrected: { action: string; clockSkewMs: number };
   credentials_not_reread: object;
   /** The share of this run has changed, because of other runs. */
   rate_shared: { requestsPerSecond: number; runs: number };
@@ -114,7 +114,7 @@ interface ProcessDetails {
   update_not_remembered: ErrorSummary;
   settings_not_removed: ErrorSummary;
   /** Of the watcher; `message` is the subject of what it told. */
-  look_ended: { problems: number; message?: string };
+  watch_ended: { problems: number; message?: string };
   object_copied: { key: string; bytes: number };
 }
 
@@ -172,12 +172,12 @@ const LEVELS = {
   publication_failed: 'error',
   events_not_sent: 'error',
   vacuum_failed: 'error',
-  iceberg_projected_again: 'warn',
+  iceberg_table_restarted: 'warn',
   month_skipped: 'error',
   view_failed: 'error',
   object_copied: 'debug',
   request_retried: 'warn',
-  request_signed_again: 'info',
+  signing_clock_corrected: 'info',
   clocks_differ: 'warn',
   service_time_unknown: 'warn',
   credentials_not_reread: 'warn',
@@ -190,7 +190,7 @@ const LEVELS = {
   schedules_failed: 'error',
   update_not_remembered: 'warn',
   settings_not_removed: 'warn',
-  look_ended: 'info',
+  watch_ended: 'info',
 } as const satisfies Record<LogEvent['event'], LogLevel>;
 
 /** The level of an event, by its name. */

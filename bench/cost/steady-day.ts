@@ -29,7 +29,7 @@ import { startGlueServer } from '../../test/fakes/glue-server.ts';
 import { startS3Server } from '../../test/fakes/s3-server.ts';
 import { startSecretsServer } from '../../test/fakes/secrets-server.ts';
 import { virtualClock } from './virtual-clock.ts';
-import { type Look, look, lookOver } from './watcher.ts';
+import { type WatcherRun, watcherRun, watcherRunOver } from './watcher.ts';
 
 const BRAND = 'acme';
 const ZONE = 'America/New_York';
@@ -75,7 +75,7 @@ export interface RunOfDay {
 export interface SteadyDay {
   runsOfDay: readonly RunOfDay[];
   /** By the number of brands. */
-  looksOfMany: ReadonlyMap<number, Look>;
+  watcherRunsOfMany: ReadonlyMap<number, WatcherRun>;
   /** Of one rebuild of the catalog, and over how many ledgers. */
   rebuildRequests: number;
   months: number;
@@ -87,7 +87,7 @@ export interface SteadyDay {
   runs: number;
   /** Billed by Lambda for the runs of reports, and for looks of the watcher. */
   seconds: number;
-  lookSeconds: number;
+  watcherSeconds: number;
   /** Requests to the brand's service. */
   requests: number;
   /** Requests to AWS, by the name of the SDK command. */
@@ -123,7 +123,7 @@ export async function steadyDay(
     world.tally.clear();
     const before = world.events();
     const runsOfDay: RunOfDay[] = [];
-    const measured = { runs: 0, lookSeconds: 0, seconds: 0, requests: 0, logBytes: 0, looks: 0 };
+    const measured = { runs: 0, watcherSeconds: 0, seconds: 0, requests: 0, logBytes: 0, watcherRuns: 0 };
     for (let hour = 0; hour < 24; hour += 1) {
       const hourMs = startOfDay(DAY, ZONE) + hour * HOUR_MS;
       for (const name of names) {
@@ -134,9 +134,9 @@ export async function steadyDay(
         measured.requests += run.requests;
         measured.logBytes += run.logBytes;
       }
-      const watched = await scheduledLook(world, hourMs + HOUR_MS);
-      measured.looks += 1;
-      measured.lookSeconds += watched.seconds;
+      const watched = await scheduledWatcherRun(world, hourMs + HOUR_MS);
+      measured.watcherRuns += 1;
+      measured.watcherSeconds += watched.seconds;
       measured.logBytes += watched.logBytes;
     }
     const { clicks, kept } = world;
@@ -151,11 +151,11 @@ export async function steadyDay(
       ...kept(),
       ...world.scanned(),
     };
-    const lookOfMany = (names: readonly string[]) =>
-      lookOver(names, settingsOf(names), world.documents(), BRAND, nowMs);
-    const looksOfMany = new Map<number, Look>();
-    for (const count of counts) looksOfMany.set(count, await lookOfMany(brandNames(count)));
-    return { ...day, looksOfMany, rebuildRequests: await world.rebuild(nowMs), months: world.months() };
+    const watcherRunOfMany = (names: readonly string[]) =>
+      watcherRunOver(names, settingsOf(names), world.documents(), BRAND, nowMs);
+    const watcherRunsOfMany = new Map<number, WatcherRun>();
+    for (const count of counts) watcherRunsOfMany.set(count, await watcherRunOfMany(brandNames(count)));
+    return { ...day, watcherRunsOfMany, rebuildRequests: await world.rebuild(nowMs), months: world.months() };
   } finally {
     await world.close();
   }
@@ -208,9 +208,9 @@ async function scheduledRun(world: World, name: ReportName, hourMs: number, time
   };
 }
 
-async function scheduledLook(world: World, startMs: number) {
+async function scheduledWatcherRun(world: World, startMs: number) {
   const before = world.requestsToAws();
-  const { elapsedMs, logged } = await world.look(startMs);
+  const { elapsedMs, logged } = await world.watcherRun(startMs);
   const { initSeconds, cpuSeconds, lineBytes, runBytes, metricBytes } = ASSUMED;
   return {
     seconds: initSeconds + elapsedMs / 1000 + (world.requestsToAws() - before) * cpuSeconds,
@@ -312,11 +312,11 @@ async function openWorld(clicksPerDay: number) {
         if (object.modifiedAt.getTime() >= startedAtMs) object.modifiedAt = new Date(startMs);
       return { outcome, elapsedMs: clock.wallMs() - startMs, logged };
     },
-    async look(startMs: number) {
+    async watcherRun(startMs: number) {
       clock.startAt(startMs);
       const logged: string[] = [];
       const log = (event: LogEvent) => void logged.push(JSON.stringify(event));
-      await look({ settings, store: inOurFormat(store), clock, newId, events: bus, log });
+      await watcherRun({ settings, store: inOurFormat(store), clock, newId, events: bus, log });
       return { elapsedMs: clock.wallMs() - startMs, logged };
     },
     /** Afterwards nothing is counted any more. */

@@ -13,7 +13,7 @@ type WatchOptions = Parameters<typeof watch>[0];
 const KEYS_PER_LIST = 1000;
 
 /** @throws Error where the watcher finds a problem in a lake that has none */
-export async function look(
+export async function watcherRun(
   options: Pick<WatchOptions, 'settings' | 'store' | 'clock' | 'newId' | 'events' | 'log'>,
 ): Promise<void> {
   const { problems } = await watch({
@@ -34,7 +34,7 @@ export async function look(
 }
 
 /** What one watcher run requests from S3, the page included. */
-export interface Look {
+export interface WatcherRun {
   gets: number;
   writesAndLists: number;
   pageMb: number;
@@ -44,13 +44,13 @@ export interface Look {
  * @param documents of the lake of one brand, by key
  * @param nowMs when the run starts
  */
-export async function lookOver(
+export async function watcherRunOver(
   names: readonly string[],
   settings: WatchOptions['settings'],
   documents: ReadonlyMap<string, Uint8Array>,
   brand: string,
   nowMs: number,
-): Promise<Look> {
+): Promise<WatcherRun> {
   const counted = { gets: 0, writesAndLists: 0 };
   const written = memoryStore();
   const own = (key: string, name: string) => key.replace(`/${brand}/`, `/${name}/`);
@@ -79,11 +79,11 @@ export async function lookOver(
     return act();
   });
   const clock = { wallMs: () => nowMs, sleep: async () => {} };
-  await look({
+  await watcherRun({
     settings,
     store,
     clock,
-    newId: () => 'look',
+    newId: () => 'watcherRun',
     events: { send: async () => {} },
     log: () => {},
   });

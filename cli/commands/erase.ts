@@ -145,7 +145,7 @@ function outcomeText({ status, brand, from, to, days, removed, remains }: EraseO
     { name: status === 'planned' ? 'would be removed' : 'removed' },
     ...['objects', 'bytes'].map((name) => ({ name, align: 'right' as const })),
   ];
-  const again = days?.filter(({ isReadAgain }) => isReadAgain) ?? [];
+  const again = days?.filter(({ isReread }) => isReread) ?? [];
   return [
     `${range}: ${days ? `records on ${counted(days.length, 'day')}` : 'all days'}`,
     '',

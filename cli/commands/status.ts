@@ -13,7 +13,7 @@ import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
-import { LOOKS, type Look, lookOf } from '../../shared/status/looks.ts';
+import { CELL_KINDS, type CellKind, cellKindOf } from '../../shared/status/cell-kinds.ts';
 import { counted, rangesText } from '../../shared/watcher/index.ts';
 import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
@@ -114,8 +114,8 @@ function failingDays(
   today: string,
 ): string[] {
   const wordsOf = (day: DayFacts) => [
-    lookOf(day, today),
-    ...(PROBLEM_STATES.some((state) => state === lookOf(day, today)) ? ['problem'] : []),
+    cellKindOf(day, today),
+    ...(PROBLEM_STATES.some((state) => state === cellKindOf(day, today)) ? ['problem'] : []),
     ...(day.findings ? ['finding'] : []),
   ];
   const asked = days.filter(({ dt }) => chosen === undefined || monthOf(dt) === chosen);
@@ -170,7 +170,7 @@ async function writePage(file: string, markup: string): Promise<void> {
 type Colour = Parameters<typeof styleText>[0];
 
 /** From incomplete to final, the mark fills; what needs action is a letter or a sign. */
-const MARKS: Record<Look, readonly [mark: string, colour: Colour]> = {
+const MARKS: Record<CellKind, readonly [mark: string, colour: Colour]> = {
   settled: ['█', 'green'],
   complete: ['▆', 'green'],
   open: ['▃', 'cyan'],
@@ -234,23 +234,23 @@ function sectionText(section: Section, chosen: string | undefined): string {
 }
 
 function monthLine({ days }: TableStatus, name: string, today: string): string {
-  const looks = new Map(days.map((day) => [day.dt, lookOf(day, today)]));
+  const kinds = new Map(days.map((day) => [day.dt, cellKindOf(day, today)]));
   return Array.from({ length: SCALE.length }, (_, index) => {
-    const look = looks.get(`${name}-${String(index + 1).padStart(2, '0')}`);
-    return look ? mark(look) : ' ';
+    const kind = kinds.get(`${name}-${String(index + 1).padStart(2, '0')}`);
+    return kind ? mark(kind) : ' ';
   }).join('');
 }
 
 function totals({ tables, today }: Section): string {
-  const daysThatLook = (look: Look, days: readonly DayFacts[]) =>
-    days.filter((day) => lookOf(day, today) === look).length;
+  const daysOfKind = (kind: CellKind, days: readonly DayFacts[]) =>
+    days.filter((day) => cellKindOf(day, today) === kind).length;
   const problems = PROBLEM_STATES.toReversed().filter((state) =>
-    tables.some(({ days }) => daysThatLook(state, days) > 0),
+    tables.some(({ days }) => daysOfKind(state, days) > 0),
   );
   const heads = [
     { name: 'table' },
     { name: 'newest complete' },
-    ...['rows', 'days', 'present', ...problems.map((state) => LOOKS[state].name)].map((name) => ({
+    ...['rows', 'days', 'present', ...problems.map((state) => CELL_KINDS[state].name)].map((name) => ({
       name,
       align: 'right' as const,
     })),
@@ -259,7 +259,7 @@ function totals({ tables, today }: Section): string {
     name,
     newestComplete ?? (hasReturnedRecords ? 'none' : 'none (unverified)'),
     ...[rows, days.length, days.filter((day) => day.rows !== null).length].map(count),
-    ...problems.map((state) => count(daysThatLook(state, days))),
+    ...problems.map((state) => count(daysOfKind(state, days))),
   ]);
   return table(heads, lines, terminalColumns());
 }
@@ -335,13 +335,13 @@ function failureLines(
 function legend(sections: readonly Section[]): string {
   const shown = new Set(
     sections.flatMap(({ tables, today }) =>
-      tables.flatMap(({ days }) => days.map((day) => lookOf(day, today))),
+      tables.flatMap(({ days }) => days.map((day) => cellKindOf(day, today))),
     ),
   );
-  return [...shown].map((look) => `${mark(look)} ${LOOKS[look].name}`).join('  ');
+  return [...shown].map((kind) => `${mark(kind)} ${CELL_KINDS[kind].name}`).join('  ');
 }
 
-function mark(look: Look): string {
-  const [sign, colour] = MARKS[look];
+function mark(kind: CellKind): string {
+  const [sign, colour] = MARKS[kind];
   return styleText(colour, sign);
 }

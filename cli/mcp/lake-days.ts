@@ -5,14 +5,14 @@ import type { ReportLedgers } from '../../shared/lake/documents/read.ts';
 import { isComplete } from '../../shared/planning/day-state.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
-import { LOOKS, type Look, lookOf } from '../../shared/status/looks.ts';
+import { CELL_KINDS, type CellKind, cellKindOf } from '../../shared/status/cell-kinds.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { counted, rangesText } from '../../shared/watcher/index.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { enumerated } from '../sql-versions.ts';
 
 /** A day of a report that the lake has, or should have. */
-export type LakeDay = DayFacts & { brand: string; report: string; table: string; look: Look };
+export type LakeDay = DayFacts & { brand: string; report: string; table: string; kind: CellKind };
 
 /**
  * Every day that the settings expect, and whatever else is in the lake. A report that the settings do not have is expected from
@@ -32,7 +32,7 @@ export function lakeDays(lake: readonly ReportLedgers[], settings: Settings | un
     const expected = schedule === undefined ? daysFrom(dts[0] ?? today, dts.at(-1) ?? '') : dts;
     return expected.map((dt): LakeDay => {
       const facts = known.get(dt) ?? missingDay(dt);
-      return { ...facts, brand, report, table, look: lookOf(facts, today) };
+      return { ...facts, brand, report, table, kind: cellKindOf(facts, today) };
     });
   });
 }
@@ -44,11 +44,11 @@ type Fact = readonly [day: LakeDay, what: string, detail: string | undefined];
 
 /** The lines at the head of an answer that reads these days. @param unreadable the files whose rows it lacks */
 export function notesOf(days: readonly LakeDay[], unreadable: readonly string[], nowMs: number): string[] {
-  const lacking = days.filter(({ look }) => look === 'to_come' || !isComplete(look));
+  const lacking = days.filter(({ kind }) => kind === 'to_come' || !isComplete(kind));
   const why = ({ failure }: LakeDay) => failure && withRunnableCommands(failure.message);
   const incomplete = [
     ...unreadable.map((what) => `- unreadable, so its rows are left out: ${what}`),
-    ...linesOf(lacking.map((day): Fact => [day, LOOKS[day.look].name, why(day)])),
+    ...linesOf(lacking.map((day): Fact => [day, CELL_KINDS[day.kind].name, why(day)])),
   ];
   const findings = days.flatMap((day) =>
     (day.findings ?? []).map(({ title, detail }): Fact => [day, title, `${day.dt}: ${detail}`]),

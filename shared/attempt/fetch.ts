@@ -62,8 +62,8 @@ export function explained(
   { role, fields }: Pick<SlicePart, 'role' | 'fields'>,
   error: BrandReportsError,
 ): BrandReportsError {
-  const asksForInstant = role === 'exclude' && fields.start_time === fields.end_time;
-  if (!asksForInstant || error.code !== 'service_code') return error;
+  const sendsInstants = role === 'exclude' && fields.start_time === fields.end_time;
+  if (!sendsInstants || error.code !== 'service_code') return error;
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
   const allowed =
     setting === 'endTime' ? '"inclusive" or "exclusive", as the service means it' : '"whole_day"';

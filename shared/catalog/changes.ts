@@ -2,7 +2,7 @@ import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type DayChanges, type Ledger, restoreChanges } from '../lake/documents/ledger.ts';
 import { changesKey, changesPrefix } from '../lake/paths.ts';
 import type { BrandReport } from '../context/context.ts';
-import { appendChanges, changesTable, writeChangesAgain } from '../history/index.ts';
+import { appendChanges, changesTable, rewriteChanges } from '../history/index.ts';
 import { type MonthContent, writeLedgerTable } from './ledger-tables.ts';
 
 /** Updates the table `changes` in these months from the objects that the ledgers name. */
@@ -58,7 +58,7 @@ async function restoreMissing(run: BrandReport, months: readonly string[]): Prom
 
 /** @returns whether the ledger names an object now that has the changes of the day */
 async function restored(run: BrandReport, month: string, day: string, lost: DayChanges): Promise<boolean> {
-  const changes = await writeChangesAgain(run, day, lost);
+  const changes = await rewriteChanges(run, day, lost);
   if (!changes) return false;
   await run.ledger(month).update((ledger) => restoreChanges(ledger, day, lost.snapshot, changes));
   return true;

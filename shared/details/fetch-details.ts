@@ -36,7 +36,7 @@ export async function* lookedUpPages(
   lookup: Lookup,
 ): AsyncGenerator<StagedPage> {
   const known = await whatIsKnown(ctx, attempt, slice, part, lookup);
-  const asked = await recordsToAskFor(ctx, attempt.day, slice, known, lookup);
+  const asked = await recordsToLookUp(ctx, attempt.day, slice, known, lookup);
   let cursor = typeof part.cursor === 'string' ? part.cursor : '';
   const page = (found: JsonObject[], next: string | null): StagedPage => {
     const records = recordListOf(found);
@@ -146,7 +146,7 @@ function withoutRecord(
 }
 
 /** The upstream records that the slice requests: those that no earlier slice has requested, and those whose wait is over. */
-async function recordsToAskFor(
+async function recordsToLookUp(
   ctx: RunContext,
   day: string,
   slice: Slice,
@@ -234,7 +234,7 @@ async function goAhead(
   lookup: Lookup,
 ): Promise<void> {
   if (ctx.service.hasAnswered) return;
-  await lookUpFoundOne(ctx, slice, known, lookup);
+  await lookupFound(ctx, slice, known, lookup);
   if (!ctx.service.hasAnswered) await answerAlone(() => firstUpstreamPage(ctx, day));
 }
 
@@ -242,7 +242,7 @@ async function goAhead(
  * Looks up a record that was found before, unless the service has answered a lookup in this run.
  * @returns whether there is such a record
  */
-async function lookUpFoundOne(ctx: RunContext, slice: Slice, known: Known, lookup: Lookup): Promise<boolean> {
+async function lookupFound(ctx: RunContext, slice: Slice, known: Known, lookup: Lookup): Promise<boolean> {
   const { action } = ctx.report;
   if (ctx.service.hasAnsweredTo(action)) return true;
   const { upstream, foundAtMs, found } = known;
@@ -268,7 +268,7 @@ async function assertAnswersAny(
   refusals: Refusals,
 ): Promise<void> {
   if (refusals.met.length === 0 || ctx.service.hasAnsweredTo(ctx.report.action)) return;
-  const isKnown = await lookUpFoundOne(ctx, slice, known, lookup);
+  const isKnown = await lookupFound(ctx, slice, known, lookup);
   if (isKnown && !ctx.service.hasAnsweredTo(ctx.report.action)) throw refusals.ofAction();
 }
 

@@ -25,7 +25,7 @@ import type { BrandReport, RunContext } from '../context/context.ts';
  * notes it: a run that dies before leaves it to the next one.
  * @param published the days whose content is new since this run
  */
-export async function reconcile(
+export async function runDataChecks(
   ctx: RunContext,
   months: readonly string[],
   published: readonly string[],

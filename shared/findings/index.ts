@@ -1,4 +1,4 @@
-export { findingFacts, reconcile } from './data-checks.ts';
+export { findingFacts, runDataChecks } from './data-checks.ts';
 export {
   findingsText,
   type Finding,

@@ -40,7 +40,7 @@ export async function addChange(
 }
 
 /** Writes the changes of a day again whose object is lost. @returns `undefined` where the table does not have them either */
-export async function writeChangesAgain(
+export async function rewriteChanges(
   of: ChangesOfReport,
   day: string,
   lost: DayChanges,

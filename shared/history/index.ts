@@ -1,5 +1,5 @@
 export { changesTable, isOfContent, summaryOfRows } from './change-rows.ts';
 export { changeViews } from './change-views.ts';
-export { appendChanges, areIntact, writeChangesAgain } from './day-changes.ts';
+export { appendChanges, areIntact, rewriteChanges } from './day-changes.ts';
 export { logChange, recordChange } from './record-change.ts';
 export { type Version, versionAt, versionsOf } from './versions.ts';

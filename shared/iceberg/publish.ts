@@ -95,7 +95,7 @@ export async function publishIceberg(
     const found = mode === 'anew' ? { manifests: [] } : await tableIn(ctx, head);
     if (found.foreign !== undefined)
       log({
-        event: 'iceberg_projected_again',
+        event: 'iceberg_table_restarted',
         table: report.table,
         found: found.foreign,
         message:

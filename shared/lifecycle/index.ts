@@ -1,3 +1,8 @@
-export { foundAgain, isLifecycleCurrent, isLifecycleIntact, recordLifecycle } from './record-lifecycle.ts';
+export {
+  lifecycleOfFound,
+  isLifecycleCurrent,
+  isLifecycleIntact,
+  recordLifecycle,
+} from './record-lifecycle.ts';
 export type { LifecycleContext } from './records.ts';
 export { KEPT_AGES, lifecycleShape, lifecycleTables } from './shape.ts';

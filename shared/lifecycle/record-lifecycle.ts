@@ -86,7 +86,7 @@ export async function isLifecycleCurrent(ctx: LifecycleContext, committed: Commi
 }
 
 /** What a ledger that is made again has of rows that were found: the next reading makes them again, with their history. */
-export async function foundAgain(
+export async function lifecycleOfFound(
   ctx: LifecycleContext,
   version: Committed,
   { snapshot, rows, bytes, digest }: VersionContent,

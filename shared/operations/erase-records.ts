@@ -225,7 +225,7 @@ async function writeWithout(
 }
 
 /** Whether a run reads the day again by the normal rules, which brings back what the service still has. */
-export async function isReadAgain(ctx: BrandReport, day: string): Promise<boolean> {
+export async function isReread(ctx: BrandReport, day: string): Promise<boolean> {
   const { policy, upstream, clock } = ctx;
   const entry = (await ctx.ledger(monthOf(day)).cached()).days[day];
   const ofUpstream = upstreamState((await upstream?.ledger(monthOf(day)).cached())?.days[day]);

@@ -31,7 +31,7 @@ import {
   type DayWithRecords,
   type RecordsOf,
   daysWithRecords,
-  isReadAgain,
+  isReread,
   rewriteDay,
 } from './erase-records.ts';
 import {
@@ -67,7 +67,7 @@ export interface EraseOutcome {
   from: string;
   to: string;
   /** Of records: the days that had some. Days that are read again bring back what the service still has. */
-  days?: { report: string; day: string; isReadAgain: boolean }[];
+  days?: { report: string; day: string; isReread: boolean }[];
   /** By kind; `noncurrent`: what the bucket kept of objects that were deleted or replaced. */
   removed: ReturnType<typeof amountsOf>;
   /** What no erasure removes. */
@@ -107,7 +107,7 @@ export async function erase(options: EraseOptions): Promise<EraseOutcome> {
     const shown = days.map(async ({ ctx, day }) => ({
       report: ctx.report.name,
       day,
-      isReadAgain: await isReadAgain(ctx, day),
+      isReread: await isReread(ctx, day),
     }));
     const named = found && days.map((each) => ({ report: each.ctx.report.name, day: each.day }));
     await refuseClosed(scope, named);

@@ -13,9 +13,9 @@ import { dateFields, timestampFields } from '../planning/day-queries.ts';
 import {
   type SeenDay,
   type ZoneProof,
-  daysToAsk,
+  daysToMeasure,
   proveTimeZone,
-  tellingDay,
+  decisiveDay,
   timeField,
   timesOf,
   zonesWith,
@@ -283,7 +283,7 @@ async function zoneOf(ctx: FetchContext, found: ReportMeasurement, field: string
     fits: zonesWith(ctx.brandSettings.timeZone),
     isProven: false,
   };
-  let days = daysToAsk(addDays(todayIn(ctx), -1), limit);
+  let days = daysToMeasure(addDays(todayIn(ctx), -1), limit);
   let [day] = days;
   for (let asked = 0; asked < ZONE_DAYS && day !== undefined; asked += 1) {
     const times = timesOf(await recordsOfDay(ctx, day), field);
@@ -296,7 +296,7 @@ async function zoneOf(ctx: FetchContext, found: ReportMeasurement, field: string
       if (zone.isProven || zone.fits.length === 0) break;
     }
     days = days.filter((other) => other !== day);
-    day = zone.seen.length === 0 ? days[0] : tellingDay(zone.fits, days);
+    day = zone.seen.length === 0 ? days[0] : decisiveDay(zone.fits, days);
   }
   return zone;
 }

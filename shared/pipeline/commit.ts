@@ -1,7 +1,7 @@
 import { isFuture } from '../lake/documents/cas-document.ts';
 import { type Committed, laterReading } from '../lake/documents/ledger.ts';
 import { carriedChecks } from '../findings/index.ts';
-import { type Policy, isBehindPolicy, isLast } from '../planning/due.ts';
+import { type Policy, isAfterRefresh, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
 import type { BuiltSnapshot } from './builder.ts';
@@ -49,7 +49,7 @@ export async function commit(
         ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest },
         ...{ queryFingerprint, isAlone: isAlone(policy, { last, resumed, recordPages }), isAccepted },
       },
-      { last, past: isBehindPolicy(day, policy, startedMs) },
+      { last, past: isAfterRefresh(day, policy, startedMs) },
     );
   };
   const read = nextOf(snapshot);

@@ -11,7 +11,7 @@
  */
 import { rethrowBugs } from '../errors.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
-import { isBehindPolicy } from '../planning/due.ts';
+import { isAfterRefresh } from '../planning/due.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { ShownHabits } from '../service/paging/habits.ts';
 import { pages } from '../service/paging/pages.ts';
@@ -81,7 +81,7 @@ async function readPages(
   const slice = await lastSliceOf(attempt);
   const before = await readingBefore(ctx, attempt, slice);
   // What is final, or contradicts an earlier reading, must not depend on what earlier ones have proven.
-  const isLast = isBehindPolicy(attempt.day, ctx.policy, Date.parse(slice.startedAt));
+  const isLast = isAfterRefresh(attempt.day, ctx.policy, Date.parse(slice.startedAt));
   const isProof = requested || isLast || slice.repeatsConflict !== undefined;
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;

@@ -163,16 +163,16 @@ function withoutContent(committed: Committed): Committed {
 
 function kept(ctx: RebuildContext, day: string, committed: Committed, reason: RebuildObstacle): RebuiltDay {
   const { brand, report, policy } = ctx;
-  const readAgain = `to read it again: brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day}`;
+  const reread = `to read it again: brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day}`;
   const why: Record<RebuildObstacle, string> = {
-    raw_expired: `its raw records are not kept any longer; ${readAgain}`,
-    raw_damaged: `the progress document of its attempt ${committed.attempt} is damaged, so that its raw records are not known; ${readAgain}`,
-    read_again:
+    raw_expired: `its raw records are not kept any longer; ${reread}`,
+    raw_damaged: `the progress document of its attempt ${committed.attempt} is damaged, so that its raw records are not known; ${reread}`,
+    reread:
       'a run has begun to read it again, and the raw records before are gone; rebuild it when it is complete',
-    asked_differently: `the settings (filters, units, meanings of dates) ask for other records now than were asked for when it was read; ${readAgain}`,
-    other_time_zone: `it was read in the time zone ${committed.timeZone}, and in ${policy.timeZone} it begins and ends at other times; ${readAgain}`,
-    key_unclear: `records with one ${keyText(primaryKeyField(ctx) ?? '')} differ, and only a second pass can tell whether it is a key; ${readAgain}`,
-    rolled_back: `an older version of it was published by a rollback, and the raw records are those of a later one; ${readAgain}`,
+    read_by_other_queries: `the settings (filters, units, meanings of dates) ask for other records now than were asked for when it was read; ${reread}`,
+    other_time_zone: `it was read in the time zone ${committed.timeZone}, and in ${policy.timeZone} it begins and ends at other times; ${reread}`,
+    key_unclear: `records with one ${keyText(primaryKeyField(ctx) ?? '')} differ, and only a second pass can tell whether it is a key; ${reread}`,
+    rolled_back: `an older version of it was published by a rollback, and the raw records are those of a later one; ${reread}`,
   };
   return {
     dt: day,

@@ -11,7 +11,7 @@ import { type BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { type Ledger, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
-import { isBehindPolicy } from '../planning/due.ts';
+import { isAfterRefresh } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
 import { isEndOfRun } from '../service/retry.ts';
 import { afterReading } from '../planning/transitions.ts';
@@ -149,7 +149,7 @@ async function recordFailure(
     if (isDamaged)
       await attempt?.progress.update((current) => ({ ...assertLeaseHeld(current, runId), slices: [] }));
     const keep = await isResumable(attempt, error);
-    const isPast = isBehindPolicy(day, ctx.policy, nowMs);
+    const isPast = isAfterRefresh(day, ctx.policy, nowMs);
     await changeDay(ctx, { day }, (ledger) =>
       failDay(ledger, day, {
         ...{ runId, kind, code, message, queryFingerprint, nowMs, keep, isPast, isRequested },

@@ -132,9 +132,9 @@ function passDueAtMs(
 ): number | null {
   const started = startOfDay(day, policy.timeZone);
   if (!committed || isFuture(committed) || claim?.attempt !== undefined) return started;
-  const asked = lastAsked(committed, disregarded);
+  const asked = lastRequested(committed, disregarded);
   if (upstream && upstream.digest !== asked.upstreamDigest) return started;
-  const askedAtMs = Date.parse(committed.readFrom);
+  const requestedAtMs = Date.parse(committed.readFrom);
   switch (committed.state) {
     case 'settled':
       return null;
@@ -144,10 +144,10 @@ function passDueAtMs(
       return disregarded ? Date.parse(disregarded.at) + DAY_MS : started;
     case 'unconfirmed':
       // I11: the next run reads it again, whatever its age.
-      return askedAtMs;
+      return requestedAtMs;
     case 'closed': {
       // Nothing is read for the sake of lookups that are tried again by their own times.
-      if (committed.refusedLookups?.retryAt && isLast(day, policy, askedAtMs, committed)) return null;
+      if (committed.refusedLookups?.retryAt && isLast(day, policy, requestedAtMs, committed)) return null;
       if (asked.queryFingerprint !== policy.queryFingerprint) return started;
       const age = daysBetween(day, dayOf(nowMs, policy.timeZone));
       return refreshAtMs(day, Date.parse(asked.at), policy, tiersOf(policy, committed), age);
@@ -156,7 +156,7 @@ function passDueAtMs(
 }
 
 /** When the service was asked last, and for what: a reading that was disregarded counts as well. */
-export function lastAsked(
+export function lastRequested(
   { readFrom: at, queryFingerprint, upstreamDigest }: Committed,
   disregarded: DayEntry['disregarded'],
 ): { at: string; queryFingerprint: string; upstreamDigest?: string | undefined } {
@@ -230,7 +230,7 @@ export function isLast(day: string, policy: Policy, readFromMs: number, counts: 
 }
 
 /** Whether `refresh` has ended for the age of the day, whatever the states of its records. */
-export function isBehindPolicy(day: string, policy: Policy, readFromMs: number): boolean {
+export function isAfterRefresh(day: string, policy: Policy, readFromMs: number): boolean {
   return readFromMs >= Math.max(lastCallMs(day, policy, policy.refresh), closesAtMs(day, policy));
 }
 

@@ -1,7 +1,7 @@
 import { addDays, dayOf, daysOfMonth, monthOf, startOfDay, earlier } from '../days.ts';
 import { isFuture } from '../lake/documents/cas-document.ts';
 import { type DayEntry, type Ledger, isWhole, withoutFuture } from '../lake/documents/ledger.ts';
-import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastAsked } from './due.ts';
+import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastRequested } from './due.ts';
 
 /** A day to read, and the reason. */
 export interface DueDay {
@@ -153,7 +153,7 @@ function wasRead(
 ): boolean {
   if (!entry.committed || entry.claim || entry.failure) return false;
   const { since } = continuation.range ?? {};
-  const { at, queryFingerprint, upstreamDigest } = lastAsked(entry.committed, entry.disregarded);
+  const { at, queryFingerprint, upstreamDigest } = lastRequested(entry.committed, entry.disregarded);
   const isRecent = since !== undefined && Date.parse(at) >= Date.parse(since);
   if (entry.continuation !== continuation.id && !isRecent) return false;
   return queryFingerprint === policy.queryFingerprint && upstreamDigest === upstream?.digest;
@@ -179,7 +179,7 @@ function reasonFor(
   if (entry.claim) return 'in_progress';
   if (!entry.committed) return 'never_read';
   if (requested) return 'requested';
-  const { queryFingerprint } = lastAsked(entry.committed, entry.disregarded);
+  const { queryFingerprint } = lastRequested(entry.committed, entry.disregarded);
   return queryFingerprint === policy.queryFingerprint ? 'refresh' : 'settings';
 }
 

@@ -33,11 +33,11 @@ export type ReplayObstacle =
   /** The raw records are not kept any longer. */
   | 'raw_expired'
   /** Those that are left are of a reading that is not committed yet. */
-  | 'read_again'
+  | 'reread'
   /** The day was read in another time zone. */
   | 'other_time_zone'
   /** The settings now ask for other records than were asked for. */
-  | 'asked_differently';
+  | 'read_by_other_queries';
 
 /** The raw records that a day is made from again. */
 export interface Replay {
@@ -52,11 +52,11 @@ export function decideReplay(raw: RawDay, now: ReplaySettings): Replay | ReplayO
   const { day, committed } = raw;
   const { report, policy } = now;
   const slices = committedSlices(raw, report);
-  if (!slices) return raw.slices.length === 0 ? 'raw_expired' : 'read_again';
+  if (!slices) return raw.slices.length === 0 ? 'raw_expired' : 'reread';
   if (committed.timeZone !== policy.timeZone) return 'other_time_zone';
   if (committed.queryFingerprint === policy.queryFingerprint) return { slices, isKeyNew: false };
-  const isAlike = slices.every((slice) => isAskedAlike(day, slice, now));
-  return isAlike ? { slices, isKeyNew: true } : 'asked_differently';
+  const isAlike = slices.every((slice) => hasSameQueries(day, slice, now));
+  return isAlike ? { slices, isKeyNew: true } : 'read_by_other_queries';
 }
 
 /**
@@ -83,7 +83,7 @@ function pagesOf({ parts }: Slice): number {
 }
 
 /** Whether the settings lead to these queries for what the slice covers. */
-function isAskedAlike(
+function hasSameQueries(
   day: string,
   slice: Slice,
   { report, brandSettings, settings }: ReplaySettings,

@@ -70,7 +70,7 @@ function hasSameDays(one: string, other: string, nowMs: number): boolean {
 }
 
 /** The first of the days on which the zones do not all begin together: its records tell some of them apart. */
-export function tellingDay(zones: readonly string[], days: readonly string[]): string | undefined {
+export function decisiveDay(zones: readonly string[], days: readonly string[]): string | undefined {
   return days.find((day) => new Set(zones.map((zone) => startOfDay(day, zone))).size > 1);
 }
 
@@ -158,7 +158,7 @@ export function timesOf(records: readonly JsonObject[], field: string): number[]
 }
 
 /** The days in reach whose records may tell zones apart: some recent ones, then two a month, because of the seasons. */
-export function daysToAsk(yesterday: string, oldest: string): string[] {
+export function daysToMeasure(yesterday: string, oldest: string): string[] {
   const ago = [0, 1, 2, 3, ...Array.from({ length: 24 }, (_, index) => 15 * (index + 1))];
   return ago.map((days) => addDays(yesterday, -days)).filter((day) => day >= oldest);
 }

@@ -30,8 +30,8 @@ import {
 import type { ObjectStore } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import { type LostVersion, lostVersions } from './lost-versions.ts';
-import { type RemakeOptions, remakeLedger } from './remake-ledger.ts';
-import { type Remade, remakeSchema } from './remake-schema.ts';
+import { type RestoreOptions, restoreLedger } from './restore-ledger.ts';
+import { type Remade, restoreSchema } from './restore-schema.ts';
 
 /** In this order, because a ledger that was made again is noted in the report state. */
 const KINDS = ['state', 'progress', 'rate', 'schema', 'ledger', 'version'] as const;
@@ -70,7 +70,7 @@ export interface RepairOutcome {
 }
 
 /** What a repair works with. */
-export interface RepairOptions extends RemakeOptions {
+export interface RepairOptions extends RestoreOptions {
   /** Without it nothing is changed. */
   apply: boolean;
 }
@@ -124,7 +124,7 @@ async function* documentsOf(options: RepairOptions): AsyncGenerator<LakeDocument
       key: schemaKey(report.table),
       kind: 'schema',
       parse,
-      remake: () => remakeSchema(options, report),
+      remake: () => restoreSchema(options, report),
     };
     for await (const { key } of store.list(reportRawPrefix(report.name)))
       if (isProgressKey(key)) yield emptied(key, 'progress', parseProgress(key));
@@ -163,7 +163,7 @@ function ledgerOf(
 ): LakeDocument {
   const { report, brand, month } = scope;
   const parse = parseLedger(key, { report: report.name, brand, month });
-  return { key, kind: 'ledger', parse, remake: () => remakeLedger(options, scope) };
+  return { key, kind: 'ledger', parse, remake: () => restoreLedger(options, scope) };
 }
 
 async function findDamage(store: ObjectStore, document: LakeDocument): Promise<Found | undefined> {

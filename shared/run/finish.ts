@@ -24,7 +24,7 @@ import { type ReportOutcome, countFailedDays, errorSummary } from '../outcome.ts
 import { type RunContext, isDailyWorkDue, todayIn } from '../context/context.ts';
 import { type OpenDay, openDay } from '../context/open-day.ts';
 import { hasPendingPublication } from '../pipeline/publish.ts';
-import { reconcile } from '../findings/index.ts';
+import { runDataChecks } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
 import { waitingDays } from '../planning/plan.ts';
 import { isNewlyCompared } from '../planning/schema-changes.ts';
@@ -59,7 +59,7 @@ export async function finishReport(
   ended: EndedReport | undefined,
 ): Promise<void> {
   const months = [...seen.keys()];
-  await reconcile(ctx, months, published);
+  await runDataChecks(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const nowMs = ctx.clock.now().getTime();
   const at = new Date(ctx.clock.earlierMs()).toISOString();

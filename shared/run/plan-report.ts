@@ -59,7 +59,7 @@ export async function planReport(
   if (range) assertBegun(ctx, range);
   const continuation = await resumeOrStart(ctx, range);
   const state = await ctx.reportState.cached();
-  if (isFuture(state) && !ctx.upstream) await askForTime(ctx);
+  if (isFuture(state) && !ctx.upstream) await requestServiceTime(ctx);
   assertClocks(ctx);
   const { clockSkewMs } = ctx.service;
   const { ledgers, damagedMonths, error: damaged, ...days } = await findDueDays(ctx, range, continuation);
@@ -137,7 +137,7 @@ export function assertBegun(ctx: PlanContext, { from }: Range): void {
 }
 
 /** A machine whose clock lies behind what runs have recorded may find nothing due. Any response shows the service's time. */
-async function askForTime(ctx: RunContext): Promise<void> {
+async function requestServiceTime(ctx: RunContext): Promise<void> {
   const day = todayIn(ctx);
   const window = windowToRead(ctx.brandSettings, day, ctx.clock.now().getTime(), undefined);
   const [query] = dayQueries(ctx.report, ctx.brandSettings, ctx.settings, day, window);

@@ -16,7 +16,7 @@ import {
   type Renewal,
   type Sightings,
   VALID_MS,
-  afterLook,
+  withSightings,
   fairRate,
   silentRuns,
   withRenewal,
@@ -76,7 +76,7 @@ export function createRateShare(options: RateShareOptions): RateShare {
   async function renew(): Promise<void> {
     const began = now();
     const seen = await document.refresh();
-    sightings = afterLook(sightings, seen, clock.monotonicMs());
+    sightings = withSightings(sightings, seen, clock.monotonicMs());
     const ended = await endedRuns(seen);
     const renewal = (current: RateBudget): Renewal => ({
       runId,
@@ -97,7 +97,7 @@ export function createRateShare(options: RateShareOptions): RateShare {
       return mayWait && isSame ? current : next;
     });
     failingSinceMs = undefined;
-    sightings = afterLook(sightings, written, clock.monotonicMs());
+    sightings = withSightings(sightings, written, clock.monotonicMs());
     if (written.runs[runId]?.renewals !== renewals) return;
     const before = granted;
     granted = written.runs[runId].rate;

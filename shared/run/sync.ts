@@ -79,7 +79,7 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   }
   const upstreamFirst = syncs.toSorted((a, b) => Number(!!a.upstream) - Number(!!b.upstream));
   do {
-    for (const sync of upstreamFirst) if (needsPlan(sync)) await planAgain(sync);
+    for (const sync of upstreamFirst) if (needsPlan(sync)) await replan(sync);
     await readDays(syncs);
   } while (syncs.some(needsPlan));
 
@@ -144,7 +144,7 @@ function currentPlan({ ctx, plans }: ReportSync): ReportPlan | undefined {
   return holds ? last : undefined;
 }
 
-async function planAgain(sync: ReportSync): Promise<void> {
+async function replan(sync: ReportSync): Promise<void> {
   const { ctx, plans, days } = sync;
   if (sync.brokeOff) return;
   try {
@@ -167,7 +167,7 @@ function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
 }
 
 /** Plans a day of lookups whose upstream day has just been committed. */
-async function planDayAgain(sync: ReportSync, day: string): Promise<void> {
+async function replanDay(sync: ReportSync, day: string): Promise<void> {
   const { ctx, days, inFlight, brokeOff } = sync;
   const plan = currentPlan(sync);
   if (!plan || brokeOff || inFlight.has(day)) return;
@@ -251,7 +251,7 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
     sync.breaker.record(due, outcome, error);
     sync.days.set(due.day, outcome);
     if (error && (!sync.failedDay || error.kind === 'bug')) sync.failedDay = error;
-    if (wasRead(outcome)) for (const lookups of sync.lookups) await planDayAgain(lookups, due.day);
+    if (wasRead(outcome)) for (const lookups of sync.lookups) await replanDay(lookups, due.day);
   } catch (thrown) {
     sync.brokeOff ??= { thrown };
   } finally {

@@ -65,7 +65,7 @@ export interface ServiceClientOptions {
 
 interface Sent {
   response: ResponseClass;
-  askedWaitMs: number | undefined;
+  requestedWaitMs: number | undefined;
   /** The connection was closed before, so that the service has probably not received the request. */
   isStale: boolean;
 }
@@ -116,7 +116,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     const mayWait = response.is === 'transient' && 'headers' in result;
     return {
       response,
-      askedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined,
+      requestedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined,
       isStale: 'isStale' in result,
     };
   }
@@ -125,15 +125,15 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     action: string,
     error: BrandReportsError,
     failures: number,
-    askedWaitMs: number | undefined,
+    requestedWaitMs: number | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const gaveUp = (why: string) => withReason(error, why, askedWaitMs);
-    if (askedWaitMs !== undefined) limiter.pauseFor(askedWaitMs);
+    const gaveUp = (why: string) => withReason(error, why, requestedWaitMs);
+    if (requestedWaitMs !== undefined) limiter.pauseFor(requestedWaitMs);
     if (failures >= policy.maxAttempts)
       throw gaveUp(`gave up after ${failures} attempts; a later run continues`);
     const waitMs = fullJitterMs(failures - 1, policy, options.random());
-    const refusal = refusePause(Math.max(waitMs, askedWaitMs ?? 0));
+    const refusal = refusePause(Math.max(waitMs, requestedWaitMs ?? 0));
     if (refusal) throw gaveUp(refusal.message);
     if (!budget.spend())
       throw gaveUp('too many requests of this run have failed to retry more of them; a later run continues');
@@ -144,7 +144,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
       ...(typeof status === 'number' && { status }),
       code: error.code,
       failures,
-      waitMs: Math.max(waitMs, askedWaitMs ?? 0),
+      waitMs: Math.max(waitMs, requestedWaitMs ?? 0),
     });
     await pause(waitMs, options.sleep, signal);
   }
@@ -172,7 +172,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
         breaker.refused(response.error);
         // I10: a refusal names no cause; signing again may help, once.
         if (!(await signer.refreshAfterRejection(signing))) return { ...tried, sent };
-        log({ event: 'request_signed_again', action, clockSkewMs: clock.signingSkewMs });
+        log({ event: 'signing_clock_corrected', action, clockSkewMs: clock.signingSkewMs });
       }
     } finally {
       breaker.leave();
@@ -192,14 +192,14 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
       // Whether to believe a large difference of the clocks takes a second response.
       if (tried.response.is === 'success' && clock.isInDoubt)
         tried = await tryOnce(turn, action, fields, attempt + tried.sent, signal);
-      const { response, askedWaitMs, sent } = tried;
+      const { response, requestedWaitMs, sent } = tried;
       if (response.is === 'success') {
         answeredActions.add(action);
         assertClock(turn);
         return response.response;
       }
       if (response.is !== 'transient') throw response.error;
-      await beforeRetry(action, response.error, failures, askedWaitMs, signal);
+      await beforeRetry(action, response.error, failures, requestedWaitMs, signal);
       attempt += sent;
     }
   }
@@ -256,13 +256,13 @@ function classified(result: HttpResult, context: ResponseContext): ResponseClass
   }
 }
 
-/** Why a call is not retried. @param askedWaitMs what its last response asked to wait, for whoever plans the next try */
+/** Why a call is not retried. @param requestedWaitMs what its last response asked to wait, for whoever plans the next try */
 function withReason(
   { kind, code, message, context }: BrandReportsError,
   why: string,
-  askedWaitMs: number | undefined,
+  requestedWaitMs: number | undefined,
 ): BrandReportsError {
   return new BrandReportsError(kind, code, `${message}; ${why}`, {
-    context: { ...context, ...(askedWaitMs !== undefined && { retryAfterMs: askedWaitMs }) },
+    context: { ...context, ...(requestedWaitMs !== undefined && { retryAfterMs: requestedWaitMs }) },
   });
 }

@@ -68,13 +68,13 @@ export function createRefusalBreaker(brand: string): RefusalBreaker {
       inDoubt = true;
       refusals += 1;
       if (hasAccepted || refusals < MAX_REFUSALS) return;
-      open = stoppedAsking(brand, error);
+      open = stoppedRequests(brand, error);
       for (const { fail } of queue.items()) fail(open);
     },
   };
 }
 
-function stoppedAsking(brand: string, last: BrandReportsError): BrandReportsError {
+function stoppedRequests(brand: string, last: BrandReportsError): BrandReportsError {
   return new BrandReportsError(
     'auth',
     'refused',

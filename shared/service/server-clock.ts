@@ -62,8 +62,8 @@ export function createServiceClock(wallMs: () => number): ServiceClock {
       // The date is written with the headers, just before they arrive, and cut to the second.
       const other = explains(0) ? 0 : dateMs + 500 - receivedMs;
       const seenMs = explains(skewMs) ? skewMs : other;
-      const isShownAgain = doubtedMs !== undefined && clocksAgree(doubtedMs, seenMs);
-      const isBelieved = seenMs === skewMs || isShownAgain || Math.abs(seenMs) <= LARGE_SKEW_MS;
+      const isConfirmed = doubtedMs !== undefined && clocksAgree(doubtedMs, seenMs);
+      const isBelieved = seenMs === skewMs || isConfirmed || Math.abs(seenMs) <= LARGE_SKEW_MS;
       doubtedMs = isBelieved ? undefined : seenMs;
       if (isBelieved) skewMs = signingSkewMs = seenMs;
     },

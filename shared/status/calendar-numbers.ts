@@ -1,5 +1,5 @@
 import { type Html, html } from './html.ts';
-import { LOOKS, lookOf } from './looks.ts';
+import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
 import { type PageBrand, dayLines } from './page-brand.ts';
 import { pageTable } from './page-table.ts';
 
@@ -19,9 +19,9 @@ export function numbers(brand: PageBrand): Html {
     ...byDay.map(({ found, measure }) => {
       const day = found.get(dt);
       if (!day) return '';
-      const look = lookOf(day, today);
+      const kind = cellKindOf(day, today);
       const lines = [
-        ...(UNREMARKABLE.includes(look) ? [] : [LOOKS[look].name]),
+        ...(UNREMARKABLE.includes(kind) ? [] : [CELL_KINDS[kind].name]),
         ...dayLines(day, measure, brand),
       ];
       return html`${lines.map((line, index) => html`${index > 0 ? html`<br>` : ''}${line}`)}`;

@@ -1,12 +1,12 @@
-import type { Look } from './looks.ts';
+import type { CellKind } from './cell-kinds.ts';
 
 const LIGHT =
   '--ink:#1b2430;--quiet:#5b6776;--line:#d8dee6;--blank:#e9edf1;--done:#0f766e;--new:#3f9f91;--busy:#2a6dae;--late:#c98a00;--bad:#c8371b;--odd:#8451a3;--back:#fff;--panel:#f4f6f9';
 const DARK =
   '--ink:#e6eaf0;--quiet:#9aa7b6;--line:#334155;--blank:#263343;--done:#4ccdb6;--new:#2c8c7d;--busy:#66aeea;--late:#f0b429;--bad:#ff7452;--odd:#c39bdb;--back:#0f1720;--panel:#1a2532;color-scheme:dark';
 
-/** Each look has its own shape in addition to its colour: from incomplete to final, the cell fills. */
-const CELLS: Record<Look, string> = {
+/** Each kind has its own shape in addition to its colour: from incomplete to final, the cell fills. */
+const CELLS: Record<CellKind, string> = {
   settled: 'background:var(--done)',
   complete: 'background:linear-gradient(var(--blank) 22%,var(--new) 0)',
   open: 'background:linear-gradient(var(--blank) 55%,var(--busy) 0)',
@@ -75,5 +75,5 @@ export const CALENDAR_STYLE = [
   `:root{${LIGHT}}`,
   `@media (prefers-color-scheme:dark){:root{${DARK}}}`,
   RULES,
-  ...Object.entries(CELLS).map(([look, rules]) => `i.${look}{${rules}}`),
+  ...Object.entries(CELLS).map(([kind, rules]) => `i.${kind}{${rules}}`),
 ].join('\n');

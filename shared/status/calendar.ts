@@ -1,8 +1,8 @@
 /*
  * Draws the page that one opens in the morning. For each brand it contains what is wrong and what to do, then `morning.ts`
  * (runs, yesterday, changed days, findings), then the calendar of days × tables, newest month first: without a picture, a
- * gap of three days in two years goes unnoticed. Parts: `table-statuses.ts` has the days and their states, `looks.ts` what
- * each state looks like, `problems.ts` what needs action, `remedies.ts` the action, `calendar-numbers.ts` the calendar in
+ * gap of three days in two years goes unnoticed. Parts: `table-statuses.ts` has the days and their states, `cell-kinds.ts` what
+ * the cell of each state shows, `problems.ts` what needs action, `remedies.ts` the action, `calendar-numbers.ts` the calendar in
  * numbers, `calendar-style.ts` the colours. The page loads nothing and runs nothing, and everything from outside is
  * escaped (`html.ts`).
  */
@@ -11,7 +11,7 @@ import { commandLine } from '../command-line.ts';
 import { numbers } from './calendar-numbers.ts';
 import { CALENDAR_STYLE } from './calendar-style.ts';
 import { Html, html } from './html.ts';
-import { LOOKS, lookOf } from './looks.ts';
+import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
 import { morning } from './morning.ts';
 import {
   type CalendarOptions,
@@ -117,7 +117,7 @@ function headline({ tables, problems }: PageBrand): Html {
 function summed(problems: readonly Problem[]): string {
   const counts = [...Map.groupBy(problems, ({ state }) => state)].map(([state, alike]) => {
     const count = alike.reduce((sum, { days }) => sum + days.length, 0);
-    return { count, name: LOOKS[state].name };
+    return { count, name: CELL_KINDS[state].name };
   });
   return counts
     .map(({ count, name }, index) => {
@@ -143,7 +143,7 @@ function problemItem(alike: readonly Problem[], { zone, at }: PageBrand, control
   const lines = together.flatMap((same) => {
     const tables = same.map(({ table }) => table.table).join(', ');
     return same.slice(0, 1).map(
-      ({ state, days }) => html`<b>${tables}</b> ${LOOKS[state].name}: ${rangesText(days)}<br>
+      ({ state, days }) => html`<b>${tables}</b> ${CELL_KINDS[state].name}: ${rangesText(days)}<br>
 `,
     );
   });
@@ -170,16 +170,16 @@ ${brand.tables.map((table) => monthRow(month, table, brand))}</div>
 function monthRow(month: string, { table, measure, days }: TableStatus, brand: PageBrand): Html {
   const shown = days
     .filter(({ dt }) => monthOf(dt) === month)
-    .map((day) => ({ day, look: lookOf(day, brand.today) }));
+    .map((day) => ({ day, kind: cellKindOf(day, brand.today) }));
   const cells = daysOfMonth(month).map((dt) => {
     const found = shown.find(({ day }) => day.dt === dt);
     if (!found) return html`<i></i>`;
-    const { name, meaning } = LOOKS[found.look];
+    const { name, meaning } = CELL_KINDS[found.kind];
     const lines = [`${table} ${dt}`, `${name}: ${meaning}`, ...dayLines(found.day, measure, brand)];
-    return html`<i class="${found.look}" title="${lines.join('\n')}"></i>`;
+    return html`<i class="${found.kind}" title="${lines.join('\n')}"></i>`;
   });
-  const counts = [...Map.groupBy(shown, ({ look }) => look)].map(
-    ([look, cells]) => `${cells.length} ${LOOKS[look].name}`,
+  const counts = [...Map.groupBy(shown, ({ kind }) => kind)].map(
+    ([kind, cells]) => `${cells.length} ${CELL_KINDS[kind].name}`,
   );
   const label = `${table} in ${month}: ${counts.join(', ') || 'no days'}`;
   return html`<div class="row"><b title="${table}">${table}</b><div class="days" role="img" aria-label="${label}">${cells}</div></div>
@@ -202,17 +202,17 @@ function damagedDocuments(tables: readonly TableStatus[], lake: string): Html | 
   return html`<p class="earlier">Damaged documents of the lake: ${keys.join(', ')}. To make them again: ${copyable(commandLine('repair', ['--apply'], { lake }))}</p>`;
 }
 
-/** The legend of the looks that occur. */
+/** The legend of the kinds that occur. */
 function legend(brands: readonly PageBrand[]): Html {
-  const looks = brands.flatMap(({ tables, today }) =>
-    tables.flatMap(({ days }) => days.map((day) => lookOf(day, today))),
+  const kinds = brands.flatMap(({ tables, today }) =>
+    tables.flatMap(({ days }) => days.map((day) => cellKindOf(day, today))),
   );
-  const met = new Set<string>(looks);
-  const items = Object.entries(LOOKS)
-    .filter(([look]) => met.has(look))
+  const met = new Set<string>(kinds);
+  const items = Object.entries(CELL_KINDS)
+    .filter(([kind]) => met.has(kind))
     .map(
-      ([look, { name, meaning }]) =>
-        html`<li><i class="${look}"></i><span><b>${name}</b>: ${meaning}</span></li>`,
+      ([kind, { name, meaning }]) =>
+        html`<li><i class="${kind}"></i><span><b>${name}</b>: ${meaning}</span></li>`,
     );
   if (items.length === 0) return html``;
   return html`<ul class="legend">${items}</ul>`;

@@ -11,7 +11,7 @@ import { isComplete } from '../planning/day-state.ts';
 import { nextStartMs } from '../settings/schedule.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
 import { type Html, html } from './html.ts';
-import { LOOKS } from './looks.ts';
+import { CELL_KINDS } from './cell-kinds.ts';
 import { type PageBrand, rangesText, totalsOf } from './page-brand.ts';
 import { copyable, pageTable } from './page-table.ts';
 import type { Controls } from './remedies.ts';
@@ -104,7 +104,7 @@ ${pageTable(`Yesterday of ${name}`, heads, rows)}`;
 function rowsText(day: DayFacts | undefined): string {
   if (!day) return '–';
   const rows = day.rows === null ? '–' : exactNumber(day.rows);
-  return isComplete(day.state) ? rows : `${rows} (${LOOKS[day.state].name})`;
+  return isComplete(day.state) ? rows : `${rows} (${CELL_KINDS[day.state].name})`;
 }
 
 function sumText(sum: string | undefined): string {

@@ -1,7 +1,7 @@
 import { addDays, earlier } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import { PROBLEM_STATES, type ProblemState, isComplete } from '../planning/day-state.ts';
-import { isToCome } from './looks.ts';
+import { isToCome } from './cell-kinds.ts';
 import type { TableStatus } from './table-statuses.ts';
 
 /** Days of one table that need action, or time, for the same reason. */

@@ -1,6 +1,6 @@
 import type { Message } from '../ports.ts';
 import type { Change } from './news.ts';
-import { toldTogether } from './open-findings.ts';
+import { reportedTogether } from './open-findings.ts';
 import type { OpenProblem } from './open-problems.ts';
 
 /** How a reader of a message starts an action, in plain text. */
@@ -41,9 +41,9 @@ export function changeMessage(
       `${pipeline}, ${timeText(nowMs)}: ${headline}.`,
       ...section('NEW', problems, options),
       ...section('STILL OPEN', still, options),
-      ...toldSection('GONE FOR THE FIRST TIME', gone),
-      ...section('FINDINGS', toldTogether(findings), options),
-      ...toldSection('SOLVED', solved),
+      ...reportedSection('GONE FOR THE FIRST TIME', gone),
+      ...section('FINDINGS', reportedTogether(findings), options),
+      ...reportedSection('SOLVED', solved),
       '',
       `All days: ${page}`,
       '',
@@ -94,7 +94,7 @@ function section(title: string, problems: readonly OpenProblem[], { controls }: 
   ];
 }
 
-function toldSection(title: string, told: Change['solved']): string[] {
+function reportedSection(title: string, told: Change['solved']): string[] {
   if (told.length === 0) return [];
   const shown = told.slice(0, MAX_PROBLEMS);
   return [

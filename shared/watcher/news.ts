@@ -7,13 +7,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MINUTE_MS } from '../days.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
-import { type OpenProblem, type Suspect, openProblems } from './open-problems.ts';
+import { type OpenProblem, type Candidate, openProblems } from './open-problems.ts';
 
 /** At least so long after a message comes the next one. In minutes, because schedules start to the minute. */
 export const MINUTES_BETWEEN_MESSAGES = 60;
 
 /** What is different from what the last message said; nothing of it came and went since. Findings are among the problems. */
-export interface Change<T extends Lasting = Told> {
+export interface Change<T extends Lasting = Reported> {
   opened: OpenProblem[];
   remaining: OpenProblem[];
   /** Gone for the first time: they count as open, because a problem that comes and goes would else send a message each time. */
@@ -22,13 +22,13 @@ export interface Change<T extends Lasting = Told> {
   solved: T[];
 }
 
-type Told = WatchRecord['told'][string];
+type Reported = WatchRecord['told'][string];
 
 /** What decides whether a problem that was told is solved. */
-type Lasting = Pick<Told, 'goneAt' | 'finding'>;
+type Lasting = Pick<Reported, 'goneAt' | 'finding'>;
 
 /** One look of the watcher. */
-export interface Look {
+export interface WatcherRun {
   id: string;
   nowMs: number;
 }
@@ -64,7 +64,7 @@ function isSolved({ goneAt }: Lasting, nowMs: number): boolean {
 }
 
 /** What was told, with the time since when it is gone. */
-export function toldSince<T extends Lasting>(
+export function reportedSince<T extends Lasting>(
   told: Record<string, T>,
   open: readonly OpenProblem[],
   now: string,
@@ -78,38 +78,43 @@ export function toldSince<T extends Lasting>(
 }
 
 /** The record after a look has seen what looks wrong. Where there is news and it may be told, the look claims to tell it. */
-export function afterLook(
+export function afterWatch(
   record: WatchRecord,
-  suspects: readonly Suspect[],
-  { id, nowMs }: Look,
+  candidates: readonly Candidate[],
+  { id, nowMs }: WatcherRun,
 ): WatchRecord {
   const now = new Date(nowMs).toISOString();
   // The grace period of a problem that was told does not begin anew while it is gone for one watcher run.
   const told = [record.told, record.events?.open ?? {}].flatMap((each) => Object.entries<Lasting>(each));
   const leaving = told.filter(([, problem]) => !isSolved(problem, nowMs));
   const kept = leaving.flatMap(([id]) => (record.seen[id] === undefined ? [] : [id]));
-  const ids = [...suspects.map(({ id }) => id), ...kept];
+  const ids = [...candidates.map(({ id }) => id), ...kept];
   const seen = Object.fromEntries(ids.map((id) => [id, record.seen[id] ?? now]));
-  const open = openProblems(suspects, seen, nowMs);
-  const stillTold = toldSince(record.told, open, now);
-  const isSame = isDeepStrictEqual([seen, stillTold], [record.seen, record.told]);
-  const { opened, solved } = changeFrom(stillTold, open, nowMs);
+  const open = openProblems(candidates, seen, nowMs);
+  const stillReported = reportedSince(record.told, open, now);
+  const isSame = isDeepStrictEqual([seen, stillReported], [record.seen, record.told]);
+  const { opened, solved } = changeFrom(stillReported, open, nowMs);
   const isUncertain = record.telling !== undefined && !record.telling.isTold;
-  const isNews = mayTell(record, nowMs) && (isUncertain || opened.length + solved.length > 0);
+  const isNews = mayNotify(record, nowMs) && (isUncertain || opened.length + solved.length > 0);
   if (isSame && !isNews) return record;
-  return { ...record, seen, told: stillTold, ...(isNews && { telling: { by: id, at: now, isTold: false } }) };
+  return {
+    ...record,
+    seen,
+    told: stillReported,
+    ...(isNews && { telling: { by: id, at: now, isTold: false } }),
+  };
 }
 
 /** The record when the look's message was sent. */
 export function afterMessage(
   record: WatchRecord,
   problems: readonly OpenProblem[],
-  { id, nowMs }: Look,
+  { id, nowMs }: WatcherRun,
 ): WatchRecord {
   if (record.telling?.by !== id) return record;
   const { leaving } = changeFrom(record.told, problems, nowMs);
   const kept = Object.entries(record.told).filter(([, problem]) => leaving.includes(problem));
-  const told = problems.map((problem): [string, Told] => {
+  const told = problems.map((problem): [string, Reported] => {
     const since = new Date(problem.sinceMs).toISOString();
     const what = `${problem.brand} ${problem.report}: ${problem.what}`;
     return [problem.id, { since, what, ...storedFinding(problem) }];
@@ -121,11 +126,11 @@ export function afterMessage(
   };
 }
 
-export function storedFinding({ finding }: OpenProblem): Pick<Told, 'finding'> {
+export function storedFinding({ finding }: OpenProblem): Pick<Reported, 'finding'> {
   return finding ? { finding: { day: finding.day, until: new Date(finding.untilMs).toISOString() } } : {};
 }
 
-function mayTell({ telling }: WatchRecord, nowMs: number): boolean {
+function mayNotify({ telling }: WatchRecord, nowMs: number): boolean {
   return !telling || minuteOf(nowMs) - minuteOf(Date.parse(telling.at)) >= MINUTES_BETWEEN_MESSAGES;
 }
 

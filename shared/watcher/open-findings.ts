@@ -8,8 +8,8 @@ import { DAY_MS, addDays, dayOf, monthOf } from '../days.ts';
 import { COMPARED_DAYS, type Finding } from '../findings/index.ts';
 import {
   type OpenProblem,
-  type Suspect,
-  type ToldFinding,
+  type Candidate,
+  type ReportedFinding,
   type WatchedReport,
   counted,
   rangesText,
@@ -30,16 +30,16 @@ const OF_CHANGES = [
 ];
 
 /** The findings of which people are to be told. */
-export function findingSuspects(
+export function findingCandidates(
   { table, isJudged }: Pick<WatchedReport, 'table' | 'isJudged'>,
   nowMs: number,
-): Suspect[] {
+): Candidate[] {
   const { brand, report } = table;
   const days = table.days.filter(({ dt }) => isJudged(monthOf(dt)));
   return days.flatMap(({ dt, findings = [] }) =>
     findings.flatMap((finding) => {
       const { check, title, detail, advice, since, isCertain } = finding;
-      const untilMs = toldUntilMs(dt, finding);
+      const untilMs = reportedUntilMs(dt, finding);
       if (!isCertain || nowMs >= untilMs) return [];
       return [
         {
@@ -57,13 +57,13 @@ export function findingSuspects(
   );
 }
 
-function toldUntilMs(day: string, { check, since }: Finding): number {
+function reportedUntilMs(day: string, { check, since }: Finding): number {
   const fromMs = OF_CHANGES.includes(check) ? Date.parse(since) : Date.parse(`${day}T00:00:00Z`);
   return fromMs + TOLD_DAYS * DAY_MS;
 }
 
 /** How a message puts findings: one entry for those of a report with one title. */
-export function toldTogether(findings: readonly OpenProblem[]): OpenProblem[] {
+export function reportedTogether(findings: readonly OpenProblem[]): OpenProblem[] {
   const alike = Map.groupBy(findings, ({ brand, report, finding }) => `${brand} ${report} ${finding?.title}`);
   return [...alike.values()].flatMap((same) => {
     const told = same.flatMap(({ finding }) => finding ?? []).sort((a, b) => (a.day < b.day ? -1 : 1));
@@ -80,11 +80,11 @@ export function toldTogether(findings: readonly OpenProblem[]): OpenProblem[] {
   });
 }
 
-function titleText(told: readonly ToldFinding[]): string {
+function titleText(told: readonly ReportedFinding[]): string {
   const days = [...new Set(told.map(({ day }) => day))].map((dt) => ({ dt }));
   return `${told[0]?.title} on ${counted(days)}: ${rangesText(days)}`;
 }
 
-function daysText(told: readonly ToldFinding[]): string {
+function daysText(told: readonly ReportedFinding[]): string {
   return told.map(({ day, detail }) => `${day}: ${detail}`).join('; ');
 }

@@ -1,7 +1,7 @@
 /*
  * What people are told about. Without it a person would have to look at every day of every report. The state of a day is
  * decided in planning/day-state.ts, here for how long it may last: a first failure without an answer is left to the next
- * run, a day that was never read waits for the schedule, a long history for its turn. What looks wrong is a suspect; one
+ * run, a day that was never read waits for the schedule, a long history for its turn. What looks wrong is a candidate; one
  * that has lasted for longer than its grace period is a problem. How the last run ended tells what no day shows: that
  * it failed before it read one, that the service throttles it, or that no run comes any more.
  */
@@ -15,7 +15,7 @@ import { type Remedy, remedyOf, remedyOfFailure } from '../status/remedies.ts';
 import type { TableStatus } from '../status/table-statuses.ts';
 
 /** Something that looks wrong with a report of a brand. */
-export interface Suspect {
+export interface Candidate {
   /** The same from look to look, as long as it lasts. */
   id: string;
   brand: string;
@@ -32,11 +32,11 @@ export interface Suspect {
   why: string;
   remedy: Remedy;
   /** Of a finding, which is told once and is no problem. */
-  finding?: ToldFinding;
+  finding?: ReportedFinding;
 }
 
 /** What a message says of a finding; those of one title are told together. */
-export interface ToldFinding {
+export interface ReportedFinding {
   title: string;
   /** `YYYY-MM-DD` */
   day: string;
@@ -45,8 +45,8 @@ export interface ToldFinding {
   untilMs: number;
 }
 
-/** A suspect that has lasted for too long. */
-export interface OpenProblem extends Suspect {
+/** A candidate that has lasted for too long. */
+export interface OpenProblem extends Candidate {
   sinceMs: number;
 }
 
@@ -71,7 +71,7 @@ const THROTTLED_REQUESTS = 20;
 const MAX_RANGES = 4;
 
 /** All that looks wrong with a report. */
-export function suspectsOf(watched: WatchedReport, nowMs: number): Suspect[] {
+export function candidatesOf(watched: WatchedReport, nowMs: number): Candidate[] {
   const { table, policy } = watched;
   const { lastRun } = table;
   const days = table.days.filter(({ dt }) => watched.isJudged(monthOf(dt)));
@@ -81,40 +81,40 @@ export function suspectsOf(watched: WatchedReport, nowMs: number): Suspect[] {
     ...unreadDays(watched, problems, nowMs),
     ...otherDays(problems, policy),
   ];
-  const suspects = [
+  const candidates = [
     ...ofDays,
     ...(lastRun ? failedRun(lastRun, policy) : []),
     ...(lastRun ? throttledRun(lastRun, policy) : []),
     silence(lastRun, policy),
   ];
   const { brand, report } = table;
-  return suspects.map(({ kind, ...suspect }) => ({
+  return candidates.map(({ kind, ...candidate }) => ({
     id: `${brand} ${report} ${kind}`,
     brand,
     report,
-    ...suspect,
+    ...candidate,
   }));
 }
 
-/** The suspects that are problems. @param seen by id: when a look first saw it, ISO 8601 */
+/** The candidates that are problems. @param seen by id: when a look first saw it, ISO 8601 */
 export function openProblems(
-  suspects: readonly Suspect[],
+  candidates: readonly Candidate[],
   seen: Readonly<Record<string, string>>,
   nowMs: number,
 ): OpenProblem[] {
-  return suspects.flatMap((suspect) => {
-    const { [suspect.id]: seenAt } = seen;
-    const fromMs = suspect.sinceMs ?? (seenAt === undefined ? nowMs : Date.parse(seenAt));
+  return candidates.flatMap((candidate) => {
+    const { [candidate.id]: seenAt } = seen;
+    const fromMs = candidate.sinceMs ?? (seenAt === undefined ? nowMs : Date.parse(seenAt));
     const sinceMs = Math.min(fromMs, nowMs);
-    return nowMs - sinceMs >= suspect.graceMs ? [{ ...suspect, sinceMs }] : [];
+    return nowMs - sinceMs >= candidate.graceMs ? [{ ...candidate, sinceMs }] : [];
   });
 }
 
-/** A suspect before the report's name is added. @property kind distinguishes it from others of the report */
-type NamelessSuspect = Omit<Suspect, 'id' | 'brand' | 'report'> & { kind: string };
+/** A candidate before the report's name is added. @property kind distinguishes it from others of the report */
+type NamelessCandidate = Omit<Candidate, 'id' | 'brand' | 'report'> & { kind: string };
 
 /** One for each error; those without an answer of the service are one, because their codes vary. */
-function failedDays(problems: readonly Problem[], policy: Policy): NamelessSuspect[] {
+function failedDays(problems: readonly Problem[], policy: Policy): NamelessCandidate[] {
   const failed = problems.filter(({ state }) => state === 'failed').flatMap(({ days }) => days);
   const errorOf = ({ failure }: DayFacts) =>
     failure?.kind === 'transient' ? 'transient' : (failure?.code ?? 'unknown');
@@ -143,7 +143,7 @@ function unreadDays(
   { table, policy, isJudged }: WatchedReport,
   problems: readonly Problem[],
   nowMs: number,
-): NamelessSuspect[] {
+): NamelessCandidate[] {
   const isRead = ({ dt, rows }: DayFacts) => rows !== null || !isJudged(monthOf(dt));
   const newestRead = table.days.findLast(isRead)?.dt ?? '';
   const yesterday = addDays(dayOf(nowMs, policy.timeZone), -1);
@@ -155,19 +155,19 @@ function unreadDays(
   );
   const unread = { why: 'no run has read them to their end' };
   return [
-    ...suspectDays(late, 'missing', {
+    ...candidateDays(late, 'missing', {
       ...unread,
       kind: 'missing',
       graceMs,
       remedy: remedyOf('missing', undefined),
     }),
-    ...suspectDays(history, 'of the history not read yet', {
+    ...candidateDays(history, 'of the history not read yet', {
       ...HISTORY,
       graceMs: Math.max(graceMs, HISTORY_MS),
     }),
     // Each by itself: while a history is read some day is always in progress, but another one at each look.
     ...daysOf('in_progress').flatMap((day) =>
-      suspectDays([day], 'in progress', {
+      candidateDays([day], 'in progress', {
         ...unread,
         kind: `in_progress ${day.dt}`,
         graceMs: Math.max(graceMs, IN_PROGRESS_MS),
@@ -185,21 +185,21 @@ const HISTORY = {
   },
 };
 
-function suspectDays(
+function candidateDays(
   days: readonly DayFacts[] | undefined,
   what: string,
-  rest: Omit<NamelessSuspect, 'what' | 'days'>,
-): NamelessSuspect[] {
+  rest: Omit<NamelessCandidate, 'what' | 'days'>,
+): NamelessCandidate[] {
   if (!days || days.length === 0) return [];
   const text = `${counted(days)} ${what}: ${rangesText(days)}`;
   return [{ ...rest, what: text, days: days.map(({ dt }) => dt) }];
 }
 
-function otherDays(problems: readonly Problem[], policy: Policy): NamelessSuspect[] {
+function otherDays(problems: readonly Problem[], policy: Policy): NamelessCandidate[] {
   return problems.flatMap(({ state, days }) => {
     if (state === 'overdue') {
       const due = days.flatMap(({ nextDue }) => (nextDue === null ? [] : Date.parse(nextDue)));
-      return suspectDays(days, 'overdue', {
+      return candidateDays(days, 'overdue', {
         kind: state,
         ...(due.length > 0 && { sinceMs: Math.min(...due) }),
         graceMs: 0,
@@ -208,7 +208,7 @@ function otherDays(problems: readonly Problem[], policy: Policy): NamelessSuspec
       });
     }
     if (state !== 'unverified') return [];
-    return suspectDays(days, 'without a record', {
+    return candidateDays(days, 'without a record', {
       kind: state,
       graceMs: gracePeriodMs(policy),
       why: 'the report has never returned a record',
@@ -221,7 +221,7 @@ function otherDays(problems: readonly Problem[], policy: Policy): NamelessSuspec
 function failedRun(
   { kind, code, message, at, since, failedDays }: LastRun,
   policy: Policy,
-): NamelessSuspect[] {
+): NamelessCandidate[] {
   if (kind === undefined || failedDays > 0) return [];
   const isFirst = kind === 'transient' && at === since;
   return [
@@ -236,7 +236,7 @@ function failedRun(
   ];
 }
 
-function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): NamelessSuspect[] {
+function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): NamelessCandidate[] {
   if (requests < THROTTLED_REQUESTS || throttles < THROTTLED_SHARE * requests) return [];
   return [
     {
@@ -253,7 +253,7 @@ function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): N
 }
 
 /** How long the last run is ago: by itself no problem, until it is longer than the schedule's longest gap. */
-function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessSuspect {
+function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessCandidate {
   const sinceMs = lastRun && Date.parse(lastRun.at);
   return {
     // Two, because a lost report state has no time: the problem begins when a look first finds it so.

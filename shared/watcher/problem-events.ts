@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { shortLine } from './message.ts';
-import { changeFrom, storedFinding, toldSince } from './news.ts';
+import { changeFrom, storedFinding, reportedSince } from './news.ts';
 import type { OpenProblem } from './open-problems.ts';
 
 type Events = NonNullable<WatchRecord['events']>;
@@ -29,7 +29,7 @@ export function withEvents(
 ): WatchRecord {
   const before: Events = record.events ?? { sequence: 0, open: {}, pending: [] };
   const at = new Date(nowMs).toISOString();
-  const known = toldSince(before.open, problems, at);
+  const known = reportedSince(before.open, problems, at);
   const { opened, leaving, solved, remaining } = changeFrom(known, problems, nowMs);
   // By the clock, so that a record which was lost uses no number again.
   let sequence = Math.max(before.sequence, nowMs - 1);

@@ -1,7 +1,7 @@
 /*
- * One look of the watcher. Without it somebody would have to ask whether all is in. It judges every day of every report
+ * One run of the watcher. Without it somebody would have to ask whether all is in. It judges every day of every report
  * that the settings enable, says how many problems there are, tells people what has changed, and draws the calendar. The
- * number comes first: where none comes any more, an alarm is raised, so a look that dies on the way is noticed.
+ * number comes first: where none comes any more, an alarm is raised, so a run that dies on the way is noticed.
  */
 import { lastMonths, isInSpan, monthOf } from '../days.ts';
 import { type Close, readCloses } from '../lake/documents/close.ts';
@@ -22,15 +22,15 @@ import type { ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { calendarPage } from '../status/calendar.ts';
 import { type MessageOptions, changeMessage } from './message.ts';
-import { afterLook, afterMessage, changeFrom } from './news.ts';
-import { fieldSuspects } from './field-suspects.ts';
-import { findingSuspects, firstComparedMonth } from './open-findings.ts';
-import { type Suspect, openProblems, suspectsOf } from './open-problems.ts';
+import { afterWatch, afterMessage, changeFrom } from './news.ts';
+import { fieldCandidates } from './field-candidates.ts';
+import { findingCandidates, firstComparedMonth } from './open-findings.ts';
+import { type Candidate, openProblems, candidatesOf } from './open-problems.ts';
 import { withEvents, withoutEvents } from './problem-events.ts';
 import type { Controls } from '../status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
 
-/** What a look works with. */
+/** What a run works with. */
 export interface WatchOptions {
   settings: Settings;
   reports: ReportRegistry;
@@ -49,10 +49,10 @@ export interface WatchOptions {
   controls: Controls;
 }
 
-/** What a look found. */
+/** What a run found. */
 export interface WatchOutcome {
   problems: { brand: string; report: string; since: string; what: string; why: string }[];
-  /** The subject of the message that it sent; `null` where there was nothing to tell, or another look told it. */
+  /** The subject of the message that it sent; `null` where there was nothing to tell, or another run told it. */
   message: string | null;
 }
 
@@ -65,48 +65,48 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const nowMs = options.clock.wallMs();
   const span = lastMonths(PAGE_MONTHS, nowMs);
   const record = createLakeDocuments(options).watchRecord();
-  const monthsTold = monthsOfFindings(await record.cached());
+  const monthsReported = monthsOfFindings(await record.cached());
   const isJudged: WantsMonth = (month, of) =>
-    isInSpan(month, span) || monthsTold.has(month) || mayHoldProblems(month, of, settings, nowMs);
+    isInSpan(month, span) || monthsReported.has(month) || mayHoldProblems(month, of, settings, nowMs);
   const firstMonth = firstComparedMonth(nowMs);
   const isRead: WantsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
   const lake = await readWantedLedgers(store, reports, isRead, nowMs);
   // A damaged one is what the vacuum and `closes` tell of.
   const closes = await readCloses(store, undefined, () => {}, span);
-  const suspects = suspectsIn(options, lake, isJudged, nowMs);
-  const look = { id: options.newId(), nowMs };
+  const candidates = candidatesIn(options, lake, isJudged, nowMs);
+  const run = { id: options.newId(), nowMs };
   const tableOf = (report: string) => reports[report]?.table ?? report;
   const { seen, told, telling, events } = await record.update((current) => {
-    const after = afterLook(current, suspects, look);
+    const after = afterWatch(current, candidates, run);
     // What was open for a listener that is gone would be seen for ever, and never begin anew.
     if (!options.events) return after.events ? { ...after, events: undefined } : after;
-    return withEvents(after, openProblems(suspects, after.seen, nowMs), tableOf, nowMs);
+    return withEvents(after, openProblems(candidates, after.seen, nowMs), tableOf, nowMs);
   });
-  const open = openProblems(suspects, seen, nowMs);
+  const open = openProblems(candidates, seen, nowMs);
   const problems = open.filter(({ finding }) => !finding);
   options.countProblems(problems.length);
-  const isNews = telling?.by === look.id;
+  const isNews = telling?.by === run.id;
   const message = isNews && changeMessage(changeFrom(told, open, nowMs), { ...options.message, nowMs });
-  const tellPeople = async () => {
+  const notifyPeople = async () => {
     if (!message) return;
     await options.notifier.tell(message);
-    await record.update((current) => afterMessage(current, open, look));
+    await record.update((current) => afterMessage(current, open, run));
   };
-  const tellPrograms = async () => {
+  const sendEvents = async () => {
     const { pending = [] } = events ?? {};
     if (!options.events || pending.length === 0) return;
     await options.events.send(pending);
     await record.update((current) => withoutEvents(current, pending));
   };
   try {
-    const both = await Promise.allSettled([tellPeople(), tellPrograms()]);
+    const both = await Promise.allSettled([notifyPeople(), sendEvents()]);
     for (const one of both) if (one.status === 'rejected') throw one.reason;
   } finally {
     // Where no message can be sent the page is all there is, and it must not show what was long ago.
     await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), nowMs, closes);
   }
   options.log({
-    event: 'look_ended',
+    event: 'watch_ended',
     problems: problems.length,
     ...(message && { message: message.subject }),
   });
@@ -135,12 +135,12 @@ function mayHoldProblems(
   return policy !== undefined && mayBeDue(state, policyFingerprint(policy), month, nowMs, upstream);
 }
 
-function suspectsIn(
+function candidatesIn(
   { settings, reports }: WatchOptions,
   lake: readonly ReportLedgers[],
   isJudged: WantsMonth,
   nowMs: number,
-): Suspect[] {
+): Candidate[] {
   return tableStatuses(settings, reports, lake, nowMs).flatMap((table) => {
     const { [table.report]: report } = reports;
     const policy = report && enabledPolicy(settings, table.brand, report);
@@ -149,9 +149,9 @@ function suspectsIn(
     const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
     const watched = { table, policy, isJudged: isJudgedHere };
     return [
-      ...suspectsOf(watched, nowMs),
-      ...findingSuspects(watched, nowMs),
-      ...fieldSuspects(table, nowMs),
+      ...candidatesOf(watched, nowMs),
+      ...findingCandidates(watched, nowMs),
+      ...fieldCandidates(table, nowMs),
     ];
   });
 }

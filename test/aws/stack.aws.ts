@@ -62,7 +62,7 @@ const icebergSchema = z.object({ table_type: z.string(), metadata_location: z.st
 const commentSchema = z.object({ Comment: z.optional(z.string()) });
 const documentSchema = z.looseObject({ columns: z.array(z.json()) });
 const recordSchema = z.looseObject({ telling: z.looseObject({ at: z.string() }) });
-const lookSchema = z.object({
+const watchSchema = z.object({
   problems: z.array(z.object({ what: z.string() })),
   message: z.nullable(z.string()),
 });
@@ -209,7 +209,7 @@ describe('the watcher', () => {
   });
 
   it('finds nothing wrong, says so by its metric and in no mail, and draws the page', async () => {
-    expect(await look()).toEqual({ problems: [], message: null });
+    expect(await watch()).toEqual({ problems: [], message: null });
     expect(metrics()).toEqual([0]);
     expect(await mails()).toEqual([]);
     expect(await events()).toEqual([]);
@@ -220,7 +220,7 @@ describe('the watcher', () => {
   it('sends one mail when a secret is gone, and no other while it is', async () => {
     await aws.deleteSecret('brand-reports/acme');
     expect(await sync('order_list')).toBe('failed');
-    expect(await look()).toMatchObject({ message: `${STACK}: problems: 1 new, 1 open` });
+    expect(await watch()).toMatchObject({ message: `${STACK}: problems: 1 new, 1 open` });
     const [mail, ...others] = await mails();
     expect(others).toEqual([]);
     // The text is looked at in test/watcher/message.test.ts.
@@ -234,7 +234,7 @@ describe('the watcher', () => {
       detail: { brand: 'acme', report: 'order_list', table: 'orders', kind: 'problem' },
     });
     await passAnHour();
-    expect(await look()).toMatchObject({ problems: [{}], message: null });
+    expect(await watch()).toMatchObject({ problems: [{}], message: null });
     expect(await mails()).toEqual([]);
     expect(await events()).toEqual([]);
     expect(metrics()).toEqual([0, 1, 1]);
@@ -245,16 +245,16 @@ describe('the watcher', () => {
     await aws.createSecret('brand-reports/acme', acme ?? {});
     expect(await sync('order_list', { brand: 'acme', ...failedDays() })).toBe('complete');
     await passAnHour(false);
-    expect(await look()).toEqual({ problems: [], message: null });
+    expect(await watch()).toEqual({ problems: [], message: null });
     await passAnHour();
-    expect(await look()).toEqual({ problems: [], message: `${STACK}: all is well again` });
+    expect(await watch()).toEqual({ problems: [], message: `${STACK}: all is well again` });
     expect(await mails()).toMatchObject([{ Subject: `${STACK}: all is well again` }]);
     expect(await events()).toMatchObject([
       { 'detail-type': 'Problem Solved', detail: { brand: 'acme', report: 'order_list' } },
     ]);
   });
 
-  const look = async () => z.parse(lookSchema, await aws.invoke(`${STACK}-calendar`, {}));
+  const watch = async () => z.parse(watchSchema, await aws.invoke(`${STACK}-calendar`, {}));
   const metrics = () =>
     aws
       .log()

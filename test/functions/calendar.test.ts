@@ -102,7 +102,7 @@ describe('the watcher', () => {
       },
     ]);
     expect(info).toHaveBeenCalledWith(
-      expect.objectContaining({ event: 'look_ended', problems: problems.length }),
+      expect.objectContaining({ event: 'watch_ended', problems: problems.length }),
     );
     expect(sns.published).toEqual([
       {

@@ -186,7 +186,7 @@ describe('the Iceberg table of a report', () => {
     restate(lake);
     const events: LogEvent[] = [];
     await sync(lake, { log: (event) => void events.push(event) });
-    expect(events.filter(({ event }) => event === 'iceberg_projected_again')).toEqual([
+    expect(events.filter(({ event }) => event === 'iceberg_table_restarted')).toEqual([
       expect.objectContaining({ table: 'orders', found: expect.stringContaining(found) }),
     ]);
     await expectProjected(lake);

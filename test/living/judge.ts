@@ -31,7 +31,14 @@ import {
   rowsOf as rowsIn,
   wrongPointers,
 } from '../simulation/contents.ts';
-import { type RowTexts, asToldBy, formOfRecord, formOfRow, textsOfRow, unlike } from '../simulation/forms.ts';
+import {
+  type RowTexts,
+  asShownBy,
+  formOfRecord,
+  formOfRow,
+  textsOfRow,
+  unlike,
+} from '../simulation/forms.ts';
 import { isNeeded, mayChange } from './policy.ts';
 
 /** What was seen of a day each time that its content changed. */
@@ -183,7 +190,7 @@ export function createJudge(
       figures.changedWhileRead += 1;
       return;
     }
-    const shown = shownTo(table, day, committed).map(({ record }) => asToldBy(columns, record));
+    const shown = shownTo(table, day, committed).map(({ record }) => asShownBy(columns, record));
     remember(report.table, shown);
     compare(
       at,
@@ -328,7 +335,7 @@ export function createJudge(
           day,
           committed
             ? shownTo(table, day, committed).map(({ record }) =>
-                asToldBy(currentColumns.get(table) ?? [], record),
+                asShownBy(currentColumns.get(table) ?? [], record),
               )
             : [],
         ];

@@ -239,7 +239,7 @@ it('the records of one customer go from every version, change and raw record, an
     return rowsOf(lake, versionKey('orders', BRAND, CUSTOMERS, committed?.snapshot ?? ''));
   };
   const before = await rowsNow();
-  const days = [{ report: 'order_list', day: CUSTOMERS, isReadAgain: true }];
+  const days = [{ report: 'order_list', day: CUSTOMERS, isReread: true }];
   expect(await erase(optionsOf(lake, { records, plans: true }))).toMatchObject({ status: 'planned', days });
   expect(await objectsWith(lake, ['c-8841'])).not.toEqual([]);
   const { status, days: changed, removed } = await erase(optionsOf(lake, { records }));

@@ -6,7 +6,7 @@ import {
   type Policy,
   closesAtMs,
   dueAtMs,
-  isBehindPolicy,
+  isAfterRefresh,
   isLast,
   monthDueAtMs,
   onlyRefusedDue,
@@ -241,7 +241,7 @@ describe('the last reading of a day', () => {
   });
 
   it('is after `refresh` at the same age, whatever its records are', () => {
-    const ages = [120, 121, 366].map((age) => isBehindPolicy(day, own, atAge(age)));
+    const ages = [120, 121, 366].map((age) => isAfterRefresh(day, own, atAge(age)));
     expect(ages).toEqual([false, true, true]);
   });
 
@@ -292,7 +292,7 @@ describe('the last reading of a day', () => {
         let late = 0;
         for (let reading = 0; committed?.state !== 'settled'; reading += 1) {
           const before: Committed | undefined = committed;
-          const past = isBehindPolicy(day, given, nowMs);
+          const past = isAfterRefresh(day, given, nowMs);
           if (past) late += 1;
           expect(late).toBeLessThan(40);
           const answer = before ? (answers[reading % 40] ?? 'same') : 'more';

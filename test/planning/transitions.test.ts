@@ -222,18 +222,18 @@ describe('a reading', () => {
         fc.constantFrom<VersionBefore['state']>('unconfirmed', 'closed'),
         (readings, state) => {
           let before = version({ state });
-          let readAgain = 0;
+          let reread = 0;
           for (const reading of readings) {
             const next = afterReading(before, reading, last);
             if (!next || before.state === 'settled') break;
-            readAgain += 1;
+            reread += 1;
             const content = reading.kind === 'failed' || next.outcome.keeps ? before : reading;
             const { rows, digest, queryFingerprint } = content;
             before = { ...version({ rows, digest, queryFingerprint }), ...next.said };
             expect(before.rows).toBeGreaterThan(0);
           }
           expect(before.state).toBe('settled');
-          expect(readAgain).toBeLessThanOrEqual(MAX_LAST_TRIES);
+          expect(reread).toBeLessThanOrEqual(MAX_LAST_TRIES);
         },
       ),
       runs(100),

@@ -3,9 +3,9 @@ import { DAY_MS, endOfDay, startOfDay } from '../../shared/days.ts';
 import {
   type SeenDay,
   contradiction,
-  daysToAsk,
+  daysToMeasure,
   proveTimeZone,
-  tellingDay,
+  decisiveDay,
   timeField,
   timesOf,
   usualName,
@@ -112,11 +112,11 @@ describe('a zone is proven only if all that fit have the same days all year', ()
   });
 
   it('asks next for a day that tells the zones apart', () => {
-    const days = daysToAsk('2026-11-24', '2026-06-01');
+    const days = daysToMeasure('2026-11-24', '2026-06-01');
     expect(days.slice(0, 5)).toEqual(['2026-11-24', '2026-11-23', '2026-11-22', '2026-11-21', '2026-11-09']);
     expect(days.at(-1)).toBe('2026-06-12');
-    expect(tellingDay(['UTC', 'Europe/London'], days)).toBe('2026-10-25');
-    expect(tellingDay(['America/New_York', 'America/Toronto'], days)).toBeUndefined();
+    expect(decisiveDay(['UTC', 'Europe/London'], days)).toBe('2026-10-25');
+    expect(decisiveDay(['America/New_York', 'America/Toronto'], days)).toBeUndefined();
   });
 
   it('calls zones with the same days by the name that people know', () => {

@@ -49,7 +49,7 @@ export function textOfTexts(row: RowTexts): string {
 }
 
 /** The record as its columns tell it: a text that is a number is that number where its column holds numbers. */
-export function asToldBy(columns: readonly Column[], record: JsonObject): JsonObject {
+export function asShownBy(columns: readonly Column[], record: JsonObject): JsonObject {
   const typeOf = new Map(columns.map(({ field, type }) => [field, type]));
   return Object.fromEntries(
     Object.entries(record).map(([field, value]) => {

@@ -224,7 +224,7 @@ describe('findings', () => {
           check: 'orders_unknown',
           title: 'orders',
           detail: '3',
-          advice: 'Look',
+          advice: 'CellKind',
           since: run.at,
           isCertain: true,
         },
@@ -237,7 +237,7 @@ describe('findings', () => {
     const days = [found('2026-11-01'), found('2026-11-02', `SELECT '${HOSTILE}'`)];
     const markup = page({ days });
     expect(part(markup, /^Findings/)).toContain(
-      "orders| orders2026-11-02: 3SQL: the odd rows of orders 2026-11-02|SELECT '&lt;img src=x onerror=alert(1)&gt;'|2026-11-01: 3|Look.|",
+      "orders| orders2026-11-02: 3SQL: the odd rows of orders 2026-11-02|SELECT '&lt;img src=x onerror=alert(1)&gt;'|2026-11-01: 3|CellKind.|",
     );
     expect(markup).not.toContain(HOSTILE);
   });

@@ -276,7 +276,7 @@ describe('a day whose raw records do not tell', () => {
       const lake = await synced([report]);
       const before = await ledgerEntries(lake, report);
       const outcome = await lake.rebuild(scopeOf(report, FIRST, LAST), { brandSettings });
-      expect(outcomes(outcome)).toEqual(every('asked_differently', 6, 9));
+      expect(outcomes(outcome)).toEqual(every('read_by_other_queries', 6, 9));
       expect(await ledgerEntries(lake, report)).toEqual(before);
       expect(outcome.reports[0]?.days[0]?.message).toContain(
         `brand-reports sync ${report} --brand acme --from ${FIRST} --to ${FIRST}`,

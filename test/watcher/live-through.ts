@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../../shared/days.ts';
 
 /** One look in a history: how long after the one before, the ids of what is wrong then, and how the look ends. */
-export interface HistoricLook<Fate> {
+export interface HistoricWatch<Fate> {
   afterMinutes: number;
   wrong: string[];
   fate: Fate;
@@ -9,7 +9,7 @@ export interface HistoricLook<Fate> {
 
 /** Looks one after another. @returns when the last look was, in milliseconds */
 export function liveThrough<Fate>(
-  history: readonly HistoricLook<Fate>[],
+  history: readonly HistoricWatch<Fate>[],
   startMs: number,
   look: (nowMs: number, wrong: readonly string[], fate: Fate) => void,
 ): number {

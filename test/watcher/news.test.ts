@@ -2,13 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
-import { MINUTES_BETWEEN_MESSAGES, afterLook, afterMessage, changeFrom } from '../../shared/watcher/news.ts';
-import { type OpenProblem, type Suspect, openProblems } from '../../shared/watcher/open-problems.ts';
-import { type HistoricLook, liveThrough } from './live-through.ts';
+import { MINUTES_BETWEEN_MESSAGES, afterWatch, afterMessage, changeFrom } from '../../shared/watcher/news.ts';
+import { type OpenProblem, type Candidate, openProblems } from '../../shared/watcher/open-problems.ts';
+import { type HistoricWatch, liveThrough } from './live-through.ts';
 
 const START_MS = Date.parse('2026-03-01T00:50:00Z');
 
-function suspect(id: string, graceMs = 0): Suspect {
+function candidate(id: string, graceMs = 0): Candidate {
   const remedy = { sentence: 'Wait' };
   return { id, brand: 'acme', report: id, what: `${id} is wrong`, why: 'it is', graceMs, remedy };
 }
@@ -30,10 +30,10 @@ function startWatcher() {
   return {
     messages,
     record: () => record,
-    look: (nowMs: number, suspects: readonly Suspect[], fate: Fate = 'ends') => {
+    look: (nowMs: number, candidates: readonly Candidate[], fate: Fate = 'ends') => {
       const look = { id: `look-${++looks}`, nowMs };
-      record = afterLook(record, suspects, look);
-      const problems = openProblems(suspects, record.seen, nowMs);
+      record = afterWatch(record, candidates, look);
+      const problems = openProblems(candidates, record.seen, nowMs);
       if (record.telling?.by !== look.id || fate === 'untold') return;
       const change = changeFrom(record.told, problems, nowMs);
       const [leaving, solved] = [change.leaving, change.solved].map((told) =>
@@ -105,7 +105,7 @@ describe('the watcher, whatever goes wrong and whenever it looks', () => {
         for (const hours of [1, 2, 3])
           watcher.look(
             nowMs + hours * HOUR_MS,
-            last.map((id) => suspect(id)),
+            last.map((id) => candidate(id)),
           );
         expect(messages.at(-1)?.open ?? []).toEqual([...last].sort());
       }),
@@ -119,12 +119,12 @@ function timeOf(history: readonly { afterMinutes: number }[], index: number): nu
     .reduce((ms, { afterMinutes }) => ms + afterMinutes * MINUTE_MS, START_MS);
 }
 
-function livedThrough(history: readonly HistoricLook<Fate>[]) {
+function livedThrough(history: readonly HistoricWatch<Fate>[]) {
   const watcher = startWatcher();
   const nowMs = liveThrough(history, START_MS, (atMs, ids, fate) =>
     watcher.look(
       atMs,
-      ids.map((id) => suspect(id)),
+      ids.map((id) => candidate(id)),
       fate,
     ),
   );
@@ -134,14 +134,14 @@ function livedThrough(history: readonly HistoricLook<Fate>[]) {
 describe('a look', () => {
   it('an hour later by the schedule’s minute tells, however late within it the last one did', () => {
     const { look, messages } = startWatcher();
-    look(START_MS + 58_000, [suspect('a')]);
-    look(START_MS + HOUR_MS + 1_000, [suspect('b')]);
+    look(START_MS + 58_000, [candidate('a')]);
+    look(START_MS + HOUR_MS + 1_000, [candidate('b')]);
     expect(messages.map(({ opened }) => opened)).toEqual([['a'], ['b']]);
   });
 
   it('tells nothing of a problem that is gone for one look, nor begins its grace period anew', () => {
     const { look, messages } = startWatcher();
-    const wrong = [suspect('a', HOUR_MS)];
+    const wrong = [candidate('a', HOUR_MS)];
     for (const [hours, seen] of [wrong, wrong, [], wrong, [], wrong, [], []].entries())
       look(START_MS + hours * HOUR_MS, seen);
     expect(messages.map(({ opened, solved }) => [opened, solved])).toEqual([
@@ -155,7 +155,7 @@ describe('a look', () => {
     for (const [hours, seen] of [['a'], ['b'], ['a', 'b']].entries())
       look(
         START_MS + hours * HOUR_MS,
-        seen.map((id) => suspect(id)),
+        seen.map((id) => candidate(id)),
       );
     expect(messages.map(({ opened, open, solved }) => [opened, open, solved])).toEqual([
       [['a'], ['a'], []],
@@ -165,32 +165,32 @@ describe('a look', () => {
 
   it('waits for the grace period, from when a look first saw what is wrong', () => {
     const { look, messages } = startWatcher();
-    for (const hours of [0, 1, 2, 3]) look(START_MS + hours * HOUR_MS, [suspect('a', 2 * HOUR_MS)]);
+    for (const hours of [0, 1, 2, 3]) look(START_MS + hours * HOUR_MS, [candidate('a', 2 * HOUR_MS)]);
     expect(messages).toEqual([{ atMs: START_MS + 2 * HOUR_MS, opened: ['a'], open: ['a'], solved: [] }]);
   });
 
   it('counts the grace period anew where it was right in between', () => {
     const { look, messages } = startWatcher();
-    const slow = [suspect('a', 2 * HOUR_MS)];
+    const slow = [candidate('a', 2 * HOUR_MS)];
     for (const [hours, seen] of [slow, [], slow, slow].entries()) look(START_MS + hours * HOUR_MS, seen);
     expect(messages).toEqual([]);
   });
 
   it('leaves the record as it is where nothing is new', () => {
     const { look, record } = startWatcher();
-    look(START_MS, [suspect('a')]);
+    look(START_MS, [candidate('a')]);
     const before = record();
-    look(START_MS + 2 * HOUR_MS, [suspect('a')]);
+    look(START_MS + 2 * HOUR_MS, [candidate('a')]);
     expect(record()).toBe(before);
   });
 
   it('does not take another look’s message for its own', () => {
-    const claimed = afterLook(parseWatchRecord('w')(undefined), [suspect('a')], {
+    const claimed = afterWatch(parseWatchRecord('w')(undefined), [candidate('a')], {
       id: 'one',
       nowMs: START_MS,
     });
     const other = { id: 'two', nowMs: START_MS + MINUTE_MS };
-    expect(afterLook(claimed, [suspect('a')], other)).toBe(claimed);
+    expect(afterWatch(claimed, [candidate('a')], other)).toBe(claimed);
     expect(afterMessage(claimed, [], other)).toBe(claimed);
   });
 });

@@ -5,7 +5,7 @@ import type { DayState } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { type WatchedReport, openProblems, suspectsOf } from '../../shared/watcher/open-problems.ts';
+import { type WatchedReport, openProblems, candidatesOf } from '../../shared/watcher/open-problems.ts';
 import { NOW_MS, TODAY, failure, madeTable, settingsOf } from '../status/made-statuses.ts';
 
 const ago = (ms: number) => new Date(NOW_MS - ms).toISOString();
@@ -49,11 +49,11 @@ function watched(
   };
 }
 
-/** The problems where every suspect was first seen so long ago. */
+/** The problems where every candidate was first seen so long ago. */
 function problemsSeen(report: WatchedReport, seenMs: number) {
-  const suspects = suspectsOf(report, NOW_MS);
-  const seen = Object.fromEntries(suspects.map(({ id }) => [id, ago(seenMs)]));
-  return openProblems(suspects, seen, NOW_MS).map(({ id, what, sinceMs }) => ({
+  const candidates = candidatesOf(report, NOW_MS);
+  const seen = Object.fromEntries(candidates.map(({ id }) => [id, ago(seenMs)]));
+  return openProblems(candidates, seen, NOW_MS).map(({ id, what, sinceMs }) => ({
     id: id.replace('acme order_list ', ''),
     what,
     since: new Date(sinceMs).toISOString(),
@@ -126,7 +126,7 @@ describe('a report is no problem', () => {
 describe('days in progress', () => {
   it('are no problem where each look for days finds other ones, as while a history is read', () => {
     const [first, second] = ['2026-09-11', '2026-09-10'].map((day) =>
-      suspectsOf(watched({ [day]: 'in_progress' }), NOW_MS),
+      candidatesOf(watched({ [day]: 'in_progress' }), NOW_MS),
     );
     const seen = Object.fromEntries((first ?? []).map(({ id }) => [id, ago(2 * DAY_MS)]));
     expect(openProblems(second ?? [], seen, NOW_MS)).toEqual([]);

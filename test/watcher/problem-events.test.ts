@@ -2,15 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { HOUR_MS } from '../../shared/days.ts';
 import { type WatchRecord, parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
-import { afterLook } from '../../shared/watcher/news.ts';
-import { type Suspect, openProblems } from '../../shared/watcher/open-problems.ts';
+import { afterWatch } from '../../shared/watcher/news.ts';
+import { type Candidate, openProblems } from '../../shared/watcher/open-problems.ts';
 import { withEvents, withoutEvents } from '../../shared/watcher/problem-events.ts';
-import { type HistoricLook, liveThrough } from './live-through.ts';
+import { type HistoricWatch, liveThrough } from './live-through.ts';
 
 const START_MS = Date.parse('2026-03-01T00:50:00Z');
 type Pending = NonNullable<WatchRecord['events']>['pending'];
 
-function suspect(id: string, more: Partial<Suspect> = {}): Suspect {
+function candidate(id: string, more: Partial<Candidate> = {}): Candidate {
   const remedy = { sentence: 'Wait' };
   return {
     id,
@@ -34,9 +34,9 @@ function startWatcher() {
   return {
     received,
     record: () => record,
-    look: (nowMs: number, suspects: readonly Suspect[], fate: Fate = 'ends') => {
-      const after = afterLook(record, suspects, { id: String(nowMs), nowMs });
-      const problems = openProblems(suspects, after.seen, nowMs);
+    look: (nowMs: number, candidates: readonly Candidate[], fate: Fate = 'ends') => {
+      const after = afterWatch(record, candidates, { id: String(nowMs), nowMs });
+      const problems = openProblems(candidates, after.seen, nowMs);
       record = withEvents(after, problems, () => 'orders', nowMs);
       const pending = record.events?.pending ?? [];
       if (fate === 'unsent') return;
@@ -70,12 +70,12 @@ const histories = (...fates: Fate[]) =>
     { maxLength: 30 },
   );
 
-function livedThrough(history: readonly HistoricLook<Fate>[]) {
+function livedThrough(history: readonly HistoricWatch<Fate>[]) {
   const watcher = startWatcher();
   const nowMs = liveThrough(history, START_MS, (atMs, ids, fate) =>
     watcher.look(
       atMs,
-      ids.map((id) => suspect(id)),
+      ids.map((id) => candidate(id)),
       fate,
     ),
   );
@@ -90,7 +90,7 @@ describe('the events of problems, whenever the watcher dies', () => {
         for (const hours of [1, 2])
           look(
             nowMs + hours * HOUR_MS,
-            last.map((id) => suspect(id)),
+            last.map((id) => candidate(id)),
           );
         const turned = [...received.slice(turn % (received.length + 1)), ...received];
         expect(openByEvents(turned.reverse())).toEqual([...last].sort());
@@ -132,7 +132,7 @@ describe('an event of a problem', () => {
   it('has what the message has, on one line, and the newest hundred days', () => {
     const days = Array.from({ length: 101 }, (_, index) => `day ${index}`);
     const { look, received } = startWatcher();
-    look(START_MS, [suspect('acme order_list failed x', { days, why: 'said\n\ud83d' })]);
+    look(START_MS, [candidate('acme order_list failed x', { days, why: 'said\n\ud83d' })]);
     expect(received).toEqual([
       {
         type: 'Problem Opened',
@@ -153,7 +153,7 @@ describe('an event of a problem', () => {
 
   it('says of a solved one what was opened', () => {
     const { look, received } = startWatcher();
-    look(START_MS, [suspect('a')]);
+    look(START_MS, [candidate('a')]);
     for (const hours of [1, 2]) look(START_MS + hours * HOUR_MS, []);
     const at = '2026-03-01T02:50:00.000Z';
     const [opened, solved] = received;
@@ -166,7 +166,7 @@ describe('an event of a problem', () => {
   it('is not sent for a finding that grew too old', () => {
     const { look, received, record } = startWatcher();
     const finding = { title: 'rows fell', day: '2026-02-27', detail: 'x', untilMs: START_MS + HOUR_MS };
-    look(START_MS, [suspect('a', { finding })]);
+    look(START_MS, [candidate('a', { finding })]);
     expect(received).toMatchObject([{ detail: { kind: 'finding', days: ['2026-02-27'] } }]);
     for (const hours of [1, 2, 3]) look(START_MS + hours * HOUR_MS, []);
     expect(received).toHaveLength(1);
@@ -175,19 +175,19 @@ describe('an event of a problem', () => {
 
   it('waits for a bus that never receives, but not more than a thousand do', () => {
     const { look, record } = startWatcher();
-    const many = Array.from({ length: 1_500 }, (_, index) => suspect(`p${index}`));
+    const many = Array.from({ length: 1_500 }, (_, index) => candidate(`p${index}`));
     look(START_MS, many, 'unsent');
     expect(record().events?.pending).toHaveLength(1_500);
-    look(START_MS + HOUR_MS, [suspect('new')], 'unsent');
+    look(START_MS + HOUR_MS, [candidate('new')], 'unsent');
     expect(record().events?.pending).toHaveLength(1_001);
   });
 
   it('leaves the record as it is where nothing is new', () => {
     const { look, record } = startWatcher();
-    look(START_MS, [suspect('a')]);
+    look(START_MS, [candidate('a')]);
     const before = record();
     expect(
-      withEvents(before, openProblems([suspect('a')], before.seen, START_MS), () => '', START_MS + 1),
+      withEvents(before, openProblems([candidate('a')], before.seen, START_MS), () => '', START_MS + 1),
     ).toBe(before);
   });
 });

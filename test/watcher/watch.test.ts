@@ -398,7 +398,7 @@ describe('fields that vanish and come back', () => {
 });
 
 describe('a look that fails', () => {
-  const notTold = {
+  const notReported = {
     tell: async () => {
       throw new BrandReportsError('config', 'aws_denied', 'grant sns:Publish');
     },
@@ -406,7 +406,7 @@ describe('a look that fails', () => {
 
   it('to tell has counted the problems, and the next one an hour later tells', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    await expect(look(NOW_MS, { notifier: notTold })).rejects.toThrow('grant sns:Publish');
+    await expect(look(NOW_MS, { notifier: notReported })).rejects.toThrow('grant sns:Publish');
     expect(counts).toEqual([1]);
     await look(NOW_MS + HOUR_MS / 2);
     expect(messages).toEqual([]);
@@ -416,7 +416,7 @@ describe('a look that fails', () => {
 
   it('to tell draws the calendar all the same', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    await expect(look(NOW_MS, { notifier: notTold })).rejects.toThrow('grant sns:Publish');
+    await expect(look(NOW_MS, { notifier: notReported })).rejects.toThrow('grant sns:Publish');
     expect(await page()).toContain(failure.message);
   });
 

@@ -115,7 +115,7 @@ function othersOf({ runs }: RateBudget, { runId, gone }: Pick<Renewal, 'runId' |
 export type Sightings = ReadonlyMap<string, { renewals: number; sinceMs: number }>;
 
 /** What is known after another look. @param atMs when the look ended */
-export function afterLook(before: Sightings, { runs }: RateBudget, atMs: number): Sightings {
+export function withSightings(before: Sightings, { runs }: RateBudget, atMs: number): Sightings {
   return new Map(
     Object.entries(runs).map(([run, { renewals }]) => {
       const known = before.get(run);

@@ -6,7 +6,7 @@ import {
   type RateBudget,
   type Renewal,
   VALID_MS,
-  afterLook,
+  withSightings,
   fairRate,
   parseRateBudget,
   silentRuns,
@@ -126,18 +126,18 @@ describe('a run that leaves', () => {
 
 describe('a silent run', () => {
   const before = budgetOf({ b: 6 });
-  const seen = afterLook(new Map(), before, 1_000);
+  const seen = withSightings(new Map(), before, 1_000);
 
   it('is one whose counter has not changed for long', () => {
     expect(silentRuns(seen, before, 1_000 + FORGET_AFTER_MS - 1)).toEqual([]);
-    expect(silentRuns(afterLook(seen, before, 20_000), before, 1_000 + FORGET_AFTER_MS)).toEqual(['b']);
+    expect(silentRuns(withSightings(seen, before, 20_000), before, 1_000 + FORGET_AFTER_MS)).toEqual(['b']);
   });
 
   it('is none whose counter has changed, or that was never seen', () => {
     const renewed = budgetOf({ b: 6, c: 0 }, 2);
     const later = 1_000 + 2 * FORGET_AFTER_MS;
     expect(silentRuns(seen, renewed, later)).toEqual([]);
-    expect(silentRuns(afterLook(seen, renewed, later), renewed, later + 1)).toEqual([]);
+    expect(silentRuns(withSightings(seen, renewed, later), renewed, later + 1)).toEqual([]);
   });
 
   it('stopped long before it is forgotten, even if its clock is half as fast', () => {

@@ -14,11 +14,11 @@ import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { readContent } from '../lake/table/read-content.ts';
 import { summaryOfRows } from '../history/index.ts';
-import { foundAgain } from '../lifecycle/index.ts';
+import { lifecycleOfFound } from '../lifecycle/index.ts';
 import { type LakeAccess, createBrandReport } from '../context/context.ts';
 import type { Lake, ListedObject, Partition } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import type { Remade } from './remake-schema.ts';
+import type { Remade } from './restore-schema.ts';
 
 /** The month of a report and brand whose ledger is made again. */
 interface LedgerScope {
@@ -28,7 +28,7 @@ interface LedgerScope {
 }
 
 /** What documents are made again with. */
-export interface RemakeOptions extends LakeAccess {
+export interface RestoreOptions extends LakeAccess {
   reports: ReportRegistry;
 }
 
@@ -36,7 +36,7 @@ export interface RemakeOptions extends LakeAccess {
  * The ledger as the published snapshots show it. How a day was read is lost, also whether its version holds the whole day:
  * the next run reads it again. Until then readers keep the snapshot (I2, I3).
  */
-export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): Promise<Remade> {
+export async function restoreLedger(options: RestoreOptions, scope: LedgerScope): Promise<Remade> {
   const { lake, newId, clock } = options;
   const { report, brand, month } = scope;
   const now = new Date(clock.wallMs()).toISOString();
@@ -74,7 +74,7 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
       lake,
       byAge.findLast(({ id }) => pointed?.includes(id) ?? true),
     );
-    const lifecycle = 'problem' in rows ? undefined : await foundAgain(ctx, committed, rows);
+    const lifecycle = 'problem' in rows ? undefined : await lifecycleOfFound(ctx, committed, rows);
     days[day] = {
       committed: { ...committed, ...(lifecycle && { lifecycle }) },
       ...(others.length > 0 && { superseded: others }),

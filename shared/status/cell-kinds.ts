@@ -2,10 +2,10 @@ import type { DayFacts } from '../day-facts.ts';
 import type { DayState } from '../planning/day-state.ts';
 
 /** What a cell shows: the state of its day, or that the day is not expected to have data yet. */
-export type Look = DayState | 'to_come';
+export type CellKind = DayState | 'to_come';
 
 /** The name and meaning of each look, from incomplete to final; then those that need action. */
-export const LOOKS: Record<Look, { name: string; meaning: string }> = {
+export const CELL_KINDS: Record<CellKind, { name: string; meaning: string }> = {
   settled: { name: 'settled', meaning: 'complete, and can change no more' },
   complete: { name: 'complete', meaning: 'read whole after the day ended' },
   open: { name: 'open', meaning: 'read up to now; the day is not over' },
@@ -19,7 +19,7 @@ export const LOOKS: Record<Look, { name: string; meaning: string }> = {
 };
 
 /** The look of a day's cell. @param today in the brand's time zone */
-export function lookOf(day: DayFacts, today: string): Look {
+export function cellKindOf(day: DayFacts, today: string): CellKind {
   return day.state === 'missing' && isToCome(day, today) ? 'to_come' : day.state;
 }
 

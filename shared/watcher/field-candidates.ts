@@ -1,6 +1,6 @@
 import { DAY_MS } from '../days.ts';
 import { type FieldChange, SHOWN_DAYS } from '../planning/schema-changes.ts';
-import type { Suspect } from './open-problems.ts';
+import type { Candidate } from './open-problems.ts';
 import type { TableStatus } from '../status/table-statuses.ts';
 
 const SAYINGS: Record<FieldChange, { title: string; advice: string }> = {
@@ -20,7 +20,7 @@ const SAYINGS: Record<FieldChange, { title: string; advice: string }> = {
   drifted: {
     title: 'fields no longer fit their type',
     advice:
-      'Look at the column _rescued of the day, which has the values: queries of the column do not find them. Ask the operator of the service which type is meant',
+      'WatcherRun at the column _rescued of the day, which has the values: queries of the column do not find them. Ask the operator of the service which type is meant',
   },
   null_share: {
     title: 'fields are NULL more often',
@@ -29,7 +29,10 @@ const SAYINGS: Record<FieldChange, { title: string; advice: string }> = {
 };
 
 /** The fields that came, went or changed, of which people are told like of findings: once, and as no problem. */
-export function fieldSuspects({ brand, report, schemaChanges = [] }: TableStatus, nowMs: number): Suspect[] {
+export function fieldCandidates(
+  { brand, report, schemaChanges = [] }: TableStatus,
+  nowMs: number,
+): Candidate[] {
   return schemaChanges.flatMap(({ dt, column, change, detail, found }) => {
     const { title, advice } = SAYINGS[change];
     const sinceMs = Date.parse(`${dt}T00:00:00Z`);

@@ -22,7 +22,7 @@ const CONCURRENCY = 8;
  * I7: the columns of all snapshots. Columns are only ever appended, so the snapshot with most of them has them in their
  * order, and only what others have beside them is appended.
  */
-export async function remakeSchema(
+export async function restoreSchema(
   { lake, newId }: Pick<LakeAccess, 'lake' | 'newId'>,
   { table, columns: documented }: ReportDefinition,
 ): Promise<Remade> {
