@@ -85,7 +85,7 @@ export interface SteadyDay {
   changesDayBytes: number;
   clicks: number;
   runs: number;
-  /** Billed by Lambda for the runs of reports, and for looks of the watcher. */
+  /** Billed by Lambda for the runs of reports, and for runs of the watcher. */
   seconds: number;
   watcherSeconds: number;
   /** Requests to the brand's service. */
@@ -96,7 +96,7 @@ export interface SteadyDay {
   /** Sent to EventBridge. */
   events: number;
   /** Looks of the watcher; included in what is above. */
-  looks: number;
+  watcherRuns: number;
   /** What each further day adds to the lake and to the catalog permanently. */
   keptBytes: number;
   keptPartitions: number;
