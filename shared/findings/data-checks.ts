@@ -6,12 +6,14 @@
  * made is logged and stops nothing.
  */
 import { hash } from 'node:crypto';
+import type { Value } from '../column-types.ts';
 import { addDays, daysFrom, earlier, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type Committed, type ExaminedDay, recordFindings } from '../lake/documents/ledger.ts';
 import { saidRoles } from '../lake/documents/roles.ts';
 import { versionKey } from '../lake/paths.ts';
+import { readerOf } from '../lake/table/column-facts.ts';
 import { type Row, snakeCase } from '../lake/table/columns.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
@@ -194,15 +196,23 @@ async function countBecame(
     check.rule === 'lifecycle' ? [{ check, count: 0, isSaid: check.onlyIf === undefined }] : [],
   );
   if (report.lifecycle && lifecycle && lifecycle.rows > 0) {
-    const { readParquetRows } = await loadCodedFile();
+    const { openCodedFile } = await loadCodedFile();
     const key = versionKey(report.lifecycle.table, brand, day, lifecycle.snapshot);
     const sql = checks.map(({ check }) => check.sql.replaceAll(/'[^']*'/g, '')).join(' ');
-    const columns = [...new Set(sql.match(/[a-z_]+/g))];
-    for await (const row of readParquetRows(fileIn(lake.store, { key, bytes: lifecycle.bytes }), columns))
-      for (const each of checks) {
-        if (each.check.holds(row)) each.count += 1;
-        if (each.check.onlyIf !== undefined && row[each.check.onlyIf] instanceof Date) each.isSaid = true;
+    const names = [...new Set(sql.match(/[a-z_]+/g))];
+    const file = await openCodedFile(fileIn(lake.store, { key, bytes: lifecycle.bytes }));
+    for await (const { rows, columns } of file.groups(names)) {
+      const readers = [...columns].map(([name, column]) => [name, readerOf(column)] as const);
+      // An object for each row would cost ten times as much as the checks.
+      const row: Record<string, Value | undefined> = {};
+      for (let at = 0; at < rows; at += 1) {
+        for (const [name, read] of readers) row[name] = read(at);
+        for (const each of checks) {
+          if (each.check.holds(row)) each.count += 1;
+          if (each.check.onlyIf !== undefined && row[each.check.onlyIf] instanceof Date) each.isSaid = true;
+        }
       }
+    }
   }
   return new Map(checks.map(({ check, count, isSaid }) => [check.name, isSaid ? count : 0]));
 }
