@@ -1,7 +1,9 @@
 /**
  * Prints docs/explanation/costs.md, every line of it: `npm run --silent cost > docs/explanation/costs.md`. Nothing is estimated by hand:
- * cost/steady-day.ts runs a day of the real code against local servers and counts its requests, cost/watcher.ts runs the
- * watcher over many brands, cost/deployed.ts counts what is in the template, and cost/prices.ts has AWS's public prices.
+ * - cost/steady-day.ts runs a day of the real code against local servers and counts its requests.
+ * - cost/watcher.ts runs the watcher over many brands.
+ * - cost/deployed.ts counts the items of the template.
+ * - cost/prices.ts has AWS's public prices.
  * Time is virtual and CPU is assumed, so that it prints about the same on every machine.
  * `npm run cost [clicks of an ordinary day]`
  */
