@@ -363,13 +363,19 @@ ${watcherRuns()}
 - In the first 61 days of a brand: its requests, compared with a script that re-reads the last 35 days at the same hours.
 
 It printed 1.19 and 1.30 for orders, and at most 1.00 and 1.03 for the other paged reports. The additional requests of orders are
-queries of the end of a day: two after a day closes, two after a late or removed order, one after a changed order, and one in the last
-reading. If the longest page that the service has returned is the last one, it is requested twice.
+queries of the end of a day:
+
+- two after a day closes;
+- two after a late or removed order;
+- one after a changed order;
+- one in the last reading.
+
+If the longest page that the service has returned is the last one, it is requested twice.
 
 ## Queries
 
-A query in Athena costs 5 USD for each TB that it scans, at least 0.00005 USD, and its requests to S3: one LIST for each partition, and
-about ${GETS_PER_OBJECT} GET for the footer and the columns of its object. With small partitions the requests are most of the cost:
+A query in Athena costs 5 USD for each TB that it scans, at least 0.00005 USD, and its requests to S3. They are one LIST for each
+partition, and about ${GETS_PER_OBJECT} GET for the footer and the columns of its object. With small partitions the requests are most of the cost:
 
 ${queries()}
 
