@@ -1,7 +1,9 @@
 /**
  * Prints docs/explanation/costs.md, every line of it: `npm run --silent cost > docs/explanation/costs.md`. Nothing is estimated by hand:
- * cost/steady-day.ts runs a day of the real code against local servers and counts its requests, cost/watcher.ts runs the
- * watcher over many brands, cost/deployed.ts counts what is in the template, and cost/prices.ts has AWS's public prices.
+ * - cost/steady-day.ts runs a day of the real code against local servers and counts its requests.
+ * - cost/watcher.ts runs the watcher over many brands.
+ * - cost/deployed.ts counts the items of the template.
+ * - cost/prices.ts has AWS's public prices.
  * Time is virtual and CPU is assumed, so that it prints about the same on every machine.
  * `npm run cost [clicks of an ordinary day]`
  */
@@ -280,10 +282,10 @@ const ledgers = many * REPORTS * 36;
 const rebuildRequests = (day.rebuildRequests / day.months) * ledgers;
 const rebuildMinutes = (rebuildRequests * awsCallSeconds) / REBUILD_WIDTH / 60;
 
-console.log(`# What it costs
+console.log(`# Costs
 
-\`npm run --silent cost\` prints this page. It runs a simulated day of the real code, counts what that requests of AWS, and
-multiplies it with AWS's public prices. \`npm run --silent cost 600\` does so for 600 clicks an ordinary day instead of ${clicksPerDay}.
+\`npm run --silent cost\` prints this page. It runs a simulated day of the real code, counts its requests to AWS, and multiplies them by
+AWS's public prices. \`npm run --silent cost 600\` does the same for 600 clicks on an ordinary day instead of ${clicksPerDay}.
 
 ## One brand
 
@@ -291,88 +293,100 @@ All five reports (click details included) every hour, and the watcher:
 
 ${billOfOne()}
 
-The brand has ${rounded(day.clicks)} clicks a day, which take ${rounded(day.requests)} requests to its service and ${rounded(day.seconds + day.watcherSeconds)} s of Lambda with ${memoryMb} MB.
+The brand has ${rounded(day.clicks)} clicks a day. Reading it takes ${rounded(day.requests)} requests to its service and ${rounded(day.seconds + day.watcherSeconds)} s of Lambda with ${memoryMb} MB.
 
-Assumed: ${requestSeconds} s for each request to the service, ${awsCallSeconds} s for each request to AWS, ${cpuSeconds} s of CPU for each of both, ${initSeconds} s
-for each start (always a cold start), that each day of the last month has changed since it was last read, and ${QUERIES_PER_DAY} queries a
-day in Athena, each over a month of one report. The free tier is AWS's "always free" one. Prices of us-east-1 without taxes,
-sources in bench/cost/prices.ts.
+The bill assumes:
+
+- ${requestSeconds} s for each request to the service, ${awsCallSeconds} s for each request to AWS, and ${cpuSeconds} s of CPU for each request of both kinds;
+- ${initSeconds} s for each start, which is always a cold start;
+- that each day of the last month has changed since it was last read;
+- ${QUERIES_PER_DAY} queries a day in Athena, each over a month of one report;
+- prices of us-east-1 without taxes (sources in bench/cost/prices.ts), and AWS's "always free" tier.
 
 ## More brands
 
-Each brand like the one above, hourly, with a secret of its own:
+Each brand is like the one above, with hourly runs and a secret of its own:
 
 ${billOfMany()}
 
-Fixed are one metric, four alarms and the queries. Everything else grows with the brands and with what they have.
+One metric, four alarms and the queries are fixed. Everything else grows with the brands and their data.
 
 ## Instances of Lambda
 
-The starts of all reports of all brands are spread over the minutes of the hour. With the seconds that each run of the day
-took, all brands in one time zone, and every start at the second zero of its minute:
+The starts of all reports of all brands are spread over the minutes of the hour. The table uses the seconds that each run of the day took,
+with all brands in one time zone and every start at the second zero of its minute:
 
 ${instances()}
 
-An event that finds no instance waits for one, and is lost to the queue of failed events after 15 minutes (900 s); Lambda tries
-again with pauses of up to 5 minutes. The runs of a report are spread over the whole hour, and those of a brand too. ${rounded(many)} brands use
-${ofMany.average.toFixed(1)} instances on average; backfills, runs by hand and everything else in the account come on top. Request a higher quota in Service Quotas ("Concurrent executions"), or set a longer
-\`schedule\`: \`rate(6 hours)\` divides the starts by six. \`reservedConcurrency\` keeps instances free for each report, and is also
-its maximum; AWS wants 100 to stay unreserved, so it needs a quota of more than 100.
+An event that finds no instance waits, and Lambda retries it with pauses of up to 5 minutes. After 15 minutes (900 s) it goes to the
+queue of failed events. The runs of a report are spread over the whole hour, and so are the runs of a brand.
+
+${rounded(many)} brands use ${ofMany.average.toFixed(1)} instances on average. Backfills, runs by hand and everything else in the account come on top. If the quota is too small:
+
+- Request a higher quota in Service Quotas ("Concurrent executions").
+- Set a longer \`schedule\`. For example, \`rate(6 hours)\` divides the starts by six.
+
+\`reservedConcurrency\` keeps instances free for each report, and is also its maximum. AWS requires 100 unreserved instances, so it needs a
+quota of more than 100.
 
 ## Limits of many brands
 
-- **The template** does not grow with the brands: the function \`rebuild-catalog\` makes their schedules, in a group for each
-  report. ${rounded(many)} brands have ${rounded(many * REPORTS)} schedules; an account may have 10,000,000. Creating them takes ${rounded((many * REPORTS) / 250, 2)} s where a region
-  allows 250 calls a second, less in others.
-- **The watcher** may take 5 minutes. A watcher run over the simulated brand under so many names, measured up to ${MEASURED_WATCHER_RUNS[1]}, beyond
-  that by what each further brand added:
+- **The template** has the same size for any number of brands, because the function \`rebuild-catalog\` creates their schedules, in one group
+  for each report. ${rounded(many)} brands have ${rounded(many * REPORTS)} schedules; an account may have 10,000,000. Creating them takes ${rounded((many * REPORTS) / 250, 2)} s in a region that
+  allows 250 calls a second, and longer in others.
+- **The watcher** may take 5 minutes. The table shows a watcher run over the simulated brand under so many names. It is measured up to
+  ${MEASURED_WATCHER_RUNS[1]} brands, and beyond that each further brand adds the same:
 
 ${watcherRuns()}
 
-  A page of tens of MB is slow in a browser; the messages and the table \`coverage\` have the same facts.
+  A page of tens of MB is slow in a browser. The messages and the table \`coverage\` have the same facts.
 - **A rebuild of the catalog** stops after 13 minutes, and the runs of the reports publish what it left. ${rounded(many)} brands with three years
-  have ${rounded(ledgers)} ledgers, and about ${rounded(rebuildRequests, 2)} requests take ${rounded(rebuildMinutes, 2)} minutes, ${REBUILD_WIDTH} at a time: ${rebuildMinutes * 60 <= REBUILD_SECONDS ? 'it fits' : 'it does not fit, and such a rebuild is "incomplete"'}. Schedules are
-  made in any case.
+  have ${rounded(ledgers)} ledgers. About ${rounded(rebuildRequests, 2)} requests take ${rounded(rebuildMinutes, 2)} minutes, ${REBUILD_WIDTH} at a time: ${rebuildMinutes * 60 <= REBUILD_SECONDS ? 'they fit' : 'they do not fit, and such a rebuild is "incomplete"'}. It creates the
+  schedules in any case.
 
-## What drives it
+## Cost drivers
 
-- **What is there, whatever is read**, costs ${usd(all.filter(({ name }) => /metrics|alarms|, secrets/.test(name)))} USD: one metric, four alarms, one secret.
-- **Lambda's time** follows the number of requests to the service, which a run that is alone sends at the brand's whole
-  rate. \`clicks_detail\` costs one request for each click, which is why it is off by default.
-- **The watcher** runs ${day.watcherRuns} times a day, ${rounded(day.watcherSeconds)} s of Lambda in all. It lists the ledgers and reads the report states, the
-  ledgers of five months and of those in which something is due: ${rounded(lookOf(1).gets * day.watcherRuns)} GET a day here.
-- **[Iceberg tables](../how-to/iceberg-tables.md)** take four requests to write and a second of Lambda for each commit. The setting \`catalogs\`
-  leaves them out.
-- **[Events](../reference/events.md)** hardly count: a thousand a day would be 0.03 USD a month. The setting \`events\` turns them off.
-- **Age** hardly counts: a run reads its report's state, and ledgers and partitions of the months only in which a day may be
-  due, whether the lake has one year or ten. Once a day it looks at all of them.
-- **Storage** hardly counts: snapshots that were replaced are removed after \`snapshotRetentionDays\`, raw records after
-  \`rawRetentionDays\`. A day leaves ${rounded(day.versions, 2)} older versions of ${rounded(day.versionBytes / 1e6, 2)} MB in all, most of them of the open day; they stay for
-  ${day.snapshotRetentionDays} days and up to two more.
+- **Fixed items** cost ${usd(all.filter(({ name }) => /metrics|alarms|, secrets/.test(name)))} USD: one metric, four alarms, one secret.
+- **Lambda's time** follows the number of requests to the service. A run that is alone sends them at the brand's whole rate.
+  \`clicks_detail\` costs one request for each click, so it is off by default.
+- **The watcher** runs ${day.watcherRuns} times a day and takes ${rounded(day.watcherSeconds)} s of Lambda in all. It lists the ledgers, and reads the report states, the ledgers
+  of five months and the ledgers of months in which a day is due: ${rounded(lookOf(1).gets * day.watcherRuns)} GET a day here.
+- **[Iceberg tables](../how-to/iceberg-tables.md)** take four requests to write and a second of Lambda for each commit. The setting
+  \`catalogs\` leaves them out.
+- **[Events](../reference/events.md)** cost little: a thousand a day would be 0.03 USD a month. The setting \`events\` turns them off.
+- **Age** costs little. A run reads its report's state, and ledgers and partitions only of months in which a day may be due,
+  whether the lake has one year or ten. Once a day it reads all months.
+- **Storage** costs little. Replaced snapshots are removed after \`snapshotRetentionDays\`, raw records after \`rawRetentionDays\`. A day
+  leaves ${rounded(day.versions, 2)} older versions of ${rounded(day.versionBytes / 1e6, 2)} MB in all, most of them of the open day. They stay for ${day.snapshotRetentionDays} days and up to two more.
 
 ## Requests to the service
 
-\`npm run requests\` runs the real code in virtual time beside a simulated brand and prints two ratios for each report:
+\`npm run requests\` runs the real code in virtual time against a simulated brand and prints two ratios for each report:
 
-- In a lake of 400 days, after the run that first read them: the requests beside one request a page and one proof of the end
-  for each reading.
-- In the first 61 days of a brand: the requests beside a script that re-reads the last 35 days at the same hours.
+- In a lake of 400 days, after the run that first read them: its requests, compared with one request for each page and one proof
+  of the end for each reading.
+- In the first 61 days of a brand: its requests, compared with a script that re-reads the last 35 days at the same hours.
 
-It printed 1.19 and 1.30 for orders, at most 1.00 and 1.03 for the other paged reports. What orders take more than the least
-are queries of the end of a day: two after a day closes, two after a late or removed order, one after a changed one, and one
-in the last reading. The longest page that the service has returned is requested twice if it was the last.
+It printed 1.19 and 1.30 for orders, and at most 1.00 and 1.03 for the other paged reports. The additional requests of orders are
+queries of the end of a day:
+
+- two after a day closes;
+- two after a late or removed order;
+- one after a changed order;
+- one in the last reading.
+
+If the longest page that the service has returned is the last one, it is requested twice.
 
 ## Queries
 
-A query in Athena costs 5 USD per TB that it scans, at least 0.00005 USD, and the requests that it sends to S3: one LIST for
-each partition, and about ${GETS_PER_OBJECT} GET for the footer and the columns of its object. With small partitions these are most of it:
+A query in Athena costs 5 USD for each TB that it scans, at least 0.00005 USD, and its requests to S3. They are one LIST for each
+partition, and about ${GETS_PER_OBJECT} GET for the footer and the columns of its object. With small partitions the requests are most of the cost:
 
 ${queries()}
 
-MB are those of whole files: of a whole month in \`coverage\`, ${rounded(day.coverageMonthBytes / 1e3)} kB, and of the changes of a day, ${rounded(day.changesDayBytes / 1e3)} kB. How long
-Athena takes is not measured here.
+MB is the size of whole files: a whole month in \`coverage\`, ${rounded(day.coverageMonthBytes / 1e3)} kB, and the changes of a day, ${rounded(day.changesDayBytes / 1e3)} kB. How long Athena takes
+is not measured here.
 
-So name \`brand\` and \`dt\` (\`month\` in \`coverage\` and \`changes\`) in \`WHERE\`. Tables have partition indexes, by all keys and by the
-day or month alone, and \`partition_filtering.enabled\`, so that Athena asks Glue for the partitions of a query only. The saved
-queries over \`coverage\` name the months that they need; \`freshness\` is about all of them. \`queryScanLimitGb\` limits what one
-query may read.`);
+Therefore put \`brand\` and \`dt\` (\`month\` in \`coverage\` and \`changes\`) into \`WHERE\`. Tables have partition indexes, by all keys and
+by the day or month alone, and \`partition_filtering.enabled\`, so that Athena requests only the partitions of a query from Glue. The
+saved queries over \`coverage\` name their months; \`freshness\` is about all months. \`queryScanLimitGb\` limits one query.`);
