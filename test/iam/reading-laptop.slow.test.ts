@@ -77,6 +77,9 @@ describe('the policy of a laptop that reads', () => {
     ['closes'],
     ['diff', 'orders', LAST_MONTH],
     ['reconcile', '--month', MONTH],
+    ['since-close', MONTH],
+    ['statement', '--month', MONTH],
+    ['dbt', 'init', 'project'],
   ])('is enough for %s %s', async (...args) => {
     const { code, stderr } = await brandReports(LAPTOP, [...args, '--lake', 's3://lake']);
     expect(stderr).not.toMatch(/grant on|AccessDenied|^error/m);
