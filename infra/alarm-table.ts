@@ -51,7 +51,7 @@ export const ALARMS: readonly AlarmRow[] = [
       `For ${HOURS_OF_PROBLEMS} hours the watcher has found problems, which its message lists, or no watcher run has ` +
       'ended: then nobody watches the pipeline.',
     action:
-      'Do what the last message says. If there is no message, test the calendar function with "Watch-now", and read ' +
+      'Follow the last message. If there is no message, test the calendar function with "Watch-now", and read ' +
       'the error in its log.',
     tellsEnd: true,
     condition: ({ problems }, { schedules }) => {
