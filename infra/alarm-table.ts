@@ -2,7 +2,7 @@
  * Without alarms a pipeline that stopped goes unnoticed: its tables still answer queries, with old numbers.
  * This file is the only list of the alarms. A row gives the alarm's id, what it means, what to do, and the condition
  * that CloudWatch evaluates. The rows make the alarms and their descriptions (alarms.ts) and the table in
- * docs/how-to/operations.md, which a test compares. A new alarm is one new row. What is wrong with a report is told by the
+ * docs/how-to/react-to-a-message.md, which a test compares. A new alarm is one new row. What is wrong with a report is told by the
  * watcher (shared/watcher/watch.ts), so their number does not grow with the brands.
  */
 import { Duration } from 'aws-cdk-lib';
@@ -48,11 +48,11 @@ export const ALARMS: readonly AlarmRow[] = [
   {
     id: 'problems',
     meaning:
-      `For ${HOURS_OF_PROBLEMS} hours the watcher has found problems, of which its message tells, or has not looked at ` +
-      'all: then nobody watches the pipeline.',
+      `For ${HOURS_OF_PROBLEMS} hours the watcher has found problems, which its message lists, or no watcher run has ` +
+      'ended: then nobody watches the pipeline.',
     action:
-      'Do what the last message says. Where there is none, test the calendar function with "Watch-now", and read the ' +
-      'error in its log.',
+      'Follow the last message. If there is no message, test the calendar function with "Watch-now", and read ' +
+      'the error in its log.',
     notifiesEnd: true,
     condition: ({ problems }, { schedules }) => {
       // Without schedules nothing starts by itself, the watcher neither.
@@ -66,7 +66,7 @@ export const ALARMS: readonly AlarmRow[] = [
   },
   {
     id: 'queue-undelivered',
-    meaning: 'The queue <undelivered> holds events that a schedule could not deliver to its function.',
+    meaning: 'The queue <undelivered> contains events that a schedule could not deliver to its function.',
     action:
       'Read the reason in the attributes of its messages and fix it, test the function that a message names with ' +
       '"Sync-now", then purge the queue.',
@@ -75,7 +75,7 @@ export const ALARMS: readonly AlarmRow[] = [
   {
     id: 'queue-failed',
     meaning:
-      'The queue <failed> holds events that a function failed on: it ran out of time or memory, hit a bug, or had no ' +
+      'The queue <failed> contains events that a function failed on: it ran out of time or memory, hit a bug, or had no ' +
       'free instance for too long.',
     action:
       'Read the error in its messages and fix the cause, test the function that a message names with "Sync-now": it ' +

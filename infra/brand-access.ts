@@ -18,7 +18,7 @@ export interface BrandAccessProps {
 
 /**
  * For people of one brand: a workgroup with results of its own, and a policy that reads the files of this brand alone.
- * Metadata in Glue has no brands: the names and days of others can be listed (docs/how-to/operations.md). The Iceberg tables
+ * Metadata in Glue has no brands: the names and days of others can be listed (docs/how-to/give-people-access.md). The Iceberg tables
  * stay closed, because a file of their metadata names the files of all brands.
  */
 export class BrandAccess extends Construct {

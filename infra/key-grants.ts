@@ -10,7 +10,7 @@ const READ = ['kms:Decrypt'];
 /** Reading too: S3 puts parts of an upload together, and queues and topics use a data key for several messages. */
 const WRITE = [...READ, 'kms:GenerateDataKey'];
 
-/** The key that a setting names. The stack cannot change its policy: docs/how-to/operations.md has what that must allow. */
+/** The key that a setting names. The stack cannot change its policy: docs/how-to/customer-keys.md has what that must allow. */
 export function customerKey(scope: Construct, keyArn: string | undefined, id = 'Key'): IKey | undefined {
   return keyArn === undefined ? undefined : Key.fromKeyArn(scope, id, keyArn);
 }

@@ -123,7 +123,7 @@ export function roleNames() {
     // Only IAM Identity Center may change such a role: the deployment would fail.
     z.refine((name) => !name.startsWith('AWSReservedSSO_'), {
       error:
-        'no role of IAM Identity Center: name the policy in its permission set (docs/how-to/operations.md#roles-of-iam-identity-center)',
+        'no role of IAM Identity Center: name the policy in its permission set (docs/how-to/give-people-access.md#roles-of-iam-identity-center)',
     }),
   );
   return listOf(role, ROLE_NAMES, 'role', 10);

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
+import { textOf } from '../docs/pages.ts';
 import { ACME, stackOf } from '../infra/stack.ts';
 import { type Allows, policyOf, policyOfRole } from './policy.ts';
 import { PSEUDO_PARAMETERS, parseTemplate, resourcesOf } from './template.ts';
@@ -22,22 +22,20 @@ const ofWatcher = policyOfRole(template, watcher, PSEUDO_PARAMETERS);
 const alarms = resourcesOf(template, 'AWS::CloudWatch::Alarm').map(([, { AlarmName }]) => String(AlarmName));
 
 const statements = z.array(z.looseObject({ Principal: z.record(z.string(), z.string()) }));
-const page = readFileSync(new URL('../../docs/how-to/operations.md', import.meta.url), 'utf8');
-const filled = page
-  .replaceAll('REGION', 'us-east-1')
-  .replaceAll('ACCOUNT', '123456789012')
-  .replaceAll('TOPIC', 'alerts');
-
-/** The statements in a section of the page, block by block. */
-function statementsIn(heading: string) {
-  const [section = ''] = new RegExp(`^## ${heading}$.*?(?=^## )`, 'ms').exec(filled) ?? [];
-  const blocks = [...section.matchAll(/^```json$(.*?)^```$/gms)];
-  return blocks.map(([, json = '']) => z.parse(statements, JSON.parse(json)));
+/** The policies on a page, block by block. */
+function statementsIn(page: string) {
+  const filled = textOf(page)
+    .replaceAll('REGION', 'us-east-1')
+    .replaceAll('ACCOUNT', '123456789012')
+    .replaceAll('TOPIC', 'alerts');
+  return [...filled.matchAll(/^```json$(.*?)^```$/gms)].map(([, json = '']) =>
+    z.parse(statements, JSON.parse(json)),
+  );
 }
 
-const [ofTopic = [], ofKey = []] = statementsIn('An existing topic');
+const [ofTopic = [], ofKey = []] = statementsIn('docs/how-to/alarm-topic.md');
 /** Of the stack's own topic. */
-const [ofLakeKey = []] = statementsIn('Keys of KMS');
+const [ofLakeKey = []] = statementsIn('docs/how-to/customer-keys.md');
 
 /** What the statements in the page for one principal allow. */
 function allowed(policy: z.infer<typeof statements>, principal: string): Allows {
@@ -51,7 +49,7 @@ const byAlarm = (account: string, name: string) => ({
 });
 const byRole = (id: string) => ({ 'aws:PrincipalArn': `arn:aws:iam::123456789012:role/${id}` });
 
-describe('topics with a key of the customer, and the policies in docs/how-to/operations.md', () => {
+describe('topics with a key of the customer, and the policies in docs/how-to/alarm-topic.md', () => {
   const ALARMS = 'cloudwatch.amazonaws.com';
   const ROLES = 'arn:aws:iam::123456789012:root';
   const topicOfAlarms = allowed(ofTopic, ALARMS);

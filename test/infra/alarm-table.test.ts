@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { ALARMS } from '../../infra/alarm-table.ts';
 
-const PAGE = 'docs/how-to/operations.md';
+const PAGE = 'docs/how-to/react-to-a-message.md';
 const [BEGIN, END] = ['<!-- alarms: begin -->', '<!-- alarms: end -->'];
 
 describe('the table of alarms', () => {

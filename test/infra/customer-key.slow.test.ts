@@ -116,9 +116,9 @@ describe('with a key of the customer', () => {
   });
 });
 
-describe('the policy of the key in docs/how-to/operations.md', () => {
-  const page = readFileSync(new URL('../../docs/how-to/operations.md', import.meta.url), 'utf8');
-  const [, json = ''] = /^## Keys of KMS$.*?^```json$(.*?)^```$/ms.exec(page) ?? [];
+describe('the policy of the key in docs/how-to/customer-keys.md', () => {
+  const page = readFileSync(new URL('../../docs/how-to/customer-keys.md', import.meta.url), 'utf8');
+  const [, json = ''] = /^```json$(.*?)^```$/ms.exec(page) ?? [];
   const filled = json.replaceAll('REGION', 'us-east-1').replaceAll('ACCOUNT', '123456789012');
   const statements = z.parse(keyPolicySchema, JSON.parse(filled));
   const statementOf = (service: string) => statements.find(({ Principal }) => Principal.Service === service);
