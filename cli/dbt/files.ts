@@ -83,7 +83,7 @@ export const MARTS = `
     description: Commission by day, publisher, state and currency, bonuses included
     data_tests: [{unique_key: {arguments: {columns: [brand, dt, publisher_id, state, currency]}}}]
     columns: [{name: state, ${STATES}}]
-  - name: brand_reports__order_states
+  - name: brand_reports__orders_daily
     description: Orders, amounts and commissions by day, state and currency
     data_tests: [{unique_key: {arguments: {columns: [brand, dt, status, currency]}}}]
     columns: [{name: status, ${STATES}}]

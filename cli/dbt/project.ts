@@ -55,7 +55,7 @@ function ofRoles(table: string, ...roles: readonly Role[]): Record<string, strin
 /** By mart, the view whose rows it has. */
 const VIEWS: Readonly<Record<string, string>> = {
   publisher_performance: 'publisher_daily',
-  orders_daily: 'order_states',
+  orders_daily: 'orders_daily',
 };
 
 /** The text of each file of the project, by its path. */
