@@ -3,7 +3,7 @@ import { dbtProject, jinja, yaml } from '../../cli/dbt/project.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { reports } from '../../shared/reports/index.ts';
 
-/** What Jinja renders of a text that has no expression but that of a brace. */
+/** What Jinja renders of a text whose only expressions are braces. */
 function rendered(text: string): string {
   return text
     .replaceAll("{{ '{' }}", '\u0000')

@@ -48,7 +48,7 @@ const READINGS: Readonly<Record<string, Reading>> = {
 /** Depends on the day of the month, on what changed, or on what is odd. */
 const MAY_BE_EMPTY = [
   ...['Commission owed this month', 'Orders of last month that were voided this month', 'Days with findings'],
-  'What changed since a month was closed',
+  'Changes since a month was closed',
 ];
 
 let sample: SampleBrandForCli;
