@@ -1,13 +1,13 @@
 /*
- * The files of a dbt project that are the same for every lake: the project, its profiles, macros and marts. The marts
- * take days by their version: `digest` of `coverage` identifies the content of a day.
+ * Contains the files of a dbt project that are the same for every lake: the project, its profiles, macros and marts. A mart
+ * replaces a day when `digest` of `coverage`, which identifies the content of the day, has changed.
  */
 import { STATE_WORDS, type ReportDefinition } from '../../shared/reports/definition.ts';
 import { NOW_SQL } from '../../shared/reports/views/view-sql.ts';
 
 type Named = Pick<ReportDefinition, 'name' | 'table'>;
 
-/** What the names of staging models begin with. */
+/** The prefix of the names of staging models. */
 export const STAGED = 'stg_brand_reports__';
 
 export const PROJECT = `name: brand_reports
@@ -36,7 +36,7 @@ export function profiles(database: string | undefined): string {
       s3_staging_dir: "{{ env_var('BRAND_REPORTS_DBT_RESULTS', 's3://your-bucket/results/') }}"
       s3_data_dir: "{{ env_var('BRAND_REPORTS_DBT_DATA', 's3://your-bucket/dbt/') }}"
       database: awsdatacatalog
-      # The Glue database that dbt writes to. Never that of the lake.
+      # The Glue database that dbt writes to. Never use the database of the lake.
       schema: brand_reports_dbt
 `;
 }
@@ -48,7 +48,7 @@ sources:
     schema: "{{ 'main' if target.type == 'duckdb' else var('brand_reports_database') }}"
     tables:`;
 
-/** A table with a gap is as old as the gap, however lately its other days were read. @param grace in hours, after a day in UTC */
+/** A table with a gap is as old as the gap, even if its other days were read a minute ago. @param grace in hours, after the end of a day in UTC */
 export function freshnessOf(report: string, grace: number): string {
   return `
         config:
@@ -60,7 +60,7 @@ export function freshnessOf(report: string, grace: number): string {
             from {{ this.incorporate(path={'identifier': 'freshness'}) }} where report = '${report}'`;
 }
 
-/** They belong to a source that no model needs: a gap does not keep the marts from taking the other days. */
+/** The tests belong to a source that no model uses, so that a gap does not stop the marts. */
 export function testsOf({ name, table }: Named): string {
   const test = (test: string, severity: string) => `
           - ${test}: {name: ${test}_${table}, arguments: {report: ${name}}, config: {severity: ${severity}}}`;
@@ -77,13 +77,13 @@ const STATES = `data_tests: [{accepted_values: {arguments: {values: [${STATE_WOR
 
 export const MARTS = `
   - name: brand_reports__publisher_daily
-    description: From click to commission, by day, publisher and currency
+    description: Clicks, orders, amounts and commission by day, publisher and currency
     data_tests: [{unique_key: {arguments: {columns: [brand, dt, publisher_id, currency]}}}]
   - name: brand_reports__commission_ledger
-    description: Commission by day, publisher, state and currency, bonuses included
+    description: Commission of transactions by day, publisher, state and currency, including bonuses
     data_tests: [{unique_key: {arguments: {columns: [brand, dt, publisher_id, state, currency]}}}]
     columns: [{name: state, ${STATES}}]
-  - name: brand_reports__order_states
+  - name: brand_reports__orders_daily
     description: Orders, amounts and commissions by day, state and currency
     data_tests: [{unique_key: {arguments: {columns: [brand, dt, status, currency]}}}]
     columns: [{name: status, ${STATES}}]
@@ -92,10 +92,10 @@ export const MARTS = `
 const ofReport = (table: string) =>
   `(select * from {{ source('brand_reports', '${table}') }} where report = '{{ report }}')`;
 
-/** The generic tests. @param grace in hours, after a day in UTC */
+/** The generic tests. @param grace in hours, after the end of a day in UTC */
 export const tests = (
   grace: number,
-) => `{# Fails for each brand whose days are not all complete up to yesterday, and if the report has no day at all. #}
+) => `{# Fails for each brand that has an incomplete day up to yesterday, and if the report has no day at all. A day counts grace_hours after its end in UTC. #}
 {% test complete_until(model, report, grace_hours=${grace}) %}
 select brand, complete_until from ${ofReport('freshness')} as found
 where complete_until is null
@@ -104,12 +104,12 @@ union all
 select 'no day was read', null where not exists ${ofReport('freshness')}
 {% endtest %}
 
-{# The days with something odd, as the command status shows it. #}
+{# Returns the days with findings. The command brand-reports status shows each finding with a query. #}
 {% test no_open_findings(model, report) %}
 select brand, dt, findings from ${ofReport('coverage')} as days where findings is not null
 {% endtest %}
 
-{# The closed days that changed lately: what was reported before has other numbers. #}
+{# Returns the closed days that changed in the last within_hours: earlier reports of these days have other numbers. #}
 {% test no_restatements(model, report, within_hours=24) %}
 select brand, dt, rows_now, added, removed, altered, last_changed_at from ${ofReport('restatements')} as days
 where last_changed_at >= ${NOW_SQL} - interval '{{ within_hours }}' hour
@@ -120,7 +120,7 @@ select {{ columns | join(', ') }}, count(*) as copies from {{ model }} group by 
 {% endtest %}
 `;
 
-export const VERSIONS = `{# A row for each day that has a version of one of the reports; day_version identifies the content of all of them. #}
+export const VERSIONS = `{# Returns a row for each day that has a version of one of the reports. day_version identifies the content of all these reports. #}
 {% macro brand_reports_versions(reports) %}
 select brand, dt, brand || '/' || dt
   {%- for report in reports %} || '/' || coalesce(max(case when report = '{{ report }}' then digest end), '-'){% endfor %} as day_version
@@ -129,21 +129,21 @@ where digest is not null and report in ('{{ reports | join("', '") }}')
 group by brand, dt
 {% endmacro %}
 
-{# Before an incremental run: deletes the days whose version the lake no longer has. A full refresh needs no connection to compile. #}
+{# Deletes, before an incremental run, the days whose version the lake no longer has. A full refresh compiles without a connection. #}
 {% macro brand_reports_forget(reports) %}
 {% if not flags.FULL_REFRESH and is_incremental() %}
 delete from {{ this }} where day_version not in (select day_version from ({{ brand_reports_versions(reports) }}) as versions)
 {% endif %}
 {% endmacro %}
 
-{# The days that the model lacks: all of them at first, later those that are new or were deleted above. #}
+{# Returns the days that the model lacks: all days in the first run, later the new days and the days that brand_reports_forget deleted. #}
 {% macro brand_reports_taken(reports) %}
 select * from ({{ brand_reports_versions(reports) }}) as versions
 {% if not flags.FULL_REFRESH and is_incremental() %}where day_version not in (select day_version from {{ this }}){% endif %}
 {% endmacro %}
 `;
 
-/** A mart that takes only days whose version changed. @param sql over staging models, under the names of their tables */
+/** A mart that rebuilds only days whose version changed. @param sql over staging models, under the names of their tables */
 export function mart(sql: string, reports: readonly Named[]): string {
   const names = `[${reports.map(({ name }) => `'${name}'`).join(', ')}]`;
   const tables = reports.map(

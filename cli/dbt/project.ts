@@ -1,5 +1,5 @@
 /*
- * Makes a dbt project for the columns and roles of a lake. Its SQL is that of the lake's own views, with models in place
+ * Makes a dbt project for the columns and roles of a lake. It runs the SQL of the lake's own views, with models in place
  * of tables, so that a mart and `query` have the same numbers. Names of fields and words of states come from outside:
  * each text passes `jinja`, and in YAML `yaml`.
  */
@@ -55,7 +55,7 @@ function ofRoles(table: string, ...roles: readonly Role[]): Record<string, strin
 /** By mart, the view whose rows it has. */
 const VIEWS: Readonly<Record<string, string>> = {
   publisher_performance: 'publisher_daily',
-  orders_daily: 'order_states',
+  orders_daily: 'orders_daily',
 };
 
 /** The text of each file of the project, by its path. */
@@ -159,7 +159,7 @@ function sourcesYaml(lake: DbtLake): string {
   return `${files.SOURCE}${[...tables, ...ofLifecycle, ...others, source(freshness.name, freshness.description, tests)].join('')}\n`;
 }
 
-/** A test of the documented key. Where a record may lack it, those that have it are compared. */
+/** A test of the documented key. Records without the key are left out. */
 function keyYaml({ table, primaryKey }: ReportDefinition, { columns }: DbtLake): string {
   const key = primaryKey && columns.get(table)?.find(({ field }) => field === primaryKey.field);
   return key === undefined ? '' : files.keyOf(`${files.STAGED}${table}`, key.name);

@@ -113,7 +113,7 @@ async function takenDays(lake: string, mart: string): Promise<unknown[][]> {
 }
 
 function ordersOf(of: string): string {
-  return `SELECT count(*) > 0 FROM brand_reports__order_states WHERE dt = '${of}'`;
+  return `SELECT count(*) > 0 FROM brand_reports__orders_daily WHERE dt = '${of}'`;
 }
 
 /** How many rows a mart and a view of the lake do not share. */
@@ -128,7 +128,7 @@ describe('the project of a lake', () => {
     await init('clean');
     expect(await build('clean')).toEqual({});
     expect(await rows('clean', differences('publisher_daily', 'publisher_performance'))).toEqual([['0']]);
-    expect(await rows('clean', differences('order_states', 'orders_daily'))).toEqual([['0']]);
+    expect(await rows('clean', differences('orders_daily', 'orders_daily'))).toEqual([['0']]);
     const once = `SELECT (SELECT sum(click) FROM stg_brand_reports__attribution) - (SELECT sum(clicks) FROM brand_reports.attribution_daily)`;
     expect(await rows('clean', once)).toEqual([['0']]);
     const due = `SELECT count(*) FROM (SELECT substr(dt, 1, 7) AS month, publisher_id, state, currency, sum(commission) AS commission
@@ -191,22 +191,22 @@ describe('the project of a lake', () => {
   }, 600_000);
 
   it('flags a restatement alone, and takes only the day that changed', async () => {
-    const before = await takenDays('clean', 'order_states');
+    const before = await takenDays('clean', 'orders_daily');
     const ledger = await takenDays('clean', 'commission_ledger');
-    const sum = `SELECT sum(commission) FROM brand_reports__order_states WHERE dt = '${day}'`;
+    const sum = `SELECT sum(commission) FROM brand_reports__orders_daily WHERE dt = '${day}'`;
     const [[old]] = (await rows('clean', sum)) as [[string]];
     change('order_list', day, (held) =>
       held.map((one) => ({ ...one, record: { ...one.record, commission: one.record.amount ?? 0 } })),
     );
     await cli('sync', 'order_list', '--from', day, '--to', day, ...inLake('clean'));
     expect(await build('clean')).toEqual({ no_restatements_orders: 'warn' });
-    const after = await takenDays('clean', 'order_states');
+    const after = await takenDays('clean', 'orders_daily');
     expect(after.map(([dt]) => dt)).toEqual(before.map(([dt]) => dt));
     expect(after.filter((row, index) => row[1] !== before[index]?.[1]).map(([dt]) => dt)).toEqual([day]);
     expect(await takenDays('clean', 'commission_ledger')).toEqual(ledger);
     expect((await rows('clean', sum))[0]?.[0]).not.toBe(old);
     expect(await rows('clean', differences('publisher_daily', 'publisher_performance'))).toEqual([['0']]);
-    expect(await rows('clean', differences('order_states', 'orders_daily'))).toEqual([['0']]);
+    expect(await rows('clean', differences('orders_daily', 'orders_daily'))).toEqual([['0']]);
   }, 600_000);
 
   it('expects no day of a report that is off, nor a day before its daily run', async () => {

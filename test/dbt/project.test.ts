@@ -3,7 +3,7 @@ import { dbtProject, jinja, yaml } from '../../cli/dbt/project.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { reports } from '../../shared/reports/index.ts';
 
-/** What Jinja renders of a text that has no expression but that of a brace. */
+/** What Jinja renders of a text whose only expressions are braces. */
 function rendered(text: string): string {
   return text
     .replaceAll("{{ '{' }}", '\u0000')
@@ -82,7 +82,7 @@ describe('the project', () => {
 
   it('has the numbers of the roles in the marts, whatever other columns are called', () => {
     const sql = project({}, [{ name: 'sale_commission', type: 'string', field: 'sale_commission' }]);
-    expect(sql.get('models/marts/brand_reports__order_states.sql')).toContain(
+    expect(sql.get('models/marts/brand_reports__orders_daily.sql')).toContain(
       `sum(TRY_CAST(trim(regexp_replace(CAST(CAST("commission" AS varchar) AS varchar), '[^0-9.eE+ -]', 'x'), ' ') AS decimal(38,9)))`,
     );
   });

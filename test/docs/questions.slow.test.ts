@@ -47,8 +47,8 @@ const READINGS: Readonly<Record<string, Reading>> = {
 
 /** Depends on the day of the month, on what changed, or on what is odd. */
 const MAY_BE_EMPTY = [
-  ...['Commission owed this month', 'Voided after the month ended', 'What is odd'],
-  'What changed since we closed',
+  ...['Commission owed this month', 'Orders of last month that were voided this month', 'Days with findings'],
+  'Changes since a month was closed',
 ];
 
 let sample: SampleBrandForCli;
