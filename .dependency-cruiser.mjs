@@ -28,6 +28,7 @@ const layers = [
   ['kernel'],
   ['command-line'],
   ['json', 'days', 'errors', 'concurrency', 'backoff', 'shell-word', 'exact-number'],
+  ['error-codes'],
 ];
 
 /** Features that can be removed: others import only their `index.ts`, which names all that they offer. */
