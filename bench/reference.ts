@@ -3,11 +3,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandLinePage } from './reference/command-line.ts';
+import { errorsPage } from './reference/errors.ts';
+import { logEventsPage } from './reference/log-events.ts';
 
 /** Every generated page, by its path from the root of the repository. */
 export async function referencePages(): Promise<Record<string, string>> {
   return {
     'docs/reference/command-line.md': await commandLinePage(),
+    'docs/reference/errors.md': errorsPage(),
+    'docs/reference/log-events.md': logEventsPage(),
   };
 }
 

@@ -5,6 +5,7 @@
  * BrandReportsError) shows its message alone, anything else is a bug and shows where it happened.
  */
 import { CommanderError } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
 import { tuneHeap } from '../shared/adapters/heap.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
@@ -38,7 +39,7 @@ async function run(): Promise<void> {
   process.once('beforeExit', fail);
   try {
     // Only the command that is asked for is loaded: the libraries of all of them take most of the time of a small run.
-    const program = emptyProgram();
+    const program = emptyProgram(packageJson.version);
     const [, , name = ''] = process.argv;
     const asked = Object.hasOwn(commands, name) ? commands[name] : undefined;
     await (asked ? (await asked())(program) : addAll(program));

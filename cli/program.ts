@@ -1,14 +1,13 @@
 /** Builds the program of the command line: its commands, each loaded only when it runs, and the help that they share. */
 import { Command } from 'commander';
-import packageJson from '../package.json' with { type: 'json' };
 import { note, print } from './output.ts';
 import { rememberFlags } from './printed-command.ts';
 
 /** The program without its commands. */
-export function emptyProgram(): Command {
+export function emptyProgram(version: string): Command {
   return new Command('brand-reports')
     .description("Copies a brand's affiliate reports into dated Parquet partitions, and answers SQL on them")
-    .version(packageJson.version, '--version', 'print the version')
+    .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .exitOverride()

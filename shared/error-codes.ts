@@ -89,8 +89,27 @@ type Stack =
 /** Faults of this program. */
 export type Bugs = 'bad_key' | 'never_ends' | 'no_outcome' | 'not_paged' | 'run_twice' | 'unexpected';
 
-export type OfCommands = Flags | Names | Answers | Files | Machine | Queries | Settings | MoreSettings | Secrets;
-export type OfLakes = Lake | Disk | Locks | Damage | Unreadable | Nothing | Empty | Versions | Closes | Copies;
+export type OfCommands =
+  | Flags
+  | Names
+  | Answers
+  | Files
+  | Machine
+  | Queries
+  | Settings
+  | MoreSettings
+  | Secrets;
+export type OfLakes =
+  | Lake
+  | Disk
+  | Locks
+  | Damage
+  | Unreadable
+  | Nothing
+  | Empty
+  | Versions
+  | Closes
+  | Copies;
 export type OfReadings = Requests | Refusals | Bodies | Pages | MorePages | Days | Restarts | Records;
 export type OfDeployments = Aws | Catalog | Functions | Deployed | Stack;
 

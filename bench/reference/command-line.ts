@@ -127,7 +127,7 @@ const SHARED_BY = 4;
 
 /** The page, as Markdown. */
 export async function commandLinePage(): Promise<string> {
-  const program = emptyProgram();
+  const program = emptyProgram('');
   await addAll(program);
   const { commands } = program;
   const shared = sharedOptions(commands);
