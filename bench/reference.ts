@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandLinePage } from './reference/command-line.ts';
 import { errorsPage } from './reference/errors.ts';
+import { jsonOutputPage, schemaFiles } from './reference/json-output.ts';
 import { logEventsPage } from './reference/log-events.ts';
 
 /** Every generated page, by its path from the root of the repository. */
@@ -12,6 +13,8 @@ export async function referencePages(): Promise<Record<string, string>> {
     'docs/reference/command-line.md': await commandLinePage(),
     'docs/reference/errors.md': errorsPage(),
     'docs/reference/log-events.md': logEventsPage(),
+    'docs/reference/json-output.md': jsonOutputPage(),
+    ...schemaFiles(),
   };
 }
 
