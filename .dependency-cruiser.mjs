@@ -28,6 +28,7 @@ const layers = [
   ['kernel'],
   ['command-line'],
   ['json', 'days', 'errors', 'concurrency', 'backoff', 'shell-word', 'exact-number'],
+  ['error-codes'],
 ];
 
 /** Features that can be removed: others import only their `index.ts`, which names all that they offer. */
@@ -39,7 +40,7 @@ const programs = {
   functions: [],
   infra: [],
   sample: [],
-  bench: ['sample', 'functions', 'infra', 'test'],
+  bench: ['cli', 'sample', 'functions', 'infra', 'test'],
 };
 
 /** The packages and modules of Node that the core may import: computation only, no disk, no network, no AWS. */

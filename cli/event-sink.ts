@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { ErrorCode } from '../shared/error-codes.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { EventSink, LakeEvent } from '../shared/ports.ts';
 import { printJson } from './output.ts';
@@ -54,7 +55,7 @@ async function runCommand(command: string, event: LakeEvent, signal: AbortSignal
   }
 }
 
-function notReceived(code: string, how: string): BrandReportsError {
+function notReceived(code: ErrorCode, how: string): BrandReportsError {
   const message = `the command of --on-published ${how}, so the event waits. Next step: correct the command; the next run with --on-published sends the event again.`;
   return new BrandReportsError('transient', code, message);
 }

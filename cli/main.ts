@@ -1,76 +1,20 @@
 /**
- * The command line's entry: builds the program from its commands, and turns whatever a command throws into one
- * message on standard error and an exit code. Each command lives in commands/ and adds itself; they print their result
- * on standard output and everything else on standard error, so that output can be piped. An expected error (a
+ * The command line's entry runs a command, and turns whatever the command throws into one message on standard error and
+ * an exit code. Commands print their result on standard output and everything else on standard error, so that output can
+ * be piped. An expected error (a
  * BrandReportsError) shows its message alone, anything else is a bug and shows where it happened.
  */
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { tuneHeap } from '../shared/adapters/heap.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { EXIT } from './exit-codes.ts';
-import { note, print, printJson } from './output.ts';
-import { rememberFlags, withRunnableCommands } from './printed-command.ts';
+import { note, printJson } from './output.ts';
+import { withRunnableCommands } from './printed-command.ts';
+import { addAll, commands, emptyProgram } from './program.ts';
 
 tuneHeap();
-
-const program = new Command('brand-reports')
-  .description("Copies a brand's affiliate reports into dated Parquet partitions, and answers SQL on them")
-  .version(packageJson.version, '--version', 'print the version')
-  .helpOption('-h, --help', 'print this help')
-  .helpCommand('help [command]', 'print the help of a command')
-  .exitOverride()
-  .hook('preAction', (_program, command) => rememberFlags(command))
-  .configureOutput({ writeOut: (text) => print(text.trimEnd()), writeErr: (text) => note(text.trimEnd()) })
-  .showHelpAfterError('Run it with --help to see what is allowed.')
-  .addHelpText(
-    'after',
-    `
-Exit codes:
-  0  complete
-  1  failed
-  2  usage or settings
-  3  incomplete: run the same command again to continue
-  4  busy: every day that is due is being read by another run
-
-Example:
-  $ brand-reports demo`,
-  );
-
-const commands: Record<string, () => Promise<(program: Command) => void>> = {
-  demo: async () => (await import('./commands/demo.ts')).addDemo,
-  init: async () => (await import('./commands/init.ts')).addInit,
-  sync: async () => (await import('./commands/sync.ts')).addSync,
-  check: async () => (await import('./commands/check.ts')).addCheck,
-  status: async () => (await import('./commands/status.ts')).addStatus,
-  query: async () => (await import('./commands/query.ts')).addQuery,
-  open: async () => (await import('./commands/open.ts')).addOpen,
-  dbt: async () => (await import('./commands/dbt.ts')).addDbt,
-  contract: async () => (await import('./commands/contract.ts')).addContract,
-  diff: async () => (await import('./commands/diff.ts')).addDiff,
-  'since-close': async () => (await import('./commands/since-close.ts')).addSinceClose,
-  statement: async () => (await import('./commands/statement.ts')).addStatement,
-  mcp: async () => (await import('./commands/mcp.ts')).addMcp,
-  reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
-  verify: async () => (await import('./commands/verify.ts')).addVerify,
-  rollback: async () => (await import('./commands/rollback.ts')).addRollback,
-  rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,
-  close: async () => (await import('./commands/close.ts')).addClose,
-  closes: async () => (await import('./commands/close.ts')).addCloses,
-  erase: async () => (await import('./commands/erase.ts')).addErase,
-  copy: async () => (await import('./commands/copy.ts')).addCopy,
-  repair: async () => (await import('./commands/repair.ts')).addRepair,
-  'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
-  completion: async () => {
-    const { addCompletion } = await import('./commands/completion.ts');
-    return (to) => addCompletion(to, addAll);
-  },
-};
-
-async function addAll(to: Command): Promise<void> {
-  for (const load of Object.values(commands)) (await load())(to);
-}
 
 // A reader such as `head` may close the pipe early: that is not an error, unless the command has work left.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -95,6 +39,7 @@ async function run(): Promise<void> {
   process.once('beforeExit', fail);
   try {
     // Only the command that is asked for is loaded: the libraries of all of them take most of the time of a small run.
+    const program = emptyProgram(packageJson.version);
     const [, , name = ''] = process.argv;
     const asked = Object.hasOwn(commands, name) ? commands[name] : undefined;
     await (asked ? (await asked())(program) : addAll(program));

@@ -166,7 +166,7 @@ export function brandNamed(name: string, { brands }: Settings): string {
 
 /** The error for a name that is not among the allowed ones. @param meant a suggestion, by default the closest match */
 export function unknown(
-  what: string,
+  what: 'brand' | 'report' | 'table',
   name: string,
   allowed: readonly string[],
   meant = closestMatch(name, allowed),

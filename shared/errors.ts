@@ -1,3 +1,5 @@
+import type { ErrorCode } from './error-codes.ts';
+
 /** Who acts on an error: the operator (`config`, `auth`), time (`transient`), the service (`contract`), another run (`conflict`), us (`bug`). */
 export const ERROR_KINDS = ['config', 'auth', 'transient', 'contract', 'conflict', 'bug'] as const;
 
@@ -10,12 +12,12 @@ export type ErrorContext = Record<string, string | number | boolean>;
 export class BrandReportsError extends Error {
   override readonly name = 'BrandReportsError';
   readonly kind: ErrorKind;
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly context: ErrorContext;
 
   constructor(
     kind: ErrorKind,
-    code: string,
+    code: ErrorCode,
     message: string,
     options: { context?: ErrorContext; cause?: unknown } = {},
   ) {

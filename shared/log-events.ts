@@ -138,7 +138,8 @@ export type ReportLog = (event: ReportEvent) => void;
 /** How serious an event is. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-const LEVELS = {
+/** The level of each event, by its name. */
+export const LEVELS = {
   report_planned: 'info',
   report_failed: 'error',
   run_ended: 'info',

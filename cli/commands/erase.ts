@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { ErrorCode } from '../../shared/error-codes.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type EraseOptions, type EraseOutcome, erase, undoErasure } from '../../shared/operations/erase.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -115,7 +116,7 @@ async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
   if (typed !== brand) throw refused('not_confirmed', `"${typed}" is not "${brand}". Nothing was erased.`);
 }
 
-function refused(code: string, message: string): BrandReportsError {
+function refused(code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }
 

@@ -8,6 +8,7 @@ import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
+import type { ErrorCode } from '../../shared/error-codes.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
 import type { View } from '../../shared/reports/definition.ts';
@@ -120,7 +121,7 @@ async function readSql(argument: string | undefined, file: string | undefined): 
   return sql.replace(/^\ufeff/, '');
 }
 
-function wrong(code: string, message: string): BrandReportsError {
+function wrong(code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }
 

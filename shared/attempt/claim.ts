@@ -4,6 +4,7 @@
  * claim is left alone while its run renews the lease, and taken over when that has stopped for a minute.
  */
 import { MINUTE_MS, monthOf } from '../days.ts';
+import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type CasDocument, refreshUndamaged } from '../lake/documents/cas-document.ts';
 import {
@@ -148,7 +149,7 @@ function restartedTooOften(
   cause: RestartCause,
 ): BrandReportsError {
   const more = 'give a run more time (--max-seconds, the function’s timeout)';
-  const { code, why, next } = {
+  const reasons: Record<RestartCause, { code: ErrorCode; why: string; next: string }> = {
     cursor_died: {
       code: 'cursor_dies',
       why: 'the service no longer knew the cursor of the last page',
@@ -190,7 +191,8 @@ function restartedTooOften(
       next: `${more}, or set "key" to the field that identifies a record`,
     },
     day_has_ended: { code: 'too_slow', why: 'the day ended while it was read', next: more },
-  }[cause];
+  };
+  const { code, why, next } = reasons[cause];
   return new BrandReportsError(
     'contract',
     code,

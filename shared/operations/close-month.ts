@@ -10,6 +10,7 @@ import { publishCloses } from '../catalog/closed-tables.ts';
 import { withSettings } from '../catalog/view-roles.ts';
 import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
 import { daysOfMonth, endOfDay, monthOf } from '../days.ts';
+import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError } from '../errors.ts';
 import { type Close, type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
@@ -344,6 +345,6 @@ function alreadyClosed({ brand, month, closedAt }: Close): string {
   return `${month} of ${brand} was closed at ${closedAt}. To close it anew, first remove that close: "brand-reports close ${month} --brand ${brand} --remove"`;
 }
 
-function refused(code: string, message: string): BrandReportsError {
+function refused(code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }

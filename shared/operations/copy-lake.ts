@@ -11,6 +11,7 @@
 import { rebuildCatalog } from '../catalog/rebuild.ts';
 import { forEachConcurrent } from '../concurrency.ts';
 import type { LakeAccess } from '../context/context.ts';
+import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError } from '../errors.ts';
 import {
   LAKE_FORMAT,
@@ -196,7 +197,7 @@ async function copyDocuments(from: ObjectStore, to: ObjectStore, keys: readonly 
   return written;
 }
 
-function refused(code: string, message: string): BrandReportsError {
+function refused(code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('config', code, `${message} Nothing was copied.`);
 }
 

@@ -15,6 +15,7 @@ import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-change
 import { mapConcurrent } from '../concurrency.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
 import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../days.ts';
+import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { publishIceberg } from '../iceberg/index.ts';
 import { type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
@@ -215,7 +216,7 @@ async function refuseClosed(
   );
 }
 
-function refused(code: string, message: string): BrandReportsError {
+function refused(code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }
 

@@ -12,6 +12,7 @@ import { writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { type BrandReport, createBrandReport, type LakeAccess } from '../context/context.ts';
 import { type OpenDay, changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
+import type { ErrorCode } from '../error-codes.ts';
 import { asBrandReportsError, BrandReportsError } from '../errors.ts';
 import { versionsOf } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
@@ -269,7 +270,7 @@ function assertCanReturn(all: readonly Superseded[], committed: Committed, to: s
     );
 }
 
-function refused(code: string, message: string): BrandReportsError {
+function refused(code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }
 

@@ -5,6 +5,7 @@
  * a message quotes goes through `quote`, which redacts it (I9). The records of a page are found in `data`.
  */
 import { isUtf8 } from 'node:buffer';
+import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError, type ErrorContext, type ErrorKind } from '../errors.ts';
 import {
   duplicateKeys,
@@ -60,7 +61,7 @@ export function classifyResponse(result: HttpResult, context: ResponseContext): 
 }
 
 type FailureClass = Exclude<ResponseClass['is'], 'success'>;
-type Fail = (is: FailureClass, kind: ErrorKind, code: string, message: string) => ResponseClass;
+type Fail = (is: FailureClass, kind: ErrorKind, code: ErrorCode, message: string) => ResponseClass;
 
 function failureOf({ brand, action }: ResponseContext, context: ErrorContext = {}): Fail {
   return (is, kind, code, message) => ({
@@ -105,7 +106,7 @@ function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail
 
 function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
   const { body } = response;
-  const broken = (code: string, message: string) => fail('final', 'contract', code, message);
+  const broken = (code: ErrorCode, message: string) => fail('final', 'contract', code, message);
   const tooLarge = (found: string) =>
     broken('too_large', `${found}; check baseUrl, and lower page_size or limit if the records are right`);
   const isText = isUtf8(body);
@@ -189,7 +190,7 @@ function classifyEnvelope(
 }
 
 /** The response violates the interface: nothing of it is used. */
-export function contractError(action: string, code: string, message: string): BrandReportsError {
+export function contractError(action: string, code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('contract', code, `${action}: ${message}`, { context: { action } });
 }
 

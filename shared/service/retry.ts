@@ -1,5 +1,6 @@
 import type { Backoff } from '../backoff.ts';
 import { MINUTE_MS } from '../days.ts';
+import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { HttpHeaders } from '../ports.ts';
 import { parseHttpDate } from './server-clock.ts';
@@ -88,7 +89,7 @@ export function refusalOfPause(
   };
 }
 
-function pausedTooLong(code: string, pauseMs: number, limit: string): BrandReportsError {
+function pausedTooLong(code: ErrorCode, pauseMs: number, limit: string): BrandReportsError {
   const message = `the next request may be sent in ${seconds(pauseMs)} (Retry-After or backoff), but ${limit}; a later run continues`;
   return new BrandReportsError('transient', code, message);
 }

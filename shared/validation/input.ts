@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { closestMatch } from './closest-match.ts';
@@ -56,7 +57,7 @@ export function integer(min: number, max: number) {
 export function parseInput<Output>(
   schema: z.ZodMiniType<Output>,
   input: unknown,
-  code: string,
+  code: ErrorCode,
   origin: string,
 ): Output {
   const parsed = z.safeParse(schema, input, { reportInput: true });

@@ -289,7 +289,7 @@ describe('staging', () => {
       async get(key) {
         if (!down) return memory.get(key);
         down = false;
-        throw new BrandReportsError('transient', 'store_unreachable', 'the store gave no answer');
+        throw new BrandReportsError('transient', 'aws_unavailable', 'the store gave no answer');
       },
     };
     const fail = async () => {

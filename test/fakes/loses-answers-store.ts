@@ -37,5 +37,5 @@ export function losesAnswers(
 }
 
 function unreachable(): BrandReportsError {
-  return new BrandReportsError('transient', 'store_unreachable', 'the store gave no answer');
+  return new BrandReportsError('transient', 'aws_unavailable', 'the store gave no answer');
 }

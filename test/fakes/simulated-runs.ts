@@ -156,7 +156,7 @@ export function simulateRuns(
       await wait(afterMs);
       await whenAwake();
       if (done && outcome === 'answered') return done.value;
-      throw new BrandReportsError('transient', 'store_unreachable', 'the store gave no answer');
+      throw new BrandReportsError('transient', 'aws_unavailable', 'the store gave no answer');
     };
     return {
       ...store,

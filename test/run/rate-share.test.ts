@@ -175,10 +175,10 @@ describe('the rate of a brand', () => {
 
 describe('a run that has no share', () => {
   it.each<[string, BrandReportsError, number]>([
-    ['of a fault that an operator must fix', new BrandReportsError('config', 's3_denied', 'no'), 0],
+    ['of a fault that an operator must fix', new BrandReportsError('config', 'aws_refused', 'no'), 0],
     [
       'of a store that fails for long',
-      new BrandReportsError('transient', 's3_unavailable', 'no'),
+      new BrandReportsError('transient', 'aws_unavailable', 'no'),
       FORGET_AFTER_MS,
     ],
   ])('fails because %s, and says so once', async (_name, error, afterMs) => {
@@ -391,7 +391,7 @@ describe('the share of one run', () => {
 
   it('is kept while renewals fail, for as long as it is valid; each outage is reported once', async () => {
     const { share, time, logged, fail, tick, stored } = steered();
-    const outage = new BrandReportsError('transient', 's3_unavailable', 'not now');
+    const outage = new BrandReportsError('transient', 'aws_unavailable', 'not now');
     await share.claim();
     const reported = { event: 'rate_budget_not_updated', message: 'not now' };
     for (const round of [1, 2]) {
@@ -419,7 +419,7 @@ describe('the share of one run', () => {
   it('is left without an error where the store fails', async () => {
     const { share, fail, logged } = steered();
     await share.claim();
-    fail(new BrandReportsError('transient', 's3_unavailable', 'not now'));
+    fail(new BrandReportsError('transient', 'aws_unavailable', 'not now'));
     await share.leave();
     expect(share.requestsPerSecond).toBe(0);
     expect(logged.length).toBeLessThanOrEqual(1);

@@ -304,7 +304,7 @@ describe('rate limit', () => {
 
   it('fails those that wait where no rate can be had', async () => {
     const { time } = limited(1);
-    const denied = new BrandReportsError('config', 's3_denied', 'no');
+    const denied = new BrandReportsError('config', 'aws_refused', 'no');
     const limiter = createRateLimiter({
       highest: { requestsPerSecond: 0, claim: () => Promise.reject(denied) },
       monotonicMs: time.monotonicMs,
@@ -317,7 +317,7 @@ describe('rate limit', () => {
   it('goes on where the rate can be had again', async () => {
     const { time } = limited(5);
     const outcomes: (() => Promise<void>)[] = [
-      () => Promise.reject(new BrandReportsError('transient', 'store_unreachable', 'no')),
+      () => Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'no')),
       async () => {},
     ];
     const limiter = createRateLimiter({
@@ -326,7 +326,7 @@ describe('rate limit', () => {
       sleep: time.sleep,
     });
     const refused = limiter.take(NO_TURN, waitsFor(anHour));
-    await expect(refused).rejects.toMatchObject({ code: 'store_unreachable' });
+    await expect(refused).rejects.toMatchObject({ code: 'aws_unavailable' });
     await limiter.take(NO_TURN, waitsFor(anHour));
   });
 });

@@ -239,11 +239,11 @@ describe('a stopped run', () => {
   });
 
   it.each([
-    { code: 'stopped', isEnd: true },
-    { code: 'out_of_time', isEnd: true },
-    { code: 'retry_after', isEnd: true },
-    { code: 'http_503', isEnd: false },
-    { code: 'network', isEnd: false },
+    { code: 'stopped' as const, isEnd: true },
+    { code: 'out_of_time' as const, isEnd: true },
+    { code: 'retry_after' as const, isEnd: true },
+    { code: 'http_503' as const, isEnd: false },
+    { code: 'network' as const, isEnd: false },
   ])('is what leaves a request unsent, or an answer is: $code', ({ code, isEnd }) => {
     expect(isEndOfRun(new BrandReportsError('transient', code, 'm'))).toBe(isEnd);
   });

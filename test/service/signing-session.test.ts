@@ -36,7 +36,7 @@ function sessionWith(...sequence: (Credentials | Error)[]) {
   };
 }
 
-const unreadable = new BrandReportsError('transient', 'secrets', 'not now');
+const unreadable = new BrandReportsError('transient', 'aws_unavailable', 'not now');
 
 describe('a request', () => {
   it('is signed with the credentials of the brand and the clock as it is, and numbered', async () => {

@@ -170,7 +170,7 @@ it('I4: a snapshot that was begun is aborted if the store is out of reach when t
     (own) => {
       const refuse = (key: string) => {
         if (isDown && key.endsWith('progress.json'))
-          throw new BrandReportsError('transient', 'store_unavailable', `${key} is out of reach`);
+          throw new BrandReportsError('transient', 'aws_unavailable', `${key} is out of reach`);
       };
       const watching = watched({
         ...own.store,

@@ -170,7 +170,8 @@ describe('events', () => {
     const failing = {
       atOnce: 1,
       async send(events: readonly LakeEvent[]) {
-        if (events[0]?.detail.day === FIRST) throw new BrandReportsError('transient', 'down', 'it is down');
+        if (events[0]?.detail.day === FIRST)
+          throw new BrandReportsError('transient', 'aws_unavailable', 'it is down');
         await sink.send(events);
       },
     };
@@ -178,7 +179,7 @@ describe('events', () => {
     const lake = await published({ events: failing, log: tell });
     expect(received.map(({ detail }) => detail.day)).not.toContain(FIRST);
     expect(log.filter(({ event }) => event === 'events_not_sent')).toMatchObject([
-      { day: FIRST, events: 1, code: 'down' },
+      { day: FIRST, events: 1, code: 'aws_unavailable' },
     ]);
     restate(lake, 'later');
     expect((await lake.sync({ ...reread(), events: failing, log: tell })).status).toBe('complete');
@@ -197,7 +198,8 @@ describe('events', () => {
       brandSettings: { reports: { order_list: { refresh, watchUnsettledDays: 1 } } },
       lake: lake.over({ ...lake.store, localFolder: '/lake' }),
     };
-    const down = async () => Promise.reject(new BrandReportsError('transient', 'down', 'it is down'));
+    const down = async () =>
+      Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'it is down'));
     for (const hours of [25, 25, 0.1]) {
       await lake.sync({ ...own, events: { send: down } });
       lake.nowMs += hours * HOUR_MS;
@@ -219,7 +221,7 @@ describe('events', () => {
     const [early, late] = [listener(), listener()];
     const lake = sample.emptyLake();
     const setSnapshot: Catalog['setSnapshot'] = async (table, ...of) => {
-      if (table.name === 'orders') throw new BrandReportsError('transient', 'down', 'it is down');
+      if (table.name === 'orders') throw new BrandReportsError('transient', 'aws_unavailable', 'it is down');
       await lake.catalog.setSnapshot(table, ...of);
     };
     const hidden = lake.over(lake.store, { ...lake.catalog, setSnapshot });

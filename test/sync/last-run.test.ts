@@ -33,7 +33,7 @@ const noSecret = {
 const brokenCatalog = () => ({
   ...lake.catalog,
   ensureTable: async () => {
-    throw new BrandReportsError('config', 'aws_denied', 'grant glue:CreateTable');
+    throw new BrandReportsError('config', 'aws_refused', 'grant glue:CreateTable');
   },
 });
 

@@ -46,13 +46,13 @@ describe('a damaged snapshot', () => {
 
 describe('a committed day that cannot be published', () => {
   it('I3: fails every run until it is published, and is not read again for that', async () => {
-    const refused = new BrandReportsError('config', 'catalog_refused', 'the catalog refuses');
+    const refused = new BrandReportsError('config', 'aws_refused', 'the catalog refuses');
     const runs = { register: async () => async () => {}, isDead: async () => false };
     const catalog = { ...lake.catalog, setSnapshot: () => Promise.reject(refused) };
     await lake.sync();
     lake.catalog.pointers.delete(`orders/${partitionPath(dayPartition(BRAND, FIRST))}`);
     const outcome = await lake.sync({ lake: { store: lake.store, catalog, runs } });
-    expect(outcome).toMatchObject({ status: 'failed', reports: [{ error: { code: 'catalog_refused' } }] });
+    expect(outcome).toMatchObject({ status: 'failed', reports: [{ error: { code: 'aws_refused' } }] });
     expect((await lake.sync()).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
   });
@@ -73,8 +73,7 @@ describe('a day that cannot be claimed', () => {
     const refusesOne: ObjectStore = {
       ...store,
       async get(key) {
-        if (key === unread)
-          throw new BrandReportsError('transient', 'store_unreachable', `no answer: ${key}`);
+        if (key === unread) throw new BrandReportsError('transient', 'aws_unavailable', `no answer: ${key}`);
         return store.get(key);
       },
     };

@@ -17,7 +17,7 @@ const sample = sharedLakes({ now: '2026-03-10T15:00:00Z', startDate: '2026-03-09
 /** The store of a lake whose rates nobody may write. */
 function withoutRates(store: ObjectStore): ObjectStore {
   const denied = async () => {
-    throw new BrandReportsError('config', 'store_denied', 'access to rates/ is denied');
+    throw new BrandReportsError('config', 'aws_refused', 'access to rates/ is denied');
   };
   return {
     ...store,

@@ -136,5 +136,5 @@ export function reachedLake(
 }
 
 function unreachable(): BrandReportsError {
-  return new BrandReportsError('transient', 'store_unreachable', 'the store gave no answer');
+  return new BrandReportsError('transient', 'aws_unavailable', 'the store gave no answer');
 }

@@ -400,7 +400,7 @@ describe('fields that vanish and come back', () => {
 describe('a look that fails', () => {
   const notReported = {
     tell: async () => {
-      throw new BrandReportsError('config', 'aws_denied', 'grant sns:Publish');
+      throw new BrandReportsError('config', 'aws_refused', 'grant sns:Publish');
     },
   };
 
@@ -424,7 +424,7 @@ describe('a look that fails', () => {
     const broken = {
       ...store,
       get: async () => {
-        throw new BrandReportsError('config', 'aws_denied', 'grant s3:GetObject');
+        throw new BrandReportsError('config', 'aws_refused', 'grant s3:GetObject');
       },
     };
     await fill();

@@ -1,4 +1,5 @@
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
+import type { ErrorCode } from '../../error-codes.ts';
 import { BrandReportsError, type ErrorKind } from '../../errors.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
@@ -103,7 +104,7 @@ export function awsError(error: unknown, doing: string, nextStep: string): Brand
 
 type AwsKind = Extract<ErrorKind, 'transient' | 'config' | 'bug'>;
 
-const ADVICE: Record<AwsKind, readonly [code: string, hint?: string]> = {
+const ADVICE: Record<AwsKind, readonly [code: ErrorCode, hint?: string]> = {
   transient: ['aws_unavailable', 'Run again later.'],
   config: ['aws_refused'],
   bug: ['aws_unexpected', 'This is not expected: please report it.'],

@@ -1,7 +1,8 @@
+import type { ErrorCode } from '../../error-codes.ts';
 import { BrandReportsError } from '../../errors.ts';
 import { textOf } from '../error-fields.ts';
 
-const HELP: Record<string, readonly [code: string, nextStep: string]> = {
+const HELP: Record<string, readonly [code: ErrorCode, nextStep: string]> = {
   ENOSPC: ['disk_full', 'Free space on its disk and run again; what is committed is safe.'],
   EDQUOT: ['disk_full', 'Free space or raise the quota and run again; what is committed is safe.'],
   EMFILE: ['too_many_open_files', 'Raise the limit of open files (ulimit -n) and run again.'],

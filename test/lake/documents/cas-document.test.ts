@@ -160,10 +160,10 @@ describe('a document of the lake', () => {
       ...memory,
       async put(...args) {
         await memory.put(...args);
-        throw new BrandReportsError('config', 'denied', 'not allowed');
+        throw new BrandReportsError('config', 'aws_refused', 'not allowed');
       },
     };
-    await expect(open(refusing).update(add('a'))).rejects.toMatchObject({ code: 'denied' });
+    await expect(open(refusing).update(add('a'))).rejects.toMatchObject({ code: 'aws_refused' });
   });
 
   it('writes nothing for a change that returns the same object', async () => {
@@ -319,7 +319,7 @@ describe('a document of the lake', () => {
     const memory = memoryStore();
     await open(memory).update(add('before'));
     let down = true;
-    const failing = new BrandReportsError('config', 'store_denied', 'no access');
+    const failing = new BrandReportsError('config', 'aws_refused', 'no access');
     const store: ObjectStore = {
       ...memory,
       async put(...put) {
@@ -609,7 +609,7 @@ describe('a document that is read whether it is damaged or not', () => {
   });
 
   it.each<[string, Error]>([
-    ['the store', new BrandReportsError('transient', 'store_unreachable', 'no answer')],
+    ['the store', new BrandReportsError('transient', 'aws_unavailable', 'no answer')],
     ['the program', new TypeError('not a function')],
   ])('fails with what is a fault of %s', async (_name, error) => {
     const store = { ...memoryStore(), get: () => Promise.reject(error) };

@@ -180,9 +180,10 @@ describe('the ledgers of a lake', () => {
   );
 
   it('are not read where the store cannot be', async () => {
-    const get = async () => Promise.reject(new BrandReportsError('transient', 'unavailable', 'no answer'));
+    const get = async () =>
+      Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'no answer'));
     await expect(readLedgers({ ...(await lakeOfTwoBrands()), get }, reports)).rejects.toMatchObject({
-      code: 'unavailable',
+      code: 'aws_unavailable',
     });
   });
 });

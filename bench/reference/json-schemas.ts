@@ -1,0 +1,400 @@
+/** Defines what `--json` prints and what events contain. The compiler compares each schema with the type of the product. */
+import * as z from 'zod';
+import { PROBLEM_STATES, DAY_STATES } from '../../shared/planning/day-state.ts';
+import type { DayFacts } from '../../shared/day-facts.ts';
+import { ERROR_KINDS } from '../../shared/errors.ts';
+import type { CheckOutcome } from '../../shared/operations/connection-test.ts';
+import type { CopyOutcome } from '../../shared/operations/copy-lake.ts';
+import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
+import type { DayVersions, RollbackOutcome } from '../../shared/operations/rollback.ts';
+import { STATUSES, type SyncOutcome } from '../../shared/outcome.ts';
+import type { RepairOutcome } from '../../shared/repair/index.ts';
+import type { RunPlan } from '../../shared/run/plan-run.ts';
+
+const day = z.iso.date();
+const instant = z.iso.datetime();
+const count = z.int().nonnegative();
+const status = z.enum(STATUSES);
+const texts = z.array(z.string());
+const nullable = { text: z.string().nullable(), instant: instant.nullable(), count: count.nullable() };
+const number = z.number().nullable();
+const ofReport = { brand: z.string(), report: z.string() };
+const word = <const Words extends readonly string[]>(...words: Words) => z.enum(words);
+
+const error = z.object({
+  kind: z.enum(ERROR_KINDS).describe('Who acts: errors.md, section "Kinds"'),
+  code: z.string().describe('errors.md lists the codes'),
+  message: z.string().describe('For people; its words may change'),
+});
+
+const dayOutcome = z.object({
+  dt: day,
+  outcome: word('published', 'unchanged', 'kept', 'pending', 'busy', 'waiting', 'failed'),
+  rows: count,
+  pages: count,
+  refusedLookups: count.optional().describe('Lookups that the service refused; missing for none'),
+});
+
+const sync = z.object({
+  status,
+  reports: z.array(
+    z.object({
+      ...ofReport,
+      status,
+      days: z.array(dayOutcome),
+      error: error.optional(),
+      requests: count,
+      retries: count,
+      throttles: count.describe('Responses with HTTP 429'),
+    }),
+  ),
+}) satisfies z.ZodType<SyncOutcome>;
+
+const plan = z.object({
+  reports: z.array(
+    z.object({
+      ...ofReport,
+      days: z.array(
+        z.object({
+          dt: day,
+          reason: z.custom<RunPlan['reports'][number]['days'][number]['reason']>().meta({ type: 'string' }),
+          requests: count,
+        }),
+      ),
+      waiting: z.array(day),
+      mayFollow: z.array(day),
+      requests: count,
+      error: error.optional(),
+    }),
+  ),
+  requests: count.describe('An estimate'),
+  seconds: count,
+}) satisfies z.ZodType<RunPlan>;
+
+const checkFinding = z.object({
+  level: word('ok', 'warning', 'error'),
+  code: z.string(),
+  message: z.string(),
+});
+const check = z.object({
+  status: word('ok', 'failed'),
+  brands: z.array(
+    z.object({
+      brand: z.string(),
+      clockSkewMs: z.number().describe('The time of the service minus the time of this machine'),
+      findings: z.array(checkFinding),
+      reports: z.array(z.object({ report: z.string(), findings: z.array(checkFinding) })),
+    }),
+  ),
+}) satisfies z.ZodType<CheckOutcome>;
+
+const states = z.enum(Object.keys(DAY_STATES) as [keyof typeof DAY_STATES]);
+const dayFacts = z.object({
+  dt: day,
+  state: states.describe(`Problems: ${PROBLEM_STATES.join(', ')}`),
+  committedState: z.custom<DayFacts['committedState']>().meta({ type: ['string', 'null'] }),
+  rows: nullable.count,
+  pages: nullable.count,
+  refusedLookups: nullable.count,
+  digest: nullable.text,
+  readFrom: nullable.instant.describe('When the reading of the version began'),
+  readTo: nullable.instant.describe('Up to when all records are known'),
+  timeZone: nullable.text,
+  sum: z.string().optional().describe('The sum of `measure`, with all its digits'),
+  totals: z.custom<DayFacts['totals']>().meta({ type: 'object' }).optional(),
+  changes: z.custom<DayFacts['changes']>().meta({ type: 'object' }).optional(),
+  nextDue: nullable.instant.describe('When the day is read again; null: never or unknown'),
+  overdueAt: nullable.instant,
+  failure: error
+    .extend({ since: instant.optional(), times: count.optional(), retryAt: instant.optional() })
+    .optional(),
+  findings: z
+    .array(
+      z.object({
+        check: z.string().describe('findings.md lists the names'),
+        title: z.string(),
+        detail: z.string(),
+        advice: z.string(),
+        since: instant,
+        isCertain: z.boolean(),
+        sql: z.string().optional(),
+      }),
+    )
+    .optional(),
+});
+
+const lists = z.array(z.looseObject({}));
+const statusOutput = z.object({
+  lake: z.string(),
+  now: instant,
+  tables: z.array(
+    z.object({
+      ...ofReport,
+      table: z.string(),
+      hasReturnedRecords: z.boolean(),
+      newestComplete: day.nullable(),
+      rows: count,
+      measure: z.string().optional().describe('The column that `sum` of each day is about'),
+      days: z.array(dayFacts),
+      schemaChanges: lists.optional(),
+      lastRun: z.looseObject({ at: instant, status, failedDays: count }).optional(),
+      schedule: z.string().optional(),
+      roleGaps: lists.optional(),
+      overdueBefore: texts.optional(),
+      damaged: z
+        .array(z.object({ key: z.string(), month: z.string().optional(), message: z.string() }))
+        .optional(),
+    }),
+  ),
+});
+
+const diff = z.object({
+  days: z.array(
+    z.object({
+      ...ofReport,
+      day,
+      rows: count,
+      closed: z.boolean(),
+      changes: z.array(
+        z.object({
+          id: z.string(),
+          previousId: nullable.text,
+          at: z.string(),
+          cause: z.string().describe('reading, rollback or rebuild'),
+          rowsBefore: count,
+          rowsAfter: count,
+          sumsBefore: z.record(z.string(), z.json()),
+          sumsAfter: z.record(z.string(), z.json()),
+          diff: z
+            .object({ added: count, removed: count, altered: count, records: lists.optional() })
+            .optional()
+            .describe('Missing if the version before could not be compared'),
+        }),
+      ),
+    }),
+  ),
+});
+
+const exceptions = z.array(z.object({ report: z.string(), day, why: z.string() }));
+const closeSummary = z.object({
+  brand: z.string(),
+  month: z.string(),
+  closedAt: instant,
+  days: count,
+  rows: count,
+  carried: count,
+  exceptions,
+});
+const close = z.union([
+  z.object({ status: word('complete'), closed: z.array(closeSummary), before: z.array(closeSummary) }),
+  z.object({ status: word('removed'), month: z.string(), brands: texts }),
+]);
+const closes = z.object({ closes: z.array(closeSummary), damaged: texts });
+
+const currency = nullable.text.describe('null: the service names none');
+const sinceClose = z.object({
+  closes: z.array(z.object({ brand: z.string(), month: z.string(), closedAt: instant, exceptions })),
+  changes: z.array(
+    z.object({
+      ...ofReport,
+      currency,
+      publisher_id: nullable.text,
+      publisher_name: nullable.text,
+      what: z.string(),
+      state: nullable.text,
+      records: count,
+      correction: number,
+      commission_then: number,
+      commission_now: number,
+      amount_then: number,
+      amount_now: number,
+    }),
+  ),
+  totals: z.array(z.object({ ...ofReport, currency, correction: number })),
+});
+
+const reconcile = z.object({
+  status: word('agrees', 'explained', 'differs'),
+  brand: z.string(),
+  from: day,
+  to: day,
+  columns: z.record(z.string(), z.string()),
+  notes: texts,
+  sums: lists,
+  causes: lists,
+  days: lists.optional().describe('Without a file only'),
+  differences: lists,
+});
+
+const verify = z.object({
+  status: word('ok', 'failed'),
+  tables: z.array(
+    z.object({
+      brand: z.string(),
+      table: z.string(),
+      days: count,
+      rows: count,
+      versions: count,
+      mismatches: z.array(
+        z.object({ dt: z.string(), snapshot: z.string(), message: z.string(), advice: z.string() }),
+      ),
+      damaged: lists.optional(),
+    }),
+  ),
+});
+
+const ofDay = { ...ofReport, day };
+const rollback = z.union([
+  z.object({
+    ...ofDay,
+    versions: z.array(
+      z.object({
+        snapshot: z.string(),
+        from: nullable.instant,
+        to: nullable.instant.describe('null: the version is current'),
+        rows: nullable.count,
+        open: z.boolean().nullable(),
+        closes: texts.optional(),
+      }),
+    ),
+  }),
+  z.object({
+    status: word('complete'),
+    ...ofDay,
+    snapshot: z.string(),
+    rows: count,
+    replaced: z.object({ snapshot: z.string(), rows: count }),
+  }),
+  z.object({ status: word('busy'), ...ofDay }),
+]) satisfies z.ZodType<DayVersions | RollbackOutcome>;
+
+const rebuild = z.object({
+  status,
+  reports: z.array(
+    z.object({
+      ...ofReport,
+      status,
+      days: z.array(
+        z.object({
+          dt: day,
+          outcome: z.custom<RebuildOutcome['reports'][number]['days'][number]['outcome']>().meta({
+            type: 'string',
+          }),
+          rows: count,
+          reason: z.string().optional(),
+          message: z.string().optional(),
+        }),
+      ),
+      error: error.optional(),
+    }),
+  ),
+});
+
+const erase = z.object({
+  status: word('complete', 'planned', 'busy', 'incomplete', 'undone'),
+  brand: z.string(),
+  from: day,
+  to: day,
+  days: z.array(z.object({ report: z.string(), day, isReadAgain: z.boolean() })).optional(),
+  removed: z.record(z.string(), z.object({ objects: count, bytes: count })),
+  remains: texts,
+});
+
+const copy = z.object({
+  status: word('complete', 'incomplete'),
+  from: z.string(),
+  to: z.string(),
+  objects: count,
+  bytes: count,
+  copiedObjects: count,
+}) satisfies z.ZodType<CopyOutcome>;
+
+const repair = z.object({
+  status: word('ok', 'repaired', 'damaged'),
+  documents: z.array(
+    z.object({
+      key: z.string(),
+      kind: word('state', 'progress', 'rate', 'schema', 'ledger', 'version'),
+      problem: z.string(),
+      remedy: z.string(),
+      outcome: word('damaged', 'repaired', 'changed', 'failed'),
+      copy: z.string().optional(),
+      notes: texts,
+    }),
+  ),
+}) satisfies z.ZodType<RepairOutcome>;
+
+const failed = z.object({
+  status: word('failed'),
+  reports: z.array(z.never()).optional().describe('An empty list; missing for errors of SQL'),
+  error,
+});
+
+const ofEvent = { ...ofReport, table: z.string(), at: instant, sequence: count, omitted: texts.optional() };
+const dayEvent = z.object({
+  ...ofEvent,
+  day,
+  state: word('open', 'complete', 'settled', 'unverified'),
+  version: z.string(),
+  previousVersion: nullable.text,
+  rows: count,
+  sums: z.record(z.string(), z.record(z.string(), z.string())).describe('By currency and role, as text'),
+  findings: texts,
+});
+const problemEvent = z.object({
+  ...ofEvent,
+  id: z.string().describe('The same in both events of a problem'),
+  kind: word('problem', 'finding'),
+  days: z.array(day).max(100),
+  what: z.string(),
+  why: z.string(),
+  since: instant,
+});
+const syncEvent = z.object({
+  event: z.object({ type: word('Day Published', 'Day Changed'), detail: dayEvent }),
+});
+
+/** A schema, and the command whose output it describes; events have none. */
+interface Contract {
+  command?: string;
+  title: string;
+  schema: z.ZodType;
+}
+
+/** Every schema, by the name of its file. */
+export const CONTRACTS: Readonly<Record<string, Contract>> = {
+  sync: { command: 'sync', title: 'The last line of `sync --json`', schema: sync },
+  'sync-event': { command: 'sync', title: 'Each line before the last of `sync --json`', schema: syncEvent },
+  plan: { command: 'sync', title: '`sync --plan --json`', schema: plan },
+  check: { command: 'check', title: '`check --json`', schema: check },
+  status: { command: 'status', title: '`status --json`', schema: statusOutput },
+  diff: { command: 'diff', title: '`diff --json`', schema: diff },
+  'since-close': { command: 'since-close', title: '`since-close --json`', schema: sinceClose },
+  reconcile: { command: 'reconcile', title: '`reconcile --json`', schema: reconcile },
+  verify: { command: 'verify', title: '`verify --json`', schema: verify },
+  rollback: { command: 'rollback', title: '`rollback --json`', schema: rollback },
+  rebuild: { command: 'rebuild', title: '`rebuild --json`', schema: rebuild },
+  close: { command: 'close', title: '`close --json`', schema: close },
+  closes: { command: 'closes', title: '`closes --json`', schema: closes },
+  erase: { command: 'erase', title: '`erase --json`', schema: erase },
+  copy: { command: 'copy', title: '`copy --json`', schema: copy },
+  repair: { command: 'repair', title: '`repair --json`', schema: repair },
+  error: { title: 'Any command with `--json` that fails', schema: failed },
+  'day-event': { title: '`detail` of the events `Day Published` and `Day Changed`', schema: dayEvent },
+  'problem-event': {
+    title: '`detail` of the events `Problem Opened` and `Problem Solved`',
+    schema: problemEvent,
+  },
+};
+
+/** @param allowsMore a reader has to accept fields that later versions add; a test does not */
+export function jsonSchemaOf(name: string, allowsMore = true) {
+  const { schema = z.never(), title = name } = CONTRACTS[name] ?? {};
+  const { $schema, ...rest } = z.toJSONSchema(schema, {
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      if (allowsMore && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+    },
+  });
+  return { $schema, title: title.replaceAll('`', ''), ...rest };
+}

@@ -1,0 +1,147 @@
+/** Writes docs/reference/log-events.md: names, fields and levels come from shared/log-events.ts, the meanings stand here. */
+import { readFileSync } from 'node:fs';
+import { LEVELS, type LogEvent } from '../../shared/log-events.ts';
+import { block, code, entriesOf, pageOf, tableOf } from './markdown.ts';
+
+type EventName = LogEvent['event'];
+
+/** The compiler names an event that is missing here, or is no longer logged. */
+const MEANINGS: Record<EventName, string> = {
+  report_planned: 'A run has planned a report: the number of due days.',
+  report_failed: 'A report could not be read at all. `stack` is there for bugs only.',
+  run_ended: 'A run of a report has ended. The counts are of this run.',
+  last_run_not_recorded:
+    'The outcome of the run could not be stored, so `status` and the watcher show the run before.',
+  column_typed_beside:
+    'The settings give a column another type than its files have. A further column gets the new type.',
+  fields_without_column: 'A day has more fields than the table can have columns. The rest is in `_rescued`.',
+  continuation_not_saved:
+    'The list of days that later runs continue could not be stored. The next run reads some days again.',
+  end_date_not_probed: 'The check of the setting `endDate` was not possible.',
+  clocks_differ: 'The clocks of this machine and of the service differ by more than ten minutes.',
+  service_time_unknown: 'The time of the service is unknown, because the request for it failed.',
+  day_claimed: 'The run has claimed a day. `resumed`: it continues the pages of an earlier run.',
+  day_restarted: 'The stored pages of the day are dropped, and the day is read from its first page.',
+  attempt_dropped:
+    'The progress document of a day is damaged. Another attempt reads the day from its first page.',
+  page_fetched: 'A page was read.',
+  lookups_refused:
+    'The service refused lookups of the day. `message` has the first refusal. The rest of the day is published.',
+  committed_details_unreadable: 'The version of a day that contains earlier lookups is missing or damaged.',
+  lease_not_renewed:
+    'The claim of a day could not be renewed. If the reason lasts, the next write reports it.',
+  day_ended: 'The run has finished with a day. `outcome`: [what happened](json-output.md#sync).',
+  day_rebuilt: 'A rebuild has finished with a day.',
+  day_failed: 'A day failed. `kind`, `code` and `message`: [errors](errors.md).',
+  day_finding: 'A data check has found something in a day. `check`: [findings](findings.md).',
+  check_not_made: 'A data check failed. The next run that plans the month of the day repeats it.',
+  rows_kept:
+    'The service has fewer records than the version, although its records are final. The version stays.',
+  reading_dropped: 'A later reading of the day is committed already, so this reading is dropped.',
+  day_changed: 'A closed day has other content than before. A count is missing if a version cannot be read.',
+  change_not_compared: 'It is unknown what a new version of a closed day has changed.',
+  changes_lost: 'The partition of the table `changes` for a day cannot be read. It begins anew.',
+  lifecycle_lost:
+    'The partition of `order_states` or `transaction_states` for a day is lost. It begins anew from the current version.',
+  lifecycle_not_made:
+    'The partition of `order_states` or `transaction_states` stays as it is, because a version cannot be read. The next reading writes it.',
+  failure_not_recorded: 'The failure of a day could not be stored in the ledger.',
+  other_dates_excluded: 'The response for a day contained records of other dates. They are excluded.',
+  publication_failed:
+    'A day is committed, but its partition could not be published. The next run publishes it.',
+  events_not_sent:
+    'Events could not be sent. `day` is the first day, `events` the number. The next run sends them again.',
+  vacuum_failed: 'Old objects could not be deleted. A later run deletes them.',
+  iceberg_projected_again:
+    'The Iceberg table pointed at metadata of another lake or program. It begins anew, without earlier snapshots.',
+  month_skipped:
+    'The ledger of a month is damaged. No day of the month is read until `repair` has restored it.',
+  view_failed: 'A view could not be created.',
+  object_copied: '`copy` has copied an object.',
+  request_retried:
+    'A request is repeated. `failures`: failed attempts so far. `status`: the HTTP status, if a response came.',
+  request_signed_again:
+    'A request was refused because of the clock, and is sent again with the time of the service.',
+  credentials_not_reread: 'The service refuses the credentials, and reading them again failed.',
+  rate_shared: 'Several runs of the brand share the request rate. The share of this run has changed.',
+  rate_budget_not_updated: 'The document by which runs share the request rate could not be updated.',
+  catalog_rebuilt: 'The function `rebuild-catalog` has finished. `remaining`: partitions that are left.',
+  catalog_entry_skipped: 'A partition, table or view could not be published again.',
+  catalog_rebuild_failed: 'The function `rebuild-catalog` failed.',
+  test_events_failed: 'The test events of the console could not be written.',
+  schedules_failed: 'The schedules could not be changed.',
+  update_not_remembered: 'The state of a deployment could not be stored.',
+  settings_not_removed: 'Settings of an earlier deployment could not be deleted.',
+  look_ended: 'A watcher run has ended. `message`: the subject of the message that it sent.',
+};
+
+/** The interfaces of shared/log-events.ts: what each event has in addition to its own fields. */
+const OWNERS: Readonly<Record<string, { title: string; intro: string }>> = {
+  ReportDetails: { title: 'Reports', intro: 'Each of these events also has `brand` and `report`.' },
+  BrandDetails: { title: 'Brands', intro: 'Each of these events also has `brand`.' },
+  ProcessDetails: { title: 'Processes', intro: 'These events have their own fields only.' },
+};
+
+/** Fields that several events take from a type. */
+const SHARED_FIELDS: Readonly<Record<string, string[]>> = {
+  ErrorSummary: ['kind', 'code', 'message'],
+  Failed: ['kind', 'code', 'message', 'stack?'],
+  Traffic: ['requests', 'retries', 'throttles'],
+};
+
+const source = readFileSync(new URL('../../shared/log-events.ts', import.meta.url), 'utf8');
+
+/** The events of an interface with their fields, as the source declares them. */
+export function eventsOf(owner: string): [name: string, fields: string[]][] {
+  const [, rest = ''] = source.split(`interface ${owner} {\n`);
+  const [body = ''] = rest.split('\n}\n');
+  const members = [
+    ...body.replaceAll(/\/\*\*.*?\*\//gs, '').matchAll(/^ {2}(\w+): ([^;{]*(?:\{.*?\})?[^;{}]*);$/gms),
+  ];
+  return members.map(([, name = '', type = '']) => {
+    const own = [...type.matchAll(/(\w+\??): /g)].map(([, field = '']) => field);
+    const taken = entriesOf(SHARED_FIELDS).flatMap(([each, fields]) =>
+      new RegExp(`\\b${each}\\b`).test(type) ? fields : [],
+    );
+    return [name, [...own, ...taken]];
+  });
+}
+
+/** The page, as Markdown. */
+export function logEventsPage(): string {
+  return pageOf(
+    '# Log events',
+    'Runs, functions and commands log events. Names and fields are stable within a major version. `npm run reference` writes this page from `shared/log-events.ts`.',
+    '## Where they are',
+    'Functions write each event as JSON to their log group in CloudWatch Logs. The field `message` contains the event, and `level` its level. The functions drop `debug` events. This query of Logs Insights shows warnings and errors of all functions:',
+    block(
+      'text',
+      'fields @timestamp, message.event, message.brand, message.report, message.day, message.code, message.message\n| filter level in ["WARN", "ERROR"] and ispresent(message.event)\n| sort @timestamp desc\n| limit 100',
+    ),
+    'This query counts rows and failed days by report and day:',
+    block(
+      'text',
+      'filter message.event = "run_ended"\n| stats sum(message.rows) as rows, sum(message.failedDays) as failed by message.brand, message.report, bin(1d)',
+    ),
+    'On a laptop, commands print the important events as text on standard error: `acme order_list 2026-03-09 published, 3 rows`.',
+    'No alarm reads the log. The watcher writes the metric `Problems`, and [alarms](../how-to/react-to-a-message.md) use that metric and the queues.',
+    ...entriesOf(OWNERS).flatMap(([owner, { title, intro }]) => [
+      `## ${title}`,
+      intro,
+      tableOf(
+        ['event', 'level', 'fields', 'meaning'],
+        eventsOf(owner).map(([name, fields]) => [
+          code(name),
+          isEvent(name) ? LEVELS[name] : '',
+          fields.map(code).join(', '),
+          isEvent(name) ? MEANINGS[name] : '',
+        ]),
+      ),
+    ]),
+    'A field with `?` may be missing.',
+  );
+}
+
+function isEvent(name: string): name is EventName {
+  return Object.hasOwn(LEVELS, name);
+}

@@ -1,0 +1,116 @@
+/** Names every error code. `npm run reference` writes docs/reference/errors.md, with the cause and the remedy of each. */
+
+/** Flags and arguments. */
+type Flags = 'bad_output' | 'bad_source' | 'day_to_come' | 'days_reversed' | 'no_days_named' | 'not_as_of';
+type Names = 'unknown_brand' | 'unknown_field' | 'unknown_report' | 'unknown_table' | 'several_brands';
+type Answers = 'no_answer' | 'no_terminal' | 'not_confirmed' | 'place_taken' | 'start_date' | 'time_zone';
+type Files = 'bad_file' | 'database_unwritable' | 'no_dbt_project' | 'page_unwritable';
+type Machine = 'address_space' | 'no_cache' | 'now_ahead' | 'port_unavailable' | 'unsafe_cache';
+type Queries = 'before_first_version' | 'event_not_received' | 'sql' | 'sql_refused';
+
+/** Settings and credentials. */
+type Settings =
+  | 'end_date'
+  | 'environments'
+  | 'report_off'
+  | 'settings'
+  | 'settings_json'
+  | 'settings_missing';
+type MoreSettings = 'settings_unreadable' | 'start_to_come' | 'unknown_environment';
+type Secrets = 'bad_credentials' | 'no_credentials' | 'other_base_url';
+
+/** What a lake contains, and what an operation on it needs. */
+type Lake = 'bad_lake' | 'bad_lake_owner' | 'demo_lake' | 'lake_folder' | 'no_lake' | 'other_format';
+type Disk = 'disk_failed' | 'disk_full' | 'file_too_large' | 'lake_not_writable' | 'lake_unusable';
+type Locks = 'contended' | 'iceberg_contended' | 'lake_locked' | 'lake_unlockable' | 'too_many_open_files';
+type Damage =
+  | 'changes_unreadable'
+  | 'damaged_chunk'
+  | 'damaged_document'
+  | 'damaged_snapshot'
+  | 'object_missing';
+type Unreadable = 'statement_unreadable' | 'version_unreadable' | 'unreadable_snapshot';
+type Nothing = 'nothing_to_close' | 'nothing_to_compare' | 'nothing_to_copy' | 'nothing_to_state';
+type Empty = 'day_not_committed' | 'no_states' | 'nothing_to_verify';
+type Versions = 'already_current' | 'version_is_part' | 'version_not_kept' | 'version_of_other_zone';
+type Closes =
+  | 'already_closed'
+  | 'closed_days'
+  | 'month_not_over'
+  | 'not_closed'
+  | 'not_whole'
+  | 'version_lost';
+type Copies = 'copy_written' | 'other_data' | 'unfinished_copy';
+
+/** Requests to the service and its responses. */
+type Requests = `http_${number}` | 'network' | 'out_of_time' | 'retry_after' | 'stopped' | 'timeout';
+type Refusals = 'refused' | 'rate_unavailable' | 'redirect' | 'service_code';
+type Bodies =
+  | 'bad_record'
+  | 'envelope'
+  | 'missing_list'
+  | 'not_json'
+  | 'not_utf8'
+  | 'too_large'
+  | 'truncated';
+type Pages = 'count_mismatch' | 'cursor_died' | 'empty_pages' | 'endless' | 'no_progress' | 'page_info';
+type MorePages = 'bad_cursor' | 'other_id' | 'repeated_cursor' | 'repeated_page' | 'unreadable';
+
+/** Days. */
+type Days =
+  | 'claim_lost'
+  | 'clock_corrected'
+  | 'clocks_differ'
+  | 'lease_lost'
+  | 'later_reading'
+  | 'range_ahead';
+type Restarts = 'cursor_dies' | 'restarted_too_often' | 'too_slow';
+type Records = 'instant_refused' | 'instant_unclear' | 'other_dates' | 'too_many_fields';
+
+/** AWS and deployments. */
+type Aws = 'aws_refused' | 'aws_unavailable' | 'aws_unexpected';
+type Catalog =
+  | 'catalog_contended'
+  | 'column_types'
+  | 'database_missing'
+  | 'no_catalog'
+  | 'not_a_view'
+  | 'other_lake';
+type Functions = 'backfill_running' | 'environment' | 'event' | 'input' | 'packed_settings' | 'properties';
+type Deployed = 'deployed_settings' | 'settings_contended' | 'settings_too_large';
+type Stack =
+  | 'adopts_own'
+  | 'events_off'
+  | 'instance_name'
+  | 'no_function'
+  | 'secret_outside_prefix'
+  | 'shared_bucket';
+
+/** Faults of this program. */
+export type Bugs = 'bad_key' | 'never_ends' | 'no_outcome' | 'not_paged' | 'run_twice' | 'unexpected';
+
+export type OfCommands =
+  | Flags
+  | Names
+  | Answers
+  | Files
+  | Machine
+  | Queries
+  | Settings
+  | MoreSettings
+  | Secrets;
+export type OfLakes =
+  | Lake
+  | Disk
+  | Locks
+  | Damage
+  | Unreadable
+  | Nothing
+  | Empty
+  | Versions
+  | Closes
+  | Copies;
+export type OfReadings = Requests | Refusals | Bodies | Pages | MorePages | Days | Restarts | Records;
+export type OfDeployments = Aws | Catalog | Functions | Deployed | Stack;
+
+export type ErrorCode = OfCommands | OfLakes | OfReadings | OfDeployments | Bugs;

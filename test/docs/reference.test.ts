@@ -1,0 +1,81 @@
+/** The generated pages of docs/reference are what the code gives today, and each entry of the code is on its page. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { referencePages } from '../../bench/reference.ts';
+import { MORE } from '../../bench/reference/command-line.ts';
+import {
+  bugs,
+  commandErrors,
+  deploymentErrors,
+  lakeErrors,
+  readingErrors,
+} from '../../bench/reference/error-codes.ts';
+import { eventsOf } from '../../bench/reference/log-events.ts';
+import { commands } from '../../cli/program.ts';
+import { LEVELS } from '../../shared/log-events.ts';
+import { root, textOf } from './pages.ts';
+
+let pages: Record<string, string> = {};
+
+beforeAll(async () => {
+  pages = await referencePages();
+});
+
+/** The sources of the product below some folders. */
+function sourcesOf(...folders: readonly string[]): Map<string, string> {
+  const paths = folders.flatMap((folder) =>
+    readdirSync(root + folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+  );
+  const texts = paths.filter((path) => path.endsWith('.ts')).map((path) => [path, textOf(path)] as const);
+  return new Map(texts);
+}
+
+describe('npm run reference', () => {
+  it('would change no page', () => {
+    const written = Object.keys(pages).map((path) => [path, readFileSync(root + path, 'utf8')]);
+    expect(Object.fromEntries(written)).toEqual(pages);
+  });
+});
+
+describe('docs/reference/command-line.md', () => {
+  it('has guides and exit codes of the commands that exist', () => {
+    expect(Object.keys(MORE).sort()).toEqual(Object.keys(commands).sort());
+  });
+
+  it('explains every environment variable that the command line reads', () => {
+    const sources = [...sourcesOf('cli', 'shared').values(), textOf('launch.js')].join('\n');
+    const read = [...sources.matchAll(/process\.env\.([A-Z_]+)|([A-Z][A-Z_]+)\b[^}\n]*\} = process\.env/g)];
+    const names = new Set(read.map(([, member, destructured]) => member ?? destructured ?? ''));
+    expect(names).toContain('PAGER');
+    const page = pages['docs/reference/command-line.md'] ?? '';
+    expect([...names].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+describe('docs/reference/errors.md', () => {
+  it('has no code that no source throws', () => {
+    const sources = sourcesOf('shared', 'cli', 'functions', 'infra', 'sample');
+    sources.delete('shared/error-codes.ts');
+    const all = [...sources.values()].join('\n');
+    const explained = Object.keys({
+      ...commandErrors,
+      ...lakeErrors,
+      ...readingErrors,
+      ...deploymentErrors,
+      ...bugs,
+    });
+    // Two forms are put together: `http_503`, `unknown_report`.
+    const isThrown = (code: string) =>
+      all.includes(`'${code}'`) || code === 'http_<status>' || all.includes(`unknown('${code.slice(8)}'`);
+    expect(explained.length).toBeGreaterThan(100);
+    expect(explained.filter((code) => !isThrown(code))).toEqual([]);
+  });
+});
+
+describe('docs/reference/log-events.md', () => {
+  it('has the events of the source, each once', () => {
+    const owners = ['ReportDetails', 'BrandDetails', 'ProcessDetails'];
+    const names = owners.flatMap(eventsOf).map(([name]) => name);
+    expect(names.sort()).toEqual(Object.keys(LEVELS).sort());
+  });
+});
