@@ -1,0 +1,65 @@
+/** Every query that a page prints runs in DuckDB on a sample lake, by the code of `brand-reports query`. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NOW_MS, writeReferenceLake } from '../../bench/reference/sample.ts';
+import { query, resultObjects } from '../../cli/query-result.ts';
+import { createSqlConnection } from '../../cli/sql-tables.ts';
+import { openLocalStore } from '../../shared/adapters/local/store.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { commandsIn } from './commands.ts';
+import { blocksOf, pages } from './pages.ts';
+
+/** Other engines and other files than the lake's. */
+const ELSEWHERE = /\b(iceberg_scan|read_parquet|INSTALL|LOAD|SET|ATTACH|CREATE|FOR TIMESTAMP AS OF)\b/;
+
+let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
+let lake: string;
+
+beforeAll(async () => {
+  temporary = await temporaryFolder();
+  lake = join(temporary.path, 'lake');
+  await writeReferenceLake(lake);
+});
+afterAll(() => temporary.remove());
+
+/** The statements of the blocks `sql` and `sql duckdb`, and the SQL of `brand-reports query`. */
+function statementsOf(page: string): string[] {
+  const blocks = blocksOf(page, 'sql').filter(({ mark }) => mark === 'sql' || mark === 'sql duckdb');
+  const inCommands = blocksOf(page, 'sh')
+    .flatMap(({ text }) => commandsIn(text, 'brand-reports'))
+    .filter(([command]) => command === 'query')
+    .flatMap((words) => words.filter((word) => /^(SELECT|FROM|WITH|SHOW|DESCRIBE)\b/.test(word)));
+  return [...blocks.flatMap(({ text }) => text.split(/;\s*(?=\n|$)/)), ...inCommands]
+    .map((sql) => sql.trim())
+    .filter((sql) => sql !== '' && !ELSEWHERE.test(sql));
+}
+
+async function errorOf(sql: string): Promise<string | undefined> {
+  const connection = await createSqlConnection(
+    { store: openLocalStore(lake), reports, settings: undefined, nowMs: NOW_MS, onGap: () => {} },
+    sql,
+  );
+  try {
+    await Array.fromAsync(resultObjects(await query(connection, sql)));
+    return undefined;
+  } catch (thrown) {
+    return `${sql}: ${thrown}`;
+  } finally {
+    connection.closeSync();
+  }
+}
+
+describe('the SQL of the pages', () => {
+  it('is met at all, and a wrong column is an error', async () => {
+    expect(pages.flatMap(statementsOf).length).toBeGreaterThan(30);
+    expect(await errorOf('SELECT no_such_column FROM orders')).toContain('no_such_column');
+  });
+
+  it.each(pages.filter((page) => statementsOf(page).length > 0))('of %s runs', async (page) => {
+    const errors: string[] = [];
+    for (const sql of statementsOf(page))
+      errors.push(...[await errorOf(sql)].flatMap((error) => error ?? []));
+    expect(errors).toEqual([]);
+  });
+});
