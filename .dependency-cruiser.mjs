@@ -39,7 +39,7 @@ const programs = {
   functions: [],
   infra: [],
   sample: [],
-  bench: ['sample', 'functions', 'infra', 'test'],
+  bench: ['sample', 'functions', 'infra', 'cli', 'test'],
 };
 
 /** The packages and modules of Node that the core may import: computation only, no disk, no network, no AWS. */

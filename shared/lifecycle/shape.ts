@@ -48,28 +48,23 @@ const COLUMNS = columnsOf([
   ['gone_by', 'timestamp', 'When the first reading without the record ended; NULL: the record is there'],
   ['seen_currency', 'string', 'The currency when the record was first seen'],
   ...['seen', ...KEPT_STATES].flatMap((state) => {
-    const what = state === 'seen' ? 'appeared' : `became ${state}`;
+    const isSeen = state === 'seen';
+    const became = isSeen ? 'appeared' : `became ${state}`;
+    const first = `in the first reading that shows the record${isSeen ? '' : ` as ${state}`}`;
+    const never = isSeen ? '' : '; NULL: it never did';
     return [
       [
         `${state}_after`,
         'timestamp',
-        `The record ${what} after this time; NULL: it never did, or no earlier reading is known`,
+        `The record ${became} after this time; NULL: ${isSeen ? '' : 'it never did, or '}no earlier reading is known`,
       ],
       [
         `${state}_by`,
         'timestamp',
-        `The record ${what} by this time, the end of the first reading that shows it; NULL: it never did`,
+        `The record ${became} by this time, the end of the first reading that shows it${never}`,
       ],
-      [
-        `${state}_amount`,
-        'decimal(38,9)',
-        `The amount in the first reading that shows that the record ${what}`,
-      ],
-      [
-        `${state}_commission`,
-        'decimal(38,9)',
-        `The commission in the first reading that shows that the record ${what}`,
-      ],
+      [`${state}_amount`, 'decimal(38,9)', `The amount ${first}`],
+      [`${state}_commission`, 'decimal(38,9)', `The commission ${first}`],
     ] as const;
   }),
   ...KEPT_AGES.map(

@@ -1,14 +1,17 @@
-/** Every query that a page prints runs in DuckDB on a sample lake, by the code of `brand-reports query`. */
+/** Every query that a page prints runs in DuckDB on a sample lake, by the code of `brand-reports query`; and the page of the tables shows this lake. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NOW_MS, writeReferenceLake } from '../../bench/reference/sample.ts';
+import { NEVER_NULL } from '../../bench/reference/table-texts.ts';
+import { fixedTables } from '../../bench/reference/fixed-tables.ts';
+import { tablesPage } from '../../bench/reference/tables.ts';
 import { query, resultObjects } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { commandsIn } from './commands.ts';
-import { blocksOf, pages } from './pages.ts';
+import { blocksOf, pages, textOf } from './pages.ts';
 
 /** Other engines and other files than the lake's. */
 const ELSEWHERE = /\b(iceberg_scan|read_parquet|INSTALL|LOAD|SET|ATTACH|CREATE|FOR TIMESTAMP AS OF)\b/;
@@ -35,19 +38,23 @@ function statementsOf(page: string): string[] {
     .filter((sql) => sql !== '' && !ELSEWHERE.test(sql));
 }
 
-async function errorOf(sql: string): Promise<string | undefined> {
+async function answerTo(sql: string): Promise<object[]> {
   const connection = await createSqlConnection(
     { store: openLocalStore(lake), reports, settings: undefined, nowMs: NOW_MS, onGap: () => {} },
     sql,
   );
   try {
-    await Array.fromAsync(resultObjects(await query(connection, sql)));
-    return undefined;
-  } catch (thrown) {
-    return `${sql}: ${thrown}`;
+    return await Array.fromAsync(resultObjects(await query(connection, sql)));
   } finally {
     connection.closeSync();
   }
+}
+
+function errorOf(sql: string): Promise<string | undefined> {
+  return answerTo(sql).then(
+    () => undefined,
+    (thrown: unknown) => `${sql}: ${thrown}`,
+  );
 }
 
 describe('the SQL of the pages', () => {
@@ -62,4 +69,23 @@ describe('the SQL of the pages', () => {
       errors.push(...[await errorOf(sql)].flatMap((error) => error ?? []));
     expect(errors).toEqual([]);
   });
+});
+
+describe('docs/reference/tables.md', () => {
+  it('is what npm run reference:tables prints', async () => {
+    expect(textOf('docs/reference/tables.md')).toBe(await tablesPage(lake));
+  });
+
+  it.each(fixedTables().map((table) => [table.name, table] as const))(
+    'names columns of %s that have a value in every row',
+    async (name, { columns }) => {
+      const { [name]: never } = NEVER_NULL;
+      const names = never === 'all' ? columns.map((column) => column.name) : (never ?? []);
+      expect(names).not.toEqual([]);
+      const counts = names.map((column) => `count(*) - count("${column}") AS "${column}"`).join(', ');
+      const [nulls] = await answerTo(`SELECT ${counts} FROM ${name} HAVING count(*) > 0`);
+      expect(Object.entries(nulls ?? {}).filter(([, count]) => String(count) !== '0')).toEqual([]);
+      expect(nulls).toBeDefined();
+    },
+  );
 });
