@@ -151,7 +151,7 @@ transaction and its order are the same money: do not add them up.`,
 | \`settled\` | complete, and no further reading is planned |`,
   },
   changes: {
-    text: `The table has the changes of each day since it was first closed. A change has several rows, and \`what\` tells which columns a row uses:
+    text: `The table has the changes of each day since it was first closed. A change has several rows; \`what\` decides which columns a row uses:
 
 | \`what\` | columns | rows of a change |
 | --- | --- | --- |

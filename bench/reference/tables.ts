@@ -60,7 +60,7 @@ async function reportTables(store: ObjectStore): Promise<ShownTable[]> {
   return Promise.all(tables);
 }
 
-/** What the page says of a column of records: nobody has to read when the sample's field was discovered. */
+/** The meaning of a column of records, without the day on which the sample's field was discovered. */
 function meaningOf(report: ReportDefinition, { name, description, roles }: DescribedColumn): string {
   const role = roles.map((each) => `role \`${each.role}\``).join(', ');
   if (!description.startsWith('Discovered')) return description.replace(/^Documented: /, 'documented; ');

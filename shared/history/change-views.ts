@@ -49,7 +49,7 @@ function changesDaily(reports: ReportRegistry): View {
       [
         'measure',
         'string',
-        'The role or the column that is summed, e.g. commission; NULL: the report has none',
+        'The role or the column that is summed, e.g. commission; NULL: the report has no such column',
       ],
       ['measure_before', DECIMAL, 'Its sum before'],
       ['measure_after', DECIMAL, 'Its sum after'],

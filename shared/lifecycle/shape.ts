@@ -22,7 +22,7 @@ const COLUMNS = columnsOf([
     'How many records of the day have this key, currency and publisher, usually 1; 0: the record is gone',
   ],
   ['order_id', 'string', 'The id of the order'],
-  ['product', 'string', 'The product of the line; NULL: it has none'],
+  ['product', 'string', 'The product of the line; NULL: the line has no product'],
   ['kind', 'string', 'sale, or bonus (a bonus or a campaign payment)'],
   ['publisher_id', 'string', 'The id of the publisher'],
   ['publisher_name', 'string', 'The name of the publisher'],

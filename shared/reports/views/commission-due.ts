@@ -13,7 +13,7 @@ export const commissionDue: ReportView = {
     [
       'state',
       'string',
-      'The state of the line (sku_status), or of its order if the line has none: new, mixed, locked, paid, void',
+      'The state of the line (sku_status), or of its order if the line has no state: new, mixed, locked, paid, void',
     ],
     ['currency', 'string', 'The currency of the commission; NULL: not known'],
     ['transactions', 'bigint', 'Lines of orders, including bonuses'],

@@ -16,7 +16,7 @@ export const unsettled: ReportView = {
     [
       'state',
       'string',
-      `Any state but ${FINAL_STATES.join(', ')}; for a transaction the state of its line (sku_status), or of its order if the line has none; NULL: no state`,
+      `Any state but ${FINAL_STATES.join(', ')}; for a transaction the state of its line (sku_status), or of its order if the line has no state; NULL: no state`,
     ],
     ['currency', 'string', 'The currency of the sums; NULL: not known'],
     ['orders', 'bigint', 'Orders in this state, including bonuses'],
