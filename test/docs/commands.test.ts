@@ -17,7 +17,7 @@ beforeAll(async () => {
   addAll = [...added, (to) => addCompletion(to, async () => {})];
 });
 
-/** The program with every command, of which none does anything. */
+/** The program with every command; the commands do nothing. */
 function idleProgram(): Command {
   const program = new Command('brand-reports').exitOverride().configureOutput({ writeErr: () => {} });
   for (const add of addAll) add(program);
