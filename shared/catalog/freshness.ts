@@ -6,7 +6,7 @@ import { IS_AHEAD_SQL, STATE_NOW_SQL, coverageTable } from './coverage.ts';
 /** What `days_<state>` counts. */
 const COUNTED: Record<ProblemState, string> = {
   failed: 'Days whose last attempt failed',
-  missing: 'Days since the first one that were not read, up to yesterday',
+  missing: 'Days from the first day to yesterday that were never read',
   overdue: 'Days that should have been read again by now',
   unverified: 'Empty days of a report that has never returned a record',
   in_progress: 'Days that a run has begun to read',
@@ -34,15 +34,19 @@ const COMPLETE_DT = `CASE WHEN ${IS_COMPLETE} OR state = 'erased' THEN expected_
 export const freshness: View = {
   name: 'freshness',
   description:
-    'Per brand and report: newest complete day, last read and the hours since (null: never read), and how many days since the first are failed, overdue, missing, in progress or unverified',
+    'For each brand and report: the newest complete day, the last reading, and how many days are failed, missing, overdue, unverified or in progress',
   columns: [
     ['brand', 'string', 'The brand'],
-    ['report', 'string', 'The report, by the last part of its action'],
+    ['report', 'string', 'The report, e.g. order_list'],
     ['newest_complete_day', 'string', 'The newest day that was read whole after its end'],
-    ['complete_until', 'string', 'The day up to which all days are complete; NULL: the first one is not'],
+    [
+      'complete_until',
+      'string',
+      'The day up to which all days are complete; NULL: the first day is not complete',
+    ],
     ['last_read', 'timestamp', 'When the newest reading began, in UTC'],
     ['hours_since_read', 'bigint', 'Hours since then; NULL: never read'],
-    ['failing_since', 'timestamp', 'Since when the first day that failed fails, in UTC'],
+    ['failing_since', 'timestamp', 'Since when the day that has failed longest has failed, in UTC'],
     ...PROBLEM_STATES.map((state) => [`days_${state}`, 'bigint', COUNTED[state]] as const),
   ],
   // DuckDB counts the hours that began and Trino those that passed: on whole hours both give the same.

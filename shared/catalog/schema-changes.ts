@@ -12,11 +12,15 @@ import { contentOfRows, writeLedgerTable } from './ledger-tables.ts';
 const COLUMNS = columnsOf([
   ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
   ['column_name', 'string', 'The column of the field'],
-  ['change', 'string', 'What happened: the field appeared, vanished, returned or changed'],
-  ['share_before', 'double', 'The share of rows with a value on the days before'],
-  ['share_after', 'double', 'The share of rows with a value on the day'],
+  ['change', 'string', 'What happened to the field: new, vanished, returned, drifted or null_share'],
+  [
+    'share_before',
+    'double',
+    'The share on the days before, 0 to 1: of rows with a value; for null_share of rows without one; for drifted of values in _rescued',
+  ],
+  ['share_after', 'double', 'The same share on the day'],
   ['rows', 'bigint', 'The rows of the day'],
-  ['since', 'string', 'The day with which it is compared'],
+  ['since', 'string', 'The last day that was as before; for returned the day on which the field vanished'],
   ['detail', 'string', 'The change in words'],
 ]);
 

@@ -15,41 +15,56 @@ export const KEPT_STATES = ['effective', 'locked', 'paid', 'void'] as const;
 export const KEPT_AGES = [0, 30, 60, 90] as const;
 
 const COLUMNS = columnsOf([
-  ['key', 'string', 'The key of the record as in the table changes; NULL: the record has none'],
+  ['key', 'string', 'The key of the record, as in the table changes; NULL: the record has no key'],
   [
     'records',
     'bigint',
-    'How many records of the day have this key, currency and publisher, mostly 1; 0: none any more',
+    'How many records of the day have this key, currency and publisher, usually 1; 0: the record is gone',
   ],
-  ['order_id', 'string', 'The order'],
-  ['product', 'string', 'The product of the line, where it has one'],
-  ['kind', 'string', 'sale, or bonus: a bonus or a campaign payment'],
-  ['publisher_id', 'string', 'The publisher'],
-  ['publisher_name', 'string', 'A name of the publisher'],
-  ['currency', 'string', 'Of the amounts, in capitals; NULL: the service names none'],
-  ['state', 'string', 'The last state, in the words of the interface; mixed: records with one key differ'],
-  ['amount', 'decimal(38,9)', 'What it is worth, by the last reading that showed it'],
-  ['commission', 'decimal(38,9)', 'Its commission, by the last reading that showed it, whatever its state'],
-  ['counted_amount', 'decimal(38,9)', 'The part of amount that counts: neither void nor gone'],
-  ['counted_commission', 'decimal(38,9)', 'The part of commission that counts: neither void nor gone'],
-  ['gone_after', 'timestamp', 'When the last reading began that showed it; NULL: it is there'],
-  ['gone_by', 'timestamp', 'When the reading ended that did not show it any more; NULL: it is there'],
-  ['seen_currency', 'string', 'Its currency when it was first seen'],
+  ['order_id', 'string', 'The id of the order'],
+  ['product', 'string', 'The product of the line; NULL: the line has no product'],
+  ['kind', 'string', 'sale, or bonus (a bonus or a campaign payment)'],
+  ['publisher_id', 'string', 'The id of the publisher'],
+  ['publisher_name', 'string', 'The name of the publisher'],
+  ['currency', 'string', 'The currency of the amounts, in capitals; NULL: not known'],
+  [
+    'state',
+    'string',
+    'The latest state, in the words of the interface; mixed: records with this key have different states',
+  ],
+  ['amount', 'decimal(38,9)', 'The amount in the last reading that had the record'],
+  [
+    'commission',
+    'decimal(38,9)',
+    'The commission in the last reading that had the record, whatever its state',
+  ],
+  ['counted_amount', 'decimal(38,9)', 'The part of amount that counts: 0 if the record is void or gone'],
+  [
+    'counted_commission',
+    'decimal(38,9)',
+    'The part of commission that counts: 0 if the record is void or gone',
+  ],
+  ['gone_after', 'timestamp', 'When the last reading that had the record began; NULL: the record is there'],
+  ['gone_by', 'timestamp', 'When the first reading without the record ended; NULL: the record is there'],
+  ['seen_currency', 'string', 'The currency when the record was first seen'],
   ...['seen', ...KEPT_STATES].flatMap((state) => {
-    const what = state === 'seen' ? 'was there' : `was ${state}`;
+    const isSeen = state === 'seen';
+    const became = isSeen ? 'appeared' : `became ${state}`;
+    const first = `in the first reading that shows the record${isSeen ? '' : ` as ${state}`}`;
+    const never = isSeen ? '' : '; NULL: it never did';
     return [
       [
         `${state}_after`,
         'timestamp',
-        `When the last reading began that did not show that it ${what}; NULL: there was none`,
+        `The record ${became} after this time; NULL: ${isSeen ? '' : 'it never did, or '}no earlier reading is known`,
       ],
       [
         `${state}_by`,
         'timestamp',
-        `When the reading ended that showed first that it ${what}; NULL: none did`,
+        `The record ${became} by this time, the end of the first reading that shows it${never}`,
       ],
-      [`${state}_amount`, 'decimal(38,9)', `Its amount in that reading`],
-      [`${state}_commission`, 'decimal(38,9)', `Its commission in that reading`],
+      [`${state}_amount`, 'decimal(38,9)', `The amount ${first}`],
+      [`${state}_commission`, 'decimal(38,9)', `The commission ${first}`],
     ] as const;
   }),
   ...KEPT_AGES.map(
@@ -58,8 +73,8 @@ const COLUMNS = columnsOf([
         `commission_${age}`,
         'decimal(38,9)',
         age === 0
-          ? 'Its commission that counted in the first reading after the day ended: 0 if void or not there; NULL: as now'
-          : `Its commission that counted ${age} days after the day ended: 0 if void or not there; NULL: as now`,
+          ? 'The commission that counted in the first reading after the day ended: 0 if void or not there; NULL: the same as counted_commission'
+          : `The commission that counted ${age} days after the day ended: 0 if void or not there; NULL: the same as counted_commission`,
       ] as const,
   ),
 ]);

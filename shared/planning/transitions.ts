@@ -7,11 +7,11 @@
 
 /** What the version of a day is. */
 export const STATES = {
-  missing: 'there is no version',
-  open: 'the day was not over; the version holds everything up to a stated time',
-  unconfirmed: 'read whole after the end of the day, but another reading has to agree',
-  closed: 'read whole and believed; the refresh policy decides when it is read again',
-  settled: 'the policy asks for no further reading',
+  missing: 'the day has no version',
+  open: 'read before the day was over; the version has every record up to a stated time',
+  unconfirmed: 'read whole after the end of the day; a second reading has to agree',
+  closed: 'read whole after the end of the day, and believed; `refresh` decides when the day is read again',
+  settled: 'no further reading is planned',
 } as const;
 
 /** One of the states above. */
@@ -25,12 +25,12 @@ export const EVENTS = {
   equal: 'a reading with the content of the version',
   none: 'a reading without records',
   fewer: 'a reading with fewer records than the version has rows',
-  query_changed: 'a reading with records, by other settings than the version',
+  query_changed: 'a reading with records, with other settings than the version',
   different: 'any other reading',
   failed: 'a reading that failed',
-  rolled_back: 'an older version is published again',
-  rebuilt: 'the version is made again from its raw records',
-  repaired: 'the ledger is made again from what is published',
+  rolled_back: '`rollback` published an older version',
+  rebuilt: '`rebuild` made the version from its raw records',
+  repaired: '`repair` restored the ledger from the published versions',
 } as const;
 
 /** One of the events above. */
@@ -38,13 +38,14 @@ export type DayEvent = keyof typeof EVENTS;
 
 /** What decides between the outcomes of an event. */
 export const FACTS = {
-  alone: 'one reading suffices: its pages are one snapshot, or, unless it is the last, it has only one page',
-  last: 'the policy asks for no further reading',
-  past: '`refresh` has ended for the age of the day',
-  accepted: 'it was started with `--accept-fewer`',
-  unknown: 'how the version was read is not known since a repair',
-  third: 'it is the third contradicting reading in a row, or a later one, before `refresh` ends',
-  twelfth: 'it is the twelfth in a row, after `refresh`, that failed or contradicted',
+  alone:
+    'one reading suffices: its pages are one snapshot, or it has only one page and is not the last reading',
+  last: 'the policy plans no further reading',
+  past: 'the day is older than `refresh`',
+  accepted: 'the reading was started with `--accept-fewer`',
+  unknown: 'the ledger was repaired, so it is not known how the version was read',
+  third: 'at least three readings in a row contradicted each other, before `refresh` ends',
+  twelfth: 'after `refresh`, twelve readings in a row failed or contradicted the version',
 } as const;
 
 /** One of the facts above. */

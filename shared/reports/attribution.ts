@@ -60,7 +60,7 @@ export const attribution: ReportDefinition = {
         ['brand', 'string', 'The brand'],
         ['dt', 'string', 'The day of the record'],
         ['publisher_uid', 'bigint', 'The publisher; not the publisher_id of clicks and orders'],
-        ['publisher_name', 'string', 'A name of the publisher on the day'],
+        ['publisher_name', 'string', 'The name of the publisher on the day'],
         ['country_code', 'string', 'Country of the store'],
         ['dpv', 'bigint', 'Detail page views'],
         [

@@ -24,7 +24,7 @@ export const clickDetails: ReportDefinition = {
   openDay: 'slices',
   primaryKey: undefined,
   filters: {},
-  columns: [{ field: 'id', type: 'string' }],
+  columns: [{ field: 'id', type: 'string', meaning: 'identifies the click' }],
   refresh: clicks.refresh,
   pagesAreSnapshot: true,
   views: [],

@@ -9,7 +9,7 @@ export const orders: ReportDefinition = {
   name: 'order_list',
   action: 'report/order_list',
   table: 'orders',
-  description: 'Orders that publishers brought, with their present status',
+  description: 'Orders that publishers brought, with their current status',
   section: '4.3',
   enabledByDefault: true,
   schedule: 'rate(1 hour)',
@@ -44,7 +44,7 @@ export const orders: ReportDefinition = {
   lifecycle: {
     table: 'order_states',
     description:
-      'What became of each order: between which readings it was first seen, effective and void, with its amounts then and now',
+      'The lifecycle of each order: when it was first seen, effective and void, with its amounts then and now',
     states: ['state'],
     bonuses: { column: 'type', values: ORDER_BONUSES },
   },
@@ -63,10 +63,10 @@ export const orders: ReportDefinition = {
         ['brand', 'string', 'The brand'],
         ['dt', 'string', "The day of the order, in the brand's time zone"],
         ['status', 'string', 'new, effective or void'],
-        ['orders', 'bigint', 'Orders of any type, bonuses and campaign payments included'],
-        ['amount', 'decimal(38,9)', 'What they are worth'],
-        ['commission', 'decimal(38,9)', 'Their commission'],
-        ['currency', 'string', 'Of the sums; NULL: the service names none'],
+        ['orders', 'bigint', 'Orders of any type, including bonuses and campaign payments'],
+        ['amount', 'decimal(38,9)', 'The sum of their amounts'],
+        ['commission', 'decimal(38,9)', 'The sum of their commissions'],
+        ['currency', 'string', 'The currency of the sums; NULL: not known'],
       ],
       tables: ['orders'],
       sql: `SELECT

@@ -46,7 +46,7 @@ export const transactions: ReportDefinition = {
   lifecycle: {
     table: 'transaction_states',
     description:
-      'What became of each transaction: between which readings it was first seen, locked, paid and void, with its amounts then and now',
+      'The lifecycle of each transaction: when it was first seen, locked, paid and void, with its amounts then and now',
     // The state of the line, because that of its order may be `mixed`.
     states: ['line_state', 'state'],
     bonuses: { column: 'transaction_type', values: TRANSACTION_BONUSES },
@@ -64,8 +64,8 @@ export const transactions: ReportDefinition = {
         ['transaction_type', 'string', 'normal, manually_added, or the kind of bonus or campaign payment'],
         ['order_status', 'string', 'new, mixed, locked, paid or void; mixed: the lines of the order differ'],
         ['transactions', 'bigint', 'Lines of orders'],
-        ['commission', 'decimal(38,9)', 'Their commission'],
-        ['currency', 'string', 'Of the commission; NULL: the service names none'],
+        ['commission', 'decimal(38,9)', 'The sum of their commissions'],
+        ['currency', 'string', 'The currency of the commission; NULL: not known'],
       ],
       tables: ['transactions'],
       sql: `SELECT

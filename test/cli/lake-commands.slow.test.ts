@@ -58,7 +58,7 @@ describe('query', () => {
     const { rows: found } = await rows(
       "SELECT comment FROM duckdb_columns() WHERE table_name = 'unsettled' AND column_name = 'age_days'",
     );
-    expect(found).toEqual([{ comment: 'Days since then, up to today in UTC' }]);
+    expect(found).toEqual([{ comment: 'The age of the day in days, up to today in UTC' }]);
   });
 
   it('has freshness: one row per report, as of now', async () => {

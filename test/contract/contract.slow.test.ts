@@ -105,7 +105,7 @@ describe('a contract', () => {
     expect(
       orders.schema[0].properties.map(({ description }: { description: string }) => description),
     ).toContain(
-      `Discovered in the records of ${sample.firstDay} as ${JSON.stringify(HOSTILE)}, no document has its meaning`,
+      `Discovered in the records of ${sample.firstDay} as ${JSON.stringify(HOSTILE)}; the interface does not document it`,
     );
   });
 

@@ -142,7 +142,7 @@ describe('the project of a lake', () => {
     expect(described).toEqual(
       expect.arrayContaining(
         HOSTILE.map(
-          (field) => `Discovered in the records as ${JSON.stringify(field)}, no document has its meaning`,
+          (field) => `Discovered in the records as ${JSON.stringify(field)}; the interface does not document it`,
         ),
       ),
     );

@@ -69,7 +69,7 @@ describe('the project', () => {
 
   it('names the role of a field and its brand, and expects only the reports that were read to be complete', () => {
     const sources = project().get('models/sources.yml') ?? '';
-    expect(sources).toContain('as \\"status\\", no document has its meaning; role state of acme');
+    expect(sources).toContain('as \\"status\\"; the interface does not document it; role state of acme');
     expect(sources).toMatch(
       /- name: order_states\n.*\n.*columns:\n.*name: "key", quote: true, description: "The key/,
     );

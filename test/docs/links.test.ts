@@ -1,11 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { pages, root, textOf } from './pages.ts';
-
-function proseOf(page: string): string {
-  return textOf(page).replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '');
-}
+import { inlineCodeOf, pages, proseOf, root, textOf } from './pages.ts';
 
 /** The anchors of a page's headings, as GitHub makes them. */
 function anchorsOf(page: string): string[] {
@@ -28,6 +24,19 @@ function leadsSomewhere(page: string, link: string): boolean {
   return existsSync(join(root, target)) && (anchor === undefined || anchorsOf(target).includes(anchor));
 }
 
+const SOURCE = /^(?:shared|cli|functions|infra|kernel|sample|test|bench|docs|\.ci|\.github)\/[\w./-]*$/;
+
+/** Files and folders of the repository that a page names in backticks; descriptions of the code leave out `shared/`. */
+function namedPathsOf(page: string): string[] {
+  return inlineCodeOf(page)
+    .filter((code) => SOURCE.test(code) || /^[\w-]+(\/[\w-]+)+\.(ts|js|mjs)$/.test(code))
+    .filter((path) => !path.includes('.venv'));
+}
+
+function isThere(path: string): boolean {
+  return existsSync(join(root, path)) || existsSync(join(root, 'shared', path));
+}
+
 describe('the links of the pages', () => {
   it('are met at all', () => {
     expect(pages.flatMap((page) => textOf(page).match(/\]\(/g) ?? []).length).toBeGreaterThan(20);
@@ -35,5 +44,15 @@ describe('the links of the pages', () => {
 
   it.each(pages)('of %s lead to a file, and to a heading of it', (page) => {
     expect(brokenLinksOf(page)).toEqual([]);
+  });
+});
+
+describe('the files that the pages name in backticks', () => {
+  it('are met at all', () => {
+    expect(pages.flatMap(namedPathsOf).length).toBeGreaterThan(20);
+  });
+
+  it.each(pages)('exist: %s', (page) => {
+    expect(namedPathsOf(page).filter((path) => !isThere(path))).toEqual([]);
   });
 });

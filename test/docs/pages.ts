@@ -13,3 +13,33 @@ export const pages: readonly string[] = [
 export function textOf(path: string): string {
   return readFileSync(root + path, 'utf8');
 }
+
+/** A block of code. */
+export interface Block {
+  /** What follows the three backticks: `sql iceberg`. */
+  mark: string;
+  text: string;
+  /** Of its first line in the page. */
+  line: number;
+}
+
+/** The blocks of a page in a language, without the indentation of the list that they are in. */
+export function blocksOf(page: string, language: string): Block[] {
+  const text = textOf(page);
+  return [...text.matchAll(/^( *)```([^\n]+)\n([\s\S]*?)^\1```$/gm)].flatMap((match) => {
+    const [, indentation = '', mark = '', code = ''] = match;
+    if (mark.split(' ')[0] !== language) return [];
+    const line = text.slice(0, match.index).split('\n').length + 1;
+    return [{ mark, text: code.replaceAll(new RegExp(`^${indentation}`, 'gm'), ''), line }];
+  });
+}
+
+/** The page without its blocks of code. */
+export function proseOf(page: string): string {
+  return textOf(page).replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '');
+}
+
+/** What stands in backticks in the sentences of a page. */
+export function inlineCodeOf(page: string): string[] {
+  return [...proseOf(page).matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replaceAll(/\s+/g, ' '));
+}

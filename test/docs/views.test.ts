@@ -1,12 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { freshness } from '../../shared/catalog/freshness.ts';
+import { changeViews } from '../../shared/history/index.ts';
 import { type View, namesUsedBy } from '../../shared/reports/definition.ts';
 import { ROLES } from '../../shared/roles/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 const page = readFileSync(new URL('../../docs/reference/views.md', import.meta.url), 'utf8');
-const views: View[] = [...Object.values(reports).flatMap((report) => report.views), freshness];
+const views: View[] = [
+  ...Object.values(reports).flatMap((report) => report.views),
+  ...changeViews(reports),
+  freshness,
+];
 
 /** The role that a column is made from, if the view's SQL uses it. */
 function roleOf(view: View, column: string): string | undefined {

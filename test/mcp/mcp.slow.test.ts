@@ -395,7 +395,7 @@ const CALLS: readonly Row[] = [
     ['views', {}],
     'NO DAYS',
     [],
-    /^ {2}orders_daily: Orders, amounts[\s\S]*commission +Their commission$/m,
+    /^ {2}orders_daily: Orders, amounts[\s\S]*commission +The sum of their commissions$/m,
   ],
   [
     'columns of a table',
@@ -409,7 +409,7 @@ const CALLS: readonly Row[] = [
     ['columns', { name: 'order_states' }],
     'NO DAYS',
     [],
-    /^void_by TIMESTAMP; When the reading ended that showed first that it was void[\s\S]*^dt VARCHAR; The day/m,
+    /^void_by TIMESTAMP; The record became void by this time[\s\S]*^dt VARCHAR; The day/m,
   ],
   [
     'columns of a view',

@@ -27,8 +27,8 @@ export interface ChosenField {
 }
 
 const NOT_OF_RECORDS = new Map([
-  [SYNCED_AT, 'When the reading began that brought the row, in UTC'],
-  [RESCUED, 'JSON of the values that fit none of the columns of their fields'],
+  [SYNCED_AT, 'When the reading that found the row began, in UTC'],
+  [RESCUED, 'JSON object of the values that fit no column of their field'],
   ['brand', 'The brand'],
   ['dt', "The day in the brand's time zone, YYYY-MM-DD"],
   ['report', 'The report, e.g. order_list'],
@@ -58,7 +58,7 @@ export function describedColumns(
     const day = Object.hasOwn(since, name) ? ` of ${since[name]}` : '';
     const origin = documented
       ? `Documented: ${documented.meaning ?? report.description}`
-      : `Discovered in the records${day} as ${JSON.stringify(field)}, no document has its meaning`;
+      : `Discovered in the records${day} as ${JSON.stringify(field)}; the interface does not document it`;
     const roles = Map.groupBy(
       chosen.filter((each) => each.column === column),
       ({ role }) => role,

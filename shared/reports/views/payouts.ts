@@ -18,33 +18,41 @@ export const payouts: ReportView = {
     'Whether the payout of a month is final: commission by publisher and currency, what may still change, and how much earlier months changed',
   columns: [
     ['brand', 'string', 'The brand'],
-    ['month', 'string', 'YYYY-MM in which the order was made, whenever it is paid'],
+    ['month', 'string', 'The month in which the order was made, YYYY-MM, whenever it is paid'],
     ['publisher_id', 'string', 'The publisher; NULL: records without one'],
-    ['publisher_name', 'string', 'A name of the publisher'],
-    ['currency', 'string', 'Of the commission; NULL: the service names none'],
-    ['report', 'string', 'transactions, which know what is paid; orders if the month has none'],
-    ['commission', 'decimal(38,9)', 'Commission that counts: of records that are there and not void'],
-    ['final', 'decimal(38,9)', `The part of it that changes no more: ${FINAL.join(' or ')}`],
-    ['may_change', 'decimal(38,9)', 'The part of it in any other state, or in none'],
+    ['publisher_name', 'string', 'The name of the publisher'],
+    ['currency', 'string', 'The currency of the commission; NULL: not known'],
+    [
+      'report',
+      'string',
+      'transactions, which have the states locked and paid; orders if the month has no transactions',
+    ],
+    ['commission', 'decimal(38,9)', 'Commission that counts: of records that are neither void nor gone'],
+    ['final', 'decimal(38,9)', `The part of commission that can no longer change: ${FINAL.join(' or ')}`],
+    ['may_change', 'decimal(38,9)', 'The part of commission in any other state, or without a state'],
     ['void', 'decimal(38,9)', 'Commission that was cancelled; not part of commission'],
     [
       'reversed_after_paid',
       'decimal(38,9)',
-      'Paid for records that are void or gone now; not part of commission',
+      'Commission that was paid for records that are now void or gone; not part of commission',
     ],
     ...SHOWN_AGES.map((age) => {
-      const share = `Share of the commission that counted ${age} days after each day that changed later`;
-      return [`changed_after_${age}`, 'double', `${share}; NULL: not that old, or not read by then`] as const;
+      const share = `The share of the commission that counted ${age} days after each day and changed later`;
+      return [
+        `changed_after_${age}`,
+        'double',
+        `${share}; NULL: the month is not that old, or was not read by then`,
+      ] as const;
     }),
     [
       'may_move_low',
       'decimal(38,9)',
-      'What may still move, as in the earlier month that changed least; NULL: none',
+      'What may still change, as in the earlier month that changed least; NULL: no such month',
     ],
     [
       'may_move_high',
       'decimal(38,9)',
-      'What may still move, as in the earlier month that changed most; NULL: none',
+      'What may still change, as in the earlier month that changed most; NULL: no such month',
     ],
   ],
   tables: ['order_states', 'transaction_states'],

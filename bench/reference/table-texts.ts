@@ -1,0 +1,195 @@
+/** What docs/reference/tables.md says of tables beside their columns; `test/docs/tables.test.ts` compares the names with the code. */
+
+/** The head of the page; `@types` stands for the table of types. */
+export const COMMON = `# Tables
+
+This page lists every table with its columns. \`npm run --silent reference:tables\` prints it from the code and a sample lake, and
+a test compares the two. Athena has the tables in the Glue database \`brand_reports\`; \`brand-reports query\` and
+[\`brand-reports open\`](../how-to/open-in-bi-tools.md) have them in DuckDB. For most questions a [view](views.md) is the better start.
+
+| table | a row is |
+| --- | --- |
+| [\`clicks\`](#clicks), [\`click_details\`](#click_details), [\`orders\`](#orders), [\`transactions\`](#transactions), [\`attribution\`](#attribution) | a record of the service |
+| [\`order_states\`](#order_states), [\`transaction_states\`](#transaction_states) | the lifecycle of an order or a transaction |
+| [\`coverage\`](#coverage) | a day of a report: its state, and when it was read |
+| [\`changes\`](#changes) | a fact about a change to a closed day |
+| [\`schema_changes\`](#schema_changes) | a field that appeared, vanished or changed |
+| [\`<table>_closed\`](#closed-months) | a record as it was when its month was closed |
+| [\`<table>_versions\`](#versions) | a record in every version that is kept; only in \`query\` |
+
+Which columns has your \`orders\`? The interface documents almost no field of orders and transactions, so their columns follow from
+the records that your service sends. This page shows the columns of the sample service. To see yours, and the role of each column:
+
+\`\`\`sh
+npx brand-reports query "DESCRIBE orders"
+npx brand-reports contract orders
+\`\`\`
+
+## Rules for all tables
+
+**Partitions.** \`brand\` and \`dt\` (or \`brand\`, \`report\` and \`month\`) are text. Filter on them: Athena and \`query\` then read only
+these partitions. \`dt\` is the day in the brand's time zone, \`YYYY-MM-DD\`. In \`query\`, each table with \`dt\` also has a last column
+\`day\`, the same day as a \`DATE\`, unless the records have a field \`day\`.
+
+**Types.** Athena and DuckDB name the same types differently:
+
+@types
+
+A \`timestamp\` is in UTC, to the millisecond, without a time zone. [Iceberg tables](../how-to/iceberg-tables.md) have \`timestamp with
+time zone\` instead.
+
+**NULL.** A column is NULL if the record lacks the field, has \`null\`, or has a value that does not fit the column. "no" in the
+column "NULL" means that every row has a value.
+
+**Documented columns** come from the [interface](../explanation/interface.md) and always exist. **Discovered columns** are added when
+records first have a field, one for each field, in the order of discovery. A column is named after its field in snake case:
+\`adGroupId\` becomes \`ad_group_id\`. A day adds at most 250 columns and a table has at most 1,000 discovered ones; further fields
+go to \`_rescued\`.
+
+**The type of a discovered column** follows from all values of the day that first has it, and the setting
+[\`columns\`](settings.md#the-type-of-a-column) can name another one beforehand:
+
+| values | type | example |
+| --- | --- | --- |
+| only numbers | \`decimal(38,9)\` | \`amount\`, but also \`create_time\` in seconds since 1970 |
+| only numbers, in a field whose name ends in \`id\`, \`_no\` or \`_number\` | \`string\` | \`transid\`, \`order_number\` |
+| only true and false | \`boolean\` | \`first_purchase\` |
+| everything else: texts, lists, objects, mixed values | \`string\` | \`currency\`; \`items\` as JSON |
+
+**Ids are text and money is an exact decimal.** No amount passes through a float. If your service sends amounts as text, the
+column is text: views convert it, your own SQL needs a \`CAST\`.
+
+**A column never changes its type**, so old files stay readable. If a type turns out to be wrong, the setting \`columns\` adds a second
+column beside the first: \`"amount": "decimal(18,2)"\` adds \`amount_decimal_18_2\`.
+
+**\`_rescued\`** is a JSON object with every value that fits no column of its field, by the name of the field. It is NULL for almost
+all rows. So no value is lost. **\`_synced_at\`** is when the reading that found the row began; two rows that
+differ only in \`_synced_at\` count as equal.
+
+**The order of columns** in Athena is: documented, \`_rescued\`, \`_synced_at\`, discovered, partitions. In \`query\`, \`_rescued\` and
+\`_synced_at\` come last. Name the columns in your SQL instead of relying on their positions.
+
+**The key** identifies a record within a day. It drops records that overlapping pages repeat, and lets \`diff\` and \`changes\` show an
+altered record as altered. Set [\`key\`](settings.md#the-key-of-a-record) for a report without one.
+
+The column "example" shows the row of the sample lake that has the most values.`;
+
+/** Columns of tables that have a value in every row, by table; of tables of records they follow from the rules above. */
+export const NEVER_NULL: Readonly<Record<string, 'all' | readonly string[]>> = {
+  order_states: ['records', 'kind', 'counted_amount', 'counted_commission', 'seen_by'],
+  transaction_states: ['records', 'kind', 'counted_amount', 'counted_commission', 'seen_by'],
+  coverage: ['dt', 'state'],
+  changes: ['dt', 'change_id', 'previous_id', 'changed_at', 'cause', 'what'],
+  schema_changes: 'all',
+};
+
+/** What identifies a row, by table. */
+export const KEYS: Readonly<Record<string, string>> = {
+  clicks: '`id`',
+  click_details: 'none; `id` is the `id` of the click',
+  orders: '`transid`, if every record of a reading has its own; else none',
+  transactions:
+    'none, unless the setting `key` names it; `diff` and `changes` use `transaction_id`, or else `id`, if every row has its own',
+  attribution: 'none, unless the setting `key` names it',
+  order_states: '`key`, with `publisher_id` and `currency` if several records of a day have the same key',
+  transaction_states:
+    '`key`, with `publisher_id` and `currency` if several records of a day have the same key',
+  coverage: '`brand`, `report`, `dt`',
+  schema_changes: '`brand`, `report`, `dt`, `column_name`',
+};
+
+const OF_LIFECYCLES = `A column \`<state>_after\` and its \`<state>_by\` enclose the time at which the record came into the state: after the
+start of the last reading without it, by the end of the first reading with it. Amounts follow the [roles](settings.md#the-field-that-has-a-role).`;
+
+/** A paragraph for a table, and what is known of discovered columns. */
+export const NOTES: Readonly<Record<string, { text: string; columns?: Readonly<Record<string, string>> }>> = {
+  clicks: { text: 'A click never changes.' },
+  click_details: {
+    text: 'The report `clicks_detail` is off by default, because it costs one request for each click. Its fields beside `id` are discovered.',
+  },
+  orders: {
+    text: `All columns of records are discovered. Bonuses and campaign payments are orders too, with their own \`type\`: the view
+[\`publisher_performance\`](views.md#publisher_performance) leaves them out. \`status\` is the current state; for earlier states see
+[\`order_states\`](#order_states).`,
+    columns: {
+      transid: 'the key; the service sorts by it',
+      status: 'new, effective or void',
+      type: 'trans, manual_trans, or the kind of bonus or campaign payment',
+      customer_id: 'added for the examples of these pages',
+      promotion: 'appears on 2026-03-05, so that `schema_changes` has a row',
+    },
+  },
+  transactions: {
+    text: `All columns of records are discovered. A row is a line of an order; the day is the day on which the order was made. A
+transaction and its order are the same money: do not add them up.`,
+    columns: {
+      order_status: 'new, mixed, locked, paid or void; mixed: the lines of the order differ',
+      sku_status: 'the state of the line: new, locked, paid or void',
+      transaction_type: 'normal, manually_added, or the kind of bonus or campaign payment',
+    },
+  },
+  attribution: {
+    text: `Do not sum \`click\`: it repeats on every product of a tracking link and day. The view
+[\`attribution_daily\`](views.md#attribution_daily) counts it once. \`dpv\` may be summed.`,
+  },
+  order_states: { text: OF_LIFECYCLES },
+  transaction_states: { text: OF_LIFECYCLES },
+  coverage: {
+    text: `A row is as old as the run that wrote it. If the pipeline has stopped, compare \`overdue_at\` with the current time, or use the view
+[\`freshness\`](views.md#freshness), which does. \`state\` is one of:
+
+| \`state\` | meaning |
+| --- | --- |
+| \`failed\` | the last attempt failed, whatever was read before |
+| \`missing\` | never read |
+| \`overdue\` | due again for longer than the schedule allows |
+| \`unverified\` | empty, and the report has never returned a record; or repaired, so it is unknown whether the day is whole |
+| \`in_progress\` | a run is reading the day, or the next run resumes it |
+| \`erased\` | a person erased the day; no run reads it |
+| \`open\` | read up to a time before the day was over |
+| \`complete\` | read whole after the end of the day; records may still change |
+| \`settled\` | complete, and no further reading is planned |`,
+  },
+  changes: {
+    text: `The table has the changes of each day since it was first closed. A change has several rows; \`what\` decides which columns a row uses:
+
+| \`what\` | columns | rows of a change |
+| --- | --- | --- |
+| \`day\` | \`rows_before\`, \`rows_after\`, \`added\`, \`removed\`, \`altered\`, \`listed\`; the counts are NULL if the old version could not be read | one |
+| \`sum\` | \`column_name\`, \`old_value\`, \`new_value\` | one for each numeric column |
+| \`total\` | \`key\` (the currency), \`column_name\` (the role), \`old_value\`, \`new_value\` | one for each role and currency |
+| \`added\`, \`removed\` | \`key\`, \`copies\`, \`record\` | one for each record, if \`listed\` |
+| \`altered\` | \`key\`, \`column_name\`, \`old_value\`, \`new_value\` | one for each altered value, if \`listed\` |
+
+A change of more than 10,000 records, or of more than 16 MB of text, is not \`listed\`. [What changed](../explanation/changes.md) has queries.`,
+  },
+  schema_changes: {
+    text: `[Findings](findings.md#fields-that-come-and-go) explains each \`change\`, and when it is reported.`,
+  },
+};
+
+/** The tables that repeat the columns of others. */
+export const DERIVED = `## Closed months
+
+\`clicks_closed\`, \`click_details_closed\`, \`orders_closed\`, \`transactions_closed\`, \`attribution_closed\`, \`order_states_closed\` and
+\`transaction_states_closed\` have the rows of each [closed month](../how-to/close-a-month.md) as they were at the close. They have the
+columns of their table and one more partition: \`close\`, the closed month, \`YYYY-MM\`, before \`brand\` and \`dt\`.
+
+\`\`\`sql
+SELECT close, dt, count(*) AS orders FROM orders_closed WHERE close = '2026-02' AND brand = 'acme' GROUP BY close, dt ORDER BY dt
+\`\`\`
+
+## Versions
+
+In \`query\`, \`clicks_versions\`, \`click_details_versions\`, \`orders_versions\`, \`transactions_versions\` and \`attribution_versions\` have
+the rows of every version that is kept ([history](../explanation/history.md)). They have the columns of their table and three more:
+
+| column | DuckDB | NULL | meaning |
+| --- | --- | --- | --- |
+| \`_snapshot\` | \`VARCHAR\` | no | The id of the version, as \`rollback\` takes it |
+| \`_valid_from\` | \`TIMESTAMP\` | yes | When queries began to find the version, in UTC; NULL: not known |
+| \`_valid_to\` | \`TIMESTAMP\` | yes | When another version replaced it, in UTC; NULL: it is current |
+
+\`\`\`sql duckdb
+SELECT dt, _valid_from, _valid_to, count(*) AS orders FROM orders_versions WHERE brand = 'acme' GROUP BY ALL ORDER BY ALL
+\`\`\``;

@@ -1,0 +1,93 @@
+/** Every query that a page prints runs in DuckDB on a sample lake, by the code of `brand-reports query`; and the page of the tables shows this lake. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NOW_MS, writeReferenceLake } from '../../bench/reference/sample.ts';
+import { NEVER_NULL } from '../../bench/reference/table-texts.ts';
+import { fixedTables } from '../../bench/reference/fixed-tables.ts';
+import { tablesPage } from '../../bench/reference/tables.ts';
+import { query, resultObjects } from '../../cli/query-result.ts';
+import { createSqlConnection } from '../../cli/sql-tables.ts';
+import { openLocalStore } from '../../shared/adapters/local/store.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { commandsIn } from './commands.ts';
+import { blocksOf, pages, textOf } from './pages.ts';
+
+/** Other engines and other files than the lake's. */
+const ELSEWHERE = /\b(iceberg_scan|read_parquet|INSTALL|LOAD|SET|ATTACH|CREATE|FOR TIMESTAMP AS OF)\b/;
+
+let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
+let lake: string;
+
+beforeAll(async () => {
+  temporary = await temporaryFolder();
+  lake = join(temporary.path, 'lake');
+  await writeReferenceLake(lake);
+});
+afterAll(() => temporary.remove());
+
+/** The statements of the blocks `sql` and `sql duckdb`, and the SQL of `brand-reports query`. */
+function statementsOf(page: string): string[] {
+  const blocks = blocksOf(page, 'sql').filter(({ mark }) => mark === 'sql' || mark === 'sql duckdb');
+  const inCommands = blocksOf(page, 'sh')
+    .flatMap(({ text }) => commandsIn(text, 'brand-reports'))
+    .filter(([command]) => command === 'query')
+    .flatMap((words) => words.filter((word) => /^(SELECT|FROM|WITH|SHOW|DESCRIBE)\b/.test(word)));
+  return [...blocks.flatMap(({ text }) => text.split(/;\s*(?=\n|$)/)), ...inCommands]
+    .map((sql) => sql.trim())
+    .filter((sql) => sql !== '' && !ELSEWHERE.test(sql));
+}
+
+async function answerTo(sql: string): Promise<object[]> {
+  const connection = await createSqlConnection(
+    { store: openLocalStore(lake), reports, settings: undefined, nowMs: NOW_MS, onGap: () => {} },
+    sql,
+  );
+  try {
+    return await Array.fromAsync(resultObjects(await query(connection, sql)));
+  } finally {
+    connection.closeSync();
+  }
+}
+
+function errorOf(sql: string): Promise<string | undefined> {
+  return answerTo(sql).then(
+    () => undefined,
+    (thrown: unknown) => `${sql}: ${thrown}`,
+  );
+}
+
+describe('the SQL of the pages', () => {
+  it('is met at all, and a wrong column is an error', async () => {
+    expect(pages.flatMap(statementsOf).length).toBeGreaterThan(30);
+    expect(await errorOf('SELECT no_such_column FROM orders')).toContain('no_such_column');
+  });
+
+  it.each(pages.filter((page) => statementsOf(page).length > 0))('of %s runs', async (page) => {
+    const errors: string[] = [];
+    for (const sql of statementsOf(page))
+      errors.push(...[await errorOf(sql)].flatMap((error) => error ?? []));
+    expect(errors).toEqual([]);
+  });
+});
+
+describe('docs/reference/tables.md', () => {
+  it('is what npm run reference:tables prints', async () => {
+    expect(textOf('docs/reference/tables.md')).toBe(await tablesPage(lake));
+  });
+
+  it.each(fixedTables().map((table) => [table.name, table] as const))(
+    'names columns of %s that have a value in every row',
+    async (name, { columns }) => {
+      const { [name]: never } = NEVER_NULL;
+      const names = never === 'all' ? columns.map((column) => column.name) : (never ?? []);
+      expect(names).not.toEqual([]);
+      const counts = names
+        .map((column) => `CAST(count(*) - count("${column}") AS varchar) AS "${column}"`)
+        .join(', ');
+      const [nulls] = await answerTo(`SELECT ${counts} FROM ${name} HAVING count(*) > 0`);
+      expect(Object.entries(nulls ?? {}).filter(([, count]) => count !== '0')).toEqual([]);
+      expect(nulls).toBeDefined();
+    },
+  );
+});
