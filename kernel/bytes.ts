@@ -1,10 +1,13 @@
 /**
- * Compares, copies and hashes bytes eight at a time, because the values of a report are short. The last eight overlap those
- * before them.
+ * Compares, copies and hashes bytes eight at a time, because the values of a report are short. The last eight bytes
+ * overlap the eight before them.
  */
 const WORD: u32 = 8;
 const LOW: u64 = 0xffffffff;
-/** What hashes begin with, and the halves of what they multiply by: 2^64 divided by the golden ratio, until it is a secret. */
+/**
+ * The start value of hashes, and the halves of their factor: 2^64 divided by the golden ratio until a secret replaces
+ * it.
+ */
 let begin: u64 = 0;
 let factorLow: u64 = 0x7f4a7c15;
 let factorHigh: u64 = 0x9e3779b9;
@@ -49,13 +52,16 @@ export function hashOf(start: usize, length: u32): u32 {
   return <u32>folded(hash ^ load<u64>(start + last));
 }
 
-/** Up to seven bytes in the upper bytes of a word, whose lowest is zero. Some bytes behind them are read too. */
+/** Up to seven bytes in the upper bytes of a word whose lowest byte is zero. Some bytes after them are read too. */
 function shortWord(start: usize, length: u32): u64 {
-  // By two steps, because to shift by 64 bits is to shift by none.
+  // In two steps, because a shift by 64 bits is a shift by 0.
   return (load<u64>(start) << 8) << (56 - 8 * <u64>length);
 }
 
-/** I12: who does not know them cannot choose values of one hash, which would make each search as long as the list. */
+/**
+ * I12: without these numbers nobody can choose values with equal hashes, which would make each search as long as the
+ * list.
+ */
 export function seedHashes(first: u64, factor: u64): void {
   begin = first;
   factorLow = (factor & LOW) | 1;
@@ -63,8 +69,8 @@ export function seedHashes(first: u64, factor: u64): void {
 }
 
 /**
- * Both halves of the product of 128 bits as one. The lower half alone would not do: its low bits depend on the low bits of
- * the word alone, and the highest bit of a word changes nothing but its highest bit, whatever the factor is.
+ * Folds both halves of the 128-bit product into one. The lower half alone is not enough: its low bits depend only on
+ * the low bits of the word, and the highest bit of a word changes only its highest bit, whatever the factor is.
  */
 function folded(word: u64): u64 {
   const low = word & LOW;

@@ -1,6 +1,7 @@
 /**
- * The values of a column, each different one once, as the bytes `[start, end)` of a buffer; a value that ends before it
- * begins is NULL. What Parquet needs of them: which of them some row has, their bytes in a page, the least and the greatest.
+ * Prepares the different values of a column for Parquet. A value is the bytes `[start, end)` of a buffer; a value that ends
+ * before it begins is NULL. The functions find the values that some row has, write them to a page, and find the smallest
+ * and the largest value.
  */
 import { copy } from './bytes';
 import { numberAt, setNumberAt } from './numbers';
@@ -8,13 +9,13 @@ import { numberAt, setNumberAt } from './numbers';
 const NUMBER_BITS: u32 = 2;
 const WORD: u32 = 8;
 const BYTE_BITS: u32 = 8;
-/** Of the bytes of a double. */
+/** A double has 2^3 bytes. */
 const DOUBLE_BITS: u32 = 3;
-/** Up to so many a double is exact. */
+/** A double is exact up to this many bits. */
 const SAFE_BITS: u32 = 53;
-/** In which order the bytes of values are. */
+/** The order of values, by their bytes. */
 enum Order {
-  /** As texts are. */
+  /** The order of texts. */
   Bytes,
   /** A number in two's complement, the highest byte first. */
   BigEndian,
@@ -25,7 +26,7 @@ enum Order {
 
 @unmanaged
 class Present {
-  /** How many bytes the values take, each once and for each row. */
+  /** How many bytes the values take: each value once, and for each row. */
   distinctBytes: f64;
   rowBytes: f64;
   distinct: u32;
@@ -33,13 +34,13 @@ class Present {
 }
 
 /**
- * The values that are not NULL.
+ * Finds the values that are not NULL.
  * @param count of all values. A code beyond them is NULL.
- * @param distinct gets the code of each value that some row has, in the order in which they come
- * @param filled gets for each row that is not NULL its code
- * @param places gets for each row that is not NULL the place of its value in `distinct`
- * @param levels gets for each row 1, or 0 for NULL
- * @param placeOf room for a number a value: zeros
+ * @param distinct receives the code of each value that some row has, in the order of their first occurrence
+ * @param filled receives, for each row that is not NULL, its code
+ * @param places receives, for each row that is not NULL, the place of its value in `distinct`
+ * @param levels receives 1 for each row, or 0 for NULL
+ * @param placeOf space for one number per value, filled with zeros
  */
 export function presentValues(
   starts: usize,
@@ -86,10 +87,10 @@ export function presentValues(
 }
 
 /**
- * Lays out whole numbers, each of `width` bytes in two's complement.
+ * Writes whole numbers, each in `width` bytes of two's complement.
  * @param units doubles; NaN is NULL
  * @param order Int64, or BigEndian
- * @returns the first code whose number is none, or takes more bytes; `count` where there is none
+ * @returns the first code whose value is not a whole number or takes more bytes; `count` if all fit
  */
 export function storeUnits(
   units: usize,
@@ -127,7 +128,7 @@ function storeBigEndian(at: usize, width: u32, value: i64): void {
   }
 }
 
-/** Writes the values of these codes one behind the other. @param lengthBytes 4 where each has its length before it, or 0 */
+/** Writes the values of these codes without gaps. @param lengthBytes 4 if each value follows its length, or 0 */
 export function encodeValues(
   bytes: usize,
   starts: usize,
@@ -149,7 +150,7 @@ export function encodeValues(
   }
 }
 
-/** @param codes one at least @param extremes gets the first code of the least value, and that of the greatest */
+/** @param codes at least one @param extremes receives the first code of the smallest value, and of the largest value */
 export function extremesOf(
   bytes: usize,
   starts: usize,
@@ -170,7 +171,7 @@ export function extremesOf(
   store<u32>(extremes, greatest, 4);
 }
 
-/** Whether the value of code `a` comes before that of `b`. */
+/** Whether the value of code `a` comes before the value of code `b`. */
 function isBefore(bytes: usize, starts: usize, ends: usize, order: Order, a: u32, b: u32): bool {
   const startA = numberAt(starts, a);
   const startB = numberAt(starts, b);
@@ -190,7 +191,7 @@ function isBefore(bytes: usize, starts: usize, ends: usize, order: Order, a: u32
   return areBytesBefore(atA, atB, numberAt(ends, a) - startA, numberAt(ends, b) - startB);
 }
 
-/** The order of the bytes, which for texts is that of the code points. */
+/** The order of the bytes, which for texts is the order of the code points. */
 function areBytesBefore(a: usize, b: usize, lengthA: u32, lengthB: u32): bool {
   const common = min(lengthA, lengthB);
   let index: u32 = 0;

@@ -1,18 +1,18 @@
 /**
- * The records of a row group as columns: by field, a code per row, and each distinct literal once.
- * I12: codes lie in blocks that exist only where the field does, so that a field which few records have costs little, and
- * `append` stops at the limits of the row group, however large a page is.
+ * Collects the records of a row group as columns: by field, a code for each row, and each distinct literal once.
+ * I12: codes lie in blocks, and a block exists only if the field occurs there, so a rare field costs little. `append` stops
+ * at the limits of the row group, however large a page is.
  */
 import { Literals } from './literals';
 import { allocateZeros, releaseAll, resize } from './memory';
 
-/** Numbers of a value and of a record in a list, and their bytes. */
+/** A value and a record of a list take three numbers each, of 4 bytes. */
 const STRIDE_BYTES: u32 = 12;
 const BLOCK_BITS: u32 = 8;
 const BLOCK_ROWS: u32 = 1 << BLOCK_BITS;
 const FIRST_BLOCKS: u32 = 8;
 const NUMBER_BITS: u32 = 2;
-/** About what a block, a column and a distinct literal take besides the records themselves. */
+/** About how many bytes a block, a column and a distinct literal take besides the records themselves. */
 const BLOCK_BYTES: u32 = BLOCK_ROWS * 4 + 200;
 const COLUMN_BYTES: u32 = 800;
 const LITERAL_BYTES: u32 = 24;
@@ -22,7 +22,7 @@ let bytes: f64 = 0;
 
 @unmanaged
 class Column extends Literals {
-  /** By row / BLOCK_ROWS: where the block is, 0 where no row of it has the field. */
+  /** By row / BLOCK_ROWS: the address of the block; 0 if no row of the block has the field. */
   private blocks: usize;
   private blocksRoom: u32;
 
@@ -34,7 +34,7 @@ class Column extends Literals {
     return column;
   }
 
-  /** @returns about how many bytes of memory the value takes, besides its own */
+  /** @returns about how many bytes of memory the value takes, besides its own bytes */
   set(row: u32, start: usize, length: u32): u32 {
     const before = this.count;
     const code = this.codeOf(start, length);
@@ -49,7 +49,7 @@ class Column extends Literals {
     return taken;
   }
 
-  /** Where the codes of the row's block are; 0 where none of its rows has the field. */
+  /** The address of the codes of the row's block; 0 if no row of the block has the field. */
   blockOf(row: u32): usize {
     const index = row >>> BLOCK_BITS;
     return index < this.blocksRoom ? load<usize>(this.blocks + (index << NUMBER_BITS)) : 0;
@@ -80,19 +80,19 @@ export function rowCount(): u32 {
   return rows;
 }
 
-/** About how many bytes of memory the rows take, those of their records included. */
+/** About how many bytes of memory the rows take, including their records. */
 export function rowBytes(): f64 {
   return bytes;
 }
 
 /**
  * Appends records until the row group is full.
- * @param text where the text begins to which places of values belong
- * @param values where the values begin of which `records` tells the places
- * @param firstValue where the values of the first record are
- * @param columns by field of this list: where its column is; 0 until some row has the field
- * @param kept a byte per record: 0 leaves it out
- * @returns how many are done: `count` where all are
+ * @param text the address of the text to which places of values refer
+ * @param values the address of the values to which places in `records` refer
+ * @param firstValue the address of the first record's values
+ * @param columns by field of this list: the address of its column; 0 until some row has the field
+ * @param kept a byte for each record: 0 leaves it out
+ * @returns the number of records that were processed: `count` if all were
  */
 export function appendRecords(
   text: usize,
@@ -120,7 +120,7 @@ export function appendRecords(
   return done;
 }
 
-/** @returns about how many bytes of memory they take, besides their own */
+/** @returns about how many bytes of memory the values take, besides their own bytes */
 function appendValues(text: usize, first: usize, behind: usize, columns: usize): f64 {
   let taken: u64 = 0;
   for (let value = first; value < behind; value += STRIDE_BYTES) {
@@ -132,7 +132,7 @@ function appendValues(text: usize, first: usize, behind: usize, columns: usize):
   return <f64>taken;
 }
 
-/** Where the codes of the block of `row` are; 0 where none of its rows has the field. */
+/** The address of the codes of the block of `row`; 0 if no row of the block has the field. */
 export function codesAt(column: usize, row: u32): usize {
   return changetype<Column>(column).blockOf(row);
 }

@@ -1,12 +1,13 @@
 /**
- * What is called from outside. An instance serves one text, one row group, one column or the hashes of some rows at a time.
+ * Exports the functions that JavaScript calls. An instance serves one text, one row group, one column or the hashes of some
+ * rows at a time.
  *
- * WebAssembly traps only after the end of the memory, so each region has a bound of its own. `npm run fuzz -- --checked`
- * runs a build that traps at any load or store outside the regions, and at any store into the text:
+ * WebAssembly traps only after the end of the memory, so each region has its own limit.
+ * `npm run fuzz -- --checked` runs a build that traps at any load or store outside the regions, and at any store into the text:
  * - Static data: four constant places from 1024 to `__heap_base`, 217 bytes.
  * - Pieces: `allocate` grows the memory before it returns a piece, and traps at 4 GiB. A load may pass the end of a piece
  *   by 8 bytes, a store never.
- * - Text: `beginText` makes room for it and 16 zeros; `JsonText` copies at most 128 MiB. A zero ends every read, and the
+ * - Text: `beginText` reserves space for it and 16 zeros; `JsonText` copies at most 128 MiB. A zero ends every read, and the
  *   widest load has 16 bytes. One load goes further: the byte after a guessed key, which may be longer than the rest of
  *   the text. It stays in the memory, because the key itself lies after the text, and no key contains the zeros.
  * - Values and records of a scan: `Numbers` doubles its piece before it stores. A list has at most 2^19 records; a value
@@ -16,7 +17,7 @@
  *   are free, so each search ends.
  * - Columns: a row finds its block of 256 codes by its number, and `addBlock` grows the list of blocks first.
  * - Pieces of callers in `shared/lake/table`: one number, double or hash for each row or code that they pass as a count.
- *   A code that is not below the count is NULL and is no index. `encodeValues` needs room for the bytes of the values and
+ *   A code that is not below the count is NULL and is no index. `encodeValues` needs space for the bytes of the values and
  *   their lengths.
  */
 export { seedHashes } from './bytes';

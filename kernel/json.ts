@@ -1,12 +1,12 @@
 /**
- * Where the values of a JSON text end, by the strict grammar of RFC 8259. Nothing is decoded, and nothing is allocated.
- * Each function takes where something begins and returns the place behind it, or NOWHERE where the grammar is violated.
- * Zeros stand behind the text and at NOWHERE, and a zero violates the grammar wherever it stands: so whoever reads on
- * finds a violation again, one check at the end is enough, and nobody reads past the text.
- * That the bytes are UTF-8 is for the caller to check.
+ * Finds the ends of the values in a JSON text, by the strict grammar of RFC 8259. It decodes and allocates nothing.
+ * Each function takes the place where something begins, and returns the place after it, or NOWHERE if the grammar is
+ * violated. Zeros follow the text and stand at NOWHERE, and a zero violates the grammar everywhere. Code that reads on
+ * therefore finds another violation, one check at the end is enough, and no code reads past the text.
+ * The caller checks that the bytes are UTF-8.
  */
 export const NOWHERE: usize = memory.data(16, 8);
-/** At least as many zeros stand behind a text: the most that is read at once. */
+/** At least this many zeros follow a text: the most bytes that are read at once. */
 export const ZEROS: u32 = 16;
 
 export const QUOTE: u32 = 0x22;
@@ -16,10 +16,10 @@ export const OPEN_LIST: u32 = 0x5b;
 export const CLOSE_LIST: u32 = 0x5d;
 export const OPEN_OBJECT: u32 = 0x7b;
 export const CLOSE_OBJECT: u32 = 0x7d;
-/** Bytes below are controls: never in a string, and between values only if they are white space. */
+/** Bytes below it are controls: never allowed in a string, and between values only if they are white space. */
 export const SPACE: u32 = 0x20;
 
-/** Deeper values are left to the exact parser, which has a far higher limit. */
+/** Values that are nested deeper are left to the exact parser, which has a far higher limit. */
 const MAX_DEPTH: u32 = 100;
 const COLON: u32 = 0x3a;
 const TAB: u32 = 0x09;
@@ -39,7 +39,7 @@ export const LOWER_N: u32 = 0x6e;
 const LOWER_R: u32 = 0x72;
 export const LOWER_T: u32 = 0x74;
 const LOWER_U: u32 = 0x75;
-/** The bit that a small letter has and its capital has not. */
+/** The bit that a small letter has and its capital lacks. */
 const SMALL: u32 = 0x20;
 /** Words as numbers, the first letter in the lowest byte. */
 const NULL: u32 = 0x6c6c756e;
@@ -50,14 +50,14 @@ export function byteAt(at: usize): u32 {
   return load<u8>(at);
 }
 
-/** The first place that has no white space. */
+/** The first place without white space. */
 export function endOfSpace(at: usize): usize {
   let end = at;
   while (isSpace(byteAt(end))) end += 1;
   return end;
 }
 
-/** @param depth how many lists and objects the value is in, which count for MAX_DEPTH */
+/** @param depth how many lists and objects contain the value; MAX_DEPTH limits it */
 export function endOfValue(at: usize, depth: u32): usize {
   const byte = byteAt(at);
   if (byte === QUOTE) return endOfString(at);
@@ -70,7 +70,7 @@ export function endOfValue(at: usize, depth: u32): usize {
 export function endOfString(at: usize): usize {
   let end = at + 1;
   while (true) {
-    // Sixteen bytes at once: those that end a string, or are no plain part of it.
+    // Sixteen bytes at once: finds a byte that ends the string or is no plain part of it.
     const bytes = v128.load(end);
     const ends = i8x16.eq(bytes, i8x16.splat(<i8>QUOTE));
     const escapes = i8x16.eq(bytes, i8x16.splat(<i8>BACKSLASH));
@@ -142,7 +142,7 @@ function endOfObject(open: usize, depth: u32): usize {
   }
 }
 
-/** Where the value of a key begins that ends at `at`: behind a colon. */
+/** The place where the value of a key begins: after the colon. The key ends at `at`. */
 export function beginOfValue(at: usize): usize {
   const colon = endOfSpace(at);
   return byteAt(colon) === COLON ? endOfSpace(colon + 1) : NOWHERE;

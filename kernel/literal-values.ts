@@ -1,20 +1,21 @@
 /**
- * What literals mean, as far as their bytes tell: numbers of few digits, and texts without an escape. All others are left
- * to the exact reading. By code, a literal is what lies in `bytes` between two of `ends`; the first has the code 1.
+ * Reads the literals whose bytes alone decide their meaning: numbers of few digits, and texts without an escape. All other
+ * literals are left to the exact reading. By code, a literal lies in `bytes` between two of `ends`; the first code is 1.
  */
 import { BACKSLASH, beginsNumber, byteAt, isDigit, LOWER_N, MINUS, POINT, QUOTE, ZERO } from './json';
 import { numberAt, setNumberAt } from './numbers';
 
-/** No number of so many digits is rounded. */
+/** A double holds every number with this many digits exactly. */
 const SAFE_DIGITS: u32 = 15;
-/** Bits of the bytes of a double. */
+/** A double has 2^3 bytes. */
 const DOUBLE_BITS: u32 = 3;
 /** Bytes that are compared at once. */
 const WIDE: u32 = 16;
 
 /**
- * @param precision the most digits a number may have @param scale how many of them stand behind the point
- * @param units gets by code the number in units of its last place; NaN for NULL and for what is left
+ * @param precision the most digits that a number may have
+ * @param scale how many of the digits follow the point
+ * @param units receives, by code, the number in units of its last place; NaN for NULL and for numbers that are left
  * @returns how many are left
  */
 export function shortNumbers(
@@ -37,7 +38,7 @@ export function shortNumbers(
   return left;
 }
 
-/** @returns NaN where it is no number without an exponent, or has digits enough to be rounded or `limit` */
+/** @returns NaN if it is not a number without an exponent, has too many digits to be exact, or reaches `limit` */
 function shortNumber(start: usize, end: usize, scale: u32, limit: f64): f64 {
   if (<u32>(end - start) > SAFE_DIGITS) return NaN;
   const isNegative = byteAt(start) === MINUS;
@@ -55,7 +56,7 @@ function shortNumber(start: usize, end: usize, scale: u32, limit: f64): f64 {
   if (places > scale || scale - places > SAFE_DIGITS) return NaN;
   const units = <f64>number * powerOfTen(scale - places);
   if (units >= limit) return NaN;
-  // Not -units, because there is no -0 among whole numbers.
+  // Not -units, because whole numbers have no -0.
   return isNegative ? 0 - units : units;
 }
 
@@ -66,8 +67,8 @@ function powerOfTen(exponent: u32): f64 {
 }
 
 /**
- * @param starts gets by code where a text begins in `bytes`, which for a number is all of it; NULL, and what is left,
- * begins behind its end
+ * @param starts receives, by code, where a text begins in `bytes`; a number is a text as a whole. NULL and the literals that
+ * are left begin after their end
  * @returns how many are left
  */
 export function plainTexts(bytes: usize, ends: usize, count: u32, starts: usize, textEnds: usize): u32 {

@@ -1,29 +1,32 @@
 /**
- * A dictionary of byte strings: each has a code, 1, 2, 3… in the order in which they came. The bytes of all lie one behind
- * the other; a hash table with open addressing finds them, so that each is kept once. Where values hardly repeat (an id),
- * searching would find nothing but fill the processor's cache: after the first thousands each further one is kept without
- * a search, and equal ones may have several codes.
+ * A dictionary gives each byte string a code: 1, 2, 3… in the order of their first occurrence. All bytes lie together
+ * without gaps, and a hash table with open addressing finds them, so that each string is kept once. If values hardly repeat
+ * (an id), searches would find nothing but fill the processor's cache. After the first thousands, each further value is
+ * then kept without a search, and equal values may have several codes.
  */
 import { areEqual, copy, hashOf } from './bytes';
 import { allocate, allocateZeros, release, resize, sizeFor } from './memory';
 import { numberAt, setNumberAt } from './numbers';
 
-/** A slot holds a code in its low bits and bits of the hash above them; 0 is a free slot. */
+/** A slot has a code in its low bits and bits of the hash above them; 0 is a free slot. */
 const CODE_BITS: u32 = 22;
 const CODE_MASK: u32 = (1 << CODE_BITS) - 1;
 const FIRST_SLOTS: u32 = 16;
 const FIRST_BYTES: u32 = 64;
 const NUMBER_BITS: u32 = 2;
-/** So many literals are searched in any case; afterwards only where at least a tenth of the values were repeated. */
+/** This many literals are searched in any case; later literals only if at least a tenth of the values were repeated. */
 const SEARCHED: u32 = 4096;
 
 @unmanaged
 export class Literals {
-  /** How many there are: the highest code. */
+  /** The number of literals, which is the highest code. */
   count: u32;
-  /** Where their bytes are. */
+  /** The address of their bytes. */
   bytes: usize;
-  /** Where it says by code where the literal ends in `bytes`; it begins where the one before ends. */
+  /**
+   * The address of the ends: by code, where the literal ends in `bytes`; it begins at the end of the previous
+   * literal.
+   */
   ends: usize;
   private bytesRoom: u32;
   private endsRoom: u32;
@@ -44,7 +47,7 @@ export class Literals {
     return literals;
   }
 
-  /** Of memory that holds zeros. */
+  /** Initialises memory that contains zeros. */
   protected begin(isExact: bool): void {
     this.bytesRoom = FIRST_BYTES;
     this.bytes = allocate(FIRST_BYTES);
@@ -56,7 +59,7 @@ export class Literals {
     this.isExact = isExact;
   }
 
-  /** The code of the literal, which is added if it is not found. */
+  /** The code of the literal, which is added if it is missing. */
   codeOf(start: usize, length: u32): u32 {
     if (this.last !== 0 && this.holds(this.last, start, length)) return this.last;
     if (!this.isSearched) return this.append(start, length);
@@ -112,7 +115,7 @@ export class Literals {
     return code;
   }
 
-  /** Into twice as many slots: at most half of them are taken, so that a search is short. */
+  /** Doubles the slots. At most half of them are full, so searches are short. */
   private spread(): void {
     this.isSearched = this.isExact || this.count < SEARCHED || this.searches * 9 > this.count * 10;
     if (!this.isSearched) return;

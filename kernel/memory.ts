@@ -1,21 +1,27 @@
 /**
- * Memory in pieces of powers of two. A piece that is released is taken again for the next of its size, and everything is
- * forgotten at once when the next text or row group begins. A piece holds what it held before.
+ * Allocates memory in pieces whose sizes are powers of two. A released piece is reused for the next request of its
+ * size, and all pieces are forgotten when the next text or row group begins. A piece keeps its previous contents.
  */
 const SMALLEST_BITS: u32 = 4;
 const POINTER_BITS: u32 = 2;
 const PAGE_BITS: u32 = 16;
-/** So many bytes behind each piece can be read. */
+/** This many bytes after each piece can be read. */
 const SPARE: u64 = 8;
-/** The checked build leaves so many bytes after each piece: what passes an end must not meet the next piece unseen. */
+/**
+ * The checked build leaves this many bytes after each piece, so that an access past its end does not reach the next
+ * piece unnoticed.
+ */
 const GAP: u32 = 64;
-/** Places are numbers of 32 bits. */
+/** Addresses have 32 bits. */
 const MOST_BYTES: u64 = 0xffff0000;
-/** By size, the first released piece, which holds the place of the next one. */
+/** By size: the first released piece, which contains the address of the next released piece. */
 const released: usize = memory.data(32 << POINTER_BITS);
 let end: usize = __heap_base;
 
-/** Of the checked build alone: `test/kernel/checked-kernel.ts` keeps by them which bytes may be loaded and stored. */
+/**
+ * Only in the checked build: with these calls `test/kernel/checked-kernel.ts` tracks which bytes may be loaded and
+ * stored.
+ */
 declare function forgotPieces(endOfStatics: usize): void;
 declare function tookPiece(piece: usize, bytes: u32): void;
 declare function releasedPiece(piece: usize, bytes: u32): void;
@@ -27,12 +33,12 @@ export function releaseAll(): void {
   end = (__heap_base + 15) & ~15;
 }
 
-/** How many bytes a piece has that has room for so many. */
+/** The size of a piece for at least this many bytes. */
 export function sizeFor(bytes: u32): u32 {
   return 1 << bitsFor(bytes);
 }
 
-/** A piece of at least so many bytes. It traps where memory is used up. */
+/** Allocates a piece of at least this many bytes; traps if the memory is used up. */
 export function allocate(bytes: u32): usize {
   const bits = bitsFor(bytes);
   const list = released + (bits << POINTER_BITS);
@@ -48,7 +54,7 @@ export function allocate(bytes: u32): usize {
   end = <usize>behind;
   const size = memory.size();
   const missing = <i32>((behind + SPARE + (1 << PAGE_BITS) - 1) >>> PAGE_BITS) - size;
-  // A call costs the same, however much it adds; what is not touched costs nothing.
+  // A call costs the same for any amount, and memory that is not touched costs nothing.
   if (missing > 0 && memory.grow(max(missing, size >> 2)) < 0 && memory.grow(missing) < 0) unreachable();
   if (!ASC_NO_ASSERT) {
     tookPiece(begin, bytes);
@@ -63,7 +69,7 @@ export function allocateZeros(bytes: u32): usize {
   return piece;
 }
 
-/** @param bytes as many as it was allocated for */
+/** @param bytes the number with which it was allocated */
 export function release(piece: usize, bytes: u32): void {
   const list = released + (bitsFor(bytes) << POINTER_BITS);
   store<usize>(piece, load<usize>(list));

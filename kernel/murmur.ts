@@ -1,4 +1,7 @@
-/** MurmurHash3 (x86, 128 bits), as `shared/records/murmur.ts` computes it. `test/lake/table/digest.test.ts` has its check values. */
+/**
+ * Computes MurmurHash3 (x86, 128 bits) like `shared/records/murmur.ts`. `test/lake/table/digest.test.ts` has its
+ * check values.
+ */
 const C1: u32 = 0x239b961b;
 const C2: u32 = 0xab0e9789;
 const C3: u32 = 0x38b34ae5;
@@ -31,7 +34,7 @@ export function murmur(start: usize, length: u32, seed: usize, into: usize): voi
   finalMix(into);
 }
 
-/** The last step of the hash: every bit of four lanes comes to depend on the others. */
+/** The last step of the hash: makes every bit of four lanes depend on all others. */
 export function finalMix(lanes: usize): void {
   const second = load<u32>(lanes, 4);
   const third = load<u32>(lanes, 8);
@@ -48,7 +51,7 @@ export function finalMix(lanes: usize): void {
   store<u32>(lanes, m4 + mixed, 12);
 }
 
-/** Every bit comes to depend on the others. */
+/** Makes every bit depend on the others. */
 function avalanche(lane: u32): u32 {
   const once = (lane ^ (lane >>> 16)) * 0x85ebca6b;
   const twice = (once ^ (once >>> 13)) * 0xc2b2ae35;

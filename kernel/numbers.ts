@@ -6,7 +6,7 @@ const NUMBER_BITS: u32 = 2;
 /** A list of numbers that grows. */
 @unmanaged
 export class Numbers {
-  /** Where they are. */
+  /** The address of the numbers. */
   at: usize;
   length: u32;
   private bytes: u32;

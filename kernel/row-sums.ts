@@ -1,5 +1,5 @@
 /**
- * Of each row the sum of its values' hashes, 128 bits in four lanes without carries between them. A value's hash is
+ * Sums the hashes of each row's values: 128 bits in four lanes without carries between them. The hash of a value is
  * computed once for each code of its column.
  */
 import { finalMix, murmur } from './murmur';
@@ -12,7 +12,10 @@ const DOUBLE_BITS: u32 = 3;
 const INTEGER_BYTES: u32 = 17;
 const INTEGER = memory.data(INTEGER_BYTES);
 
-/** Hashes of the texts `[start, end)` of `bytes`; 0 for NULL, which ends before it begins. @param into four lanes a code */
+/**
+ * Hashes the texts `[start, end)` of `bytes`; 0 for NULL, which ends before it begins.
+ * @param into four lanes for each code
+ */
 export function hashTexts(
   bytes: usize,
   starts: usize,
@@ -30,7 +33,10 @@ export function hashTexts(
   }
 }
 
-/** Hashes of whole numbers; 0 for NULL, which is NaN. @param kind of value, which keeps it apart from a text */
+/**
+ * Hashes whole numbers; 0 for NULL, which is NaN.
+ * @param kind of the values, which distinguishes a number from a text
+ */
 export function hashUnits(units: usize, count: u32, kind: u32, seed: usize, into: usize): void {
   store<u8>(INTEGER, <u8>kind, 16);
   for (let code: u32 = 0; code < count; code += 1) {
@@ -47,7 +53,7 @@ export function hashUnits(units: usize, count: u32, kind: u32, seed: usize, into
   }
 }
 
-/** Adds to the sum of each row the hash of its code. A code beyond all hashes is NULL. */
+/** Adds the hash of each row's code to the row's sum. A code beyond the hashes is NULL. */
 export function addHashes(sums: usize, rows: u32, codes: usize, hashes: usize, count: u32): void {
   for (let row: u32 = 0; row < rows; row += 1) {
     const code = numberAt(codes, row);
@@ -57,12 +63,12 @@ export function addHashes(sums: usize, rows: u32, codes: usize, hashes: usize, c
   }
 }
 
-/** Mixes the sum of each row. @param totals gets four numbers of 64 bits: the sum of each lane over all rows */
+/** Mixes the sum of each row. @param totals receives four numbers of 64 bits: the sum of each lane over all rows */
 export function mixSums(sums: usize, rows: u32, totals: usize): void {
   memory.fill(totals, 0, 32);
   for (let row: u32 = 0; row < rows; row += 1) {
     const sum = sums + (row << LANES_BITS);
-    // Mixed once, each lane would depend on 32 bits of the sum only.
+    // After a single mix, each lane would depend on only 32 bits of the sum.
     finalMix(sum);
     finalMix(sum);
     for (let lane: usize = 0; lane < 4; lane += 1) {

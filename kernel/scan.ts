@@ -1,8 +1,8 @@
 /**
- * Reads a list of records in one pass over its bytes, and accepts only what it certainly reads as the exact parser does
- * (I6): objects by the strict grammar, without what is unusual (keys that are escaped or repeated, deep nesting).
- * Records of a list mostly have the same fields in the same order. So the next key is guessed from the order of the
- * keys so far, and only its bytes are compared.
+ * Reads a list of records in one run over its bytes. It accepts only lists that it certainly reads like the exact parser
+ * (I6): objects by the strict grammar, without anything unusual (escaped or repeated keys, deep nesting).
+ * Records of a list mostly have the same fields in the same order. So the next key is guessed from the order of the keys
+ * so far, and only its bytes are compared.
  */
 import {
   BACKSLASH,
@@ -27,64 +27,66 @@ import { Literals } from './literals';
 import { allocate, releaseAll } from './memory';
 import { Numbers } from './numbers';
 
-/** A list and a record. */
+/** A value lies in a list and a record. */
 const DEPTH: u32 = 2;
 /** How many fields of the usual order may be missing before the next key is looked up. */
 const GUESSES: u32 = 8;
 const NO_RECORD: i32 = -1;
-/** Kinds of values as bits, and what each record with one adds. */
+/** Kinds of values as bits, and the number that each record with a value adds. */
 const TEXT: i32 = 1;
 const NUMBER: i32 = 2;
 const BOOLEAN: i32 = 4;
 const NESTED: i32 = 8;
 const ONE_RECORD: i32 = 16;
-/** Of null. */
+/** The kind of null. */
 const NO_KIND: i32 = 0;
-/** I12: more keys and records than a page has, and larger nested values: the exact parser judges such a list. */
+/**
+ * I12: limits above the keys, records and nested values of any page. A list beyond them is left to the exact parser.
+ */
 const MOST_KEYS: u32 = 1 << 16;
 const MOST_RECORDS: i32 = 1 << 19;
 const MOST_NESTED_BYTES: usize = 1 << 20;
 
-/** What a scan found. Places count from where the text begins. */
+/** The result of a scan. Places count from the beginning of the text. */
 @unmanaged
 class Found {
-  /** Three numbers a value: its field, counted from 0, and where its literal begins and ends. */
+  /** Three numbers for each value: its field, counted from 0, and the beginning and the end of its literal. */
   values: usize;
   valuesLength: u32;
-  /** Three numbers a record: where it begins and ends, and the place in `values` behind its last value. */
+  /** Three numbers for each record: its beginning, its end, and the place in `values` after its last value. */
   records: usize;
   recordCount: u32;
-  /** Keys by field, one behind the other, and where each ends. */
+  /** The keys of the fields without gaps, and where each key ends. */
   keys: usize;
   keyEnds: usize;
   keyCount: u32;
-  /** By field: what `observed` in `shared/records/record-list.ts` says. */
+  /** By field: the same as `observed` in `shared/records/record-list.ts`. */
   observed: usize;
-  /** 1 or 0: what `isCompact` says there. */
+  /** 1 or 0: the same as `isCompact` there. */
   isCompact: u32;
 }
 
 const found = changetype<Found>(memory.data(offsetof<Found>(), 8));
 let values = changetype<Numbers>(0);
 let records = changetype<Numbers>(0);
-/** By field: the one that followed when the order was last learned. At 0: the first field. */
+/** By field: the field that followed when the order was last learned. At 0: the first field. */
 let following = changetype<Numbers>(0);
-/** By field: the record that had it last. */
+/** By field: the last record that had it. */
 let lastIn = changetype<Numbers>(0);
-/** By field: what its values are. */
+/** By field: the kinds of its values. */
 let observed = changetype<Numbers>(0);
 /** A field is the code of its key. */
 let keys = changetype<Literals>(0);
 let text: usize = 0;
-/** How many bytes the list takes without space between its tokens, as far as it was read. */
+/** How many bytes the list takes without space between its tokens, up to the current place. */
 let compactBytes: u32 = 0;
-/** Whether it has a value with more tokens, or a key that an object has before others. */
+/** Whether the list has a value of several tokens, or a key that JavaScript objects move before other keys. */
 let isIrregular: bool = false;
 
-/** Of the checked build alone: from here on nothing may store into the text. */
+/** Only in the checked build: from here on no code may store into the text. */
 declare function sealedText(text: usize, bytes: u32): void;
 
-/** Room for a text of so many bytes, in place of the text before. */
+/** Reserves space for a text of this many bytes, in place of the previous text. */
 export function beginText(length: u32): usize {
   releaseAll();
   text = allocate(length + ZEROS);
@@ -97,7 +99,7 @@ export function foundAt(): usize {
   return changetype<usize>(found);
 }
 
-/** @returns the place behind the list of objects that begins at `open`; 0 where it is anything unusual, or not JSON at all */
+/** @returns the place after the list of objects that begins at `open`; 0 if it is unusual in any way, or not JSON */
 export function endOfRecords(open: usize): usize {
   if (byteAt(open) !== OPEN_LIST) return 0;
   values = Numbers.create();
@@ -134,7 +136,7 @@ export function endOfRecords(open: usize): usize {
   found.keys = keys.bytes;
   found.keyEnds = keys.ends;
   found.keyCount = keys.count;
-  // A field is counted from 0 outside.
+  // Callers count fields from 0.
   found.observed = observed.at + sizeof<u32>();
   found.isCompact = u32(!isIrregular && compactBytes === <u32>(at + 1 - open));
   return at + 1;
@@ -164,7 +166,7 @@ function endOfRecord(open: usize, record: i32): usize {
       isIrregular = true;
     }
     values.push3(field - 1, <i32>(begin - text), <i32>(end - text));
-    // A colon, and a comma or a brace.
+    // The colon, and the comma or the brace.
     compactBytes += keyBytes + <u32>(end - begin) + 2;
     at = endOfSpace(end);
     if (byteAt(at) !== COMMA) return byteAt(at) === CLOSE_OBJECT ? at + 1 : 0;
@@ -172,12 +174,12 @@ function endOfRecord(open: usize, record: i32): usize {
   }
 }
 
-/** The field whose key stands at `at`, behind its quote; 0 where the key is unusual or ends nowhere. */
+/** The field whose key begins at `at`, after its quote; 0 if the key is unusual or does not end. */
 function fieldAt(at: usize, previous: u32): u32 {
   let guess: u32 = following.get(previous);
   for (let guesses: u32 = 0; guess !== 0 && guesses < GUESSES; guesses += 1) {
     const length = keys.lengthOf(guess);
-    // A key has no zeros, so none that would reach beyond the text is equal.
+    // A key contains no zeros, so a key that would reach past the text is never equal.
     if (byteAt(at + length) === QUOTE && keys.holds(guess, at, length)) return guess;
     guess = following.get(guess);
   }
@@ -203,7 +205,7 @@ function lookUp(at: usize): u32 {
   return field;
 }
 
-/** The kind of a value by its first byte. */
+/** The kind of a value, by its first byte. */
 function kindOf(first: u32): i32 {
   if (first === QUOTE) return TEXT;
   if (first === LOWER_T || first === LOWER_F) return BOOLEAN;

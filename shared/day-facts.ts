@@ -5,7 +5,7 @@
  */
 import type { Committed, DayChanges, DayEntry, Failure } from './lake/documents/ledger.ts';
 import { type CurrencyTotals, measured, totalsOf } from './lake/documents/role-evidence.ts';
-import { saidRoles } from './lake/documents/roles.ts';
+import { decidedRoles } from './lake/documents/roles.ts';
 import type { ReportLedgers } from './lake/documents/read.ts';
 import type { ReportDefinition } from './reports/definition.ts';
 import {
@@ -74,7 +74,7 @@ export function reportDaysIn(
     policy,
     hasReturnedRecords: own?.state.hasReturnedRecords ?? false,
     entryOn: entriesIn(own?.ledgers ?? new Map()),
-    roles: saidRoles(own?.roles, policy?.fields),
+    roles: decidedRoles(own?.roles, policy?.fields),
     upstreamOn: upstream && entriesIn(upstream.ledgers),
   };
 }

@@ -1,6 +1,6 @@
 import { BrandReportsError } from '../errors.ts';
 
-/** The `config` error for an address that is not a lake. @param why ends the message */
+/** The `config` error for an address that is not a lake. @param why the beginning of the message */
 export function badLake(why: string): BrandReportsError {
   return new BrandReportsError(
     'config',

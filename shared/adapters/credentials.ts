@@ -8,7 +8,7 @@ import { shellWord } from '../shell-word.ts';
 import { errorCode } from './local/disk-errors.ts';
 import { mayReplace, modeOf, othersMay } from './others-may.ts';
 
-/** How the credentials of one brand are written. @param baseUrl the address that they may be sent to */
+/** The form of one brand's credentials. @param baseUrl the address to which they may be sent */
 export function credentialsShape(baseUrl: string): string {
   return `{"bid":"…","token":"…","secret":"…","baseUrl":"${baseUrl}"}`;
 }
@@ -16,8 +16,8 @@ export function credentialsShape(baseUrl: string): string {
 export const CREDENTIALS_SHAPE = credentialsShape('https://…');
 
 /**
- * Credentials from JSON by brand: `{"acme":{"bid":…,"token":…,"secret":…}}`.
- * @param origin where the text comes from, for messages
+ * Reads credentials from JSON by brand: `{"acme":{"bid":…,"token":…,"secret":…}}`.
+ * @param origin the source of the text, for messages
  */
 export function fixedCredentials(text: string, origin: string): CredentialSource {
   return { read: async (brand) => brandIn(text, brand, origin) };
@@ -26,7 +26,7 @@ export function fixedCredentials(text: string, origin: string): CredentialSource
 const VARIABLES = { bid: 'BID', token: 'TOKEN', secret: 'SECRET', baseUrl: 'BASE_URL' };
 
 /**
- * The JSON of credentials in an environment variable for each field: `BRAND_REPORTS_ACME_BASE_URL`.
+ * Collects credentials as JSON from environment variables, one variable for each field: `BRAND_REPORTS_ACME_BASE_URL`.
  * @returns `undefined` if none of the brands has a variable
  */
 export function credentialsInVariables(
@@ -44,10 +44,10 @@ export function credentialsInVariables(
 }
 
 /**
- * Credentials from a file of that shape, read again each time: it may change while a run works. A pipe, such as a shell's
- * `<(command)`, can be read only once.
- * @param warn called once if other users may read the file, or a group may replace it. A file that other users may change or
- * replace is refused.
+ * Reads credentials from a file of that form. The file is read for each use, because it may change while a run works. A
+ * pipe, such as a shell's `<(command)`, is read once.
+ * @param warn called once if other users may read the file, or a group may replace it. A file that other users may change
+ * or replace is refused.
  */
 export function readCredentialsFile(path: string, warn: (message: string) => void): CredentialSource {
   const origin = `the file ${path}`;
@@ -89,7 +89,7 @@ function warningOf(
   refusal: (why: string, nextStep: string) => BrandReportsError,
 ): string | undefined {
   const me = process.getuid?.();
-  // Root is given files of others, such as those of the host in a container.
+  // Root may receive files of other users, e.g. files of the host in a container.
   const access = othersMay({ uid: me === 0 ? me : uid, mode });
   if (access === 'write')
     throw refusal(
@@ -117,12 +117,12 @@ function brandIn(text: string, brand: string, origin: string): Credentials {
   return credentialsIn(found, brand, origin, shape);
 }
 
-/** The credentials of one brand in JSON text. @param origin where the text comes from, for messages */
+/** Parses the credentials of one brand. @param origin the source of the text, for messages */
 export function parseCredentials(text: string, brand: string, origin: string): Credentials {
   return credentialsIn(parsed(text, brand, origin, CREDENTIALS_SHAPE), brand, origin, CREDENTIALS_SHAPE);
 }
 
-/** I9: a SyntaxError quotes the text, so it is not included as the cause. */
+/** I9: a SyntaxError quotes the text, so it is not kept as the cause. */
 function parsed(text: string, brand: string, origin: string, shape: string): Json {
   try {
     return parseJson(text);
@@ -156,7 +156,7 @@ function wrong(name: string, found: Json | undefined): string {
   return `"${name}" is not ${name === 'bid' ? 'text or a whole number' : 'text'}`;
 }
 
-/** The error of a brand without credentials. @param why what is wrong with the origin */
+/** The error for a brand without credentials. @param why what is wrong with the origin */
 export function noCredentials(
   brand: string,
   origin: string,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 /** The file that `init` writes. */
 export const OWN_SETTINGS = 'settings.jsonc';
 
-/** The settings of this folder, for commands and the CDK app that nobody has given another file. */
+/** The settings of this folder, for commands and the CDK app if no other file is given. */
 export function defaultSettings(): string {
   return existsSync(OWN_SETTINGS) ? OWN_SETTINGS : 'cdk.json';
 }

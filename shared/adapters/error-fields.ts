@@ -1,9 +1,9 @@
-/** A field of whatever was thrown: Node's own errors are not `instanceof Error` in every realm. */
+/** A field of any thrown value: Node's own errors are not `instanceof Error` in every realm. */
 export function fieldOf(thrown: unknown, field: string): unknown {
   return typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, field) : undefined;
 }
 
-/** A field of whatever was thrown, if it is text; otherwise `''`. */
+/** A field of any thrown value if it is text; otherwise `''`. */
 export function textOf(thrown: unknown, field: string): string {
   const value = fieldOf(thrown, field);
   return typeof value === 'string' ? value : '';

@@ -1,7 +1,7 @@
 import { BrandReportsError } from '../errors.ts';
 
 /**
- * The key itself, if it can name an object in every store. Names that begin with `.` belong to the store.
+ * Returns the key if it can name an object in every store. Names that begin with `.` belong to the store.
  * @throws BrandReportsError `bug` `bad_key`
  */
 export function checkedKey(key: string): string {
@@ -9,13 +9,16 @@ export function checkedKey(key: string): string {
   return key;
 }
 
-/** Lists leave out all others, e.g. the empty objects that S3's console makes for folders: nobody here has written them. */
+/**
+ * Whether this program can have written the key. Lists leave out all other keys, e.g. the empty objects that S3's
+ * console creates for folders.
+ */
 export function isKey(key: string): boolean {
   return key.split('/').every((part) => part !== '' && isPlain(part));
 }
 
 /**
- * The prefix itself, if it is the beginning of such a key, or empty.
+ * Returns the prefix if it is empty or the beginning of such a key.
  * @throws BrandReportsError `bug` `bad_key`
  */
 export function checkedPrefix(prefix: string): string {
@@ -25,12 +28,12 @@ export function checkedPrefix(prefix: string): string {
   return prefix;
 }
 
-/** The order in which every store lists: that of the keys' UTF-8 bytes. */
+/** The order in which every store lists keys: by their UTF-8 bytes. */
 export function compareKeys(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Whether it can be a part of a key, or of a prefix. */
+/** Whether the text can be a part of a key or of a prefix. */
 export function isPlain(part: string): boolean {
   return !part.startsWith('.') && !/[\0\\]/.test(part);
 }

@@ -1,6 +1,6 @@
 import { BrandReportsError } from '../errors.ts';
 
-/** An object that a document names does not exist (any more): a later run reads the document again. */
+/** The error for an object that a document names but that no longer exists. A later run reads the document again. */
 export function objectNotFound(where: string): BrandReportsError {
   return new BrandReportsError('transient', 'object_missing', `${where} is gone. Run again.`);
 }

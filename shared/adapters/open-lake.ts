@@ -9,7 +9,7 @@ import { createLocalRunRegistry } from './local/runs.ts';
 import { openLocalStore } from './local/store.ts';
 
 /**
- * Opens a lake: a folder, or `s3://bucket/prefix`, with a Glue database as its catalog where one is named.
+ * Opens a lake: a folder, or `s3://bucket/prefix`. If a Glue database is given, it is the lake's catalog.
  * @param guarded by default refuses a lake in another format
  * @throws BrandReportsError `config` for anything else
  */
@@ -19,12 +19,12 @@ export async function openLake(
   guarded = inOurFormat,
 ): Promise<Lake> {
   if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return openFolder(url, database, guarded);
-  // A folder needs nothing of AWS, whose SDK takes longer to load than a small run takes.
+  // A folder needs nothing from AWS, whose SDK takes longer to load than a small run takes.
   const { openS3Lake } = await import('./aws/s3-lake.ts');
   return openS3Lake(url, ownerInEnvironment(), database, guarded);
 }
 
-/** @throws BrandReportsError `config` for what is no account of AWS */
+/** @throws BrandReportsError `config` if the value is not an AWS account */
 function ownerInEnvironment(): string | undefined {
   const { BRAND_REPORTS_LAKE_OWNER: owner } = process.env;
   if (owner === undefined || /^\d{12}$/.test(owner)) return owner;
@@ -47,7 +47,7 @@ function openFolder(folder: string, database: string | undefined, guarded: typeo
     store,
     runs: createLocalRunRegistry(folder),
     catalog: createLocalCatalog(folder),
-    // Not encoded: no reader decodes it.
+    // The path is not URL-encoded, because no reader decodes it.
     iceberg: createFolderIceberg(store, `file://${store.url}`),
   };
 }

@@ -3,12 +3,12 @@ import { isAbsolute, join } from 'node:path';
 import { shellWord } from '../shell-word.ts';
 
 /**
- * What users other than root and this one may do with a file or folder, as OpenSSH judges it. Whose file it is decides too:
- * its owner can make it writable.
+ * What users other than root and this user may do with a file or folder, by the rules of OpenSSH. The owner counts
+ * too: an owner can make a file writable.
  */
 export function othersMay({ uid, mode }: Pick<Stats, 'uid' | 'mode'>): 'write' | 'read' | 'nothing' {
   if (!isOurs(uid) || (mode & 0o022) !== 0) return 'write';
-  // What root hands to a service, as Kubernetes does, is readable by the group of the service.
+  // Files that root hands to a service, as Kubernetes does, are readable by the group of the service.
   return (mode & (uid === process.getuid?.() ? 0o055 : 0o005)) === 0 ? 'nothing' : 'read';
 }
 
@@ -17,14 +17,17 @@ function isOurs(uid: number): boolean {
   return uid === 0 || uid === process.getuid?.();
 }
 
-/** Users who can replace what a path leads to, since they may change a folder on the way. */
+/** Users who can replace the target of a path, because they may change a folder on the way. */
 export interface Intruders {
   who: 'others' | 'a group';
   why: string;
   nextStep: string;
 }
 
-/** As OpenSSH judges it, except that a group is the last to be named: it may be the user's own. */
+/**
+ * Who may replace the file, by the rules of OpenSSH. A group is reported last, because it may be the user's own
+ * group.
+ */
 export function mayReplace(path: string): Intruders | undefined {
   const me = process.getuid?.();
   let group: Intruders | undefined;
@@ -32,11 +35,11 @@ export function mayReplace(path: string): Intruders | undefined {
     const found = (who: Intruders['who'], why: string, nextStep = 'use a folder that belongs to you.') => {
       return { who, why, nextStep };
     };
-    // Root is given folders of others, such as those of the host in a container.
+    // Root may receive folders of other users, e.g. folders of the host in a container.
     const isMine = uid === me || me === 0;
     if (!isMine && uid !== 0) return found('others', `${folder} belongs to the user ${uid}`);
     if ((mode & 0o022) === 0) continue;
-    // With the sticky bit, as in /tmp, users rename and remove their own files and links only.
+    // With the sticky bit, as in /tmp, users can rename and remove only their own files and links.
     if ((mode & 0o1000) !== 0) {
       if (linkOf === undefined || isOurs(linkOf)) continue;
       return found('others', `a link in ${folder} belongs to the user ${linkOf}`);
@@ -44,7 +47,7 @@ export function mayReplace(path: string): Intruders | undefined {
     const why = `the mode of ${folder} is ${modeOf(mode)}`;
     const run = (change: string) => (isMine ? `run: chmod ${change} ${shellWord(folder)}` : undefined);
     if ((mode & 0o002) !== 0) return found('others', why, run('o-w'));
-    // Root chooses the groups of its folders, and what their members put there belongs to them.
+    // Root chooses the groups of its folders, and files of group members belong to these members.
     if (isMine) group ??= found('a group', why, run('g-w'));
   }
   return group;
@@ -56,11 +59,11 @@ export function modeOf(mode: number): string {
 
 interface FolderOnTheWay extends Pick<Stats, 'uid' | 'mode'> {
   folder: string;
-  /** The owner of the link in it that the path follows. */
+  /** The owner of the link in the folder that the path follows. */
   linkOf?: number;
 }
 
-/** Every folder in which the system looks up a part of the path, or of a link that it follows. */
+/** Every folder in which the system looks up a part of the path, or of a link on the path. */
 function* foldersTo(path: string): Generator<FolderOnTheWay, void, undefined> {
   const names = (isAbsolute(path) ? path : `${process.cwd()}/${path}`).split('/');
   let folder = '/';
@@ -68,7 +71,7 @@ function* foldersTo(path: string): Generator<FolderOnTheWay, void, undefined> {
     const around = statSync(folder, { throwIfNoEntry: false });
     const next = join(folder, name);
     const found = lstatSync(next, { throwIfNoEntry: false });
-    // A file that a shell has removed already, but still holds open, may have no folder.
+    // A file that a shell has already removed, but still has open, may have no folder.
     if (!around || !found) return;
     const { uid, mode } = around;
     if (!found.isSymbolicLink()) {

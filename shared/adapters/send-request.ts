@@ -1,9 +1,9 @@
 /**
- * Sends the requests of the service's client by Node's own HTTP client, which takes a third of the CPU time of `fetch`
- * and is loaded in a fraction of the time. Node's global agent keeps connections: it closes one that was idle for five
- * seconds, lets none keep the process alive, and obeys `NODE_USE_ENV_PROXY` as `fetch` does. Here a body is decompressed,
- * its size limited, and a part of it never taken for the whole (I8). A failure is told by its code alone, because errors
- * can hold the address, and the address holds the token (I9).
+ * Sends the requests of the service's client with Node's own HTTP client, which takes a third of the CPU time of `fetch` and
+ * loads in a fraction of the time. Node's global agent keeps connections: it closes a connection after five idle seconds,
+ * lets no connection keep the process alive, and obeys `NODE_USE_ENV_PROXY` as `fetch` does. This module decompresses a body,
+ * limits its size, and never returns a part of a body as the whole (I8). It reports a failure by its code alone, because
+ * errors can contain the address, and the address contains the token (I9).
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
@@ -11,11 +11,11 @@ import { brotliDecompress, constants, gunzip, inflate, inflateRaw } from 'node:z
 import type { HttpRequest, HttpResult, SendRequest } from '../ports.ts';
 import { textOf } from './error-fields.ts';
 
-// To import it would load `fetch`, because it exports WebSocket too.
+// An import would load `fetch`, because node:http exports WebSocket too.
 const http = process.getBuiltinModule('node:http');
 
 const MAX_BODY_BYTES = 32 * 2 ** 20;
-/** zlib's own code for what is larger than it may be. */
+/** zlib's own code for output above the limit. */
 const TOO_LARGE = 'ERR_BUFFER_TOO_LARGE';
 const HEADERS = { Accept: '*/*', 'Accept-Encoding': 'gzip, deflate, br', 'User-Agent': 'brand-reports' };
 
@@ -23,7 +23,8 @@ export const sendRequest: SendRequest = async (request, { timeoutMs, signal, onH
   if (signal?.aborted) return { failed: ABORTED };
   let client: ClientRequest | undefined;
   let stopped: string | undefined;
-  // Without an AbortSignal of its own: http would watch every stream of the request for it, which costs a third of all.
+  // No AbortSignal of its own: http would watch every stream of the request for it, which costs a third of all CPU
+  // time.
   const stop = (reason: string) => {
     stopped ??= reason;
     client?.destroy();
@@ -48,7 +49,7 @@ export const sendRequest: SendRequest = async (request, { timeoutMs, signal, onH
 const ABORTED = 'aborted';
 
 function openRequest({ url, method, headers }: HttpRequest): ClientRequest {
-  // Loaded when it is used, because with it Node reads the certificates of all authorities.
+  // Loaded on the first use, because loading it makes Node read the certificates of all authorities.
   const { request: open } = url.startsWith('https:') ? process.getBuiltinModule('node:https') : http;
   return open(url, { method, headers: { ...HEADERS, ...headers } });
 }
@@ -71,7 +72,8 @@ function responseTo(client: ClientRequest, body: string | undefined): Promise<In
     );
   });
   client.on('close', () => {
-    // An answer that switches protocols is neither a response nor an error. An error with its stack is not made for nothing.
+    // A response that switches protocols emits neither `response` nor `error`. The error is created only if needed,
+    // because its stack is expensive.
     if (!isAnswered) reject(failure('ECONNRESET'));
   });
   client.end(body);
@@ -90,7 +92,7 @@ class StaleConnection extends Error {
   }
 }
 
-/** The body of an error only serves its message: where it cannot be read, the status counts all the same. */
+/** An error's body only serves its message: if it cannot be read, the status still counts. */
 async function wholeOf(response: IncomingMessage, isStopped: () => boolean): Promise<HttpResult> {
   const { statusCode: status = 0, headers } = response;
   try {
@@ -122,7 +124,7 @@ function bytesOf(response: IncomingMessage): Promise<Uint8Array> {
   });
   for (const event of ['error', 'close'])
     response.on(event, () => {
-      // A whole response closes too, and an error with its stack costs more than reading it.
+      // A whole response closes too, and creating an error with its stack costs more than reading the response.
       if (!isWhole) reject(failure('cut_off'));
     });
   return promise;
@@ -130,7 +132,7 @@ function bytesOf(response: IncomingMessage): Promise<Uint8Array> {
 
 type Decompress = (bytes: Uint8Array) => Promise<Uint8Array>;
 
-// As in `fetch`, compressed data whose end is missing is no error: the JSON in it shows whether it is whole.
+// As in `fetch`, truncated compressed data is no error: the JSON in it shows whether it is whole.
 const zlibOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.Z_SYNC_FLUSH };
 const brotliOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.BROTLI_OPERATION_FLUSH };
 const decompressGzip: Decompress = (bytes) => promisify(gunzip)(bytes, zlibOptions);
@@ -145,7 +147,7 @@ const decompressors = new Map<string, Decompress>([
   ],
 ]);
 
-/** A body in an encoding that nobody knows stays as it is. */
+/** A body in an unknown encoding stays as it is. */
 async function decompressed(
   bytes: Uint8Array,
   encodings: string | undefined,
@@ -154,7 +156,7 @@ async function decompressed(
   const steps = (encodings ?? '').split(',').map((name) => decompressors.get(name.trim().toLowerCase()));
   let body = bytes;
   for (const step of steps.reverse()) {
-    // A response whose request was stopped may end as if it were whole.
+    // The response of a stopped request may end as if it were whole.
     if (isStopped()) throw failure('cut_off');
     if (step && body.length > 0) body = await step(body);
   }

@@ -4,8 +4,8 @@ import type { Clock } from '../ports.ts';
 
 /**
  * The machine's clock.
- * @param now by which a run plans instead
- * @throws BrandReportsError `config` where that is in the future: nothing is known of days that have not been
+ * @param now the instant by which a run plans instead
+ * @throws BrandReportsError `config` if `now` is in the future: days that have not happened have no data
  */
 export function systemClock(now?: Date): Clock {
   if (now && now.getTime() > Date.now())

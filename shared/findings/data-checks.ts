@@ -11,7 +11,7 @@ import { addDays, daysFrom, earlier, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type Committed, type ExaminedDay, recordFindings } from '../lake/documents/ledger.ts';
-import { saidRoles } from '../lake/documents/roles.ts';
+import { decidedRoles } from '../lake/documents/roles.ts';
 import { versionKey } from '../lake/paths.ts';
 import { readerOf } from '../lake/table/column-facts.ts';
 import { type Row, snakeCase } from '../lake/table/columns.ts';
@@ -267,6 +267,6 @@ export async function findingFacts(
     monthsFrom(from, first).map(async (each) => [each, await readOrDamage(ledger(each).cached())] as const),
   );
   const ledgers = new Map(read.flatMap(([each, found]) => ('value' in found ? [[each, found.value]] : [])));
-  const said = saidRoles((await roles.cached()).brands[brand], policy?.fields);
+  const said = decidedRoles((await roles.cached()).brands[brand], policy?.fields);
   return { report, policy, roles: said, entryOn: entriesIn(ledgers) };
 }

@@ -1,10 +1,10 @@
 /*
- * Writes and reads Avro's object container files, as much of them as manifests of Iceberg need: records, lists, optional
- * values, counts that are not negative, no compression. A library would bring 320 kB for it.
+ * Writes and reads Avro's object container files, as far as Iceberg manifests need them: records, lists, optional values,
+ * counts that are not negative, no compression. A library for this would add 320 kB.
  */
 import { hash } from 'node:crypto';
 
-/** A type of Avro: its schema as JSON, and how values are written and read. */
+/** A type of Avro: its schema as JSON, and the functions that write and read its values. */
 export interface Avro<T> {
   schema: unknown;
   write(to: AvroWriter, value: T): void;
@@ -47,10 +47,10 @@ export function optional<T>(type: Avro<T>): Avro<T | null> {
   };
 }
 
-/** @param said what the schema says beside the items */
-export function list<T>(items: Avro<T>, said: Readonly<Record<string, unknown>>): Avro<readonly T[]> {
+/** @param properties of the schema besides the items */
+export function list<T>(items: Avro<T>, properties: Readonly<Record<string, unknown>>): Avro<readonly T[]> {
   return {
-    schema: { type: 'array', ...said, items: items.schema },
+    schema: { type: 'array', ...properties, items: items.schema },
     write(to, values) {
       if (values.length > 0) to.count(values.length);
       for (const value of values) items.write(to, value);
@@ -92,7 +92,7 @@ export function record<T extends object>(
 const MAGIC = Buffer.from('Obj\x01', 'latin1');
 const SYNC_BYTES = 16;
 
-/** @param metadata what the file says of itself, by key */
+/** @param metadata of the file, by key */
 export function avroFile<T>(
   type: Avro<T>,
   records: readonly T[],
@@ -102,10 +102,10 @@ export function avroFile<T>(
   for (const each of records) type.write(block, each);
   const sync = hash('sha256', block.written(), 'buffer').subarray(0, SYNC_BYTES);
   const file = new AvroWriter();
-  const said = { 'avro.schema': JSON.stringify(type.schema), 'avro.codec': 'null', ...metadata };
+  const header = { 'avro.schema': JSON.stringify(type.schema), 'avro.codec': 'null', ...metadata };
   file.raw(MAGIC);
-  file.count(Object.keys(said).length);
-  for (const text of Object.entries(said).flat()) string.write(file, text);
+  file.count(Object.keys(header).length);
+  for (const text of Object.entries(header).flat()) string.write(file, text);
   file.count(0);
   file.raw(sync);
   file.count(records.length);
@@ -114,13 +114,13 @@ export function avroFile<T>(
   return file.written();
 }
 
-/** The records of a file that `avroFile` has written with this very schema. @throws Error for any other bytes */
+/** Reads the records of a file that `avroFile` wrote with exactly this schema. @throws Error for any other bytes */
 export function readAvroFile<T>(type: Avro<T>, content: Uint8Array): T[] {
   const file = new AvroReader(content);
   if (!MAGIC.equals(file.raw(MAGIC.length))) throw new Error('it is no Avro file');
-  const said = new Map<string, string>();
-  for (let left = file.count(); left > 0; left -= 1) said.set(string.read(file), string.read(file));
-  if (file.count() !== 0 || said.get('avro.schema') !== JSON.stringify(type.schema))
+  const header = new Map<string, string>();
+  for (let left = file.count(); left > 0; left -= 1) header.set(string.read(file), string.read(file));
+  if (file.count() !== 0 || header.get('avro.schema') !== JSON.stringify(type.schema))
     throw new Error('it has another schema');
   file.raw(SYNC_BYTES);
   const records: T[] = [];
@@ -130,7 +130,7 @@ export function readAvroFile<T>(type: Avro<T>, content: Uint8Array): T[] {
   return records;
 }
 
-/** Bytes that grow. */
+/** A buffer that grows. */
 class AvroWriter {
   #bytes = Buffer.allocUnsafe(1024);
   #length = 0;
@@ -150,7 +150,7 @@ class AvroWriter {
     this.raw(added);
   }
 
-  /** Zigzag, seven bits a byte: the lowest bit of the first byte is the sign. */
+  /** Zigzag, seven bits in each byte: the lowest bit of the first byte is the sign. */
   count(value: number): void {
     this.#reserve(9);
     let rest = Math.floor(value / 64);
@@ -174,7 +174,7 @@ class AvroWriter {
   }
 }
 
-/** Bytes from the first one on. */
+/** Reads bytes in order. */
 class AvroReader {
   readonly #bytes: Uint8Array;
   #place = 0;

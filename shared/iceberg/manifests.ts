@@ -1,6 +1,6 @@
 /*
- * Manifests name the files of a brand's month, and a manifest list names the manifests of a snapshot: the two schemas of
- * Iceberg's specification (version 2), as much of them as files without deletes and column bounds need.
+ * Writes and reads manifests, which list the files of a brand's month, and manifest lists, which list the manifests of a
+ * snapshot. Their schemas are the part of Iceberg's specification (version 2) for files without deletes and column bounds.
  */
 import {
   type Avro,
@@ -18,7 +18,7 @@ import {
 
 type Read<T> = T extends Avro<infer Value> ? Value : never;
 
-/** A map whose keys are numbers is a list of pairs. */
+/** A map with numbers as keys is a list of pairs. */
 const countsBy = (key: number, value: number) =>
   optional(
     list(record(`k${key}_v${value}`, { key: [key, int], value: [value, long] }), { logicalType: 'map' }),
@@ -65,15 +65,15 @@ const manifestFile = record('manifest_file', {
 
 /** A file of a table: the version of a day. */
 export type DataFile = Read<typeof dataFile>;
-/** What a manifest says of a file. */
+/** The entry of a file in a manifest. */
 export type ManifestEntry = Read<typeof manifestEntry>;
-/** What a manifest list says of a manifest. */
+/** The entry of a manifest in a manifest list. */
 export type ManifestFile = Read<typeof manifestFile>;
 
-/** What a snapshot does with a file. */
+/** What a snapshot does to a file. */
 export const STATUS = { existing: 0, added: 1, deleted: 2 } as const;
 
-/** A manifest. @param metadata what Iceberg wants to be said in it: schema and partition fields of the table */
+/** A manifest. @param metadata that Iceberg requires in it: schema and partition fields of the table */
 export function manifestBytes(
   entries: readonly ManifestEntry[],
   metadata: Readonly<Record<string, string>>,
@@ -81,7 +81,7 @@ export function manifestBytes(
   return avroFile(manifestEntry, entries, { ...metadata, 'format-version': '2', content: 'data' });
 }
 
-/** @throws Error if `manifestBytes` has not written it */
+/** @throws Error if `manifestBytes` did not write it */
 export function readManifest(content: Uint8Array): ManifestEntry[] {
   return readAvroFile(manifestEntry, content);
 }
@@ -91,12 +91,12 @@ export function manifestListBytes(manifests: readonly ManifestFile[], snapshotId
   return avroFile(manifestFile, manifests, { 'snapshot-id': String(snapshotId), 'format-version': '2' });
 }
 
-/** @throws Error if `manifestListBytes` has not written it */
+/** @throws Error if `manifestListBytes` did not write it */
 export function readManifestList(content: Uint8Array): ManifestFile[] {
   return readAvroFile(manifestFile, content);
 }
 
-/** What a manifest list says of a manifest with these entries, which is written for this snapshot. */
+/** The entry in the manifest list for a manifest that has these entries and is written for this snapshot. */
 export function manifestFileOf(
   entries: readonly ManifestEntry[],
   written: { path: string; bytes: number; snapshotId: number; sequence: number },

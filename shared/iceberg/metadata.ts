@@ -1,6 +1,6 @@
 /*
- * The metadata of an Iceberg table (version 2): its columns, and a snapshot for each commit that is kept. Everything that
- * readers do not need and that would grow with each commit is left out.
+ * Reads and writes the metadata of an Iceberg table (version 2): its columns, and a snapshot for each commit that is kept. It
+ * leaves out everything that readers do not need and that would grow with each commit.
  */
 import { hash } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -35,21 +35,21 @@ const metadata = storedObject(() => ({
   snapshots: z.array(snapshot).check(z.minLength(1)),
 }));
 
-/** The columns of a table, as a snapshot was written with them. */
+/** The columns of a table when a snapshot was written. */
 export type TableSchema = z.infer<typeof schema>;
-/** What a table was after a commit. */
+/** The table after a commit. */
 export type Snapshot = z.infer<typeof snapshot>;
-/** A table: the last schema and the last snapshot, of one or more, are the current ones. */
+/** A table with at least one schema and one snapshot; the last of each is current. */
 export interface IcebergTable {
-  /** Its address; all that its snapshots name lies below the lake's. */
+  /** The address of the table; all addresses in its snapshots are in the same lake. */
   location: string;
   schemas: readonly TableSchema[];
   snapshots: readonly Snapshot[];
 }
 
 /**
- * Columns are only appended (I7), so that the place of a column is an id for good; Parquet files have the same ids. Those of
- * the partition columns, which no file has, are never reached.
+ * Columns are only appended (I7), so the place of a column is a permanent id, and Parquet files have the same ids.
+ * Ids of columns never reach the ids of the partition columns, which are in no file.
  */
 const PARTITION_IDS = { brand: 100_001, dt: 100_002 };
 const PARTITION_FIELDS = [
@@ -57,10 +57,10 @@ const PARTITION_FIELDS = [
   { name: 'dt', transform: 'identity', 'source-id': PARTITION_IDS.dt, 'field-id': 1001 },
 ];
 
-/** The id of a column by its place in the stored schema. */
+/** The id of a column, from its place in the stored schema. */
 export const columnId = (place: number): number => place + 1;
 
-/** The schema of these columns: one of `schemas` if it has them all, or the next one. */
+/** The schema of these columns: the last of `schemas` if it is the same, or a new schema. */
 export function schemaFor(schemas: readonly TableSchema[], columns: readonly TableColumn[]): TableSchema {
   const fields = [
     ...DAY_PARTITION_KEYS.map((name) => ({ id: PARTITION_IDS[name], name, required: false, type: 'string' })),
@@ -77,7 +77,7 @@ export function schemaFor(schemas: readonly TableSchema[], columns: readonly Tab
   return { 'schema-id': last ? last['schema-id'] + 1 : 0, fields };
 }
 
-/** What a manifest says of its table. */
+/** The metadata of the table in a manifest. */
 export function manifestMetadata(current: TableSchema): Record<string, string> {
   return {
     schema: JSON.stringify({ type: 'struct', ...current }),
@@ -94,8 +94,8 @@ export function withSnapshot(table: IcebergTable, current: TableSchema, next: Sn
 }
 
 /**
- * The table without the snapshots that no reader as of `fromMs` or later finds, and without the schemas of those alone.
- * @returns the same object if there are none
+ * The table without the snapshots that no reader as of `fromMs` or later finds, and without schemas that only they use.
+ * @returns the same object if no snapshot is removed
  */
 export function withoutSnapshots(table: IcebergTable, fromMs: number): IcebergTable {
   const { snapshots } = table;
@@ -110,7 +110,7 @@ export function withoutSnapshots(table: IcebergTable, fromMs: number): IcebergTa
   return { ...table, schemas: table.schemas.filter(isKept), snapshots: kept };
 }
 
-/** @param updatedMs when it is written */
+/** @param updatedMs when the metadata is written */
 export function metadataBytes({ location, schemas, snapshots }: IcebergTable, updatedMs: number): Buffer {
   const [current, last] = [schemas.at(-1), snapshots.at(-1)];
   if (!current || !last) throw new Error(`${location} has no snapshot`);
@@ -118,7 +118,7 @@ export function metadataBytes({ location, schemas, snapshots }: IcebergTable, up
   return Buffer.from(
     JSON.stringify({
       'format-version': 2,
-      // The same for the same table, and another one after the lake was moved.
+      // The id stays the same for the same table, and changes when the lake is moved.
       'table-uuid': hash('sha256', location, 'hex').replace(
         /^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*/,
         '$1-$2-4$3-8$4-$5',
@@ -134,7 +134,7 @@ export function metadataBytes({ location, schemas, snapshots }: IcebergTable, up
       'last-partition-id': 1001,
       'sort-orders': [{ 'order-id': 0, fields: [] }],
       'default-sort-order-id': 0,
-      // Whoever may write would otherwise delete the lake's files with the table's.
+      // Without this, anybody who may write would delete the lake's files together with the table.
       properties: { 'write.format.default': 'parquet', 'gc.enabled': 'false' },
       'current-snapshot-id': currentId,
       refs: { main: { type: 'branch', 'snapshot-id': currentId } },
@@ -148,7 +148,7 @@ export function metadataBytes({ location, schemas, snapshots }: IcebergTable, up
   );
 }
 
-/** The table at this address. @throws BrandReportsError `config` `damaged_document` for any other document */
+/** The table in this metadata. @throws BrandReportsError `config` `damaged_document` for any other document */
 export function parseMetadata(content: Uint8Array): IcebergTable {
   return parseDocument(metadata, ICEBERG_PREFIX, parseJsonDocument(ICEBERG_PREFIX, content));
 }

@@ -1,11 +1,11 @@
 /*
- * Projects the ledgers of a report onto its Iceberg table: the snapshot that a commit adds names the files that the ledgers
- * name now, of all brands. The ledgers are the truth, and nothing here opens a Parquet file. A manifest stands for the
- * month of a brand, as a ledger does, and is taken over from snapshot to snapshot while the month has the same files.
+ * Projects the ledgers of a report onto its Iceberg table: the snapshot of a commit names the files that the ledgers of all
+ * brands name now. The ledgers are the truth, and no Parquet file is opened here. Like a ledger, a manifest covers the month
+ * of a brand, and it passes from snapshot to snapshot while the month has the same files.
  *
- * I3: a reader sees all days of a commit at once, or none. A commit reads the table first and the ledgers after it, so that its snapshot is never older than the one that it
- * replaces; if another run is faster, it begins again (I5). A run that dies leaves its months marked dirty in the report
- * state, and the next run projects them.
+ * I3: a reader sees all days of a commit at once, or none of them. A commit reads the table first and the ledgers after it,
+ * so its snapshot is never older than the snapshot that it replaces. If another run is faster, the commit begins again
+ * (I5). A run that dies leaves its months marked dirty in the report state, and the next run projects them.
  */
 import { hash } from 'node:crypto';
 import { mapConcurrent } from '../concurrency.ts';
@@ -48,22 +48,22 @@ const PAUSE_MS = 25;
 /** A report of a brand whose Iceberg table is written. */
 export type IcebergReport = BrandReport & { iceberg: ReportIceberg };
 
-/** The month of a brand, with the files that its ledger names now. */
+/** The month of a brand, with the files in its ledger now. */
 interface BrandMonth {
   brand: string;
   month: string;
   files: readonly DataFile[];
 }
 
-/** What a commit builds on. */
+/** The table on which a commit builds. */
 interface FoundTable {
   table?: IcebergTable;
   manifests: readonly ManifestFile[];
-  /** What stands there instead of a table of ours. */
+  /** What was found in place of a table of ours. */
   foreign?: string;
 }
 
-/** How a commit begins and what it adds. */
+/** The numbers and the schema of a commit. */
 interface Commit {
   snapshotId: number;
   sequence: number;
@@ -71,11 +71,11 @@ interface Commit {
 }
 
 /**
- * Commits these months of the brand, in one snapshot; of a table that has none, or none of ours, all months of all brands.
- * Without a difference it writes nothing.
- * @param months `all`: those of all brands
- * @param mode `expire`: also drop snapshots whose time is over if there is nothing else to commit. `anew`: the table begins
- * with the files of now, and whatever named others is deleted; readers see one change
+ * Commits these months of the brand in one snapshot. If the table does not exist or is not ours, it commits all months of
+ * all brands. Without a difference it writes nothing.
+ * @param months `all`: the months of all brands
+ * @param mode `expire`: also drop snapshots whose time is over if there is nothing else to commit. `anew`: start the table
+ * again with the current files and delete all earlier metadata; readers see one change
  * @throws BrandReportsError if the table cannot be written; what is committed in the ledgers is safe
  */
 export async function publishIceberg(
@@ -87,7 +87,7 @@ export async function publishIceberg(
   if (!iceberg || (months.length === 0 && !mode)) return;
   const ctx = { ...context, iceberg };
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    // Listed before the table is read: a commit that builds on it names none of these afterwards.
+    // Listed before the table is read: a commit that builds on the table names none of these objects.
     const prefix = icebergMetadataPrefix(report.table);
     const old = mode === 'anew' ? await Array.fromAsync(lake.store.list(prefix), ({ key }) => key) : [];
     if (mode === 'anew' && old.length === 0) return;
@@ -133,7 +133,7 @@ async function tableIn(ctx: IcebergReport, { metadata, foreign }: IcebergHead): 
   return manifests ? { table, manifests } : nothing(list);
 }
 
-/** The table with a snapshot in which these months have the files of now. Readers do not see it yet. */
+/** The table with a snapshot in which these months have their current files. Readers do not see it yet. */
 async function withCommit(
   ctx: IcebergReport,
   table: IcebergTable | undefined,
@@ -174,7 +174,7 @@ function locationOf({ iceberg, report }: IcebergReport): string {
   return `${iceberg.catalog.url}/${icebergLocation(report.table)}`;
 }
 
-/** The months whose files are not those of their manifest. Only if there are such months are their ledgers read again. */
+/** The months whose files differ from their manifest. Ledgers are read again only for such months. */
 async function changedMonths(
   ctx: IcebergReport,
   before: readonly ManifestFile[],
@@ -198,8 +198,9 @@ async function changedMonths(
 }
 
 /**
- * The months of all brands that have a ledger, whatever the settings are now, and those that have lost it. One with a
- * damaged ledger is left out: its manifest stays, and after a repair the brand's own run commits it.
+ * The months of all brands that have a ledger, whatever the current settings are, and the months that have lost their
+ * ledger. A month with a damaged ledger is left out: its manifest stays, and after a repair the brand's own run
+ * commits it.
  */
 async function allMonths(ctx: IcebergReport, before: readonly ManifestFile[]): Promise<BrandMonth[]> {
   const { lake, report } = ctx;
@@ -213,7 +214,7 @@ async function allMonths(ctx: IcebergReport, before: readonly ManifestFile[]): P
   return [...read.flat(), ...lost.map((month) => ({ ...month, files: [] }))];
 }
 
-/** A version without rows is no file: some readers refuse such a file. */
+/** A version without rows is left out: some readers refuse an empty file. */
 async function filesOf(ctx: IcebergReport, brand: string, { days }: Ledger): Promise<DataFile[]> {
   const { columns } = await ctx.schema.cached();
   const ids = new Map(columns.map(({ name }, place) => [name, columnId(place)]));
@@ -240,7 +241,7 @@ async function filesOf(ctx: IcebergReport, brand: string, { days }: Ledger): Pro
     });
 }
 
-/** How the names of a month's manifests begin while it has these files. */
+/** The beginning of the names of a month's manifests while it has these files. */
 function nameOf({ brand, month, files }: BrandMonth): string {
   const paths = files.map(({ file_path }) => file_path).join('\n');
   return `${brand}-${month}-${hash('sha256', paths, 'hex').slice(0, 16)}`;
@@ -250,14 +251,14 @@ export function nameIn(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The month of a manifest, by its name. */
+/** The month of a manifest, from its name. */
 function monthOf({ manifest_path }: ManifestFile): Pick<BrandMonth, 'brand' | 'month'>[] {
   const name = /^(.+)-(\d{4}-\d\d)-[0-9a-f]{16}-\d+\.avro$/.exec(nameIn(manifest_path));
   const [, brand, month] = name ?? [];
   return brand === undefined || month === undefined ? [] : [{ brand, month }];
 }
 
-/** Whether a manifest is that of a month. */
+/** Whether a manifest belongs to a month. */
 function isOf({ brand, month }: Pick<BrandMonth, 'brand' | 'month'>) {
   return (manifest: ManifestFile) =>
     monthOf(manifest).some((found) => found.brand === brand && found.month === month);
@@ -267,7 +268,7 @@ function filesIn({ added_files_count, existing_files_count }: ManifestFile): num
   return added_files_count + existing_files_count;
 }
 
-/** The manifest of a month: what it has now, as new or as before, and what it has no more. */
+/** Writes the manifest of a month: its current files, new or existing, and the files that it no longer has. */
 async function writeManifest(
   ctx: IcebergReport,
   { snapshotId, sequence, schema }: Commit,
@@ -301,7 +302,7 @@ async function writeManifest(
   return manifestFileOf([...now, ...gone], { path, bytes: content.length, snapshotId, sequence });
 }
 
-/** An entry that was added has the numbers of its manifest. */
+/** Fills in the sequence numbers: an added entry takes them from its manifest. */
 function withNumbers(entry: ManifestEntry, manifest: ManifestFile | undefined): ManifestEntry {
   const sequence = entry.sequence_number ?? manifest?.sequence_number ?? 0;
   return {
@@ -327,8 +328,8 @@ function summaryOf(written: readonly ManifestFile[], all: readonly ManifestFile[
 }
 
 /**
- * What an object of the table's metadata contains.
- * @returns `undefined` if it is missing or damaged, or the address is not one that `put` has returned
+ * Reads an object of the table's metadata.
+ * @returns `undefined` if it is missing or damaged, or if `put` did not return the address
  */
 export async function readAt<T>(
   { iceberg, lake, report }: IcebergReport,
@@ -348,7 +349,7 @@ function ifReadable<T>(read: (content: Uint8Array) => T, content: Uint8Array): T
   }
 }
 
-/** @returns its address */
+/** @returns the address of the object */
 async function put(ctx: IcebergReport, name: string, content: Uint8Array): Promise<string> {
   const key = `${icebergMetadataPrefix(ctx.report.table)}${name}`;
   await ctx.lake.store.put(key, content, { ifAbsent: true });

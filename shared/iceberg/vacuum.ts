@@ -1,6 +1,6 @@
 /*
- * Deletes metadata of an Iceberg table that no snapshot of yesterday or later needs: a reader may have opened the table a
- * day ago. Its snapshots were dropped from the metadata before, by a commit.
+ * Deletes metadata of an Iceberg table that no snapshot since yesterday needs: a reader may have opened the table a day ago.
+ * An earlier commit has already dropped the older snapshots from the metadata.
  */
 import type { BrandReport } from '../context/context.ts';
 import { DAY_MS } from '../days.ts';
@@ -9,13 +9,14 @@ import { readManifestList } from './manifests.ts';
 import { parseMetadata } from './metadata.ts';
 import { nameIn, readAt } from './publish.ts';
 
-/** The names that this program gives: whatever else lies there is left alone. */
+/** The names that this program gives; other objects there are left alone. */
 const METADATA = /^v\d+(-[0-9a-f]{16})?\.metadata\.json$/;
 const AVRO = /^(snap-\d+|.+-\d{4}-\d\d-[0-9a-f]{16}-\d+)\.avro$/;
 
 /**
- * Keeps the newest metadata that is a day old, all that is newer, and all that its oldest snapshot names: of each later
- * snapshot every object was written after that one, or taken over from it. Objects of commits that failed go too.
+ * Keeps the newest metadata that is a day old, all newer objects, and the objects that its oldest snapshot names:
+ * every object of a later snapshot was written after that snapshot or taken from it. Objects of failed commits are
+ * deleted too.
  */
 export async function vacuumIceberg(context: BrandReport): Promise<void> {
   const { iceberg, lake, report, clock } = context;
@@ -38,7 +39,7 @@ export async function vacuumIceberg(context: BrandReport): Promise<void> {
   const manifests = oldest && (await readAt(ctx, oldest['manifest-list'], readManifestList));
   if (!manifests) return;
   const named = new Set([oldest['manifest-list'], ...manifests.map((each) => each.manifest_path)]);
-  // The clock of the store may differ from the one that dated the snapshot.
+  // The clock of the store may differ from the clock that dated the snapshot.
   const sinceMs = oldest['timestamp-ms'] - DAY_MS;
   const isGarbage = ({ key, name, writtenMs }: (typeof objects)[number]) =>
     METADATA.test(name)

@@ -1,4 +1,4 @@
-/** What `npm run kernel` made of the folder `kernel`: WebAssembly, in base64. */
+/** The WebAssembly that `npm run kernel` compiled from the folder `kernel`, in base64. */
 export const KERNEL_CODE =
   'AGFzbQEAAAABlQEUYAF/AX9gAn9/AX9gAn9/AGAAAX9gA39/fwF/YAAAYAF/AGAEf39/fwBgBn9/f39/fwF/YAN/f38AYAV/f39/' +
   'fwBgB39/f39/f38AYAR/f39/AX9gBn9/f39/fwBgBX9/f39/AX9gAAF8YAl/f39/f39/fHwBf2AHf39/f39/fwF/YAt/f39/f39/' +

@@ -1,8 +1,8 @@
 /**
- * What is done with every byte of a page and every value of a record, in WebAssembly (the folder `kernel`): it is quick
- * from its first record on, where JavaScript would have to be compiled while it runs, again for each kind of input.
- * An instance has memory of its own, and serves one text, one row group, one column or the hashes of some rows at a time.
- * Places in its memory are numbers. Whoever took an instance begins with `beginText`, `beginRows` or `releaseAll`.
+ * Runs the work on every byte of a page and every value of a record in WebAssembly (the folder `kernel`). It is fast from
+ * its first record on; JavaScript would have to be compiled while it runs, again for each kind of input.
+ * An instance has its own memory, and serves one text, one row group, one column or the hashes of some rows at a time.
+ * Places in its memory are numbers. After taking an instance, call `beginText`, `beginRows` or `releaseAll` first.
  */
 import { randomBytes } from 'node:crypto';
 import { BrandReportsError } from '../errors.ts';
@@ -10,30 +10,30 @@ import { KERNEL_CODE } from './code.ts';
 
 export interface Kernel {
   readonly memory: WebAssembly.Memory;
-  /** Of the hashes by which literals are found; nobody else may know it. */
+  /** Sets the secret of the hashes that find literals; nobody else may know it. */
   seedHashes(first: bigint, factor: bigint): void;
-  /** Forgets all. */
+  /** Forgets all pieces. */
   releaseAll(): void;
-  /** A piece of memory. */
+  /** @returns the address of a piece of memory */
   allocate(bytes: number): number;
   allocateZeros(bytes: number): number;
-  /** @param bytes as many as it was allocated for */
+  /** @param bytes the number with which it was allocated */
   release(piece: number, bytes: number): void;
 
-  /** Forgets all and makes room for a text, whose bytes belong to the place that is returned. */
+  /** Forgets all pieces and reserves space for a text, whose bytes belong at the returned place. */
   beginText(length: number): number;
   endOfSpace(at: number): number;
   endOfString(at: number): number;
   endOfValue(at: number, depth: number): number;
   beginOfValue(at: number): number;
-  /** @returns the place behind the list of records; 0 where it is anything unusual */
+  /** @returns the place after the list of records; 0 if it is unusual in any way */
   endOfRecords(open: number): number;
-  /** Where it says what the last list of records has: nine numbers. */
+  /** The address of the nine numbers about the last list of records. */
   foundAt(): number;
 
-  /** Forgets all. */
+  /** Forgets all pieces. */
   beginRows(): void;
-  /** @returns how many records are done */
+  /** @returns how many records were processed */
   appendRecords(
     text: number,
     values: number,
@@ -47,10 +47,10 @@ export interface Kernel {
   ): number;
   rowCount(): number;
   rowBytes(): number;
-  /** Where the codes are of 256 rows, `row` among them; 0 where none of these rows has the field. */
+  /** The address of the codes of 256 rows that include `row`; 0 if none of these rows has the field. */
   codesAt(column: number, row: number): number;
 
-  /** @param units gets a double for each and one before them @returns how many are left */
+  /** @param units receives a double for each literal, after one double for NULL @returns how many literals are left */
   shortNumbers(
     bytes: number,
     ends: number,
@@ -59,18 +59,18 @@ export interface Kernel {
     scale: number,
     units: number,
   ): number;
-  /** @returns how many are left */
+  /** @returns how many literals are left */
   plainTexts(bytes: number, ends: number, count: number, starts: number, textEnds: number): number;
 
-  /** @param into 16 bytes a text; 0 for one that ends before it begins */
+  /** @param into 16 bytes for each text; 0 for a text that ends before it begins */
   hashTexts(bytes: number, starts: number, ends: number, count: number, seed: number, into: number): void;
-  /** @param into 16 bytes a number; 0 for NaN */
+  /** @param into 16 bytes for each number; 0 for NaN */
   hashUnits(units: number, count: number, kind: number, seed: number, into: number): void;
   addHashes(sums: number, rows: number, codes: number, hashes: number, count: number): void;
-  /** @param totals gets four numbers of 64 bits */
+  /** @param totals receives four numbers of 64 bits */
   mixSums(sums: number, rows: number, totals: number): void;
 
-  /** @returns the first code whose number does not fit; `count` where there is none */
+  /** @returns the first code whose number does not fit; `count` if all fit */
   storeUnits(
     units: number,
     count: number,
@@ -80,7 +80,7 @@ export interface Kernel {
     starts: number,
     ends: number,
   ): number;
-  /** @param present gets two doubles and two numbers */
+  /** @param present receives two doubles and two numbers */
   presentValues(
     starts: number,
     ends: number,
@@ -103,7 +103,7 @@ export interface Kernel {
     lengthBytes: number,
     into: number,
   ): void;
-  /** @param extremes gets two codes */
+  /** @param extremes receives two codes */
   extremesOf(
     bytes: number,
     starts: number,
@@ -144,7 +144,7 @@ const FUNCTIONS = [
   'encodeValues',
   'extremesOf',
 ];
-/** I12: so many instances are kept for whoever comes next, and none that has grown further. */
+/** I12: how many unused instances are kept; an instance that has grown beyond MOST_SPARE_BYTES is not kept. */
 const MOST_SPARE = 8;
 const MOST_SPARE_FOR_ROWS = 2;
 const MOST_SPARE_BYTES = 2 ** 25;
@@ -160,7 +160,10 @@ let newInstance = shippedInstance;
 const spare: Kernel[] = [];
 const spareForRows: Kernel[] = [];
 
-/** Every kernel from now on is one of these: the fuzz checks another build by the same code that calls the shipped one. */
+/**
+ * Sets how all further kernels are created: the fuzz runs another build through the same code that calls the shipped
+ * build.
+ */
 export function makeKernelsBy(make: () => WebAssembly.Instance): void {
   newInstance = make;
   spare.length = 0;
@@ -171,12 +174,15 @@ export function takeKernel(): Kernel {
   return spare.pop() ?? newKernel();
 }
 
-/** Whoever gives it back does not look at its memory any more. */
+/** Returns a kernel for reuse; the caller must not read its memory afterwards. */
 export function giveBackKernel(kernel: Kernel): void {
   keep(kernel, spare, MOST_SPARE);
 }
 
-/** One for rows, which stay while much else is read: an instance with room for a page never gets smaller (I12). */
+/**
+ * A kernel for rows, which stay while other instances read pages: an instance that had space for a page never shrinks
+ * (I12).
+ */
 export function takeRowsKernel(): Kernel {
   return spareForRows.pop() ?? newKernel();
 }
@@ -193,7 +199,7 @@ export function allocated(kernel: Kernel, bytes: number): Piece {
   return { at: kernel.allocate(bytes), bytes };
 }
 
-/** A copy of the values in the kernel's memory. */
+/** Copies the values to the kernel's memory. */
 export function copied(kernel: Kernel, values: Uint8Array | Int32Array | Uint32Array | Float64Array): Piece {
   const piece = allocated(kernel, values.byteLength);
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
@@ -212,7 +218,7 @@ function newKernel(): Kernel {
     exports.seedHashes(secret.readBigUInt64LE(), secret.readBigUInt64LE(8));
     return exports;
   }
-  throw new TypeError('shared/kernel/code.ts is not what this version calls: run "npm run kernel"');
+  throw new TypeError('shared/kernel/code.ts does not match this version: run "npm run kernel"');
 }
 
 function shippedInstance(): WebAssembly.Instance {
@@ -224,8 +230,8 @@ function shippedInstance(): WebAssembly.Instance {
     throw new BrandReportsError(
       'config',
       'address_space',
-      'This process may not reserve the addresses that WebAssembly takes: about 10 GB for each page or day in memory, of ' +
-        'addresses, not of memory. Next step: raise their limit, on Linux by "ulimit -v unlimited".',
+      'This process may not reserve the addresses that WebAssembly takes: about 10 GB of addresses (not of memory) for ' +
+        'each page or day in memory. Next step: raise the limit of addresses, on Linux by "ulimit -v unlimited".',
       { cause: error },
     );
   }

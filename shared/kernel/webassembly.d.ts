@@ -1,4 +1,4 @@
-/** The part of WebAssembly that is used: Node has it, its types are those of browsers. */
+/** The part of WebAssembly that is used here: Node has it, but its types come with browsers. */
 declare namespace WebAssembly {
   class Module {
     constructor(code: Uint8Array);
@@ -8,10 +8,10 @@ declare namespace WebAssembly {
     readonly exports: Readonly<Record<string, unknown>>;
     constructor(module: Module, imports?: object);
   }
-  /** Thrown where code traps. */
+  /** Thrown when code traps. */
   class RuntimeError extends Error {}
   class Memory {
-    /** Another one after the memory has grown: views of the one before are empty then. */
+    /** A new buffer after the memory has grown; views of the old buffer are empty then. */
     readonly buffer: ArrayBuffer;
   }
 }

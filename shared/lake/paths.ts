@@ -1,24 +1,24 @@
 /**
- * The layout of a lake. Every key and every prefix is built here and, where code lists objects, parsed here;
- * IAM statements and lifecycle rules take their prefixes from here too. A prefix spelt a second time elsewhere would
- * still grant, expire or delete the old place after this file has moved to a new one.
+ * This module builds every key and every prefix of a lake and, for code that lists objects, parses them. IAM statements
+ * and lifecycle rules take their prefixes from here too. A prefix spelt a second time elsewhere would still grant, expire
+ * or delete the old place after this file has moved to a new place. The layout:
  *
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
  *   snapshots/schema_changes/…, snapshots/changes/…   the same
- *   changes/brand=<brand>/report=<report>/dt=<day>/<id>/part-0000.parquet   of a day; no table reads them
+ *   changes/brand=<brand>/report=<report>/dt=<day>/<id>/part-0000.parquet   the changes of a day; no table reads them
  *   closes/<brand>/<YYYY-MM>.json              which versions a closed month has (documents/close.ts)
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
  *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
  *   schema/<table>.json, <table>.roles.json   the columns; which of them are the amount, the currency, …
  *   rates/<brand>.json
- *   status/coverage.html, watch.json           the calendar as a page; what the watcher has told
+ *   status/coverage.html, watch.json           the status page; what the watcher has reported
  *   damaged/<key>.<time>                       copies of documents that were damaged
  *   settings/<sha256>.json, current.json       checked settings of deployments; which of them count, in S3 only
  *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
- *   query-results/…, query-results/brand=<brand>/…   Athena's, in S3 only
- *   iceberg/<table>/metadata/…                 of Iceberg, over the same snapshots; made from ledgers and schemas
+ *   query-results/…, query-results/brand=<brand>/…   results of Athena, in S3 only
+ *   iceberg/<table>/metadata/…                 Iceberg metadata over the same snapshots; built from ledgers and schemas
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  */
 import { isDay } from '../days.ts';
@@ -26,23 +26,23 @@ import type { Partition, TableShape } from '../ports.ts';
 
 /** Partition keys of the reports' tables, in the order of the folders. */
 export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;
-/** Partition keys of the tables that are made from ledgers, in the order of the folders. */
+/** Partition keys of the tables that are built from ledgers, in the order of the folders. */
 export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 /** Partition keys of the tables of closed months, in the order of the folders. */
 export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
 /** The table of which days are present or missing. */
 export const COVERAGE_TABLE = 'coverage';
-/** The table of fields that come and go. */
+/** The table of fields that appear and disappear. */
 export const SCHEMA_CHANGES_TABLE = 'schema_changes';
-/** The table of what later readings of closed days changed. */
+/** The table of changes that later readings found in closed days. */
 export const CHANGES_TABLE = 'changes';
-/** The tables that are made from ledgers; they are stored like a report's table. */
+/** The tables that are built from ledgers; they are stored like a report's table. */
 export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, SCHEMA_CHANGES_TABLE, CHANGES_TABLE];
 
 /** The snapshots of all tables. */
 export const SNAPSHOTS_PREFIX = 'snapshots/';
-/** The changes of each closed day, which the ledgers name; the table `changes` is made from them. */
+/** The changes of each closed day, whose objects the ledgers name; the table `changes` is built from them. */
 export const CHANGES_PREFIX = 'changes/';
 /** The closes of months, a document for each brand and month. */
 export const CLOSES_PREFIX = 'closes/';
@@ -54,25 +54,28 @@ export const LEDGERS_PREFIX = 'ledger/';
 export const FORMAT_KEY = `${LEDGERS_PREFIX}format.json`;
 /** The schemas of all tables. */
 export const SCHEMAS_PREFIX = 'schema/';
-/** Which runs share the rate of each brand. */
+/** The rate budgets, which record the runs that share the rate of each brand. */
 export const RATES_PREFIX = 'rates/';
 /** The metadata of all Iceberg tables, whose files are the snapshots. */
 export const ICEBERG_PREFIX = 'iceberg/';
 /** What the watcher writes. */
 export const STATUS_PREFIX = 'status/';
-/** The calendar as a page. */
+/** The status page. */
 export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
-/** What the watcher has seen and told. */
+/** What the watcher has seen and reported. */
 export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
 /** Copies of documents that a repair has replaced. */
 export const DAMAGED_PREFIX = 'damaged/';
-/** What deployments of the stack have to remember. */
+/** Facts that one deployment of the stack leaves to the next. */
 export const DEPLOYMENTS_PREFIX = 'deployments/';
 /** The settings of deployments. */
 export const SETTINGS_PREFIX = 'settings/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
-/** What changes by compare-and-swap alone: the truth about the lake, which no run deletes, and the deployment's settings. */
+/**
+ * Documents that change only by compare-and-swap: the truth about the lake, which no run deletes, and the
+ * deployment's settings.
+ */
 export const DOCUMENT_PREFIXES: readonly string[] = [
   LEDGERS_PREFIX,
   SCHEMAS_PREFIX,
@@ -94,7 +97,7 @@ export const OTHER_PREFIXES: readonly string[] = [
 /** The folder of a local lake that any tool can read as `lake/<table>/**`. */
 export const LOCAL_CATALOG_FOLDER = 'lake';
 
-/** What versions, attempts, changes and chunks are named by: one part of a key, which leads to no other folder. */
+/** The ids of versions, attempts, changes and chunks: one part of a key, which leads to no other folder. */
 export const OBJECT_ID = /^\w[\w.-]{0,199}$/;
 
 /** `brand=acme/dt=2026-01-31` */
@@ -112,7 +115,7 @@ export function brandPartitions(brand: string): Partition {
   return partitionOf(DAY_PARTITION_KEYS, [brand]);
 }
 
-/** The partition of a month in a table that is made from ledgers; without a month, all partitions of the report. */
+/** The partition of a month in a table that is built from ledgers; without a month, all partitions of the report. */
 export function monthPartition(brand: string, report: string, month?: string): Partition {
   return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
 }
@@ -122,7 +125,10 @@ export function closedTable(table: string): string {
   return `${table}_closed`;
 }
 
-/** The partition of a day in a table of closed months; without a day, all of the close. @param close the month, `YYYY-MM` */
+/**
+ * The partition of a day in a table of closed months; without a day, the whole close.
+ * @param close the month, `YYYY-MM`
+ */
 export function closedPartition(close: string, brand: string, day?: string): Partition {
   return partitionOf(CLOSED_PARTITION_KEYS, day === undefined ? [close, brand] : [close, brand, day]);
 }
@@ -137,17 +143,17 @@ export function icebergLocation(table: string): string {
   return `${ICEBERG_PREFIX}${table}`;
 }
 
-/** The Glue database of the Iceberg tables: the same names as in the other one, and other types. */
+/** The Glue database of the Iceberg tables: the same table names as in the main database, with other types. */
 export function icebergDatabase(database: string): string {
   return `${database}_iceberg`;
 }
 
-/** `iceberg/orders/metadata/`: all that makes the table one of Iceberg. */
+/** `iceberg/orders/metadata/`: the files that make the table an Iceberg table. */
 export function icebergMetadataPrefix(table: string): string {
   return `${icebergLocation(table)}/metadata/`;
 }
 
-/** `snapshots/orders/brand=acme/`; fewer partition keys than the table has give a longer list of objects. */
+/** `snapshots/orders/brand=acme/`; with fewer partition keys than the table has, it covers more objects. */
 export function partitionPrefix(table: string, partition: Partition): string {
   return `${tablePrefix(table)}${partitionPath(partition)}/`;
 }
@@ -157,7 +163,7 @@ export function snapshotPrefix(table: string, partition: Partition, snapshot: st
   return `${partitionPrefix(table, partition)}${snapshot}/`;
 }
 
-/** Where the snapshots lie at which partitions of a table point. */
+/** The table and the partition under which the snapshots of a partition are stored. */
 export function storedAt(
   { name, snapshotsOf }: Pick<TableShape, 'name' | 'snapshotsOf'>,
   partition: Partition,
@@ -168,7 +174,7 @@ export function storedAt(
 
 const SNAPSHOT_FILE = 'part-0000.parquet';
 
-/** The one Parquet object of a snapshot. */
+/** The only Parquet object of a snapshot. */
 export function snapshotKey(table: string, partition: Partition, snapshot: string): string {
   return `${snapshotPrefix(table, partition, snapshot)}${SNAPSHOT_FILE}`;
 }
@@ -178,7 +184,7 @@ export function versionKey(table: string, brand: string, day: string, snapshot: 
   return snapshotKey(table, dayPartition(brand, day), snapshot);
 }
 
-/** The id of the snapshot that an object under `snapshots/` is; `undefined` where the object is not one of ours. */
+/** The snapshot id of an object under `snapshots/`; `undefined` if the object is not ours. */
 export function snapshotOfKey(key: string): string | undefined {
   const [file, id] = key.split('/').reverse();
   return file === SNAPSHOT_FILE && id !== '' ? id : undefined;
@@ -189,7 +195,7 @@ export function changesPrefix(brand: string, report: string): string {
   return `${CHANGES_PREFIX}${partitionPath(monthPartition(brand, report))}/`;
 }
 
-/** The object that has all changes of a day up to one of them. */
+/** The object with all changes of a day up to the change with this id. */
 export function changesKey(brand: string, report: string, day: string, id: string): string {
   const [, dayKey] = DAY_PARTITION_KEYS;
   return `${changesPrefix(brand, report)}${partitionPath([[dayKey, day]])}/${id}/${SNAPSHOT_FILE}`;
@@ -205,7 +211,7 @@ export function brandRawPrefix(report: string, brand: string): string {
   return `${reportRawPrefix(report)}${partitionPath(brandPartitions(brand))}/`;
 }
 
-/** `raw/order_list/brand=acme/dt=2026-01-31/<attempt>/`: all that one attempt has staged. */
+/** `raw/order_list/brand=acme/dt=2026-01-31/<attempt>/`: everything that one attempt has staged. */
 export function attemptPrefix(report: string, brand: string, day: string, attempt: string): string {
   return `${reportRawPrefix(report)}${partitionPath(dayPartition(brand, day))}/${attempt}/`;
 }
@@ -228,9 +234,9 @@ export function progressKey(report: string, brand: string, day: string, attempt:
 }
 
 /**
- * The day, and the snapshot or attempt, that an object belongs to.
+ * The day, and the snapshot or attempt, to which an object belongs.
  * @param brandPrefix where the folders of days lie, e.g. `partitionPrefix(table, brandPartitions(brand))`
- * @returns `undefined` where the key does not have this form: such an object is not ours
+ * @returns `undefined` if the key does not have this form: such an object is not ours
  */
 export function parseDayKey(brandPrefix: string, key: string): { day: string; id: string } | undefined {
   const [folder = '', id = '', name] = key.slice(brandPrefix.length).split('/');
@@ -307,7 +313,7 @@ export function damagedCopyKey(key: string, at: Date): string {
   return `${DAMAGED_PREFIX}${key}.${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
 }
 
-/** The inverse of `damagedCopyKey`; another key as it is. */
+/** The inverse of `damagedCopyKey`; any other key is returned unchanged. */
 export function keyOfDamagedCopy(key: string): string {
   return key.startsWith(DAMAGED_PREFIX)
     ? key.slice(DAMAGED_PREFIX.length).replace(/\.\d{8}T\d{6}Z$/, '')
@@ -320,7 +326,7 @@ export function parseReportStateKey(key: string): { report: string; brand: strin
   return isName(brand) && key === reportStateKey(report, brand) ? { report, brand } : undefined;
 }
 
-/** Whether a key is that of a progress document. */
+/** Whether a key belongs to a progress document. */
 export function isProgressKey(key: string): boolean {
   const [, report = '', brandFolder = ''] = key.split('/');
   const brand = brandFolder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
@@ -328,7 +334,7 @@ export function isProgressKey(key: string): boolean {
   return of !== undefined && key === progressKey(report, brand, of.day, of.id);
 }
 
-/** Whether a key is that of a rate budget. */
+/** Whether a key belongs to a rate budget. */
 export function isRateBudgetKey(key: string): boolean {
   const brand = key.slice(RATES_PREFIX.length, -'.json'.length);
   return isName(brand) && key === rateBudgetKey(brand);

@@ -13,7 +13,7 @@ import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { type Json, isJsonObject, numberText, parseJson } from '../json.ts';
 import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
 import { claimLost, forgetHistory, releaseDay } from '../lake/documents/ledger.ts';
-import { saidRoles } from '../lake/documents/roles.ts';
+import { decidedRoles } from '../lake/documents/roles.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { readContent } from '../lake/table/read-content.ts';
@@ -125,7 +125,7 @@ function isRescued(rescued: Row[string], columns: readonly Column[], value: stri
 }
 
 async function rolesOf({ roles, brand, policy }: BrandReport) {
-  return saidRoles((await roles.cached()).brands[brand], policy?.fields);
+  return decidedRoles((await roles.cached()).brands[brand], policy?.fields);
 }
 
 async function hasRecords(

@@ -22,7 +22,7 @@ import { attemptOfRollback, type Committed, releaseDay, type Superseded } from '
 import { listLedgers } from '../lake/documents/read.ts';
 import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
-import { saidRoles } from '../lake/documents/roles.ts';
+import { decidedRoles } from '../lake/documents/roles.ts';
 import { readContent, type SnapshotContent } from '../lake/table/read-content.ts';
 import { findFile } from '../lake/table/readable-file.ts';
 import { publishDay } from '../pipeline/publish.ts';
@@ -284,7 +284,7 @@ async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: strin
   const file = await findFile(ctx.lake.store, keys.version(snapshot));
   if (!file) throw unreadable('it is missing');
   try {
-    return await readContent(file, saidRoles((await ctx.roles.cached()).brands[ctx.brand]));
+    return await readContent(file, decidedRoles((await ctx.roles.cached()).brands[ctx.brand]));
   } catch (thrown) {
     const { kind, message } = asBrandReportsError(thrown);
     // A store that does not answer says nothing of the object.

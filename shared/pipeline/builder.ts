@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../column-types.ts';
 import { asBrandReportsError } from '../errors.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
-import { saidRoles } from '../lake/documents/roles.ts';
+import { decidedRoles } from '../lake/documents/roles.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
 import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
@@ -86,7 +86,7 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
   const rowsOfDay = createRowsOfDay(ctx, day, basis.keyField, basis.rule);
   const observations: Observations = {};
   let { columns } = basis;
-  const fields = saidRoles((await ctx.roles.cached()).brands[brand], settings.fields);
+  const fields = decidedRoles((await ctx.roles.cached()).brands[brand], settings.fields);
   const width = (columns ?? (await ctx.schema.cached()).columns).length;
   const limits = { rows: maxRowsOfGroup(width), bytes: basis.groupBytes ?? ROW_GROUP_BYTES };
   const groups = new RowGroups(limits, digest, async () => {

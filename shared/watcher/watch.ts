@@ -10,7 +10,7 @@ import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
   type ReportStates,
   type ReportLedgers,
-  type WantsMonth,
+  type NeedsMonth,
   readWantedLedgers,
 } from '../lake/documents/read.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
@@ -66,10 +66,10 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const span = lastMonths(PAGE_MONTHS, nowMs);
   const record = createLakeDocuments(options).watchRecord();
   const monthsReported = monthsOfFindings(await record.cached());
-  const isJudged: WantsMonth = (month, of) =>
+  const isJudged: NeedsMonth = (month, of) =>
     isInSpan(month, span) || monthsReported.has(month) || mayHoldProblems(month, of, settings, nowMs);
   const firstMonth = firstComparedMonth(nowMs);
-  const isRead: WantsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
+  const isRead: NeedsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
   const lake = await readWantedLedgers(store, reports, isRead, nowMs);
   // A damaged one is what the vacuum and `closes` tell of.
   const closes = await readCloses(store, undefined, () => {}, span);
@@ -138,7 +138,7 @@ function mayHoldProblems(
 function candidatesIn(
   { settings, reports }: WatchOptions,
   lake: readonly ReportLedgers[],
-  isJudged: WantsMonth,
+  isJudged: NeedsMonth,
   nowMs: number,
 ): Candidate[] {
   return tableStatuses(settings, reports, lake, nowMs).flatMap((table) => {

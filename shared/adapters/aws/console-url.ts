@@ -1,6 +1,6 @@
 /** The domain of the console in the partition `aws`. */
 export const CONSOLE = 'console.aws.amazon.com';
-/** Those of other partitions of AWS: the partition, how its regions begin, the domain. */
+/** The consoles of other AWS partitions: the partition, the beginning of its regions, the domain. */
 export const OTHER_CONSOLES = [
   { partition: 'aws-cn', start: 'cn-', domain: 'console.amazonaws.cn' },
   { partition: 'aws-us-gov', start: 'us-gov-', domain: 'console.amazonaws-us-gov.com' },

@@ -1,9 +1,15 @@
 import { awsClientOptions, awsError } from './errors.ts';
 
-/** While they are examined nobody else receives the messages; those that stay come back afterwards. */
+/**
+ * While messages are examined, nobody else receives them; messages that are kept become visible again after this
+ * time.
+ */
 const HIDDEN_SECONDS = 60;
 
-/** Deletes those messages of an SQS queue that name the brand: events of functions that failed. @returns how many */
+/**
+ * Deletes the messages of an SQS queue that contain the brand: events of failed functions.
+ * @returns how many were deleted
+ */
 export async function eraseMessages(url: string, brand: string): Promise<number> {
   const { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } = await import('@aws-sdk/client-sqs');
   const client = new SQSClient(awsClientOptions);
@@ -18,7 +24,7 @@ export async function eraseMessages(url: string, brand: string): Promise<number>
       if (fresh.length === 0) return deleted;
       for (const { MessageId = '', Body = '', ReceiptHandle } of fresh) {
         seen.add(MessageId);
-        // Events lie as JSON in JSON.
+        // Events are JSON inside JSON.
         if (!Body.replaceAll('\\', '').includes(`"${brand}"`)) continue;
         await client.send(new DeleteMessageCommand({ ...queue, ReceiptHandle }));
         deleted += 1;

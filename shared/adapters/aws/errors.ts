@@ -3,7 +3,10 @@ import type { ErrorCode } from '../../error-codes.ts';
 import { BrandReportsError, type ErrorKind } from '../../errors.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
-/** For every AWS client: without timeouts a request that hangs would block a run for ever. The SDK retries transient failures. */
+/**
+ * For every AWS client: without timeouts a request that hangs would block a run forever. The SDK retries transient
+ * failures.
+ */
 export const awsClientOptions = {
   maxAttempts: 5,
   requestHandler: {
@@ -14,7 +17,7 @@ export const awsClientOptions = {
   },
 };
 
-/** Errors that the SDK's own classification does not have and an operator must act on. */
+/** Errors that the SDK does not classify and that an operator must fix. */
 const CONFIG_ERRORS: ReadonlySet<string> = new Set([
   // No permission.
   'AccessDenied',
@@ -46,14 +49,14 @@ const CONFIG_ERRORS: ReadonlySet<string> = new Set([
   'InvalidBucketName',
   'NoSuchBucket',
   'PermanentRedirect',
-  // A key of KMS that this role may not use, or that is disabled (those of S3 begin with `KMS.`).
+  // A KMS key that this role may not use, or that is disabled (S3's names for these errors begin with `KMS.`).
   'DecryptionFailure',
   'EncryptionFailure',
   'GlueEncryptionException',
   // A Glue database that is a link to another catalog.
   'FederationSourceException',
   'FederationSourceRetryableException',
-  // An event bus that does not exist, or whose own policy refuses.
+  // An event bus that does not exist, or whose own policy refuses the request.
   'ResourceNotFoundException',
   'InvalidAccountIdException',
   'NotAuthorizedForDetailTypeException',
@@ -61,18 +64,18 @@ const CONFIG_ERRORS: ReadonlySet<string> = new Set([
 ]);
 const CONFIG_STATUSES: readonly number[] = [301, 401, 403];
 
-/** Errors that the SDK's own classification does not have and a retry may fix. */
+/** Errors that the SDK does not classify and that a retry may fix. */
 const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
-  // Glue answers these with 400.
+  // Glue returns these errors with status 400.
   'ConcurrentModificationException',
-  // Of one event among several.
+  // The failure of a single event in a request.
   'InternalFailure',
   'InternalServiceException',
   'OperationTimeoutException',
-  // A sign-in server that credentials of IAM Identity Center come from.
+  // From the sign-in server of IAM Identity Center, which provides credentials.
   'SlowDownException',
-  // S3: a body that was cut or changed on its way, an upload that was cleaned up while it was under way, and the
-  // failures of single keys of a deletion, which come without a status.
+  // S3: a body that was truncated or changed in transit, an upload that was cleaned up while it was under way, and
+  // failures of single keys of a deletion, which have no status.
   'BadDigest',
   'IncompleteBody',
   'InternalError',
@@ -113,11 +116,11 @@ const ADVICE: Record<AwsKind, readonly [code: ErrorCode, hint?: string]> = {
 interface AwsFailure {
   name: string;
   message: string;
-  /** The HTTP status; missing where no response came. */
+  /** The HTTP status; missing if no response arrived. */
   status?: number;
 }
 
-/** Name, message and HTTP status of whatever an SDK threw; empty where it has none. */
+/** Name, message and HTTP status of an SDK's error; empty if it has none of them. */
 export function awsFailure(error: unknown): AwsFailure {
   const status = fieldOf(fieldOf(error, '$metadata'), 'httpStatusCode');
   return {
@@ -127,7 +130,7 @@ export function awsFailure(error: unknown): AwsFailure {
   };
 }
 
-/** The response, or `undefined` where AWS refused the request by this error. */
+/** The response, or `undefined` if AWS refused the request with this error. */
 export async function unlessFailedWith<T>(expected: string, response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;
@@ -145,14 +148,14 @@ function errorKind(failure: AwsFailure): AwsKind {
     return 'transient';
   if (CONFIG_STATUSES.includes(status) || CONFIG_ERRORS.has(name) || name.startsWith('KMS.')) return 'config';
   if (message.includes('Region is missing')) return 'config';
-  // Scheduler's answer while a new role takes effect.
+  // Scheduler's error while a new role takes effect.
   if (message.includes('to assume the role')) return 'config';
   if (TRANSIENT_STATUSES.includes(status) || TRANSIENT_ERRORS.has(name)) return 'transient';
-  // Without a response it is the network, unless it is a bug in this program.
+  // Without a response, the cause is the network, unless it is a bug in this program.
   return status === 0 && !/^(Type|Range|Reference)Error$/.test(name) ? 'transient' : 'bug';
 }
 
-/** I9: refusals of a signature quote the signed headers, session token included. */
+/** I9: a refused signature quotes the signed headers, including the session token. */
 function safeMessage(name: string, message: string): string {
   return /signature|authorization/i.test(name + message) ? name : `${name}: ${message}`.replace(/\.$/, '');
 }

@@ -1,6 +1,6 @@
 /*
- * Sends events to a bus of EventBridge. An event may arrive twice: PutEvents accepts some entries of a request and refuses
- * others, and only the refused ones are sent again, but a caller that meets an error keeps all of them for its next run.
+ * Sends events to a bus of EventBridge. An event may arrive twice: PutEvents can accept some entries of a request and refuse
+ * others. Only refused entries are sent again here, but after an error the caller keeps all events for its next run.
  */
 import type { EventBridgeClient, PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import type { BrandReportsError } from '../../errors.ts';
@@ -9,26 +9,27 @@ import type { EventSink, LakeEvent } from '../../ports.ts';
 import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { awsClientOptions, awsError } from './errors.ts';
 
-/** The `source` of every event, and the only one that a role of the stack may send. */
+/** The `source` of every event; roles of the stack may send only events with this source. */
 export const EVENT_SOURCE = 'brand-reports';
 
-/** Of a request, and so of an event. */
+/** The limit of a request, and therefore of an event. */
 const MAX_BYTES = 256 * 1024;
 const MAX_ENTRIES = 10;
 const EVENT_RETRY = { maxAttempts: 6, baseMs: 100, capMs: 5_000 };
 
-/** The client is loaded when there is an event, because most runs have none. */
+/** Loads the client with the first event, because most runs have no event. */
 const loadSdk = () => import('@aws-sdk/client-eventbridge');
 
 /**
- * The bus as a receiver of events. Its region is the one in its ARN.
+ * The bus as a receiver of events. Its region is taken from its ARN.
  * @param lakeUrl becomes the `resources` of each event, by which consumers distinguish deployments
- * @param account the program's own
+ * @param account of this program
  */
 export function eventBus(busArn: string, lakeUrl: string, account: string): EventSink {
   const [, partition = '', , region = '', owner = ''] = busArn.split(':');
   const Resources = [lakeUrl.replace('s3://', `arn:${partition}:s3:::`)];
-  // PutEvents reports success for a bus that does not exist. The default one does, and only its account may describe a bus.
+  // PutEvents reports success for a bus that does not exist. The default bus always exists, and only a bus's own
+  // account may describe it.
   const isChecked = owner === account && !busArn.endsWith(':event-bus/default');
   let opened: EventBridgeClient | undefined;
   const open = async () => {
@@ -78,7 +79,7 @@ function refusal(error: unknown, busArn: string): BrandReportsError {
   return awsError(error, `Sending events to ${busArn}`, `${allowed} ${policy}`);
 }
 
-/** As AWS counts it. */
+/** The size as AWS counts it. */
 function sizeOf({
   Source = '',
   DetailType = '',
@@ -91,10 +92,13 @@ function sizeOf({
   );
 }
 
-/** The escape of half a surrogate pair, which a service may send and other JSON parsers refuse. */
+/** The escape of half a surrogate pair: a service may send it, and other JSON parsers refuse it. */
 const LONE_SURROGATE = /\\ud[89a-f][\da-f]{2}(?<=(?<!\\)(?:\\\\)*\\.{5})/g;
 
-/** Without its largest fields where it is too large: otherwise it would fail for ever, and with it those after it. */
+/**
+ * Leaves out the largest fields if the event is too large: otherwise the event, and all events after it, would fail
+ * forever.
+ */
 function detailText(detail: LakeEvent['detail'], maxBytes: number, omitted: string[] = []): string {
   const whole = { ...detail, ...(omitted.length > 0 && { omitted }) };
   const text = stringifyJson(whole).replaceAll(LONE_SURROGATE, '\\ufffd');
@@ -105,7 +109,7 @@ function detailText(detail: LakeEvent['detail'], maxBytes: number, omitted: stri
   return name === '' ? '{}' : detailText(rest, maxBytes, [...omitted, name]);
 }
 
-/** In order, each within the limits of a request. */
+/** Batches in order, each within the limits of a request. */
 function batchesOf(entries: readonly PutEventsRequestEntry[]): PutEventsRequestEntry[][] {
   const batches: PutEventsRequestEntry[][] = [];
   let bytes = 0;

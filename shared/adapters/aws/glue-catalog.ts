@@ -1,9 +1,9 @@
 /**
- * A Glue database as the catalog that Athena reads: each table is a Parquet table over `<lakeUrl>/snapshots/<table>/`,
- * the location of each partition is the prefix of its current snapshot, so that publishing a day is one request and a
- * query sees the old snapshot or the new one (I3). Without the checks made here a table of another lake would be
- * adopted and its partitions moved. Glue has no transactions: every change is retried until the table is as
- * intended (I5). The shapes are in `glue-tables.ts`, the messages for users in `glue-errors.ts`.
+ * The Glue catalog publishes the lake to Athena. Each table is a Parquet table over `<lakeUrl>/snapshots/<table>/`, and the
+ * location of each partition is the prefix of its current snapshot. Publishing a day is therefore one request, and a query
+ * sees either the old or the new snapshot (I3). Without the checks here, a table of another lake would be adopted and its
+ * partitions moved. Glue has no transactions, so every change is retried until the table is as intended (I5).
+ * `glue-tables.ts` has the shapes, `glue-errors.ts` the messages for users.
  */
 import {
   CreatePartitionCommand,
@@ -65,7 +65,7 @@ export function createGlueCatalog({
   lakeUrl: string;
 }): Catalog {
   const inDatabase = { DatabaseName: database };
-  /** By table: how many columns it is known to have, as a schema only grows. */
+  /** By table: how many columns it certainly has; a schema only grows. */
   const ensured = new Map<string, number>();
   const locationOf = (table: string) => `${lakeUrl}/${tablePrefix(checkedKey(table))}`;
 
@@ -74,7 +74,7 @@ export function createGlueCatalog({
     return found === 'refused' ? undefined : found.Table;
   }
 
-  /** I5: creates what is missing, and updates what exists until it is as intended; lost races are retried. */
+  /** I5: creates a missing table, or updates an existing table until it is as intended; lost races are retried. */
   async function converge(
     created: TableInput,
     changed: (found: Table) => TableInput | undefined,
@@ -133,7 +133,7 @@ export function createGlueCatalog({
   }
 
   async function setSnapshot(shape: TableShape, partition: Partition, snapshot: string): Promise<void> {
-    // One partition with a type that its table does not have would fail every query of the table.
+    // A single partition with a type that its table lacks would make every query of the table fail.
     if ((ensured.get(shape.name) ?? 0) < shape.columns.length) await ensureTable(shape);
     const PartitionInput = newPartition(
       shape,

@@ -7,7 +7,7 @@ export const MISSING = 'EntityNotFoundException';
 export const EXISTS = 'AlreadyExistsException';
 export const RACED = 'ConcurrentModificationException';
 
-/** Other writers keep changing it, so this run does not wait for longer. */
+/** The error after too many lost races: other writers keep changing it, so this run stops waiting. */
 export function contended(what: string, database: string): BrandReportsError {
   return new BrandReportsError(
     'transient',
@@ -26,7 +26,7 @@ function databaseMissing(database: string, doing: string): BrandReportsError {
   );
 }
 
-/** What is answered, or that it was refused by one of these errors. */
+/** The response, or `refused` if the request failed with one of these errors. */
 export async function orRefused<T>(
   response: Promise<T>,
   refusals: readonly string[],
@@ -39,7 +39,7 @@ export async function orRefused<T>(
   }
 }
 
-/** Work in Glue, whose failures say what was attempted, and what is missing. */
+/** Awaits work in Glue. Its failures name what was attempted and what is missing. */
 export async function inGlue<T>(database: string, doing: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -49,7 +49,7 @@ export async function inGlue<T>(database: string, doing: string, work: Promise<T
   }
 }
 
-/** What an operator can do where Glue or Lake Formation refused. */
+/** What an operator can do if Glue or Lake Formation refused. */
 function grantFor(error: unknown, database: string): string {
   if (/lake ?formation/i.test(awsFailure(error).message)) return lakeFormationGrant(database);
   return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition and UpdatePartition on the catalog, the database ${database} and its tables.`;
@@ -61,10 +61,10 @@ function lakeFormationGrant(database: string): string {
   return `Lake Formation governs the database: with the ARN of the role that this runs as in place of ROLE_ARN, run ${command(
     'CREATE_TABLE DESCRIBE',
     { Database: { Name: database } },
-  )} and ${command('ALTER INSERT DESCRIBE', { Table: { DatabaseName: database, TableWildcard: {} } })}; where the bucket is registered with Lake Formation, grant DATA_LOCATION_ACCESS on it as well.`;
+  )} and ${command('ALTER INSERT DESCRIBE', { Table: { DatabaseName: database, TableWildcard: {} } })}; if the bucket is registered with Lake Formation, also grant DATA_LOCATION_ACCESS on it.`;
 }
 
-/** @throws BrandReportsError `config` where the table is at another location than this lake's */
+/** @throws BrandReportsError `config` if the table is at another location than this lake's */
 export function refuseOtherLake(
   { Name, StorageDescriptor }: Table,
   location: string,
@@ -79,7 +79,7 @@ export function refuseOtherLake(
   );
 }
 
-/** I7. @throws BrandReportsError `config` where columns have other types than the lake's */
+/** I7. @throws BrandReportsError `config` if columns have other types than in the lake */
 export function refuseRetyped(
   { Name }: Table,
   retyped: readonly RetypedColumn[],
@@ -90,17 +90,17 @@ export function refuseRetyped(
   throw new BrandReportsError(
     'config',
     'column_types',
-    `The table ${Name} in the Glue database ${database} has other types than the lake ${lakeUrl} (${columns.join(', ')}), so queries of it would fail: the lake was emptied while its tables were kept, or somebody changed the table. Drop the table, no record is lost: aws glue delete-table --database-name ${database} --name ${Name}; then test the function rebuild-catalog with Repair-the-catalog, which makes it again.`,
+    `The table ${Name} in the Glue database ${database} has other types than the lake ${lakeUrl} (${columns.join(', ')}), so queries of it would fail: the lake was emptied while its tables were kept, or somebody changed the table. Drop the table; no record is lost: aws glue delete-table --database-name ${database} --name ${Name}; then test the function rebuild-catalog with Repair-the-catalog, which recreates it.`,
     { context: { database } },
   );
 }
 
-/** @throws BrandReportsError `config` where a table has the name of a view */
+/** @throws BrandReportsError `config` if a table has the name of a view */
 export function refuseTable({ Name, TableType }: Table, database: string): void {
   if (TableType === VIRTUAL_VIEW) return;
   throw new BrandReportsError(
     'config',
     'not_a_view',
-    `${Name} in the Glue database ${database} is a table (${TableType ?? 'of no type'}), where a view of that name is needed. Use another database, or drop that table.`,
+    `${Name} in the Glue database ${database} is a table (${TableType ?? 'of no type'}), but a view of that name is needed. Use another database, or drop that table.`,
   );
 }

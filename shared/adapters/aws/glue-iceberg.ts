@@ -1,7 +1,7 @@
 /*
- * Iceberg tables in a Glue database of their own: the table's parameter `metadata_location` names the current metadata, and
- * replacing it on condition of the table's version is the commit (I5). The names of metadata that this program writes
- * differ from those that engines write, so that a commit of somebody else is noticed.
+ * The Glue catalog of Iceberg tables uses a database of its own. The table's parameter `metadata_location` names the current
+ * metadata, and a commit replaces it on condition of the table's version (I5). The names of metadata that this program
+ * writes differ from the names that engines write, so that a commit by somebody else is noticed.
  */
 import { hash } from 'node:crypto';
 import {
@@ -18,12 +18,12 @@ import { awsClientOptions } from './errors.ts';
 import { EXISTS, MISSING, RACED, inGlue, orRefused } from './glue-errors.ts';
 import { glueColumns } from './glue-tables.ts';
 
-/** @param database that of the Hive tables */
+/** @param database of the Hive tables */
 export function openGlueIceberg(database: string, store: ObjectStore): IcebergCatalog {
   return createGlueIceberg({ client: new GlueClient(awsClientOptions), database, store });
 }
 
-/** @param database that of the Hive tables */
+/** @param database of the Hive tables */
 export function createGlueIceberg({
   client,
   database,
@@ -58,7 +58,7 @@ export function createGlueIceberg({
     };
   }
 
-  /** Whoever was faster has created the table, or changed its version. */
+  /** @returns `false` if a faster writer has created the table or changed its version */
   async function swap(table: Table | undefined, TableInput: TableInput): Promise<boolean> {
     const swapped = table
       ? client.send(
@@ -76,7 +76,7 @@ function ourName(address: string | undefined, prefix: string): RegExpExecArray |
   return /^v(\d{1,15})-[0-9a-f]{16}\.metadata\.json$/.exec(address.slice(prefix.length));
 }
 
-/** Engines take the columns from the metadata; those here are for people who look into Glue. */
+/** Engines take the columns from the metadata; the columns here are for people who read Glue. */
 function icebergTable(
   { name, description, columns, partitionKeys }: TableShape,
   location: string,

@@ -12,7 +12,7 @@ import type { Partition, TableColumn, TableShape } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
 import { withDay } from '../../reports/views/typed-day.ts';
 
-// How tables, views and partitions look in Glue, so that Athena and every other engine reads them.
+// These functions build tables, views and partitions in the form that Athena and every other engine reads.
 
 /** Glue's table type of a view. */
 export const VIRTUAL_VIEW = 'VIRTUAL_VIEW';
@@ -20,7 +20,7 @@ export const VIRTUAL_VIEW = 'VIRTUAL_VIEW';
 /** Glue's limit for the comment of a column. */
 const MAX_COMMENT_BYTES = 255;
 
-/** A comment as Glue takes it: one line without control characters. Names of fields come from outside. */
+/** A comment that Glue accepts: one line without control characters. Names of fields come from outside. */
 function commentOf(text: string): string {
   const line = text.toWellFormed().replaceAll(/\p{C}/gu, '\uFFFD');
   const { read } = new TextEncoder().encodeInto(line, new Uint8Array(MAX_COMMENT_BYTES));
@@ -31,7 +31,7 @@ function partitionKey(name: string): TableColumn {
   return { name, type: 'string', description: textOfDerived(name) ?? '' };
 }
 
-/** I7: the columns that the table in Glue does not have yet; those that it has keep their types. */
+/** I7: the columns that the table in Glue does not have yet; its existing columns keep their types. */
 function missingColumns({ StorageDescriptor, PartitionKeys }: Table, { columns }: TableShape): GlueColumn[] {
   const present = [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])].map(({ Name }) =>
     Name?.toLowerCase(),
@@ -39,14 +39,14 @@ function missingColumns({ StorageDescriptor, PartitionKeys }: Table, { columns }
   return glueColumns(columns).filter(({ Name }) => !present.includes(Name?.toLowerCase()));
 }
 
-/** A column of a table in Glue whose type is another one than the lake's. */
+/** A column that has another type in Glue than in the lake. */
 export interface RetypedColumn {
   name: string;
   found: string;
   wanted: string;
 }
 
-/** I7: the columns that the table in Glue has with another type. */
+/** I7: the columns that have another type in Glue. */
 export function retypedColumns(
   { StorageDescriptor, PartitionKeys }: Table,
   { columns }: TableShape,
@@ -64,7 +64,7 @@ export function retypedColumns(
   });
 }
 
-/** A Parquet table over all snapshots of a table; its partitions have locations of their own. */
+/** A Parquet table over all snapshots of a table; each partition has its own location. */
 export function newTable(
   { name, description, partitionKeys, columns }: TableShape,
   location: string,
@@ -73,14 +73,17 @@ export function newTable(
     Name: name,
     Description: description,
     TableType: 'EXTERNAL_TABLE',
-    // The parameter makes Athena ask Glue for the partitions of a query only, by the indexes.
+    // With this parameter, Athena requests only the partitions of a query, through the indexes.
     Parameters: { EXTERNAL: 'TRUE', classification: 'parquet', 'partition_filtering.enabled': 'true' },
     PartitionKeys: glueColumns(partitionKeys.map(partitionKey)),
     StorageDescriptor: parquetAt(location, columns),
   };
 }
 
-/** By all keys, for queries that name a brand, and by the last one, which is a day or a month, for those that do not. */
+/**
+ * An index over all keys, for queries of one brand, and an index over the last key (day or month), for queries of all
+ * brands.
+ */
 export function partitionIndexes(keys: readonly string[]): PartitionIndex[] {
   return [
     { IndexName: 'all', Keys: [...keys] },
@@ -89,8 +92,8 @@ export function partitionIndexes(keys: readonly string[]): PartitionIndex[] {
 }
 
 /**
- * The table with what a new one would have: missing columns, our descriptions, our parameters. UpdateTable replaces the
- * whole table, so everything else that an input can hold is copied (I7: columns are only added).
+ * The table with the missing columns, our descriptions and our parameters, as a new table would have them. UpdateTable
+ * replaces the whole table, so every other field that an input can have is copied (I7: columns are only added).
  * @returns `undefined` if the table has all of it
  */
 export function updatedTable(
@@ -124,14 +127,14 @@ export function updatedTable(
   };
 }
 
-/** Trino and Athena take a table for a view of theirs where its comment is this text. */
+/** Trino and Athena treat a table as their view if its comment is this text. */
 const VIEW_COMMENT = 'Presto View';
 
 /**
- * A view as Athena writes it: Hive's types in the storage descriptor, Trino's types inside the encoded text. It has no
- * `Description`, because for Trino that is the comment of the table, which has to be `VIEW_COMMENT`: the description
- * is a parameter for people, and inside the text for Trino. `runAsInvoker`, because without an owner Trino would not
- * know who else the query could run as.
+ * A view in the form that Athena writes: Hive's types in the storage descriptor, Trino's types in the encoded text. It has
+ * no `Description`: Trino reads that as the comment of the table, which has to be `VIEW_COMMENT`. So the description is a
+ * parameter for people, and part of the text for Trino. `runAsInvoker` is set because without an owner Trino has no other
+ * user to run the query.
  */
 export function prestoView(view: View, database: string): TableInput {
   const { name, description, columns, sql } = withDay(view);
@@ -162,7 +165,7 @@ export function prestoView(view: View, database: string): TableInput {
   };
 }
 
-/** The encoded text holds SQL, columns, types and descriptions. */
+/** Compares the encoded text, which contains SQL, columns, types and descriptions. */
 export function isSameView(found: Table, wanted: TableInput): boolean {
   return (
     found.ViewOriginalText === wanted.ViewOriginalText &&
@@ -197,7 +200,7 @@ function parquetAt(location: string, columns: TableShape['columns']): StorageDes
   };
 }
 
-/** Columns with their types as Hive names them, and their descriptions. */
+/** Columns with their Hive types and their descriptions. */
 export function glueColumns(columns: TableShape['columns']): GlueColumn[] {
   return columns.map(({ name, type, description }) => ({
     ...{ Name: name, Type: typeSpec(type).hive },

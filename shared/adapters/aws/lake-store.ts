@@ -15,8 +15,8 @@ export function openLakeStore(url: string, owner: string | undefined): ObjectSto
 }
 
 /**
- * A client of S3 whose every request names the owner of the bucket, also those that the SDK's upload makes by itself. A name
- * is free for anybody once a bucket is deleted: without the owner, reports would go to the next one who takes it.
+ * An S3 client whose every request names the owner of the bucket, including the requests of the SDK's upload. After a
+ * bucket is deleted, anybody may take its name: without the owner, reports would go to whoever takes it.
  */
 export function s3Client(owner: string | undefined): S3Client {
   const client = new S3Client(awsClientOptions);
@@ -29,7 +29,7 @@ export function s3Client(owner: string | undefined): S3Client {
 }
 
 /**
- * The same store for a lake of any format: for what is not part of a lake's layout.
+ * The same store for a lake of any format, for objects that are not part of a lake's layout.
  * @throws BrandReportsError `config` for any other address
  */
 export function openBucket(url: string, owner: string | undefined): ObjectStore {

@@ -5,7 +5,7 @@ import { awsError, awsFailure } from './errors.ts';
 /** Under this key a stack writes its id: in a tag of its bucket, and in a parameter of its Glue database. */
 export const OWNER_KEY = 'brand-reports:stack-id';
 
-/** @returns the id of the stack that created the bucket; `undefined` where it was not one of ours */
+/** @returns the id of the stack that created the bucket; `undefined` if it was not one of our stacks */
 export async function ownerOfBucket(client: S3Client, bucket: string): Promise<string | undefined> {
   try {
     const { TagSet = [] } = await client.send(new GetBucketTaggingCommand({ Bucket: bucket }));
@@ -20,13 +20,13 @@ export async function ownerOfBucket(client: S3Client, bucket: string): Promise<s
   }
 }
 
-/** @returns the id of the stack that created the database; `undefined` where it was not one of ours */
+/** @returns the id of the stack that created the database; `undefined` if it was not one of our stacks */
 export async function ownerOfDatabase(client: GlueClient, database: string): Promise<string | undefined> {
   try {
     const { Database } = await client.send(new GetDatabaseCommand({ Name: database }));
     return Database?.Parameters?.[OWNER_KEY];
   } catch (error) {
-    // Whoever needs the database says that it is missing.
+    // The code that uses the database reports that it is missing.
     if (awsFailure(error).name === 'EntityNotFoundException') return undefined;
     throw awsError(
       error,

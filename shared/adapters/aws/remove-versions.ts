@@ -3,7 +3,7 @@ import { awsError } from './errors.ts';
 import { s3Client } from './lake-store.ts';
 
 /**
- * Removes every version of the objects below a prefix, up to 1,000: a bucket with versions can be deleted only then.
+ * Removes every version of up to 1,000 objects under a prefix. Without this, a bucket with versions cannot be deleted.
  * @param url the lake: `s3://bucket`
  * @param owner the account that the bucket has to belong to
  */

@@ -5,8 +5,8 @@ import type { Clock } from '../../ports.ts';
 const ACCESS_DENIED_RETRY = { pauseMs: 5_000, timeoutMs: MINUTE_MS };
 
 /**
- * Retries for a minute what AWS denies: the policies of a new role take a while to take effect.
- * @throws what `work` threw last
+ * Retries work for a minute while AWS denies access: the policies of a new role need some time to take effect.
+ * @throws the last error of `work`
  */
 export async function retryWhileAccessDenied<T>(
   clock: Pick<Clock, 'wallMs' | 'sleep'>,

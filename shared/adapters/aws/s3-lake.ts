@@ -4,7 +4,7 @@ import { openBucket } from './lake-store.ts';
 import { leaseOnlyRuns } from './s3-store.ts';
 
 /**
- * Opens a lake at `s3://bucket/prefix`, with a Glue database as its catalog where one is named.
+ * Opens a lake at `s3://bucket/prefix`. If a Glue database is given, it is the lake's catalog.
  * @param owner the account that the bucket has to belong to; `undefined`: any
  * @param guarded by default refuses a lake in another format
  * @throws BrandReportsError `config` for any other address
@@ -32,7 +32,7 @@ function glueIcebergWhenUsed(database: string, store: ObjectStore): IcebergCatal
   return { url: store.url, load: async (table) => (await iceberg()).load(table) };
 }
 
-/** A run sends its first request without the catalog, so Glue's SDK is loaded when it is used. */
+/** Loads Glue's SDK on the first use, so that a run sends its first request without waiting for it. */
 function glueCatalogWhenUsed(database: string, lakeUrl: string): Catalog {
   let opened: Promise<Catalog> | undefined;
   const open = async () => (await import('./glue-catalog.ts')).openGlueCatalog(database, lakeUrl);

@@ -1,8 +1,7 @@
 /**
- * A lake in a bucket. Without conditional writes two runs would overwrite each other's documents; every `put` is one
- * (I5), and a 409, which S3 answers where two of them race, is retried here because the SDK does not. Streamed objects
- * appear in full at `finish` or not at all (I4). Every failure names the key, and the permissions or
- * the setting that are missing.
+ * The S3 store keeps a lake in a bucket. Every `put` is a conditional write, because otherwise two runs would overwrite each
+ * other's documents (I5). S3 returns 409 if two such writes race; the SDK does not retry it, so this module does. Streamed
+ * objects appear whole at `finish` or not at all (I4). Every failure names the key, and the missing permissions or setting.
  */
 import { PassThrough } from 'node:stream';
 import {
@@ -38,7 +37,7 @@ const MAX_KEYS_PER_DELETE = 1000;
 
 const PERMISSIONS = {
   Reading:
-    's3:GetObject, and s3:ListBucket without a prefix condition: without it a missing key is refused, not missing',
+    's3:GetObject, and s3:ListBucket without a prefix condition: without it S3 refuses a missing key instead of reporting it as missing',
   Writing: 's3:PutObject, s3:GetObject and s3:AbortMultipartUpload',
   Listing: 's3:ListBucket',
   Deleting: 's3:DeleteObject',
@@ -47,7 +46,7 @@ const PERMISSIONS = {
     's3:DeleteObjectVersion, which no role of the stack has: use the credentials of an administrator',
 };
 
-/** Runs on a lake in S3 cannot see each other's processes: only leases show which are alive. */
+/** Runs on a lake in S3 cannot see each other's processes: only leases show which runs are alive. */
 export const leaseOnlyRuns: RunRegistry = {
   register: async () => async () => {},
   isDead: async () => false,
@@ -71,7 +70,7 @@ export function openS3Store({
   const base = prefix === '' ? '' : `${checkedKey(prefix)}/`;
   const url = `s3://${bucket}/${base}`.replace(/\/$/, '');
   const object = (key: string) => ({ Bucket: bucket, Key: `${base}${checkedKey(key)}` });
-  // Otherwise a browser would save the page instead of showing it.
+  // Without the content type, a browser would save the page instead of showing it.
   const typed = (key: string) => ({
     ...object(key),
     ...(key.endsWith('.html') && { ContentType: 'text/html; charset=utf-8' }),
@@ -197,14 +196,14 @@ async function download(client: S3Client, input: GetObjectCommandInput): Promise
   return { body: await present(Body, key).transformToByteArray(), etag: present(ETag, key) };
 }
 
-/** I4: parts are uploaded while the next ones are written; what fits into one part is one request. */
+/** I4: parts are uploaded while the next parts are written; an object that fits into one part takes one request. */
 function create(
   client: S3Client,
   object: { Bucket: string; Key: string; ContentType?: string },
   failure: (error: unknown) => BrandReportsError,
 ): ObjectWriter {
   const body = new PassThrough();
-  // The upload reports what went wrong; without a listener the stream's error would end the process.
+  // The upload reports the failure; without a listener the stream's error would end the process.
   body.on('error', () => {});
   const uploaded = new Upload({ client, params: { ...object, Body: body }, queueSize: 2 }).done();
   uploaded.catch(() => body.destroy());

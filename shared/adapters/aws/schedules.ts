@@ -1,8 +1,8 @@
 /*
- * Makes the schedules of EventBridge Scheduler what the settings say. The name of a schedule has a hash of its contents, so
- * that the list of a group is enough to know which ones are missing and which are obsolete, whoever was here before: an
- * earlier version, a rollback, a run that died halfway. New ones are created before old ones are deleted: a change may
- * start a function once too often, which finds nothing due, and never once too seldom.
+ * Changes the schedules of EventBridge Scheduler to match the settings. The name of a schedule contains a hash of its
+ * contents, so the list of a group shows which schedules are missing or obsolete. It does not matter who wrote them: an
+ * earlier version, a rollback, or a run that died halfway. New schedules are created before old ones are deleted. A change may therefore
+ * start a function once too often, which finds no due days, but never once too seldom.
  */
 import { hash } from 'node:crypto';
 import {
@@ -17,18 +17,18 @@ import {
 import { forEachConcurrent } from '../../concurrency.ts';
 import { awsClientOptions, awsError, unlessFailedWith } from './errors.ts';
 
-/** Regions allow 250 to 5,000 calls a second. The SDK sends more slowly after one was throttled. */
+/** Regions allow 250 to 5,000 calls a second. The SDK slows down after a call was throttled. */
 export const schedulerClientOptions: SchedulerClientConfig = {
   ...awsClientOptions,
   retryMode: 'adaptive',
   maxAttempts: 20,
 };
 const CONCURRENCY = 20;
-/** The most that a list returns. */
+/** The most schedules that a list returns. */
 const PAGE_SIZE = 100;
-/** Of a name's 64 characters; 41 are for the brand, and one is a hyphen. */
+/** A name has 64 characters; the brand takes up to 41, and a hyphen takes one. */
 const HASH_LENGTH = 22;
-/** AWS sets both times of a new schedule. A person needs longer to change one. */
+/** AWS sets both times of a new schedule within this time. A person needs longer to change a schedule. */
 const EDITED_AFTER_MS = 1_000;
 
 /** When a function starts for a brand. */
@@ -36,21 +36,21 @@ interface BrandStart {
   brand: string;
   timeZone: string;
   expression: string;
-  /** 0: at the minute. */
+  /** 0: exactly at the minute. */
   windowMinutes: number;
 }
 
-/** What all schedules of a group have in common. */
+/** The common properties of all schedules in a group. */
 export interface ScheduleTarget {
   functionArn: string;
-  /** The role by which Scheduler starts the function. */
+  /** The role with which Scheduler starts the function. */
   roleArn: string;
-  /** The queue that gets events which could not be delivered. */
+  /** The queue that receives events that could not be delivered. */
   queueArn: string;
   enabled: boolean;
 }
 
-/** The schedules in groups that exist. Failures are BrandReportsErrors. */
+/** The schedules in existing groups. Failures are BrandReportsErrors. */
 export function createSchedules(client: SchedulerClient) {
   async function publish(GroupName: string, starts: readonly BrandStart[], target: ScheduleTarget) {
     const wanted = new Map<string, ReturnType<typeof scheduleOf>[1]>(
@@ -61,7 +61,7 @@ export function createSchedules(client: SchedulerClient) {
       const found = held.get(Name);
       if (found && !isEdited(found)) return;
       const input = { GroupName, Name, ...schedule };
-      // A name that exists is the answer to a retry, or another run's, which has the same contents.
+      // The name exists if this is a retry, or if another run was faster; its contents are the same.
       await (found
         ? client.send(new UpdateScheduleCommand(input))
         : unlessFailedWith('ConflictException', client.send(new CreateScheduleCommand(input))));
@@ -75,8 +75,8 @@ export function createSchedules(client: SchedulerClient) {
 
   return {
     /**
-     * Afterwards the group has these schedules and no others, as if nobody had edited one by hand.
-     * @param group may only be missing if there are no starts
+     * Gives the group exactly these schedules, and undoes edits made by hand.
+     * @param group may be missing only if there are no starts
      */
     async publish(group: string, starts: readonly BrandStart[], target: ScheduleTarget): Promise<void> {
       try {
@@ -92,7 +92,7 @@ export function createSchedules(client: SchedulerClient) {
   };
 }
 
-/** What it holds, by name; nothing where there is no such group. */
+/** The schedules of the group by name; empty if the group does not exist. */
 async function schedulesIn(client: SchedulerClient, GroupName: string) {
   const held = new Map<string, ScheduleSummary>();
   const list = async () => {

@@ -5,15 +5,18 @@ import { shownAddress } from '../../validation/base-url.ts';
 import { CREDENTIALS_SHAPE, credentialsShape, noCredentials, parseCredentials } from '../credentials.ts';
 import { awsClientOptions, awsError, awsFailure } from './errors.ts';
 
-/** What the settings say of secrets: a brand without `secretName` has the one of the prefix and its own name. */
+/**
+ * The part of the settings about secrets. A brand without `secretName` uses the secret named by the prefix and the
+ * brand.
+ */
 interface SecretSettings {
   brands: Readonly<Record<string, { secretName?: string | undefined; baseUrl: string }>>;
   deployment: { secretsPrefix: string };
 }
 
 /**
- * Credentials from AWS Secrets Manager, from the secret of each brand. Each read is a request.
- * @param needsBaseUrl whether a secret must name the address that it may be sent to
+ * Reads credentials from AWS Secrets Manager, one secret for each brand. Each read is a request.
+ * @param needsBaseUrl whether a secret must contain the address to which it may be sent
  */
 export function secretsOf(
   { brands, deployment }: SecretSettings,
@@ -83,7 +86,7 @@ function secretError(error: unknown, brand: string, name: string): BrandReportsE
       );
     }
     default: {
-      const nextStep = `Check the AWS credentials and the region, and grant secretsmanager:GetSecretValue on ${name}, and kms:Decrypt where it has a key of its own.`;
+      const nextStep = `Check the AWS credentials and the region, and grant secretsmanager:GetSecretValue on ${name}, and kms:Decrypt if the secret has its own key.`;
       return awsError(error, `Reading the secret ${name} of brand ${brand}`, nextStep);
     }
   }

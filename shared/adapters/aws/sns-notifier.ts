@@ -1,7 +1,7 @@
 import type { Notifier } from '../../ports.ts';
 import { awsClientOptions, awsError } from './errors.ts';
 
-/** Publishes to a topic of SNS. Its client is loaded when there is something to tell, which is seldom. */
+/** Publishes to an SNS topic. Its client is loaded when there is a message, which is seldom. */
 export function snsNotifier(topicArn: string): Notifier {
   return {
     async tell({ subject, text }) {
@@ -13,7 +13,7 @@ export function snsNotifier(topicArn: string): Notifier {
         throw awsError(
           error,
           `Publishing to ${topicArn}`,
-          'Grant sns:Publish on the topic, and, where it is encrypted, kms:GenerateDataKey and kms:Decrypt on its key.',
+          'Grant sns:Publish on the topic, and, if the topic is encrypted, kms:GenerateDataKey and kms:Decrypt on its key.',
         );
       } finally {
         client.destroy();

@@ -1,7 +1,7 @@
-/** The registry, one per account and region, in which the Lambda console looks for shareable test events. */
+/** The registry, one per account and region, from which the Lambda console reads shareable test events. */
 export const REGISTRY = 'lambda-testevent-schemas';
 
-/** The schema in that registry that holds a function's events. */
+/** The schema in that registry with a function's events. */
 export function schemaName(functionName: string): string {
   return `_${functionName}-schema`;
 }

@@ -15,7 +15,7 @@ import { awsError, unlessFailedWith } from './errors.ts';
 const MISSING = 'NotFoundException';
 const EXISTS = 'ConflictException';
 
-/** By key, of a schema. */
+/** The tags of a schema, by key. */
 type Tags = Readonly<Record<string, string>>;
 
 /** The events that the Lambda console offers for a function, by name. */
@@ -47,7 +47,7 @@ export function createTestEvents(client: SchemasClient) {
   }
 
   return {
-    /** Saves these events, and these tags of their schema; others of the function, saved by people, stay. */
+    /** Saves these events and these tags of their schema; other events of the function, which people saved, stay. */
     publish: (functionName: string, events: TestEvents, tags: Tags = {}) =>
       inRegistry(functionName, 'Saving', publish(functionName, events, tags)),
     /** Removes all events of a function. The registry belongs to the account and stays. */
@@ -72,7 +72,7 @@ async function inRegistry(functionName: string, doing: string, work: Promise<unk
   }
 }
 
-/** As the console writes it: an OpenAPI document with the events as its examples. */
+/** The document that the console writes: an OpenAPI document with the events as its examples. */
 function withEvents(before: JsonObject, events: TestEvents): JsonObject {
   const components = isJsonObject(before.components) ? before.components : {};
   const examples = isJsonObject(components.examples) ? components.examples : {};

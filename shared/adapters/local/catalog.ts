@@ -12,8 +12,9 @@ import { syncFolder } from './store.ts';
 const SUFFIX = '.parquet';
 
 /**
- * The current snapshots of a lake folder as hard links `lake/<table>/<partition>/<snapshot id>.parquet`, so that any
- * tool that reads files can read them. I3: the new link is made before the old one goes, under the lake's lock.
+ * The catalog of a lake folder has the current snapshots as hard links `lake/<table>/<partition>/<snapshot
+ * id>.parquet`, so that any tool that reads files can read them. I3: under the lake's lock, the new link is created
+ * before the old link is removed.
  */
 export function createLocalCatalog(folder: string): Catalog {
   const root = resolve(folder);
@@ -21,12 +22,12 @@ export function createLocalCatalog(folder: string): Catalog {
     join(root, LOCAL_CATALOG_FOLDER, checkedPrefix(`${table}/${path}`));
   return {
     ensureTable: async () => {},
-    // Files cannot hold a view: the command `query` creates them.
+    // Files cannot represent a view: the command `query` creates the views.
     ensureView: async () => {},
     snapshotOf: (table, partition) =>
       onDisk(root, async () => {
         const [link, second] = await linksIn(folderOf(table, partitionPath(partition)));
-        // A crash during a publication leaves two links: neither is current until the publication is repeated.
+        // A crash during a publication leaves two links. Neither is current until the publication is repeated.
         return link === undefined || second !== undefined ? undefined : snapshotOf(link);
       }),
     setSnapshot: (shape, partition, snapshot) =>
@@ -71,7 +72,7 @@ async function linksIn(folder: string, recursive = false): Promise<string[]> {
   return (await namesIn(folder, recursive)).filter((path) => path.endsWith(SUFFIX));
 }
 
-/** The links below those partitions of the folder whose value is in the range, by their paths in the folder. */
+/** The links in the partitions of the folder whose value is in the range, by their paths in the folder. */
 async function linksWithin(folder: string, { from, to }: ValueRange): Promise<string[]> {
   const links: string[] = [];
   for (const name of await namesIn(folder)) {

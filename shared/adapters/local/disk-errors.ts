@@ -23,7 +23,7 @@ const HELP: Record<string, readonly [code: ErrorCode, nextStep: string]> = {
   ENAMETOOLONG: ['lake_unusable', 'Choose a folder with a shorter path.'],
 };
 
-/** Runs `act` on the lake's disk; its failures become BrandReportsErrors that name the folder and the next step. */
+/** Runs `act` on the lake's disk. Its failures become BrandReportsErrors that name the folder and the next step. */
 export async function onDisk<T>(folder: string, act: () => T | Promise<T>): Promise<T> {
   try {
     return await act();
@@ -32,23 +32,26 @@ export async function onDisk<T>(folder: string, act: () => T | Promise<T>): Prom
   }
 }
 
-/** A BrandReportsError of a system error: `config` where an operator must act, `transient` otherwise. Every other error as it is. */
+/**
+ * Converts a system error to a BrandReportsError: `config` if an operator must act, `transient` otherwise. Other
+ * errors are returned unchanged.
+ */
 export function diskError(error: unknown, folder: string): unknown {
   const code = errorCode(error);
   if (!/^E[A-Z0-9]+$/.test(code)) return error;
-  // Node reports a read-only disk so where it makes a folder with those above it.
+  // Node reports a read-only disk as ENOENT when it creates a folder together with its parents.
   const found = code === 'ENOENT' && textOf(error, 'syscall') === 'mkdir' ? 'EROFS' : code;
   const [ourCode, nextStep] = HELP[found] ?? ['disk_failed', 'Run again.'];
   const message = `The lake folder ${folder} failed: ${textOf(error, 'message')}. ${nextStep}`;
   return new BrandReportsError(found in HELP ? 'config' : 'transient', ourCode, message, { cause: error });
 }
 
-/** Whether a system error says that the file or folder does not exist. */
+/** Whether a system error means that the file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT';
 }
 
-/** The `code` of a system error, `''` for everything else. */
+/** The `code` of a system error; `''` for everything else. */
 export function errorCode(error: unknown): string {
   return textOf(error, 'code');
 }

@@ -1,12 +1,12 @@
 /*
- * Iceberg tables as folders that readers open by path: `iceberg/<table>/metadata/v<N>.metadata.json`, and a hint with the
- * newest N, as Iceberg's own tables of Hadoop have them. The commit is the creation of the next N (I5). A run that dies
- * before it has written the hint leaves that to the next run.
+ * The Iceberg catalog of a lake folder keeps tables as folders that readers open by path. It writes
+ * `iceberg/<table>/metadata/v<N>.metadata.json` and a hint with the newest N, like Iceberg's own Hadoop tables. Creating
+ * the next N is the commit (I5). If a run dies before it has written the hint, the next run writes it.
  */
 import { icebergMetadataPrefix } from '../../lake/paths.ts';
 import type { IcebergCatalog, ObjectStore } from '../../ports.ts';
 
-/** @param url as metadata names the lake, without `/` at its end */
+/** @param url of the lake in metadata, without `/` at its end */
 export function createFolderIceberg(store: ObjectStore, url: string): IcebergCatalog {
   return {
     url,
@@ -38,7 +38,7 @@ export function createFolderIceberg(store: ObjectStore, url: string): IcebergCat
   };
 }
 
-/** @returns `version`: the one that it names; 0 if it is missing or names none */
+/** @returns `version`: the version in the hint; 0 if the hint is missing or invalid */
 async function openHint(store: ObjectStore, key: string) {
   const found = await store.get(key);
   let etag = found?.etag;
@@ -48,13 +48,13 @@ async function openHint(store: ObjectStore, key: string) {
     async write(version: number): Promise<void> {
       const precondition = etag === undefined ? ({ ifAbsent: true } as const) : { ifMatch: etag };
       const outcome = await store.put(key, Buffer.from(String(version)), precondition);
-      // Otherwise another run has committed since, and its hint is newer.
+      // A conflict means that another run has committed since; its hint is newer.
       if (outcome !== 'conflict') ({ etag } = outcome);
     },
   };
 }
 
-/** Without its hint a table must not begin anew at a number that was used before. */
+/** Finds the newest version without a hint, so that the table does not reuse a number. */
 async function newestVersion(store: ObjectStore, prefix: string): Promise<number> {
   let newest = 0;
   for await (const { key } of store.list(prefix)) {

@@ -9,7 +9,7 @@ import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
 const SQLITE_BUSY = 5;
-/** More than SQLite writes. */
+/** More bytes than SQLite writes. */
 const PROBE_BYTES = 64 * 2 ** 10;
 const LOCK_RETRY = { maxAttempts: 1000, baseMs: 1, capMs: 50 };
 
@@ -19,10 +19,10 @@ interface HeldLock {
 }
 
 /**
- * Takes the lock that the file represents; the file itself stays empty. Only SQLite may open it: POSIX releases a
+ * Takes the lock that the file represents; the file itself stays empty. Only SQLite may open the file: POSIX releases a
  * process's locks as soon as the process closes any descriptor of the file.
- * @returns `undefined` while it is held elsewhere, in this process or another
- * @throws BrandReportsError `config` where the file or the disk cannot be locked
+ * @returns `undefined` while this or another process holds the lock
+ * @throws BrandReportsError `config` if the file or the disk cannot be locked
  */
 export function tryLock(path: string): HeldLock | undefined {
   try {
@@ -34,8 +34,8 @@ export function tryLock(path: string): HeldLock | undefined {
 }
 
 /**
- * I5: runs `change` while no one else changes the lake folder. It is synchronous, so that the lock is held for an instant.
- * @throws BrandReportsError `transient` where the lock stays taken
+ * I5: runs `change` while nobody else changes the lake folder. It is synchronous, so the lock is held only for an instant.
+ * @throws BrandReportsError `transient` if the lock stays taken
  */
 export async function underLakeLock<T>(folder: string, change: () => T): Promise<T> {
   const path = join(folder, '.lock');
@@ -54,7 +54,7 @@ export async function underLakeLock<T>(folder: string, change: () => T): Promise
   throw new BrandReportsError(
     'transient',
     'lake_locked',
-    `Another process keeps the lake ${folder} locked. A run holds the lock for an instant only: look for one that is stopped or hangs, end it, and run again.`,
+    `Another process keeps the lake ${folder} locked. A run holds the lock only for an instant. Find a process that is stopped or hangs, end it, and run again.`,
   );
 }
 
@@ -70,7 +70,10 @@ function begin(path: string): HeldLock | undefined {
   }
 }
 
-/** SQLite does not tell a full disk from a file that is no lock: what any other file meets in the folder does. */
+/**
+ * The cause of a lock failure. SQLite reports a full disk like a file that is not a lock, so another file is written
+ * to the folder to see its error.
+ */
 function whyNotWritable(folder: string): unknown {
   const path = join(folder, `.probe-${randomUUID()}`);
   try {

@@ -7,7 +7,7 @@ import { checkedKey } from '../keys.ts';
 import { makeLakeFolder } from './lake-folder.ts';
 import { tryLock } from './lock.ts';
 
-/** The runs on a lake folder: each holds a lock on `.runs/<run>` that the kernel releases when its process ends. */
+/** The runs on a lake folder: each holds a lock on `.runs/<run>`, which the kernel releases when its process ends. */
 export function createLocalRunRegistry(folder: string): RunRegistry {
   const root = resolve(folder);
   const fileOf = (run: string) => join(root, '.runs', checkedKey(run));

@@ -1,9 +1,9 @@
 /**
- * A lake in a folder of a local disk, shared by any number of processes. Written in place, a file would be incomplete
- * after a crash, and two runs would overwrite each other. So every object is first a temporary file on the same disk,
- * synced, and then renamed (I4), and a conditional write compares and renames under the lake's lock (I5). Whoever
- * reads sees the old file or the new one (I3). Raw records are not synced: after a power cut the day is read again.
- * Small files are written and read synchronously: a thread takes many times as long to begin.
+ * The local store keeps a lake in a folder of a local disk, shared by any number of processes. If files were written in
+ * place, a crash would leave incomplete files, and two runs would overwrite each other. So every object is first a temporary
+ * file on the same disk, which is synced and then renamed (I4). A conditional write compares and renames under the lake's
+ * lock (I5). A reader sees either the old or the new file (I3). Raw records are not synced: after a power cut the day is
+ * read again. Small files are written and read synchronously, because starting a thread takes many times as long.
  */
 import { hash, randomUUID } from 'node:crypto';
 import {
@@ -42,15 +42,15 @@ import { makeLakeFolder } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
-/** A live writer touches its temporary file far more often. */
+/** A live writer changes its temporary file far more often. */
 const MAX_TEMPORARY_AGE_MS = DAY_MS;
-/** What takes less time than a thread takes to begin. */
+/** Reading or writing this many bytes takes less time than starting a thread. */
 const SMALL_BYTES = 2 ** 17;
 
 const syncFile = promisify(fsync);
 const writeAll: (descriptor: number, bytes: Uint8Array) => Promise<void> = promisify(writeFile);
 
-/** Creates nothing on the disk before the first write. */
+/** Opens a store in a folder; nothing is created on the disk before the first write. */
 export function openLocalStore(folder: string): ObjectStore {
   const root = resolve(folder);
   const pathOf = (key: string) => join(root, checkedKey(key));
@@ -70,7 +70,7 @@ export function openLocalStore(folder: string): ObjectStore {
   };
 }
 
-/** Where an object belongs. */
+/** The place of an object. */
 interface Place {
   root: string;
   key: string;
@@ -92,7 +92,7 @@ class Temporaries {
     try {
       return new Temporary(path);
     } catch (error) {
-      // Somebody has removed the folder meanwhile.
+      // Somebody has removed the folder in the meantime.
       if (!isMissing(error)) throw error;
       this.#prepare();
       return new Temporary(path);
@@ -113,7 +113,7 @@ class Temporaries {
   }
 }
 
-/** One of them; it is open from the beginning until it is closed or discarded. */
+/** A temporary file, open from its creation until it is closed or discarded. */
 class Temporary {
   readonly path: string;
   #descriptor: number | undefined;
@@ -182,7 +182,8 @@ function create(place: Place, temporaries: Temporaries): ObjectWriter {
 }
 
 /**
- * I4: makes the temporary file durable and, if the precondition holds, gives it its place. @returns whether it did
+ * I4: makes the temporary file durable and, if the precondition holds, moves it to its place.
+ * @returns whether it was moved
  */
 async function moveTo(place: Place, temporary: Temporary, precondition?: Precondition): Promise<boolean> {
   const isRaw = place.key.startsWith(RAW_PREFIX);
@@ -194,8 +195,8 @@ async function moveTo(place: Place, temporary: Temporary, precondition?: Precond
 }
 
 /**
- * I5: to compare versions takes the lake's lock; whether there is any is told by the disk itself, in a tenth of the time.
- * @returns the folders that have another entry now; `undefined` where the precondition does not hold
+ * I5: comparing versions takes the lake's lock. Whether a file exists is checked by the disk itself, in a tenth of the time.
+ * @returns the folders whose entries have changed; `undefined` if the precondition does not hold
  */
 async function replace(
   { root, path }: Place,
@@ -225,10 +226,10 @@ function linkIfAbsent(from: string, to: string): boolean {
   }
 }
 
-/** Whoever removes an empty folder may do so at any moment. */
+/** Another process may remove an empty folder at any moment. */
 const FOLDER_TRIES = 5;
 
-/** Acts in a folder, and makes it where it is missing. @returns the folders that have another entry now */
+/** Acts in a folder, and creates the folder if it is missing. @returns the folders whose entries have changed */
 function inFolder(folder: string, act: () => void): string[] {
   let outermost = folder;
   for (let tries = 1; ; tries += 1) {
@@ -314,7 +315,7 @@ async function* walk(root: string, folder: string, prefix: string): AsyncGenerat
   }
 }
 
-/** The names in the folder, in the order of the keys below it: the `/` behind a folder's name counts. */
+/** The names in the folder, in the order of the keys below it: the `/` after a folder's name counts. */
 function entries(root: string, folder: string): string[] {
   return entriesOf(join(root, folder))
     .filter(({ name }) => isPlain(name))
@@ -323,8 +324,8 @@ function entries(root: string, folder: string): string[] {
 }
 
 /**
- * A folder that was moved to another disk, with a symbolic link in its place, is one: what is not listed would be neither
- * copied nor erased. A link to a folder that it lies in would have no end.
+ * A symbolic link to a folder on another disk counts as a folder; otherwise its files would be neither copied nor
+ * erased. A link to one of its own parent folders does not count, because listing it would never end.
  */
 function isFolder(root: string, folder: string, entry: Dirent): boolean {
   if (!entry.isSymbolicLink()) return entry.isDirectory();
@@ -344,7 +345,7 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
-/** Removes the file and the folders that are empty without it, so that old snapshots leave no trace. */
+/** Removes the file and every folder that becomes empty, so that old snapshots leave no trace. */
 async function remove(root: string, path: string): Promise<void> {
   await underLakeLock(root, () => {
     rmSync(path, { force: true });

@@ -1,19 +1,23 @@
 /**
- * Small JSON documents that several processes change at the same time: ledgers, progress, report states, schemas.
- * Two processes that each read, change and write such an object would otherwise lose one of the changes.
+ * `CasDocument` changes a small JSON document that several processes write: a ledger, a progress document, a schema.
+ * Without it, two processes that read, change and write the same object would lose one of the changes.
  *
- * A change is a pure function of the document. It is applied to the newest version known and written on condition
- * that the object is still that version (its ETag). If it is not, the object is read again and the same change is
- * applied to what is there now. Changes requested while a write is under way go together into the next write.
+ * A change is a pure function of the document. It is applied to the newest version that this process has seen, and the
+ * result is written on condition that the object still has that version's ETag. If it has another ETag, the object is
+ * read again and the same change is applied to the new content. Changes requested during a write go together into the
+ * next write.
  *
  *   const ledger = new CasDocument({ store, key, parse: parseLedger(key, scope), newId, pause });
  *   await ledger.update((current) => claimDay(current, day, before, mine));
  *
- * Each write adds an id to `recentWrites`. A writer whose response was lost finds its own id there and knows that its
- * write arrived, even when others have written since. Compare-and-swap alone makes concurrent runs safe (I5).
+ * Each write adds an id to `recentWrites`. A writer whose response was lost finds its own id there if its write arrived,
+ * even if others have written since. Compare-and-swap alone makes concurrent runs safe (I5).
  *
- * Errors of `update`: whatever the change throws, for that change alone · `config` `damaged_document` where the object
- * cannot be parsed and the document has no `recover` · `transient` `contended` after `DOCUMENT_RETRY.maxAttempts` lost races · what the store throws, for all changes of the write.
+ * `update` throws:
+ * - the error of the change, to the caller of that change alone
+ * - `config` `damaged_document` if the object cannot be parsed and the document has no `recover`
+ * - `transient` `contended` after `DOCUMENT_RETRY.maxAttempts` lost races
+ * - an error of the store, to the callers of all changes in the write
  */
 import { en } from 'zod/locales';
 import * as z from 'zod/mini';
@@ -32,15 +36,18 @@ const RECENT_WRITES = 20;
 /** Retries after a lost race: another process wrote the document first. */
 export const DOCUMENT_RETRY = { maxAttempts: 40, baseMs: 10, capMs: 1000 };
 
-/** What a document needs: its place, its parser, ids for writes, and a way to wait. */
+/** A document's key and parser, and the means to write it: a store, ids for writes, and a way to wait. */
 export interface CasDocumentOptions<T extends HasRecentWrites> {
   store: ObjectStore;
   key: string;
   /** Parses and checks stored JSON; `undefined` means that the document does not exist yet. */
   parse: (stored: Json | undefined) => T;
-  /** How a document begins that nobody has written yet, as far as this process knows: it is not read before its first write. */
+  /**
+   * The content before anybody has written the document, as far as this process can tell. With it, the first write
+   * skips the read.
+   */
   first?: T;
-  /** What stands for an object that cannot be parsed; without it that is an error. */
+  /** Returns the content that replaces an object that cannot be parsed; without it, `damaged_document` is thrown. */
   recover?: (damaged: Uint8Array) => T;
   newId(): string;
   /** Waits before a retry. */
@@ -56,16 +63,19 @@ interface Change<T> {
 export class CasDocument<T extends HasRecentWrites> {
   readonly #options: CasDocumentOptions<T>;
   #known: { value: T; etag: string | undefined } | undefined;
-  /** Stands for the document until it was seen in the store: a first write that fails must not make it an empty one. */
+  /**
+   * Stands for the document until this process has seen it in the store: after a failed first write, `#load` must not
+   * return an empty document.
+   */
   #first: T | undefined;
-  /** Changes that the next write brings along. */
+  /** Changes that wait for the next write (`updateLater`). */
   #later: readonly Pick<Change<T>, 'apply'>[] = [];
-  /** Numbers reads when they begin, and writes when they begin and end; `#known` comes from the operation `#knownSince`. */
+  /** Numbers reads when they begin, and writes when they begin and end. `#known` comes from operation `#knownSince`. */
   #operations = 0;
   #knownSince = 0;
   #waiting: Change<T>[] = [];
   #writing = false;
-  /** The last write, which may be under way, and when the last one that was made has begun and ended. */
+  /** The last write, perhaps still under way; then the beginning and the end of the last write that succeeded. */
   #lastPut: Promise<PutOutcome> | undefined;
   #putBegan = 0;
   #putSince = 0;
@@ -76,19 +86,19 @@ export class CasDocument<T extends HasRecentWrites> {
     if (options.first) this.#known = { value: options.first, etag: undefined };
   }
 
-  /** The document as last seen by this process, read if it never was. */
+  /** The document as this process last saw it; reads it if this process has never seen it. */
   async cached(): Promise<T> {
     return this.#withLater((this.#known ?? (await this.#load())).value);
   }
 
-  /** The document as it is in the store now. */
+  /** The document as the store has it now. */
   async refresh(): Promise<T> {
     return (await this.#load()).value;
   }
 
   /**
    * Applies a pure change, perhaps several times, and returns the document that contains it. A change that returns
-   * the very object that it was given writes nothing; one that throws fails alone.
+   * the object it was given writes nothing. A change that throws fails alone.
    */
   update(apply: (current: T) => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -101,14 +111,14 @@ export class CasDocument<T extends HasRecentWrites> {
   }
 
   /**
-   * A pure change that never throws and that the next write brings along; until then only `cached` shows it. It may be
-   * lost: another run must be able to find out the same.
+   * Leaves a pure change that never throws to the next write; until then only `cached` shows it. The change is lost
+   * if no write follows, so another run must be able to find out the same.
    */
   updateLater(apply: (current: T) => T): void {
     this.#later = [...this.#later, { apply }];
   }
 
-  /** Writes what `updateLater` has left. */
+  /** Writes the changes that `updateLater` has left. */
   async flush(): Promise<void> {
     if (this.#later.length > 0) await this.update((current) => current);
   }
@@ -151,7 +161,7 @@ export class CasDocument<T extends HasRecentWrites> {
     );
   }
 
-  /** @param later how many of the changes that were left are in it */
+  /** @param later how many of the changes left by `updateLater` are in `value` */
   #finish(changes: readonly Change<T>[], value: T, later: number): void {
     this.#later = this.#later.slice(later);
     for (const change of changes) change.finish({ value });
@@ -180,18 +190,19 @@ export class CasDocument<T extends HasRecentWrites> {
     return (await this.#load()).value.recentWrites.includes(id);
   }
 
-  /** @param since when the first of the reads began that this one repeats */
+  /** @param since the number of the first of the reads that this read repeats */
   async #load(since = this.#operations + 1): Promise<{ value: T; etag: string | undefined }> {
     const { store, key } = this.#options;
     const operation = ++this.#operations;
     const stored = await store.get(key);
-    // It may be what a write under way has just put there, which that write will know. The same bytes say the same:
-    // parsing a month takes longer than reading it.
+    // A write that is under way may have just stored this version. After it ends, its parsed content is known, and
+    // parsing the same bytes is avoided: parsing a month takes longer than reading it.
     if (this.#known?.etag !== stored?.etag) await this.#lastPut?.catch(() => undefined);
     const known = this.#known;
     const isKnown = known !== undefined && known.etag === stored?.etag;
-    // A version that is not the one of a write which ended meanwhile is older than that one or newer: only the store knows.
-    // Where the write has begun meanwhile too, it is enough that the document was that version then.
+    // If a write ended during this read, a version that differs from that write's is older or newer: only another
+    // read decides. If the write also began during this read, the known version is enough, because it was current at
+    // some time since then.
     if (!isKnown && operation < this.#putSince)
       return known && since < this.#putBegan ? known : this.#load(since);
     const read = () => (stored ? undefined : this.#first) ?? this.#parse(stored?.body);
@@ -211,7 +222,10 @@ export class CasDocument<T extends HasRecentWrites> {
     }
   }
 
-  /** A read that began before a write ended, or before a later read did, may be older than what is known. */
+  /**
+   * Ignores a read that began before a write ended, or before a later read began: it may be older than the known
+   * version.
+   */
   #know(seen: { value: T; etag: string | undefined }, operation: number): void {
     if (seen.etag !== undefined) this.#first = undefined;
     if (operation < this.#knownSince) return;
@@ -220,7 +234,7 @@ export class CasDocument<T extends HasRecentWrites> {
   }
 }
 
-/** The document as it is in the store now; `undefined` where it is damaged, so that nothing is known of what it says. */
+/** The document as the store has it now; `undefined` if it is damaged, so that its contents are unknown. */
 export async function refreshUndamaged<T extends HasRecentWrites>(
   document: CasDocument<T>,
 ): Promise<T | undefined> {
@@ -228,7 +242,7 @@ export async function refreshUndamaged<T extends HasRecentWrites>(
   return 'value' in read ? read.value : undefined;
 }
 
-/** What is read of a document, or the error that says how it is damaged; any other failure is thrown. */
+/** The document, or the error that describes its damage. Any other failure is thrown. */
 export async function readOrDamage<T>(
   reading: Promise<T>,
 ): Promise<{ value: T } | { damage: BrandReportsError }> {
@@ -255,7 +269,7 @@ function applyAll<T>(before: T, changes: Change<T>[]): { after: T; applied: Chan
   return { after, applied };
 }
 
-/** The JSON of a stored document. @throws BrandReportsError `config` where it is not JSON */
+/** The JSON of a stored document. @throws BrandReportsError `config` if it is not JSON */
 export function parseJsonDocument(key: string, body: Uint8Array): Json {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
@@ -264,17 +278,17 @@ export function parseJsonDocument(key: string, body: Uint8Array): Json {
   }
 }
 
-/** A time as documents hold it: ISO 8601 in UTC. */
+/** A time in a document: ISO 8601 in UTC. */
 export const storedTime = z.iso.datetime();
-/** Clocks that are right differ by less. */
+/** Correct clocks differ by less. */
 const AHEAD_MS = 10 * MINUTE_MS;
 const FUTURE = Symbol('future');
 
 /**
- * Marks an object of a document whose stored time is later than every real clock: a clock that was ahead wrote it. This is
- * the only place that compares a stored time with the clocks; all others ask `isFuture`. Copies of the object keep the
- * mark, and JSON leaves symbols out, so that no write stores it.
- * @param latestMs the later of the machine's and the service's clock; a correction of the clock takes the mark away
+ * Marks an object of a document whose stored time is later than every real clock: a clock that was ahead wrote it. Only
+ * this function compares stored times with clocks; all other code calls `isFuture`. Copies of the object keep the mark.
+ * JSON leaves symbols out, so no write stores it.
+ * @param latestMs the later of the machine's and the service's clock; correcting the clock removes the mark
  */
 export function marked<T extends object>(object: T, time: string, latestMs: () => number): T {
   const isAhead = () => Date.parse(time) > latestMs() + AHEAD_MS;
@@ -289,8 +303,8 @@ export function isFuture(object: object): boolean {
 }
 
 /**
- * An id that becomes a part of a key. Without the pattern, whoever can change one document could have the runs read, publish
- * or delete objects anywhere in the lake.
+ * An id that becomes part of a key. Without the pattern, whoever can change one document could make runs read,
+ * publish or delete objects anywhere in the lake.
  */
 export const storedId = z.string().check(z.regex(OBJECT_ID));
 
@@ -298,9 +312,9 @@ export const storedId = z.string().check(z.regex(OBJECT_ID));
 export const storedCount = z.int().check(z.nonnegative());
 
 /**
- * An object of a stored document. Fields that this version does not know, because a later one wrote them, survive a
- * read-modify-write. The type names the known fields only, so that a misspelt one does not compile.
- * @param shape called when the first one is parsed: a start of the function would spend a tenth of its time on schemas
+ * An object of a stored document. Unknown fields, which a later program wrote, survive a read-modify-write. The type has
+ * the known fields only, so that a misspelt name does not compile.
+ * @param shape called when the first object is parsed: building all schemas would take a tenth of a function's start
  */
 export function storedObject<Shape extends z.core.$ZodShape>(
   shape: () => Shape,
@@ -308,10 +322,10 @@ export function storedObject<Shape extends z.core.$ZodShape>(
   return z.lazy(() => z.looseObject(shape()));
 }
 
-// zod's mini build says "Invalid input" for everything unless it is given the texts that name what was expected.
+// Without these texts, zod's mini build reports "Invalid input" for everything instead of naming what it expected.
 const english = en().localeError;
 
-/** A stored document, checked against its schema. @throws BrandReportsError `config` naming the first problem */
+/** Checks a stored document against its schema. @throws BrandReportsError `config` with the first problem */
 export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: Json): T {
   const parsed = z.safeParse(schema, stored, { reportInput: true, error: english });
   if (parsed.success) return parsed.data;
@@ -320,12 +334,15 @@ export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: 
   throw damagedDocument(key, `${path.join('.') || 'the document'}${found}: ${message}`);
 }
 
-/** A stored document that this program cannot have written: nothing is changed until an operator has examined it. */
+/**
+ * The error for a stored document that this program cannot have written. Nothing is changed until an operator has
+ * examined it.
+ */
 export function damagedDocument(key: string, what: string, cause?: unknown): BrandReportsError {
   return new BrandReportsError(
     'config',
     'damaged_document',
-    `${key} cannot be used: ${what}. Nothing was changed. Next step: "brand-reports repair" says what can be done about it.`,
+    `${key} cannot be used: ${what}. Nothing was changed. Next step: run "brand-reports repair"; it lists what can be done.`,
     { context: { key, problem: what }, cause },
   );
 }

@@ -1,6 +1,7 @@
 /**
- * `closes/<brand>/<YYYY-MM>.json`: a month as it was when it was closed. It names the version of each day, and whatever
- * else decides what queries of the month give, so that they give the same as long as the close exists.
+ * A close, `closes/<brand>/<YYYY-MM>.json`, records a month as it was when it was closed: the version of each day,
+ * and everything else that decides the results of queries of the month. Those results stay the same while the close
+ * exists.
  */
 import * as z from 'zod/mini';
 import { type MonthSpan, isDay, isInSpan, monthOf } from '../../days.ts';
@@ -28,12 +29,12 @@ const closedDay = storedObject(() => ({
   report: z.string(),
   day: day(),
   ...stored,
-  /** When the reading began that the version is of. */
+  /** When the reading of the version began. */
   readFrom: storedTime,
   timeZone: z.optional(z.string()),
-  /** It was read while the day was open, so that it is a part of the day. */
+  /** The version was read while the day was open, so it contains only a part of the day. */
   isOpen: z.optional(z.literal(true)),
-  /** What had become of its records. */
+  /** The day's object in the lifecycle table, e.g. `order_states`. */
   lifecycle: z.optional(storedObject(() => stored)),
 }));
 
@@ -46,11 +47,11 @@ const close = storedObject(() => ({
   /** The days of the month, by report and day. */
   days: z.array(closedDay),
   /**
-   * Days of months that were closed before which have another version now than the close before this one names: a
-   * statement of this month carries their difference over.
+   * Days of months closed earlier whose version is no longer the version in the previous close. A statement of this
+   * month carries their difference over.
    */
   carried: z.array(closedDay),
-  /** Days that were not whole, which a person has accepted. */
+  /** Days that were incomplete and that a person accepted. */
   exceptions: z.array(
     storedObject(() => ({
       report: z.string(),
@@ -58,7 +59,7 @@ const close = storedObject(() => ({
       why: z.enum(['missing', 'open', 'unconfirmed', 'failed', 'erased']),
     })),
   ),
-  /** By table: how many columns it had, and which fields had which roles. */
+  /** By table: the number of columns, and the fields of the roles. */
   tables: z.record(
     z.string(),
     storedObject(() => ({ columns: storedCount, roles: z.optional(brandRoles) })),
@@ -66,12 +67,12 @@ const close = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** The version of a day that a close names. */
+/** A day's version in a close. */
 export type ClosedDay = z.infer<typeof closedDay>;
 /** A closed month of a brand. Times are ISO 8601 in UTC. */
 export type Close = z.infer<typeof close>;
 
-/** Reads a stored close. @throws BrandReportsError `config` `damaged_document` where it is not the close of this month */
+/** Reads a stored close. @throws BrandReportsError `config` `damaged_document` if it is not the close of this month */
 export function parseClose(key: string, storedJson: Json): Close {
   const parsed = parseDocument(close, key, storedJson);
   const own = closeKey(parsed.brand, parsed.month);
@@ -81,16 +82,16 @@ export function parseClose(key: string, storedJson: Json): Close {
   return parsed;
 }
 
-/** All versions that a close names: those of its month, and those of months that were closed before. */
+/** All versions in a close: of its own month, and of months that were closed earlier. */
 export function namedDays({ days, carried }: Pick<Close, 'days' | 'carried'>): ClosedDay[] {
   return [...days, ...carried];
 }
 
 /**
- * The closes of a brand or, without one, of all brands, by brand and month.
- * @param onDamage called with what is wrong with a close, which is left out; missing: that error is thrown, because what
- * such a close keeps is not known
- * @param span only of these months
+ * Reads the closes of a brand or, without a brand, of all brands, in order of brand and month.
+ * @param onDamage receives the error of a damaged close, which is left out. Without it, the error is thrown, because the
+ * versions that a damaged close protects are unknown
+ * @param span only these months
  */
 export async function readCloses(
   store: ObjectStore,
@@ -104,7 +105,7 @@ export async function readCloses(
   for await (const { key } of store.list(brand === undefined ? CLOSES_PREFIX : brandClosesPrefix(brand))) {
     const of = parseCloseKey(key);
     const stored = of && isInSpan(of.month, span) && (await store.get(key));
-    // Another process may have removed it since it was listed.
+    // Another process may have removed the close since it was listed.
     if (!stored) continue;
     const read = await readOrDamage((async () => parseClose(key, parseJsonDocument(key, stored.body)))());
     if ('value' in read) closes.push(read.value);
@@ -120,7 +121,7 @@ function damagedClose(
   return new BrandReportsError(
     'config',
     'damaged_document',
-    `${closeKey(brand, month)} cannot be used: ${String(context?.problem)}. Until then no version of ${brand} is deleted. Next step: restore the document or, to close the month anew, remove it: "brand-reports close ${month} --brand ${brand} --remove"`,
+    `${closeKey(brand, month)} cannot be used: ${String(context?.problem)}. While it is damaged, no version of ${brand} is deleted. Next step: restore the document or, to close the month anew, remove it: "brand-reports close ${month} --brand ${brand} --remove"`,
     { context, cause },
   );
 }

@@ -1,13 +1,16 @@
-/** Describes columns for people and programs: where each comes from, and which roles it has. Glue, contracts, dbt and assistants show it. */
+/**
+ * Describes columns for people and programs: their origin and their roles. Glue, data contracts, dbt and assistants
+ * show the descriptions.
+ */
 import { type Column, type ColumnType, RESCUED, SYNCED_AT } from '../../column-types.ts';
 import type { TableColumn, TableShape } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { columnOfField, fieldsIn } from '../../roles/index.ts';
 import { DAY_PARTITION_KEYS } from '../paths.ts';
-import { type BrandRoles, saidRoles } from './roles.ts';
+import { type BrandRoles, decidedRoles } from './roles.ts';
 import type { StoredSchema } from './schema.ts';
 
-/** The columns of a table, and when those that were discovered were found, as far as that is known. */
+/** The columns of a table and, as far as it is known, the day on which each discovered column was found. */
 type KnownColumns = { columns: readonly Column[] } & Pick<StoredSchema, 'since'>;
 
 export interface DescribedColumn {
@@ -15,11 +18,11 @@ export interface DescribedColumn {
   type: ColumnType;
   /** The documented meaning, or when the field was discovered. */
   description: string;
-  /** The roles of its values, e.g. `commission`; `commission at value` for those at a path of its JSON. */
+  /** The roles of its values, e.g. `commission`; `commission at value` for the values at a path of its JSON. */
   roles: { role: string; brands: string[] }[];
 }
 
-/** A field that has a role in the records of a brand; without a field, none has. */
+/** A field that has a role in the records of a brand; without `field`, no field has the role. */
 export interface ChosenField {
   brand: string;
   role: string;
@@ -36,7 +39,7 @@ const NOT_OF_RECORDS = new Map([
   ['close', 'The closed month, YYYY-MM'],
 ]);
 
-/** What a partition key or a derived column has; `undefined` for all others. */
+/** The description of a partition key or a derived column; `undefined` for all other columns. */
 export function textOfDerived(name: string): string | undefined {
   return NOT_OF_RECORDS.get(name);
 }
@@ -70,7 +73,7 @@ export function describedColumns(
   });
 }
 
-/** The same of a table whose columns are those of every brand, so that none has a role. */
+/** The columns of a table that all brands share; such columns have no roles. */
 export function columnsOfShape({ columns, partitionKeys }: TableShape): DescribedColumn[] {
   const partitions = partitionKeys.map((name): TableColumn => ({ name, type: 'string' }));
   return [...columns, ...partitions].map(({ name, type, description }) => ({
@@ -88,17 +91,17 @@ export function tableColumns(
   return schema.columns.map((column, place) => ({ ...column, description: texts[place] ?? '' }));
 }
 
-/** The fields of roles as the lake has stored them, so that every run describes the columns alike. */
+/** The fields of roles as the lake stores them, so that every run describes the columns alike. */
 export function chosenFields(
   columns: readonly Column[],
   brands: Readonly<Record<string, BrandRoles>>,
 ): ChosenField[] {
   return Object.entries(brands).flatMap(([brand, own]) =>
-    Object.entries(fieldsIn(columns, saidRoles(own))).map(([role, field]) => ({ brand, role, field })),
+    Object.entries(fieldsIn(columns, decidedRoles(own))).map(([role, field]) => ({ brand, role, field })),
   );
 }
 
-/** The columns of a table that is made from ledgers. */
+/** The columns of a table that is built from ledgers. */
 export function columnsOf(
   rows: readonly (readonly [name: string, type: ColumnType, description: string])[],
 ): TableColumn[] {

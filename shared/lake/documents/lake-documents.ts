@@ -22,7 +22,7 @@ import { type StoredRoles, parseStoredRoles } from './roles.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
 import { type WatchRecord, parseWatchRecord } from './watch-record.ts';
 
-/** What compare-and-swap needs: a store, ids for writes, and a way to wait before a retry. */
+/** The means of compare-and-swap: a store, ids for writes, and a way to wait before a retry. */
 export interface DocumentAccess {
   store: ObjectStore;
   newId: () => string;
@@ -34,13 +34,13 @@ export interface DocumentAccess {
 }
 
 /**
- * The documents of a lake. The same key of a ledger or a report state gives the same object each time: reports that
- * look up others share what was read of them.
+ * The documents of a lake. A ledger and a report state have one object for each key: a report that looks up another
+ * report reuses its documents without a second read.
  */
 export interface LakeDocuments {
   ledger(report: string, brand: string, month: string): CasDocument<Ledger>;
   reportState(report: string, brand: string): CasDocument<ReportState>;
-  /** @param first how the document of a new attempt begins */
+  /** @param first the content of a new attempt's document */
   progress(
     report: string,
     brand: string,
@@ -50,7 +50,7 @@ export interface LakeDocuments {
   ): CasDocument<Progress>;
   schema(report: ReportDefinition): CasDocument<StoredSchema>;
   roles(report: ReportDefinition): CasDocument<StoredRoles>;
-  /** @param draft what is written if the month of the brand is not closed */
+  /** @param draft written if the month of the brand is not closed yet */
   close(draft: Close): CasDocument<Close>;
   rateBudget(brand: string): CasDocument<RateBudget>;
   watchRecord(): CasDocument<WatchRecord>;
@@ -78,7 +78,7 @@ export function createLakeDocuments({
     reportState(report, brand) {
       const key = reportStateKey(report, brand);
       const parse = parseReportState(key, latestMs);
-      // Without hints the next run reads all months; the ledgers contain the rest.
+      // Without hints the next run reads all months; everything else is in the ledgers.
       const recover = () => parse(undefined);
       const state = reportStates.get(key) ?? new CasDocument({ store, key, parse, recover, newId, pause });
       reportStates.set(key, state);
@@ -94,7 +94,7 @@ export function createLakeDocuments({
     },
     roles(report) {
       const parse = parseStoredRoles(report);
-      // They are chosen again, by all days of the ledgers.
+      // The next run chooses the roles again, from all days of the ledgers.
       const recover = () => parse(undefined);
       return new CasDocument({ store, key: rolesKey(report.table), parse, recover, newId, pause });
     },
@@ -110,7 +110,7 @@ export function createLakeDocuments({
     },
     watchRecord() {
       const parse = parseWatchRecord(WATCH_KEY);
-      // What was told is told again, rather than that nothing is told from then on.
+      // Reporting each problem a second time is better than reporting nothing from then on.
       const recover = () => parse(undefined);
       return new CasDocument({ store, key: WATCH_KEY, parse, recover, newId, pause });
     },

@@ -1,8 +1,8 @@
 /*
- * A lake has a format number, in one document. A program that finds another number neither reads nor writes the lake: it
- * would return wrong numbers, take what it does not know for garbage, and its vacuum would delete that.
- * The store of every lake that is opened is guarded here, so that no command and no function can leave the check out. The
- * guard reads the document once, beside the first object that is read, so that no run waits for it.
+ * The guard of the format refuses every read and write of a lake that has another format number than this program. Such
+ * a program would return wrong numbers, and its vacuum would delete the objects that it does not recognise.
+ * The store of every lake that is opened is guarded here, so that no command and no function can skip the check. The
+ * guard reads the format document once, in parallel with the first object, so that no run waits for it.
  */
 import { BrandReportsError } from '../../errors.ts';
 import { isJsonObject } from '../../json.ts';
@@ -12,14 +12,14 @@ import { shellWord } from '../../shell-word.ts';
 import { FORMAT_KEY, LEDGERS_PREFIX } from '../paths.ts';
 import { parseJsonDocument } from './cas-document.ts';
 
-/** To be raised with every change after which an older program would misread a lake, or a newer one an older lake. */
+/** Raise it with every change after which an older program would misread a lake, or a newer program an older lake. */
 export const LAKE_FORMAT = 1;
 
 /** Guards a store. @returns a store whose operations throw `config` `other_format` if the lake has another format */
 export function inOurFormat(store: ObjectStore): ObjectStore {
   let reading: Promise<'ours' | 'empty'> | undefined;
   let writing: Promise<void> | undefined;
-  // A failure is not kept: the next operation asks again.
+  // A failure is not kept: the next operation reads the document again.
   const readable = () =>
     (reading ??= formatOf(store).catch((thrown: unknown) => {
       reading = undefined;
@@ -34,7 +34,7 @@ export function inOurFormat(store: ObjectStore): ObjectStore {
       }));
   return {
     ...store,
-    // Beside the check: a run begins with a document, and does not wait for another one.
+    // In parallel with the check: a run begins by reading a document, and should not wait for a second document.
     get: async (key) => (await Promise.all([store.get(key), readable()]))[0],
     async range(key, start, end) {
       await readable();
@@ -69,18 +69,18 @@ export function inOurFormat(store: ObjectStore): ObjectStore {
   };
 }
 
-/** @throws BrandReportsError `config` if the lake has another format, or has ledgers and no number */
+/** @throws BrandReportsError `config` if the lake has another format, or has ledgers but no number */
 async function formatOf(store: ObjectStore): Promise<'ours' | 'empty'> {
   if (await hasOurNumber(store)) return 'ours';
   for await (const _ledger of store.list(LEDGERS_PREFIX)) {
-    // Another run may have numbered the lake meanwhile, and then written its first ledger.
+    // Another run may have numbered the lake in the meantime, and then written its first ledger.
     if (await hasOurNumber(store)) return 'ours';
     throw otherFormat(store, `has ledgers, but no document ${FORMAT_KEY} with its format`, restoring(store));
   }
   return 'empty';
 }
 
-/** @returns `false` if the lake has no number. @throws BrandReportsError `config` if it has another one */
+/** @returns `false` if the lake has no number. @throws BrandReportsError `config` if it has another number */
 async function hasOurNumber(store: ObjectStore): Promise<boolean> {
   const stored = await store.get(FORMAT_KEY);
   if (!stored) return false;
@@ -92,14 +92,14 @@ async function hasOurNumber(store: ObjectStore): Promise<boolean> {
     : otherFormat(store, `has format ${format}`);
 }
 
-/** What the document contains. A copy of another lake has no number until all of it is there. */
+/** The content of the format document. A copy of another lake gets its number when all objects are copied. */
 export interface StoredFormat {
   format?: number;
   /** The address of the lake that this one is a copy of. */
   copyOf?: string;
 }
 
-/** A damaged document contains nothing. */
+/** Parses the format document; a damaged document counts as empty. */
 export function parseFormat(body: Uint8Array | undefined): StoredFormat {
   try {
     const document = body && parseJsonDocument(FORMAT_KEY, body);
@@ -122,11 +122,11 @@ async function numberLake(store: ObjectStore): Promise<void> {
   if (outcome === 'conflict') await hasOurNumber(store);
 }
 
-/** Of a lake that lost its number. In S3 the bucket has the versions of the document. */
+/** How to restore a lost number in a folder. In S3 the bucket keeps older versions of the document. */
 function restoring({ localFolder }: ObjectStore): string {
   if (localFolder === undefined) return '';
   const path = shellWord(`${localFolder}/${FORMAT_KEY}`);
-  return ` If it was this version, write it again: printf '{"format":${LAKE_FORMAT}}' > ${path}`;
+  return ` If this version wrote the lake, write it again: printf '{"format":${LAKE_FORMAT}}' > ${path}`;
 }
 
 function unfinishedCopy({ url }: ObjectStore, copyOf: string): BrandReportsError {

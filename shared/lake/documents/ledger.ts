@@ -1,10 +1,13 @@
 /**
- * `ledger/<report>/<brand>/<YYYY-MM>.json`: what is committed, day by day. The ledger is the truth, and the catalog is
- * a projection of it that can always be rebuilt: if the catalog were the truth, a run that dies between writing and
- * publishing would leave a day without any record of it.
- * Every function here is a transition: ledger in, ledger out, for `CasDocument.update`. `claimDay` records which run works on a
- * day, `commitDay` commits a version, whatever made it (I4), `recordPublished` notes that the catalog followed, `failDay` and
- * `releaseDay` let others work on the day. A transition refuses where what it builds on is gone (I5).
+ * The ledger, `ledger/<report>/<brand>/<YYYY-MM>.json`, records what is committed, day by day. It is the truth, and the
+ * catalog is a projection of it that can always be rebuilt. If the catalog were the truth, a run that dies between writing
+ * and publishing would leave a day without any record of it.
+ * Every function here is a transition from ledger to ledger, for `CasDocument.update`:
+ * - `claimDay` records which run works on a day
+ * - `commitDay` commits a version, whoever built it (I4)
+ * - `recordPublished` notes that the catalog points at the version
+ * - `failDay` and `releaseDay` let other runs work on the day
+ * A transition throws if the state on which it builds has changed (I5).
  */
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
@@ -25,13 +28,13 @@ import { ledgerKey } from '../paths.ts';
 import { type DayEvent, outbox, outboxAfter } from './outbox.ts';
 
 const claim = storedObject(() => ({
-  /** Missing: a rollback or a rebuild, which asks the service for nothing; what no run reads is not due for it. */
+  /** Missing for a rollback or a rebuild, which sends no requests; such a claim does not make the day due. */
   attempt: z.optional(storedId),
-  /** The run that reads the day now; `null` where it stopped cleanly and any run may resume. */
+  /** The run that reads the day now; `null` if that run stopped cleanly, so that any run may resume the attempt. */
   runId: z.nullable(z.string()),
-  /** Wall clock, ISO 8601: the lease's last renewal where the progress document has none yet. */
+  /** Wall clock, ISO 8601: the last renewal of the lease, as long as the progress document has no lease. */
   at: storedTime,
-  /** How often the attempt was restarted, for whatever cause. */
+  /** How often the attempt was restarted, for any reason. */
   restarts: storedCount,
 }));
 
@@ -41,24 +44,24 @@ const failure = storedObject(() => ({
   kind: z.enum(ERROR_KINDS),
   code: z.string(),
   message: z.string(),
-  /** When it failed last. */
+  /** The time of the last failure. */
   lastAt: storedTime,
-  /** Until then the day is read only where it is asked for by name. */
+  /** Until then only an explicit `--from` and `--to` reads the day. */
   retryAt: storedTime,
-  /** What was asked: where the settings lead to other queries since, the day is not waited for. */
+  /** Fingerprint of the queries that failed. If changed settings lead to other queries, the day does not wait. */
   queryFingerprint: z.optional(z.string()),
 }));
 
 const changes = storedObject(() => ({
-  /** The id of its object, which has all changes of the day so far (`changesKey`). */
+  /** The id of the object that has all changes of the day so far (`changesKey`). */
   snapshot: storedId,
   bytes: storedCount,
   rows: storedCount,
-  /** When the newest change was made, even one to equal content. */
+  /** When the newest change was made, even if it led to equal content. */
   at: storedTime,
   /** How many changes of content there were. */
   times: storedCount,
-  /** The newest of these; counts are missing where the version before could not be read. */
+  /** The newest change of content; counts are missing if the version before it could not be read. */
   last: z.optional(
     storedObject(() => ({
       at: storedTime,
@@ -68,33 +71,36 @@ const changes = storedObject(() => ({
       altered: z.optional(storedCount),
     })),
   ),
-  /** Earlier objects that could not be read, so that this one lacks their changes. The vacuum keeps them. */
+  /** Earlier objects that could not be read, so that this object lacks their changes. The vacuum keeps them. */
   unread: z.optional(z.array(storedId)),
 }));
 
 const lifecycle = storedObject(() => ({
-  /** The id of its object in the table of what became of the records (`versionKey` of that table). It has all rows anew. */
+  /** The id of its object in the lifecycle table (`versionKey` of that table). Each object has all rows. */
   snapshot: storedId,
   rows: storedCount,
   bytes: storedCount,
   digest: z.string(),
-  /** Fingerprint of the key and the roles by which its rows were made. */
+  /** Fingerprint of the key and the roles with which its rows were built. */
   basis: z.string(),
 }));
 
 const versionState = () => z.enum(['open', 'unconfirmed', 'closed', 'settled']);
 
-/** What was counted of a version's values while it was written. */
+/** Facts about a version's values that were counted while it was written. */
 const values = storedObject(() => ({
-  /** By column that has a value: the rows that have one. Only of the fullest columns, at most 250. */
+  /** By column that has a value: the number of rows with a value. Only the 250 fullest columns. */
   filled: z.optional(z.record(z.string(), storedCount)),
-  /** By numeric column that has a value: the sum, as text, because a number would round it. */
+  /** By numeric column that has a value: the sum, as text because a number would round it. */
   sums: z.optional(z.record(z.string(), z.string())),
-  /** By column: the rows whose value it cannot hold, or not exactly, so that it is in `_rescued`; of the 20 with the most. */
+  /**
+   * By column: the number of rows whose value it cannot hold exactly, so that the value is in `_rescued`. Only the 20
+   * highest.
+   */
   rescued: z.optional(z.record(z.string(), storedCount)),
-  /** Records with one primary key differed in two passes: the field is no key of them. */
+  /** Records with one primary key differed in two full reads, so the field does not identify records. */
   keyIsNone: z.optional(z.boolean()),
-  /** What the values show of roles (`role-facts.ts`); `fitting` is missing of versions that an older program wrote. */
+  /** What the values show about roles (`role-facts.ts`). Versions that an older program wrote lack `fitting`. */
   fitting: z.optional(z.record(z.string(), storedCount)),
   empty: z.optional(z.record(z.string(), storedCount)),
   totals: z.optional(
@@ -104,13 +110,13 @@ const values = storedObject(() => ({
     })),
   ),
   unknownStates: z.optional(z.record(z.string(), storedCount)),
-  /** Why the key of the settings identified no record, for people; missing where it did, or none is set. */
+  /** Why the key of the settings identified no record, as text for people; missing if it did or if no key is set. */
   keyUnused: z.optional(z.string()),
 }));
 
-/** What the data checks compare a version with, and what they found. */
+/** What the data checks compare a version with, and their findings. */
 const checks = storedObject(() => ({
-  /** What the day had before its content changed, and since when it has what it has now. */
+  /** The content before it last changed, and since when the day has its current content. */
   before: z.optional(
     storedObject(() => ({
       rows: storedCount,
@@ -119,9 +125,9 @@ const checks = storedObject(() => ({
       at: storedTime,
     })),
   ),
-  /** By check of the report's definition: what it counted last; a check that could not be made is missing. */
+  /** By data check of the report: its last count; missing if the check could not run. */
   findings: z.optional(z.record(z.string(), storedCount)),
-  /** By check: a fingerprint of what it last examined. */
+  /** By check: a fingerprint of the content that it last examined. */
   examined: z.optional(z.record(z.string(), z.string())),
 }));
 
@@ -133,49 +139,52 @@ const published = storedObject(() => ({
   rows: storedCount,
   bytes: storedCount,
   digest: z.string(),
-  /** When this content was committed, by the machine's clock: readings that found the same leave it. */
+  /** When this content was committed, by the machine's clock. Readings that find the same content leave it. */
   committedAt: z.optional(storedTime),
   values: z.optional(values),
-  /** Of a report whose records have a state: the rows that can still change, by states with this fingerprint. */
+  /**
+   * If the report's records have a state: the number of rows that can still change, and the fingerprint of the states
+   * that decide so.
+   */
   unsettled: z.optional(storedObject(() => ({ rows: storedCount, states: z.string() }))),
   checks: z.optional(checks),
-  /** What the version is: `planning/transitions.ts` says what becomes of it. */
+  /** The state of the version; `planning/transitions.ts` has the transitions. */
   state: versionState(),
-  /** How many readings in a row contradicted the one before, or failed after `refresh`; missing for none. */
+  /** How many readings in a row contradicted the reading before, or failed after `refresh` ended; missing for zero. */
   contradictions: z.optional(storedCount),
   attempt: storedId,
   pages: storedCount,
-  /** When the attempt began to read, and up to when everything is known. */
+  /** When the attempt began to read, and the time up to which its records are complete. */
   readFrom: storedTime,
   readTo: storedTime,
-  /** The time zone in which the day was read; missing where a repair has lost how it was read. */
+  /** The time zone in which the day was read; missing if a repair lost it. */
   timeZone: z.optional(z.string()),
   /** Fingerprint of the queries: filters, zone, units, date semantics, key. */
   queryFingerprint: z.string(),
-  /** For a report with an upstream: the digest of the upstream partition that was looked up. */
+  /** For a report with an upstream: the digest of the upstream partition whose records were looked up. */
   upstreamDigest: z.optional(z.string()),
   /**
-   * How many lookups the service refused, and when the first lookup is repeated that was refused or answered without a
-   * record; no time after all tries.
+   * How many lookups the service refused, and when the first refused or empty lookup is repeated; without a time
+   * after all tries.
    */
   refusedLookups: z.optional(storedObject(() => ({ count: storedCount, retryAt: z.optional(storedTime) }))),
-  /** What later versions changed since the day was closed first; missing where nothing did. */
+  /** What later versions changed since the day was first closed; missing if nothing changed. */
   changes: z.optional(changes),
-  /** What became of its records; missing where the report has no states, or an older program wrote the version. */
+  /** Its object in the lifecycle table; missing if the report has no states, or an older program wrote the version. */
   lifecycle: z.optional(lifecycle),
 }));
 
 const superseded = storedObject(() => ({
   snapshot: storedId,
-  /** Since when (the machine's clock) no query finds it any more; `null` until what replaced it is published. */
+  /** From when on (the machine's clock) no query finds it; `null` until the version that replaced it is published. */
   at: z.nullable(storedTime),
-  /** Whether it holds the whole day, or was read while the day was open; missing where a repair has lost it. */
+  /** Whether it has the whole day, or was read while the day was open; missing if a repair lost this fact. */
   whole: z.optional(z.boolean()),
-  /** The time zone in which it was read; missing where a repair has lost it. */
+  /** The time zone in which it was read; missing if a repair lost it. */
   timeZone: z.optional(z.string()),
-  /** The object of what had become of its records while it was current. */
+  /** Its object in the lifecycle table while it was current. */
   lifecycle: z.optional(storedId),
-  /** A repair has found that its object is missing or cut off. */
+  /** A repair found that its object is missing or truncated. */
   isLost: z.optional(z.literal(true)),
 }));
 
@@ -191,19 +200,19 @@ const dayEntry = storedObject(() => ({
   committed: z.optional(published),
   claim: z.optional(claim),
   failure: z.optional(failure),
-  /** The last reading, if it lacked records that can change no more, so that the version stayed. */
+  /** The last reading, if it lacked records that can no longer change, so that the version stayed. */
   disregarded: z.optional(disregarded),
-  /** The versions that are kept beside the committed one, the oldest first (`versions.ts`). */
+  /** The older versions that are kept, the oldest first (`versions.ts`). */
   superseded: z.optional(z.array(superseded)),
-  /** From when on every version of the day is kept, by the machine's clock; missing: from the first one on. */
+  /** From when on every version of the day is kept, by the machine's clock; missing: since the first version. */
   versionsFrom: z.optional(storedTime),
-  /** The continuation under which the day was last read: runs that resume one another's work share it. */
+  /** The continuation under which the day was last read; runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
-  /** When anything of the day was committed first, by the machine's clock. */
+  /** When the first version of the day was committed, by the machine's clock. */
   firstCommittedAt: z.optional(storedTime),
   /** Missing before the first event of the day. */
   events: z.optional(outbox),
-  /** Erased then: nothing of the day is here, and no run reads it again. */
+  /** When the day was erased: the lake has nothing of it, and no run reads it again. */
   erasedAt: z.optional(storedTime),
 }));
 
@@ -218,27 +227,27 @@ const ledger = storedObject(() => ({
 
 /** Which run works on a day, in which attempt. */
 export type Claim = z.infer<typeof claim>;
-/** Why a day failed, how often in a row, and when it is tried again. */
+/** Why a day failed, how often in a row, and when the next try is. */
 export type Failure = z.infer<typeof failure>;
-/** The changes of a closed day, and the object that has them. */
+/** The changes of a closed day, and the object that contains them. */
 export type DayChanges = z.infer<typeof changes>;
-/** What became of the records of a day up to a version, and the object that has it. */
+/** The object in the lifecycle table that belongs to a version of a day. */
 export type Lifecycle = z.infer<typeof lifecycle>;
-/** What is committed of a day: its snapshot and how it was read. */
+/** The committed version of a day: its snapshot and how it was read. */
 export type Committed = z.infer<typeof published>;
-/** What the ledger says of a version by its content alone, however it was read. */
+/** The facts of a version that follow from its content alone, however it was read. */
 export type VersionContent = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
 /** A version that was replaced. */
 export type Superseded = z.infer<typeof superseded>;
-/** Everything that the ledger says about one day. */
+/** Everything that the ledger contains about one day. */
 export type DayEntry = z.infer<typeof dayEntry>;
 /** What is committed, one document per report, brand and month. Times are ISO 8601 in UTC. */
 export type Ledger = z.infer<typeof ledger>;
 
 /**
- * Reads a stored ledger; `undefined` is the empty one. Readings and failures with a time in the future are marked.
+ * Reads a stored ledger; `undefined` gives an empty ledger. Marks readings and failures whose time is in the future.
  * @param latestMs the later of the real clocks; missing: nothing is marked, for readers of snapshots
- * @throws BrandReportsError `config` `damaged_document` where it is not the ledger of this scope
+ * @throws BrandReportsError `config` `damaged_document` if it is not the ledger of this scope
  */
 export function parseLedger(
   key: string,
@@ -272,14 +281,20 @@ export function isWhole({ state, timeZone }: Pick<Committed, 'state' | 'timeZone
   return state !== 'open' && timeZone !== undefined;
 }
 
-/** Whether the records of the day may be looked up as those of a closed day: what settled after a repair is read no more. */
+/**
+ * Whether lookups may treat the day as closed. A day that settled after a repair counts as closed, because no run
+ * reads it again.
+ */
 export function isClosedForLookups(committed: Pick<Committed, 'state' | 'timeZone'>): boolean {
   return isWhole(committed) || committed.state === 'settled';
 }
 
 const ROLLBACK = 'rollback-';
 
-/** What stands for the attempt of a version that was published again: its raw records are not those of the last reading. */
+/**
+ * The id that replaces the attempt of a version that was published again: its raw records are not those from the last
+ * reading.
+ */
 export function attemptOfRollback(id: string): string {
   return ROLLBACK + id;
 }
@@ -289,10 +304,10 @@ export function isRolledBack({ attempt }: Pick<Committed, 'attempt'>): boolean {
   return attempt.startsWith(ROLLBACK);
 }
 
-/** No lookup waits longer for its next try. */
+/** The longest wait of a lookup before its next try. */
 export const MAX_LOOKUP_WAIT_MS = 3 * DAY_MS;
 
-/** A clock that was ahead may have begun the wait of lookups, though not the reading. */
+/** A clock that was ahead may have begun the wait of lookups even if it did not begin the reading. */
 function withMarkedLookups(committed: Committed, latestMs: () => number): Committed {
   const { refusedLookups } = committed;
   if (refusedLookups?.retryAt === undefined) return committed;
@@ -300,18 +315,24 @@ function withMarkedLookups(committed: Committed, latestMs: () => number): Commit
   return { ...committed, refusedLookups: marked(refusedLookups, beganAt, latestMs) };
 }
 
-/** The entry as a run that reads the day takes it: a reading that a clock ahead has dated in the future is none to go on with. */
+/**
+ * The entry for a run that reads the day. It leaves out a reading that a fast clock dated in the future: no run may
+ * build on it.
+ */
 export function withoutFuture(entry: DayEntry): DayEntry {
   if (!entry.committed || !isFuture(entry.committed)) return entry;
   const { committed: _future, ...rest } = entry;
   return rest;
 }
 
-/** A ledger holds the versions of a month's days, and is written with each commit: so many of a day are kept, at most. */
+/**
+ * How many older versions of a day are kept at most: the ledger has the versions of a whole month and is written with
+ * each commit.
+ */
 const MAX_SUPERSEDED = 200;
 /**
- * Of a failed day, until whose wait is over it is read only where it is asked for by name. What another page would show
- * may be over within the hour; a broken page is repaired by a person.
+ * Backoff for failed days. Until it ends, only an explicit range reads the day. A service that is unavailable may be
+ * back within the hour, so its cap is lower; a broken page needs a person.
  */
 export const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
 const UNAVAILABLE_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: HOUR_MS };
@@ -320,13 +341,13 @@ function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => Day
   return { ...ledger, days: { ...ledger.days, [day]: change(ledger.days[day] ?? {}) } };
 }
 
-/** A stored time that is further ahead is wrong: a run whose clock is a day from the service's ends at once. */
+/** A stored time that is further ahead is wrong: a run whose clock differs by a day from the service's ends at once. */
 const MAX_AHEAD_MS = DAY_MS;
 
 /**
- * Changes what queries find of a day. As-of queries rely on the order of a day's publications, so a machine whose clock is
- * behind repeats the time of the publication before. A stored time more than a day ahead becomes the current time, or it
- * would date every later publication; a clock that is before the day itself corrects nothing.
+ * Changes what queries find for a day. As-of queries rely on the order of a day's publications, so a machine with a slow
+ * clock repeats the time of the previous publication. A stored time more than a day ahead becomes the current time;
+ * otherwise it would date every later publication. A clock that is before the day itself corrects nothing.
  */
 function withPublication(
   ledger: Ledger,
@@ -355,7 +376,7 @@ function withPublication(
   });
 }
 
-/** Records which run reads the day. @throws conflict where the claim is no longer the one that the decision was based on */
+/** Records which run reads the day. @throws conflict if the claim has changed since the decision was made */
 export function claimDay(ledger: Ledger, day: string, expected: Claim | undefined, next: Claim): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
     if (entry.erasedAt !== undefined || !isSameClaim(entry.claim, expected)) throw claimLost(day);
@@ -368,9 +389,10 @@ function isSameClaim(one: Claim | undefined, other: Claim | undefined): boolean 
 }
 
 /**
- * Leaves of these days nothing but that they were erased: a run that has claimed one cannot commit it, and none claims it.
- * @param judged the ledger by which nobody works on the days
- * @throws conflict where a run has claimed one of them since
+ * Reduces these days to the fact that they were erased. A run that has claimed one of them cannot commit it, and no run
+ * can claim it again.
+ * @param judged the ledger from which the caller concluded that nobody works on the days
+ * @throws conflict if a run has claimed one of them since
  */
 export function eraseDays(ledger: Ledger, days: readonly string[], at: string, judged: Ledger): Ledger {
   const erased = days.filter((day) => ledger.days[day]?.erasedAt === undefined);
@@ -382,7 +404,7 @@ export function eraseDays(ledger: Ledger, days: readonly string[], at: string, j
     : { ...ledger, days: { ...ledger.days, ...Object.fromEntries(tombstones) } };
 }
 
-/** Makes erased days missing ones. */
+/** Turns erased days into missing days. */
 export function withoutTombstones(ledger: Ledger, isWanted: (day: string) => boolean): Ledger {
   const { length } = Object.keys(ledger.days);
   const kept = Object.entries(ledger.days).filter(
@@ -391,7 +413,7 @@ export function withoutTombstones(ledger: Ledger, isWanted: (day: string) => boo
   return kept.length === length ? ledger : { ...ledger, days: Object.fromEntries(kept) };
 }
 
-/** Leaves nothing of what was current before: older versions and changes have the records that the version lacks now. */
+/** Forgets the older versions and the changes of a day: they contain records that the current version no longer has. */
 export function forgetHistory(ledger: Ledger, day: string, at: string): Ledger {
   return withEntry(ledger, day, ({ committed, superseded: _superseded, ...entry }): DayEntry => {
     if (!committed) return entry;
@@ -400,13 +422,13 @@ export function forgetHistory(ledger: Ledger, day: string, at: string): Ledger {
   });
 }
 
-/** Ends the attempt of this run: what it staged is not read again. */
+/** Ends the attempt of this run. What it staged is not read again. */
 export function abandonDay(ledger: Ledger, day: string, run: string): Ledger {
   if (ledger.days[day]?.claim?.runId !== run) return ledger;
   return withEntry(ledger, day, ({ claim: _claim, ...entry }): DayEntry => entry);
 }
 
-/** Lets any run resume what this one, or the one before it, has staged. */
+/** Lets any run resume what this run, or the run before it, has staged. */
 export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
   const { claim } = ledger.days[day] ?? {};
   if (claim?.runId !== run) return ledger;
@@ -414,20 +436,23 @@ export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, claim: { ...claim, runId: null } }));
 }
 
-/** A version that a claimed day is to have from now on; the same one where only what is said of it changes. */
+/** The next version of a claimed day, or the same version with changed facts. */
 export interface DayCommit {
   runId: string;
   committed: Committed;
   /** By the machine's clock. */
   wallMs: number;
-  /** Of a reading: it ends the claim, and the failures before it. What a rollback or a rebuild finds staged may be resumed. */
+  /**
+   * Set for a reading, which ends the claim and earlier failures. A rollback or a rebuild leaves them, so that staged
+   * pages can be resumed.
+   */
   reading?: { continuation: string; disregarded?: DayEntry['disregarded'] };
   sendsOpenDay?: boolean;
 }
 
 /**
  * I4: the only commit point, one compare-and-swap, which also records the event of the day.
- * @throws conflict where another run has taken the claim over, or a later reading is committed
+ * @throws conflict if another run has taken over the claim, or a later reading is committed
  */
 export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledger {
   return withPublication(ledger, day, commit.wallMs, (entry, now): DayEntry => {
@@ -449,7 +474,7 @@ export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledge
   });
 }
 
-/** What a day's entry says once this is committed: a version that it replaces is kept. */
+/** The day's entry after the commit. A version that it replaces is kept. */
 function replaceCommitted(
   { committed: before, superseded = [] }: DayEntry,
   next: Committed,
@@ -457,7 +482,7 @@ function replaceCommitted(
 ): Required<Pick<DayEntry, 'committed' | 'superseded'>> {
   const isSame = before?.snapshot === next.snapshot;
   const committedAt = (isSame ? before.committedAt : undefined) ?? now;
-  // Of a version whose object of what became of its records is replaced, that object ends.
+  // If only the object in the lifecycle table is replaced, the old object is kept as a version too.
   if (isSame && (!before.lifecycle || hasSameObjects(before, next)))
     return { committed: { ...next, committedAt }, superseded };
   const replaced: Superseded | undefined = before && {
@@ -484,7 +509,7 @@ export function hasSameObjects(one: DayObjects, other: DayObjects): boolean {
   return one.snapshot === other.snapshot && one.lifecycle?.snapshot === other.lifecycle?.snapshot;
 }
 
-/** Queries find none of these any more from `now` on. */
+/** From `now` on, queries no longer find these versions. */
 function endedBy(versions: readonly Superseded[], now: string): Superseded[] {
   return versions.map((version) => ({ ...version, at: version.at ?? now }));
 }
@@ -495,8 +520,8 @@ function isLaterReading(current: Committed, next: Committed): boolean {
 }
 
 /**
- * Records that the catalog was pointed at these objects, if they are still the current ones. I3: only now do queries stop
- * to find what they replaced, however long ago they were committed.
+ * Records that the catalog points at these objects, if they are still current. I3: queries stop finding the replaced
+ * objects only now, however long ago the new objects were committed.
  */
 export function recordPublished(ledger: Ledger, day: string, objects: DayObjects, wallMs: number): Ledger {
   const { committed } = ledger.days[day] ?? {};
@@ -516,13 +541,13 @@ export function recordPublished(ledger: Ledger, day: string, objects: DayObjects
 /** What the checks of a day found. */
 export interface ExaminedDay {
   day: string;
-  /** The content that they examined. */
+  /** The content that the checks examined. */
   snapshot: string;
-  /** By name; no count where the check does not apply to what there is. */
+  /** By name; without a count if the check does not apply to the content. */
   checks: ReadonlyMap<string, { fingerprint: string; count: number | undefined }>;
 }
 
-/** Records what checks found, if what they examined is still the current content. */
+/** Records what checks found, if the content that they examined is still current. */
 export function recordFindings(ledger: Ledger, { day, snapshot, checks }: ExaminedDay): Ledger {
   const committed = ledger.days[day]?.committed;
   if (committed?.snapshot !== snapshot) return ledger;
@@ -547,7 +572,7 @@ export function recordFindings(ledger: Ledger, { day, snapshot, checks }: Examin
   );
 }
 
-/** The events that nobody is known to have received, in order of the days. */
+/** The events whose receipt nobody has confirmed, in order of the days. */
 export function pendingEvents({ days }: Ledger) {
   return Object.entries(days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -556,7 +581,7 @@ export function pendingEvents({ days }: Ledger) {
     );
 }
 
-/** Replaces a pending event, or removes one that was received. */
+/** Replaces a pending event, or removes an event that was received. */
 export function changeEvent(
   ledger: Ledger,
   { day, event: { sequence } }: { day: string; event: DayEvent },
@@ -569,7 +594,10 @@ export function changeEvent(
   return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, events: { ...events, pending } }));
 }
 
-/** Names an object with the same changes, because the one before is lost. @returns the same ledger if another one is named */
+/**
+ * Names an object with the same changes because the former object is lost.
+ * @returns the same ledger if it names another object by now
+ */
 export function restoreChanges(ledger: Ledger, day: string, lost: string, restored: DayChanges): Ledger {
   const { committed } = ledger.days[day] ?? {};
   if (committed?.changes?.snapshot !== lost) return ledger;
@@ -580,7 +608,7 @@ export function restoreChanges(ledger: Ledger, day: string, lost: string, restor
   );
 }
 
-/** Notes that the object of an older version is lost. */
+/** Records that the object of an older version is lost. */
 export function loseVersion(ledger: Ledger, day: string, lost: string): Ledger {
   return withEntry(ledger, day, ({ superseded = [], ...entry }): DayEntry => {
     const noted = (version: Superseded) =>
@@ -597,11 +625,11 @@ export function hasRows(ledgers: Iterable<Ledger>): boolean {
 }
 
 /**
- * Forgets versions whose time is over, the oldest first: those that were replaced so long ago, and of a day with very many
- * those that were replaced more than a day ago. What is forgotten may be deleted. A time that lies as far in the future is
- * that of a machine whose clock was ahead.
- * @param most versions of a day that are kept longer than a day
- * @returns the same ledger where there are none
+ * Forgets versions whose time is over, the oldest first, so that the vacuum may delete them. A version's time is over
+ * `keptMs` after it was replaced. If a day has more than `most` versions, the time of the oldest is over after a day.
+ * A time that lies equally far in the future counts too: a machine whose clock was ahead wrote it.
+ * @param most how many versions of a day are kept longer than a day
+ * @returns the same ledger if nothing is forgotten
  */
 export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number, most = MAX_SUPERSEDED): Ledger {
   const days = Object.entries(ledger.days).map(
@@ -614,7 +642,8 @@ export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number, mo
 function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number, most: number): DayEntry {
   const { superseded = [], claim, ...rest } = entry;
   if (claim) {
-    // A rollback may be about to publish one of them again. One that has slept for a day finds that it lost its claim.
+    // A rollback may be about to publish an older version again. If it slept for a day, it will find that its claim
+    // is lost.
     const isDead = claim.attempt === undefined && Math.abs(nowMs - Date.parse(claim.at)) >= DAY_MS;
     return isDead ? { ...rest, superseded } : entry;
   }
@@ -635,8 +664,9 @@ function latest(times: readonly string[], nowMs: number): string {
 }
 
 /**
- * Records a failure. What was staged is kept only where `keep` says that the next run can resume it. A day that the
- * service spoiled is not restarted too often: it waits, and its pages grow old meanwhile.
+ * Records a failure. Staged pages are kept only if `keep` is set because the next run can resume them. After a
+ * failure that is not transient, `restarts` begins at 0 again: the wait limits restarts, because the staged pages
+ * grow old meanwhile.
  */
 export function failDay(
   ledger: Ledger,
@@ -646,13 +676,13 @@ export function failDay(
     queryFingerprint: string;
     nowMs: number;
     keep: boolean;
-    /** Whether `refresh` has ended for the age of the day. */
+    /** Whether `refresh` has ended for a day of this age. */
     isPast: boolean;
-    /** Whether the day was named. */
+    /** Whether a person requested the day. */
     isRequested: boolean;
-    /** What the failure makes of the version's state. */
+    /** The version's state after the failure. */
     after?: Pick<Committed, 'state' | 'contradictions'> | undefined;
-    /** What the service asked to wait. */
+    /** The wait that the service requested. */
     retryAfterMs?: number;
   },
 ): Ledger {
@@ -673,7 +703,8 @@ export function failDay(
   return withEntry(ledger, day, ({ claim: held, failure: _before, ...entry }): DayEntry => {
     const committed = entry.committed && { ...entry.committed, ...failed.after };
     const after: DayEntry = { ...entry, ...(committed && { committed }) };
-    // A settled day is read because a person asked for it, who hears of the failure; or because lookups are due, which wait.
+    // A person who requested a settled day sees the failure, so it is not stored. If a run reads the day for lookups
+    // that are due, the stored failure makes them wait.
     const isOver = failed.isRequested || entry.committed?.state !== 'settled';
     if (committed?.state === 'settled' && isOver) return after;
     return {
@@ -688,8 +719,9 @@ export function failDay(
 }
 
 /**
- * How long a day that failed waits. The first failure does not wait: it may be over when the command is run again. What
- * an operator corrects never waits: the next run shows whether it helped. A last reading is urgent to nobody.
+ * How long a failed day waits. It does not wait after the first failure: the cause may be gone when the command is
+ * run again. Failures that an operator corrects never wait, so that the next run shows whether the correction helped.
+ * A last reading is not urgent, so a service code gets the longer backoff then.
  */
 function waitMs(
   {
@@ -707,7 +739,7 @@ function waitMs(
   return Math.min(backoff.capMs, Math.max(retryAfterMs, backoffMs));
 }
 
-/** That what is committed is newer than what a run has read. */
+/** Error: the committed version is newer than the reading of this run. */
 export function laterReading(day: string, committed: Committed | undefined): BrandReportsError {
   const { state, readFrom } = committed ?? {};
   return new BrandReportsError(
@@ -717,11 +749,11 @@ export function laterReading(day: string, committed: Committed | undefined): Bra
   );
 }
 
-/** That the claim is not the one that was expected. */
+/** Error: the claim has changed. */
 export function claimLost(day: string): BrandReportsError {
   return new BrandReportsError(
     'conflict',
     'claim_lost',
-    `another run has taken over ${day}; this run leaves it to that one`,
+    `another run has taken over ${day}; this run leaves the day to that run`,
   );
 }

@@ -1,6 +1,6 @@
 /*
- * The outbox of a day has its events that nobody is known to have received. The commit of a version adds its event in the
- * same write, so that no crash comes between the two; `run/send-events.ts` sends the events and removes them.
+ * The outbox of a day stores the events that may not have been received yet. The commit of a version adds its event in the
+ * same write, so that no crash can separate them; `run/send-events.ts` sends the events and removes them.
  */
 import * as z from 'zod/mini';
 import { DAY_MS } from '../../days.ts';
@@ -10,20 +10,23 @@ const dayEvent = storedObject(() => ({
   type: z.enum(['Day Published', 'Day Changed']),
   state: z.enum(['open', 'complete', 'settled', 'unverified']),
   version: storedId,
-  /** The version of the event before; `null` for none. */
+  /** The version that receivers have known so far; `null` for a new day. */
   previousVersion: z.nullable(storedId),
   rows: storedCount,
   /** By currency, by role: the sum, as text. */
   sums: z.record(z.string(), z.record(z.string(), z.string())),
-  /** Their names; missing until a run is about to send the event. */
+  /** The names of the findings; missing until a run is about to send the event. */
   findings: z.optional(z.array(z.string())),
-  /** One more than that of the event before: it orders the events of a day. */
+  /** One more than in the previous event of the day; it orders the events of a day. */
   sequence: storedCount,
   /** When the version was committed, by the machine's clock. */
   at: storedTime,
 }));
 
-/** `sequence` and `version` are those of the day's last event, also after it was received: no later event has its number. */
+/**
+ * `sequence` and `version` belong to the day's last event, even after it was received, so that no later event repeats
+ * its number.
+ */
 export const outbox = storedObject(() => ({
   sequence: storedCount,
   version: storedId,
@@ -31,11 +34,11 @@ export const outbox = storedObject(() => ({
   pending: z.array(dayEvent),
 }));
 
-/** An event of a day that waits to be received. */
+/** An event of a day that may not have been received yet. */
 export type DayEvent = z.infer<typeof dayEvent>;
 type Outbox = z.infer<typeof outbox>;
 
-/** What an event needs of a version: `Committed` of the ledger. */
+/** The facts of a version (`Committed` of the ledger) from which its event is built. */
 interface Version extends Pick<DayEvent, 'rows'> {
   snapshot: string;
   digest: string;
@@ -44,12 +47,12 @@ interface Version extends Pick<DayEvent, 'rows'> {
   values?: { totals?: { byCurrency: DayEvent['sums'] } | undefined } | undefined;
 }
 
-/** A day to which nobody listens must not grow: the newest events stay. */
+/** Without this limit, a day whose events nobody receives would grow. The newest events stay. */
 const MAX_PENDING = 20;
 
 /**
- * The outbox after a commit. A reading that finds the same content has no event, unless it closes the day.
- * @param sendsOpenDay whether versions of a day that is not over have events
+ * The outbox after a commit. A reading that finds the same content adds no event, unless it closes the day.
+ * @param sendsOpenDay whether versions of an open day have events
  */
 export function outboxAfter(
   { events, committed: before }: { events?: Outbox | undefined; committed?: Version | undefined },
@@ -62,7 +65,8 @@ export function outboxAfter(
   const isFirst = isClosed(after) && !wasClosed;
   const isChanged = before?.digest !== after.digest && (isClosed(after) || sendsOpenDay);
   if (!isFirst && !isChanged) return events;
-  // A day begins with the time in seconds. A repair loses its number: a clock may have been a day ahead then, and behind now.
+  // The first number of a day is the time in seconds. A repair loses the number, and the clock may have been a day
+  // ahead before and may be behind now: two days more keep the order.
   const beginMs = Date.parse(at) + (before && before.timeZone === undefined ? 2 * DAY_MS : 0);
   const sequence = events ? events.sequence + 1 : Math.floor(beginMs / 1000);
   const event: DayEvent = {
@@ -74,7 +78,7 @@ export function outboxAfter(
   return { ...events, sequence, version, pending: [...(events?.pending ?? []), event].slice(-MAX_PENDING) };
 }
 
-/** Of a repaired day nobody knows whether it was closed, or which events were received: it is published again. */
+/** A repaired day is published again, because nobody knows whether it was closed or which events were received. */
 function isClosed({ state, timeZone }: Version): boolean {
   return state !== 'open' && (state !== 'unconfirmed' || timeZone !== undefined);
 }

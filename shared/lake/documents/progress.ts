@@ -1,9 +1,9 @@
 /**
- * `raw/<report>/brand=…/dt=…/<attempt>/progress.json`: how far an attempt at a day has come. A chunk is written first and
- * named here together with the cursor behind it in one compare-and-swap (I4): a run that dies between the two leaves a
- * chunk that no one names, and the next run fetches the same pages again. Only chunks named here exist.
- * The document is also the day's lease: the run that reads the day renews it with every group. Whoever finds it old
- * may take it over; the old holder then fails at `assertLeaseHeld` instead of staging pages concurrently with the new one.
+ * A progress document, `raw/<report>/brand=…/dt=…/<attempt>/progress.json`, records how far an attempt at a day has come.
+ * A run first writes a chunk, and then names the chunk and the next cursor here in one compare-and-swap (I4). If the run
+ * dies in between, the chunk stays unnamed and the next run fetches the same pages again. Only chunks named here exist.
+ * The document is also the day's lease, which the run that reads the day renews with every group. A run that finds the
+ * lease expired may take the day over. The former holder then fails at `assertLeaseHeld`; otherwise both would stage pages.
  */
 import * as z from 'zod/mini';
 import { BrandReportsError } from '../../errors.ts';
@@ -19,7 +19,7 @@ const refusedLookup = storedObject(() => ({
   key: z.string(),
   /** The code of the last refusal. */
   code: z.string(),
-  /** Those in runs in which the service answered some lookup. */
+  /** How many runs tried it in which the service answered some lookup. */
   tries: storedCount,
 }));
 
@@ -28,16 +28,16 @@ const partFields = z.record(z.string(), z.union([z.string(), z.number()]));
 
 const part = storedObject(() => ({
   /**
-   * `include`: these are the day's records. `exclude`: these are removed from them, each one as often as it is excluded
-   * more often than restored. `restore`: these are removed once less.
+   * `include`: its records belong to the day. `exclude`: its records are removed from the day, each as often as it is
+   * excluded minus as often as it is restored. `restore`: each of its records cancels one exclusion.
    */
   role: z.enum(['include', 'exclude', 'restore']),
   fields: partFields,
-  /** The cursor of the page behind the last staged one, as the service sent it; `null` before the first. */
+  /** The cursor of the page after the last staged page, as the service sent it; `null` before the first page. */
   cursor: json,
-  /** The last staged page: a resumed attempt fetches it again, and restarts if it differs. */
+  /** The last staged page. A resumed attempt fetches it again, and restarts if the page differs. */
   last: z.optional(storedObject(() => ({ cursor: json, hash: z.string() }))),
-  /** Short hashes of the cursors requested so far: a repeated one is a cycle. */
+  /** Short hashes of the cursors requested so far; a repeated cursor is a cycle. */
   seen: z.array(z.string()),
   pages: storedCount,
   /** Pages that had records. */
@@ -45,35 +45,36 @@ const part = storedObject(() => ({
   records: storedCount,
   chunks: z.array(chunk),
   /**
-   * If the slice has several queries and one run has read this one: fingerprints of the records and of their keys, and
-   * whether the reading before returned the same records (`isSame`), or at least the same keys (`agrees`).
+   * Set if the slice has several queries and one run read this query to its end. It has fingerprints of the records and
+   * of their keys. `isSame`: the previous reading returned the same records. `agrees`: it returned at least the same
+   * keys.
    */
   answer: z.optional(
     storedObject(() => ({ records: z.string(), keys: z.string(), isSame: z.boolean(), agrees: z.boolean() })),
   ),
   /** The lookups that the service refused. */
   refused: z.optional(z.array(refusedLookup)),
-  /** The keys of lookups that were answered without a record; of more than `MAX_EMPTY_KEPT` the first ones. */
+  /** The keys of lookups that returned no record; only the first `MAX_EMPTY_KEPT`. */
   empty: z.optional(z.array(z.string())),
   done: z.boolean(),
 }));
 
 const slice = storedObject(() => ({
-  /** What the slice covers, in milliseconds; `to` is what is known after it. */
+  /** The span that the slice covers, in milliseconds. After the slice, the day is known up to `toMs`. */
   fromMs: z.int(),
   toMs: z.int(),
   /** Whether it covers the day from its beginning. */
   whole: z.boolean(),
   /** When reading it began, and when its last page was staged, by the service's time. */
   startedAt: storedTime,
-  /** Of lookups that go on with those of earlier slices: when the first of these slices began. */
+  /** Of lookups that continue earlier slices: when the first of these slices began. */
   passStartedAt: z.optional(storedTime),
   stagedAt: z.optional(storedTime),
-  /** Whether a run went on behind pages that another one had staged. */
+  /** Whether a run continued after pages that another run had staged. */
   resumed: z.optional(z.boolean()),
-  /** Of a pass that is repeated because records with one primary key differed: a fingerprint of these records. */
+  /** Of a full read that is repeated because records with one primary key differed: a fingerprint of these records. */
   repeatsConflict: z.optional(z.string()),
-  /** For a report with an upstream: the snapshot of the upstream day that is looked up, and its digest. */
+  /** For a report with an upstream: the snapshot and the digest of the upstream day whose records are looked up. */
   upstream: z.optional(
     storedObject(() => ({
       snapshot: storedId,
@@ -86,9 +87,9 @@ const slice = storedObject(() => ({
   observations: z.record(z.string(), storedCount),
   /** Records without the report's primary key. */
   withoutKey: storedCount,
-  /** Of lookups: whether it repeats only those that brought no record, because everything else was answered. */
+  /** Of lookups: whether it repeats only the lookups that returned no record, because all others were answered. */
   onlyRefused: z.optional(z.boolean()),
-  /** Of lookups: the upstream day changed before all of it was looked up, and the next slice goes on. */
+  /** Of lookups: the upstream day changed before all of it was looked up, so the next slice continues. */
   endedEarly: z.optional(z.boolean()),
   done: z.boolean(),
 }));
@@ -96,25 +97,25 @@ const slice = storedObject(() => ({
 const progress = storedObject(() => ({
   version: z.literal(1),
   queryFingerprint: z.string(),
-  /** The run that reads the day and when (wall clock) it last said so; missing before the first run has. */
+  /** The run that reads the day, and when it last renewed the lease (wall clock); missing before the first run. */
   lease: z.optional(storedObject(() => ({ runId: z.string(), renewedAt: storedTime }))),
   slices: z.array(slice),
   recentWrites: z.array(z.string()),
 }));
 
-/** One query of a slice: its fields, how far it is read, and its staged chunks. */
+/** One query of a slice: its fields, how far it has been read, and its staged chunks. */
 export type SlicePart = z.infer<typeof part>;
-/** A lookup that the service refused: by its key, since the refusal has no record. */
+/** A lookup that the service refused, identified by its key because a refusal contains no record. */
 export type RefusedLookup = z.infer<typeof refusedLookup>;
-/** A span of the day, the queries that read it, and what they staged. */
+/** A span of the day, the queries that read it, and the pages that they staged. */
 export type Slice = z.infer<typeof slice>;
 /** What one attempt at a day has staged so far; only the chunks that it names exist. */
 export type Progress = z.infer<typeof progress>;
 
-/** Of an attempt that has staged nothing. */
+/** The progress of an attempt that has staged nothing. */
 export const EMPTY_PROGRESS: Progress = { version: 1, queryFingerprint: '', slices: [], recentWrites: [] };
 
-/** Reads a stored progress document; `undefined` is one in which nothing was staged. */
+/** Reads a stored progress document; `undefined` gives a document without staged pages. */
 export function parseProgress(key: string) {
   return (stored: Json | undefined): Progress => {
     if (stored === undefined) return EMPTY_PROGRESS;
@@ -122,17 +123,17 @@ export function parseProgress(key: string) {
   };
 }
 
-/** A change by the run that holds the lease. @throws conflict where another run has it */
+/** Guards a change by the run that holds the lease. @throws conflict if another run has the lease */
 export function assertLeaseHeld(progress: Progress, run: string): Progress {
   if (progress.lease?.runId === run) return progress;
   throw new BrandReportsError(
     'conflict',
     'lease_lost',
-    'Another run has taken over this attempt. This run leaves it to that one.',
+    'Another run has taken over this attempt. This run leaves it to that run.',
   );
 }
 
-/** Every page staged behind the last slice of the attempt. */
+/** The pages that are staged together at the end of the attempt's last slice. */
 export interface StagedGroup {
   part: number;
   chunk: { name: string; records: number } | undefined;
@@ -152,12 +153,12 @@ export interface StagedGroup {
 }
 
 /**
- * The document is written with each group, and a service without any detail must not make it large. What is left out counts
- * as never requested.
+ * Limits the document, which is written with each group, if a service has no details at all. A key that is left out
+ * counts as never requested.
  */
 const MAX_EMPTY_KEPT = 10_000;
 
-/** The progress with one more group behind its last slice. */
+/** The progress with one more group in its last slice. */
 export function withStagedGroup(progress: Progress, group: StagedGroup): Progress {
   const current = progress.slices.at(-1);
   if (!current) throw new Error('a group is staged into a slice');

@@ -1,16 +1,16 @@
 /**
- * `rates/<brand>.json`: which runs send requests to a brand's service, and how much of its rate each of them has. Without it
- * runs that know nothing of each other would either exceed the rate together or leave most of it unused.
+ * A rate budget, `rates/<brand>.json`, records which runs send requests to a brand's service and how much of its rate each
+ * run has. Without it, independent runs would either exceed the rate together or leave most of it unused.
  *
- * The runs share the smallest of their limits: a run that began before the setting was lowered would otherwise leave
- * nothing to those that came after. At no instant do the rates in use together exceed the limit of any run that sends
- * requests, however clocks run and whatever write is lost:
- * - A run takes only what the document gives to no other, and uses it only once its write is confirmed.
- * - A run that takes less uses less before it writes so, because another may take the rest at once.
+ * The runs share the smallest of their limits. Otherwise a run that began before the setting was lowered would leave
+ * nothing to later runs. At no instant do the rates in use together exceed the limit of any run that sends requests,
+ * however clocks run and whichever write is lost:
+ * - A run takes only rate that the document gives to no other run, and uses it only once its write is confirmed.
+ * - A run that gives up rate slows down before it writes so, because another run may take the rate at once.
  * - A run stops `VALID_MS` after its last renewal began. Others take its rate only after they have seen its counter
- *   unchanged for `FORGET_AFTER_MS`, each by its own clock: clocks are never compared.
- * An object that cannot be parsed counts as none, as if somebody had deleted it: each run joins again with its next renewal,
- * and until then the rates in use may exceed a limit for `RENEW_EVERY_MS`.
+ *   unchanged for `FORGET_AFTER_MS`. Each run measures with its own clock; clocks are never compared.
+ * An object that cannot be parsed counts as deleted. Each run joins again with its next renewal, and until then the rates
+ * in use may exceed a limit for `RENEW_EVERY_MS`.
  */
 import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';
@@ -18,11 +18,14 @@ import { parseDocument, storedCount, storedObject } from './cas-document.ts';
 
 /** How often a run that sends requests renews its entry. */
 export const RENEW_EVERY_MS = 3_000;
-/** A run that has sent nothing for so long leaves its rate to the others. */
+/** A run that has sent no request for this long leaves its rate to the others. */
 export const IDLE_AFTER_MS = 10_000;
 /** How long a run uses its rate after a renewal. */
 export const VALID_MS = 10_000;
-/** So much longer than `VALID_MS` that a clock may run at half speed; the run after one that died waits for it. */
+/**
+ * Longer than `VALID_MS` by enough that a clock may run at half speed. After a run dies, the next run waits this long
+ * for its rate.
+ */
 export const FORGET_AFTER_MS = 25_000;
 
 const requestsPerSecond = z.number().check(z.nonnegative());
@@ -30,11 +33,11 @@ const requestsPerSecond = z.number().check(z.nonnegative());
 const share = storedObject(() => ({
   /** Requests per second that the run may send. */
   rate: requestsPerSecond,
-  /** The most that it could use. */
+  /** The highest rate that it could use. */
   wants: requestsPerSecond,
-  /** The rate of the brand, as its settings have it. */
+  /** The rate of the brand in the settings of the run. */
   limit: z.number().check(z.positive()),
-  /** Goes up with every renewal. */
+  /** Increases with every renewal. */
   renewals: storedCount,
 }));
 
@@ -48,7 +51,7 @@ const budget = storedObject(() => ({
 /** The runs that share the rate of one brand. */
 export type RateBudget = z.infer<typeof budget>;
 
-/** Reads a stored budget; `undefined` is one that no run shares. */
+/** Reads a stored budget; `undefined` gives a budget that no run shares. */
 export function parseRateBudget(key: string) {
   return (stored: Json | undefined): RateBudget => {
     if (stored === undefined) return { version: 1, runs: {}, recentWrites: [] };
@@ -56,14 +59,14 @@ export function parseRateBudget(key: string) {
   };
 }
 
-/** What a run writes of itself. Rates are in requests per second. */
+/** What a run writes about itself. Rates are in requests per second. */
 export interface Renewal {
   runId: string;
-  /** The rate of the brand, for all runs together, as this run's settings have it. */
+  /** The rate of the brand, for all runs together, in this run's settings. */
   limit: number;
-  /** The most that this run could use. */
+  /** The highest rate that this run could use. */
   wants: number;
-  /** What it uses at this moment; the document gives it no less. */
+  /** The rate that it uses now; the document gives it no less. */
   inUse: number;
   renewals: number;
   /** Runs that have ended. */
@@ -111,10 +114,10 @@ function othersOf({ runs }: RateBudget, { runId, gone }: Pick<Renewal, 'runId' |
   return Object.entries(runs).filter(([run]) => run !== runId && !gone.has(run));
 }
 
-/** By run: its counter, and since when whoever looks has known it to be that, by its own monotonic clock. */
+/** By run: its counter, and since when the observer has seen this value, by the observer's monotonic clock. */
 export type Sightings = ReadonlyMap<string, { renewals: number; sinceMs: number }>;
 
-/** What is known after another look. @param atMs when the look ended */
+/** The sightings after the document was read again. @param atMs when the read ended */
 export function withSightings(before: Sightings, { runs }: RateBudget, atMs: number): Sightings {
   return new Map(
     Object.entries(runs).map(([run, { renewals }]) => {
@@ -124,7 +127,7 @@ export function withSightings(before: Sightings, { runs }: RateBudget, atMs: num
   );
 }
 
-/** The runs whose counter has not changed for so long that they have certainly stopped. */
+/** The runs whose counter has not changed for `FORGET_AFTER_MS`, so that they have certainly stopped. */
 export function silentRuns(sightings: Sightings, { runs }: RateBudget, nowMs: number): string[] {
   return Object.entries(runs).flatMap(([run, { renewals }]) => {
     const known = sightings.get(run);

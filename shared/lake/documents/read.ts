@@ -19,20 +19,20 @@ import {
 import type { ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
 
-/** What a lake has about one report of one brand. */
+/** The documents of one report of one brand. */
 export interface ReportLedgers extends ReportStates {
-  /** Which of its fields have which roles; missing before the first run that stored them. */
+  /** The fields of its roles; missing before the first run that stored them. */
   roles?: BrandRoles | undefined;
-  /** By month; only those that were read. */
+  /** By month; only the months that were read. */
   ledgers: ReadonlyMap<string, Ledger>;
-  /** What could not be read, so that one damaged document hides nothing of the others. */
+  /** The documents that could not be read: one damaged document does not hide the others. */
   damaged: readonly DamagedDocument[];
 }
 
 /** A ledger or a report state that cannot be used. */
 export interface DamagedDocument {
   key: string;
-  /** Of a ledger: its month, of which nothing is known. */
+  /** Of a ledger: its month, whose contents are unknown. */
   month?: string;
   /** What is wrong with it, and the next step. */
   message: string;
@@ -50,7 +50,7 @@ export interface CommittedDay extends TableDay {
   committed: Committed;
 }
 
-/** A day with all that its ledger says of it. */
+/** A day with everything that its ledger contains about it. */
 export interface DayOfLedger extends TableDay {
   entry: DayEntry;
 }
@@ -62,21 +62,21 @@ export interface LedgerMonths {
   months: string[];
 }
 
-/** Whether the report states require that the ledger of a month is read. */
-export type WantsMonth = (month: string, of: ReportStates) => boolean;
+/** Whether the ledger of a month has to be read, by the report states. */
+export type NeedsMonth = (month: string, of: ReportStates) => boolean;
 
 /** The state of a report of a brand; a damaged one counts as empty. */
 export interface ReportStates {
   brand: string;
   report: ReportDefinition;
   state: ReportState;
-  /** The state of the report that this one looks up. */
+  /** The state of the upstream report whose records this report looks up. */
   upstream?: ReportState;
 }
 
 /**
  * Lists the ledgers in the lake, whatever the settings are now; reports that are not in the registry are left out.
- * @param span only these months; a brand's report is listed even without ledgers in them
+ * @param span only these months; a report of a brand is listed even if it has no ledger in them
  */
 export async function listLedgers(
   store: ObjectStore,
@@ -99,9 +99,9 @@ export async function listLedgers(
 }
 
 /**
- * Reads the ledgers that `listLedgers` finds; of those that are damaged, it says so.
- * @param span only the ledgers of these months; the report state is read in any case
- * @param realNowMs the machine's time, to show states by; missing: nothing is marked as written by a clock that was ahead
+ * Reads the ledgers that `listLedgers` finds, and lists the damaged documents in `damaged`.
+ * @param span only the ledgers of these months; the report state is always read
+ * @param realNowMs the machine's time, for showing states; missing: nothing is marked as written by a clock that was ahead
  */
 export function readLedgers(
   store: ObjectStore,
@@ -116,7 +116,7 @@ export function readLedgers(
 export async function readWantedLedgers(
   store: ObjectStore,
   reports: ReportRegistry,
-  wants: WantsMonth,
+  needs: NeedsMonth,
   realNowMs = Number.POSITIVE_INFINITY,
 ): Promise<ReportLedgers[]> {
   const listed = await listLedgers(store, reports);
@@ -145,11 +145,11 @@ export async function readWantedLedgers(
     const of: ReportStates = { brand, report, state, ...(upstream && { upstream: upstream.state }) };
     return { of, months, read };
   });
-  /** What a lookup says of its days depends on what is committed of the days that it looks up. */
+  /** The state of a day of lookups depends on the committed day that they look up, so both ledgers are needed. */
   const isWanted = (month: string, of: ReportStates) =>
-    wants(month, of) ||
+    needs(month, of) ||
     listedReports.some(
-      (other) => other.of.brand === of.brand && looksUp(other.of.report, of.report) && wants(month, other.of),
+      (other) => other.of.brand === of.brand && looksUp(other.of.report, of.report) && needs(month, other.of),
     );
   const tables = [...new Set(listed.map(({ report }) => report))];
   const stored = new Map(
@@ -193,14 +193,14 @@ async function orDamaged<T>(
   return 'value' in read ? read : { damaged: { ...document, message: read.damage.message } };
 }
 
-/** An empty state; whether the report has ever returned a record shows in its ledgers too. */
+/** An empty state, except that the ledgers show whether the report has ever returned a record. */
 function stateWithout(empty: ReportState, ledgers: ReadonlyMap<string, Ledger>): ReportState {
   const entries = [...ledgers.values()].flatMap(({ days }) => Object.values(days));
   const hasReturnedRecords = entries.some(({ committed }) => committed !== undefined && committed.rows > 0);
   return { ...empty, hasReturnedRecords };
 }
 
-/** The ledger of a month, an empty one where none is stored. @throws BrandReportsError `config` where it is damaged */
+/** The ledger of a month; empty if the lake has no such ledger. @throws BrandReportsError `config` if it is damaged */
 export function readLedger(
   store: ObjectStore,
   report: ReportDefinition,
@@ -213,12 +213,12 @@ export function readLedger(
   return readDocument(store, key, parse);
 }
 
-/** The table's columns: the documented ones and every column found so far. */
+/** The table's columns: the documented columns and every column found so far. */
 export function readSchema(store: ObjectStore, report: ReportDefinition): Promise<StoredSchema> {
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
 }
 
-/** Which fields of the table have which roles; a damaged document counts as missing. */
+/** The fields of the roles of the table; a damaged document counts as missing. */
 async function readRoles(store: ObjectStore, report: ReportDefinition): Promise<StoredRoles> {
   const parse = parseStoredRoles(report);
   const read = await readOrDamage(readDocument(store, rolesKey(report.table), parse));
@@ -248,8 +248,8 @@ export function snapshotKeyOf({ brand, report, day }: TableDay, snapshot: string
 }
 
 /**
- * By table of the report (`dayTables`), the id of the object of a committed day. A version that an older program wrote has
- * none of what became of its records.
+ * By table of the report (`dayTables`): the id of a committed day's object. A version that an older program wrote has
+ * no object in the lifecycle table.
  */
 export function snapshotsByTable(
   { table, lifecycle }: Pick<ReportDefinition, 'table' | 'lifecycle'>,
@@ -266,7 +266,7 @@ export function committedSnapshotKey({ committed, ...day }: CommittedDay): strin
   return snapshotKeyOf(day, committed.snapshot);
 }
 
-/** The key of the object that has the changes of a committed day; `undefined` where it never changed. */
+/** The key of the object that has the changes of a committed day; `undefined` if the day never changed. */
 export function committedChangesKey({ brand, report, day, committed }: CommittedDay): string | undefined {
   const { changes } = committed;
   return changes && changesKey(brand, report.name, day, changes.snapshot);

@@ -1,18 +1,18 @@
 /**
- * `ledger/<report>/<brand>/state.json`: what runs of a report leave to later runs and to the watcher.
- * - When a day of each month is next due. Without it every run would read the ledgers of all months since the start date
- *   to find that nothing in them is due.
+ * The report state, `ledger/<report>/<brand>/state.json`, holds what runs of a report leave to later runs and the watcher:
+ * - When a day of each month is next due. Without it, every run would read the ledgers of all months since the start
+ *   date, only to find that no day is due.
  * - Unfinished work: the continuations of runs with little time.
  * - What was done once: the daily work, the vacuum, the probe of `endDate`, whether the service ever returned a record.
  * - How the service pages, as the readings of a week have shown.
  * - How the last run ended.
- * What the state contains of months is a hint that can be rebuilt from the ledgers. A wrong hint may cause an unnecessary
- * read, never a missed one: `mayBeDue` is true whenever the state does not know. So a run marks a month dirty before it
- * claims a day in it, and records what it knows only after its work: if it dies in between, the month stays dirty and the
- * next run reads it. If another run has worked in the month since this run read its ledger, neither run knows what the
- * other did, and the next run reads the month.
- * A report that looks up another report is due when that report changes: its state contains which content of the other
- * report's month it has examined, and the other report's state contains which content that month has.
+ * The entries of months are hints that can be rebuilt from the ledgers. A wrong hint may cause an unnecessary read, never
+ * a missed read: `mayBeDue` returns true unless the state proves the opposite. A run therefore marks a month dirty before
+ * it claims a day in it, and records due times only after its work. If it dies in between, the month stays dirty and the
+ * next run reads it. If another run has worked in the month since this run read its ledger, neither run can compute the
+ * due time, and the next run reads the month.
+ * A report that looks up another report is due when that report changes. Its state records which content of the other
+ * report's month it has examined, and the other report's state records the content that the month has.
  */
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -25,37 +25,41 @@ import { marked, parseDocument, storedCount, storedTime, storedObject } from './
 import { type Ledger, isWhole } from './ledger.ts';
 
 const month = storedObject(() => ({
-  /** When a day of the month is next due (ISO 8601); `null` where all its days are settled. */
+  /** When a day of the month is next due (ISO 8601); `null` if all its days are settled. */
   nextDue: z.nullable(storedTime),
   /** `now` of the run that computed `nextDue`; ignored by runs with an earlier `now` (`--now`). */
   asOf: z.optional(storedTime),
   /** Fingerprint of what is committed in the month (`monthContent`), for reports that look this one up. */
   content: z.optional(z.string()),
-  /** Of a report with an upstream: the content of the upstream month that `nextDue` follows from. */
+  /** Of a report with an upstream: the content of the upstream month from which `nextDue` follows. */
   upstream: z.optional(z.string()),
   /**
-   * The runs at work in the month, and since when (wall clock). While there is one, any day there may be due. `shared`:
-   * another run was at work there too when this one began, or had been since this one read the state.
+   * The runs at work in the month, and since when (wall clock). While there is such a run, any day of the month may
+   * be due. `shared`: another run was also at work there when this run began, or had been since this run read the
+   * state.
    */
   dirty: z.optional(
     z.array(storedObject(() => ({ by: z.string(), at: storedTime, shared: z.optional(z.literal(true)) }))),
   ),
 }));
 
-/** How the last run that read what was due ended, for the watcher. Runs of a range leave it: they would hide a schedule that stopped. */
+/**
+ * How the last run of due days ended, for the watcher. Runs of a range do not change it: they would hide a schedule
+ * that stopped.
+ */
 const lastRun = storedObject(() => ({
   /** When it ended (wall clock). */
   at: storedTime,
-  /** When the first of the runs in a row that ended like this did. */
+  /** When the first of the consecutive runs with this result ended. */
   since: storedTime,
-  /** When the last run that was complete ended; missing: none was yet. */
+  /** When the last complete run ended; missing before the first complete run. */
   completeAt: z.optional(storedTime),
   status: z.enum(STATUSES),
   /** The error of a run that failed. */
   kind: z.optional(z.enum(ERROR_KINDS)),
   code: z.optional(z.string()),
   message: z.optional(z.string()),
-  /** None: a run that failed did so before it read a day. */
+  /** How many days failed; 0 if the run failed before it read a day. */
   failedDays: storedCount,
   requests: storedCount,
   throttles: storedCount,
@@ -63,21 +67,28 @@ const lastRun = storedObject(() => ({
 
 const state = storedObject(() => ({
   version: z.literal(1),
-  /** Fingerprint of the policy that the due times follow from. */
+  /** Fingerprint of the policy from which the due times follow. */
   policy: z.string(),
   months: z.record(z.string(), month),
-  /** The continuations of runs with little time: ranges by `from..to`, and `due` for what the policy makes due. */
+  /**
+   * The continuations of runs with little time: ranges under `from..to`, and days that the policy makes due under
+   * `due`.
+   */
   continuations: z.record(
     z.string(),
     storedObject(() => ({ id: z.string(), since: storedTime })),
   ),
-  /** Whether the service ever returned a record. Until then empty responses prove nothing: the days are unverified. */
+  /**
+   * Whether the service ever returned a record. Until then empty responses prove nothing, so the days are unverified.
+   */
   hasReturnedRecords: z.boolean(),
-  /** The setting `endDate` that a probe found to agree with the service. */
+  /** The setting `endDate` for which a probe found that the service agrees. */
   probedEndDate: z.optional(z.string()),
-  /** When the service last asked for a pause instead of answering the probe. */
+  /** When the service last requested a pause instead of answering the probe. */
   probePausedAt: z.optional(storedTime),
-  /** How the service pages (`PagingHabits`), as readings have shown since a time, with settings of this fingerprint. */
+  /**
+   * How the service pages (`PagingHabits`), as readings have shown since `since`, with settings of this fingerprint.
+   */
   paging: z.optional(
     storedObject(() => ({
       settings: z.string(),
@@ -91,7 +102,7 @@ const state = storedObject(() => ({
   /** When a run last examined all months, whatever their hints were. */
   examinedAt: z.optional(storedTime),
   lastRun: z.optional(lastRun),
-  /** The days that were erased, as their ledgers have them: a ledger that is damaged is made again without them. */
+  /** The erased days, as their ledgers have them: a damaged ledger is rebuilt without them. */
   erased: z.optional(z.array(storedObject(() => ({ from: z.string(), to: z.string() })))),
   recentWrites: z.array(z.string()),
 }));
@@ -100,8 +111,8 @@ const state = storedObject(() => ({
 export type ReportState = z.infer<typeof state>;
 
 /**
- * Reads a stored report state; `undefined` gives the state of a report that no run has read yet. It is marked if the time
- * at which a run last examined all months is in the future, and its last run if that ended in the future.
+ * Reads a stored report state; `undefined` gives the state of a report that no run has read yet. Marks the state if
+ * its `examinedAt` is in the future, and `lastRun` if that run ended in the future.
  */
 export function parseReportState(key: string, latestMs = () => Number.POSITIVE_INFINITY) {
   return (stored: Json | undefined): ReportState => {
@@ -121,7 +132,10 @@ export function parseReportState(key: string, latestMs = () => Number.POSITIVE_I
   };
 }
 
-/** The state after days were erased, or after that was undone: without the hints of their months. @param ranges of all erased days */
+/**
+ * The state after days were erased, or after that was undone, without the hints of the changed months.
+ * @param ranges of all erased days
+ */
 export function withErased(
   state: ReportState,
   ranges: ReportState['erased'],
@@ -134,7 +148,7 @@ export function withErased(
 /** How a run ended, as the report state keeps it. */
 export type LastRun = z.infer<typeof lastRun>;
 
-/** So often runs with nothing to do show that they live: rarer than they run, because each time is a write. */
+/** How often an idle run updates `lastRun`: less often than it runs, because each update is a write. */
 export const LAST_RUN_RENEWED_MS = 3 * HOUR_MS;
 
 /** The report state with how a run ended. */
@@ -146,7 +160,7 @@ export function withLastRun(state: ReportState, ended: Omit<LastRun, 'since' | '
   return { ...state, lastRun: { ...ended, since, ...(completeAt !== undefined && { completeAt }) } };
 }
 
-/** Whether this run alone is no reason to write the state: it is complete, as the last one was not long ago. */
+/** Whether this run alone is no reason to write the state: it is complete, as was the last run not long ago. */
 export function isLastRunFresh({ lastRun }: ReportState, ended: Omit<LastRun, 'since'>): boolean {
   if (lastRun?.status !== 'complete' || ended.status !== 'complete') return false;
   return Math.abs(Date.parse(ended.at) - Date.parse(lastRun.at)) < LAST_RUN_RENEWED_MS;
@@ -158,7 +172,7 @@ const DIRTY_MS = HOUR_MS;
 export type KnownMonth = ReportState['months'][string];
 
 /**
- * True where a day of the month may be due, as far as the state knows.
+ * True if a day of the month may be due, as far as the state shows.
  * @param upstream for a report with an upstream: the state of that report
  */
 export function mayBeDue(
@@ -180,7 +194,7 @@ function isExamined({ upstream: examined }: KnownMonth, upstream: KnownMonth | u
   return examined !== undefined && !upstream?.dirty && upstream?.content === examined;
 }
 
-/** Fingerprint of what a lookup needs to know of the committed days of a month. */
+/** Fingerprint of the facts about a month's committed days on which lookups depend. */
 export function monthContent({ days }: Pick<Ledger, 'days'>): string {
   const committed = Object.entries(days).flatMap(([day, entry]) =>
     entry.committed ? [[day, entry.committed.digest, isWhole(entry.committed)]] : [],
@@ -189,10 +203,10 @@ export function monthContent({ days }: Pick<Ledger, 'days'>): string {
   return hash('sha256', JSON.stringify(sorted), 'hex').slice(0, 16);
 }
 
-/** What the report state contained of months before their ledgers were read. */
+/** The entries of months in the report state before their ledgers were read. */
 export type SeenMonths = ReadonlyMap<string, KnownMonth | undefined>;
 
-/** Marks months as being worked in, before anything in them is claimed. */
+/** Marks months as dirty before the run claims a day in them. */
 export function markMonthsDirty(
   state: ReportState,
   months: readonly string[],
@@ -209,7 +223,10 @@ export function markMonthsDirty(
   return { ...state, months: { ...state.months, ...Object.fromEntries(marked) } };
 }
 
-/** Whether no other run works in the month, or has since the state was read: a run that ends leaves a due time. */
+/**
+ * Whether no other run works in the month or has worked in it since the state was read. A run that ended is visible
+ * by its due time.
+ */
 function isUntouched(state: ReportState, month: string, run: string, seen: SeenMonths): boolean {
   const known = state.months[month];
   if (!known?.dirty) return isDeepStrictEqual(known, seen.get(month));
@@ -217,15 +234,15 @@ function isUntouched(state: ReportState, month: string, run: string, seen: SeenM
   return mark?.by === run && !mark.shared && others.length === 0 && known.nextDue === null;
 }
 
-/** What a run knows of a month that it has examined. */
+/** What a run has found out about a month. */
 export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream'> {
-  /** When a day of it is next due, in milliseconds; `null` where all its days are settled. */
+  /** When a day of the month is next due, in milliseconds; `null` if all its days are settled. */
   dueMs: number | null;
 }
 
 /**
- * Records what a run knows of the months that it has examined. Where another run is at work in one, or has been, the
- * next run has to look; a mark that is an hour old is that of a run that has died.
+ * Records the due times of the months that a run has examined. If another run is or was at work in a month, the next
+ * run has to read it. A mark that is an hour old belongs to a run that has died.
  */
 export function recordMonths(
   state: ReportState,

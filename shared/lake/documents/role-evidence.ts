@@ -1,4 +1,4 @@
-/* What the ledgers and the stored roles of a lake show of the roles of a report's fields. */
+/* Collects the evidence for the roles of a report's fields from the ledgers and the stored roles of a lake. */
 import {
   type FieldEvidence,
   ROLES,
@@ -19,7 +19,7 @@ import {
 import { type Committed, type Ledger, hasRows } from './ledger.ts';
 import type { BrandRoles } from './roles.ts';
 
-/** What is known of a report of a brand. */
+/** The ledgers and the stored roles of a report of a brand. */
 export interface RoleSource {
   brand: string;
   report: ReportDefinition;
@@ -28,7 +28,7 @@ export interface RoleSource {
   roles?: BrandRoles | undefined;
 }
 
-/** The choice for each role, from the setting `fields`, what was stored, and all committed days. */
+/** Chooses the field of each role, from the setting `fields`, the stored roles and all committed days. */
 export function roleChoices(
   { brand, report, ledgers, roles }: RoleSource,
   fields: RoleFields | undefined = roles?.fields,
@@ -41,7 +41,7 @@ export function roleChoices(
   });
 }
 
-/** What the values of each column showed on all committed days, by its name in the table. */
+/** What the values of each column show on all committed days, by the column's name in the table. */
 export function evidenceIn(ledgers: Iterable<Ledger>): FieldEvidence[] {
   return evidenceOfVersions(
     [...ledgers].flatMap(({ days }) => Object.values(days).flatMap(({ committed }) => committed ?? [])),
@@ -74,12 +74,12 @@ function addDay(
     if (Object.hasOwn(sums, name)) {
       evidence.numeric += full;
     } else if (kind && fitting) evidence[kind] += fitting[name] ?? 0;
-    // An older program counted nothing of texts: its days contradict no name.
+    // An older program counted nothing for texts, so its days contradict no name.
     else if (kind && role) evidence[kind] += full;
   }
 }
 
-/** A role that views use and that has no field, so that their columns are NULL. */
+/** A role without a field that views use, so that their columns are NULL. */
 export interface RoleGap extends Pick<RoleChoice, 'role' | 'candidates' | 'evidence' | 'setting'> {
   brand: string;
   report: string;
@@ -88,10 +88,13 @@ export interface RoleGap extends Pick<RoleChoice, 'role' | 'candidates' | 'evide
   views: readonly string[];
 }
 
-/** What a service may lack without a loss: a line without a state has that of its order. */
+/** Roles that a service may lack without a loss: a line without a state has the state of its order. */
 const OPTIONAL: readonly Role[] = ['line_state'];
 
-/** The roles without a field of a report that has records. @param fields the setting; missing: that of the last run */
+/**
+ * The roles without a field, if the report has records.
+ * @param fields the setting; missing: the setting of the last run
+ */
 export function roleGaps(source: RoleSource, reports: ReportRegistry, fields?: RoleFields): RoleGap[] {
   const { brand, report } = source;
   return roleChoices(source, fields).flatMap(({ role, by, candidates, evidence, setting }) => {
@@ -112,26 +115,29 @@ export function gapText({ brand, report, role, views, candidates, evidence, sett
   return `${brand} ${report}: no field has the role ${role} (${evidence}), so ${effect} in ${views.join(', ')}. ${whenToSet({ candidates })}: ${setting}`;
 }
 
-/** When the line of settings helps: without a candidate it only says that there is no field. */
+/**
+ * The words that introduce the line of settings. Without a candidate, the line only states that the service has no
+ * such field.
+ */
 export function whenToSet({ candidates }: Pick<RoleGap, 'candidates'>): string {
-  return candidates.length > 0 ? 'To set it' : 'If the service has none';
+  return candidates.length > 0 ? 'To set it' : 'If the service has no such field';
 }
 
-/** By currency, empty for none: the sum of each role, as text. */
+/** By currency, empty for no currency: the sum of each role, as text. */
 export type CurrencyTotals = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
  * The amounts of a day by currency, if they were summed from the fields that have the roles now.
- * @param said by role its field, as far as that is decided
+ * @param decided the field of each role, as far as it is decided
  */
 export function totalsOf(
   { values }: Pick<Committed, 'values'>,
-  said: RoleFields,
+  decided: RoleFields,
 ): CurrencyTotals | undefined {
   const { fields, byCurrency } = values?.totals ?? {};
   if (!fields || !byCurrency) return undefined;
   const isSame = ROLES.every((role) => {
-    const { [role]: now } = said;
+    const { [role]: now } = decided;
     const { [role]: then } = fields;
     return (
       now === undefined || !['amount', 'commission', 'currency'].includes(role) || (now ?? undefined) === then
@@ -141,8 +147,8 @@ export function totalsOf(
 }
 
 /**
- * The sum that says most about a day: of a column, or of a role whose amounts have one currency.
- * @returns `undefined` where there is none, or several currencies have one each
+ * The sum that represents a day: of a column, or of a role whose amounts have one currency.
+ * @returns `undefined` if the day has no such sum, or has several currencies
  */
 export function measured(values: Committed['values'], measure: string | undefined): string | undefined {
   if (measure === undefined) return undefined;
@@ -151,7 +157,7 @@ export function measured(values: Committed['values'], measure: string | undefine
   return other ? undefined : only?.[measure];
 }
 
-/** Whether a day has one sum of the measure, which is 0 without a value. */
+/** Whether a day has one sum of the measure; without a value the sum is 0. */
 export function isMeasured(values: Committed['values'], measure: string | undefined): boolean {
   if (measure === undefined || !isRole(measure)) return measure !== undefined;
   return values?.totals !== undefined && Object.keys(values.totals.byCurrency).length <= 1;

@@ -30,14 +30,14 @@ const roles = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** Which fields of a brand's records have which roles. */
+/** The fields that have roles in a brand's records. */
 export interface BrandRoles {
-  /** What the data decided. A role that was chosen once never changes by itself. */
+  /** The fields that the data decided. A role that was chosen once never changes by itself. */
   chosen: Partial<Record<Role, string>>;
-  /** The settings of the last run, so that views are right for every brand, and for queries without settings. */
+  /** The settings of the last run. With them, views are right for every brand, and for queries without settings. */
   fields: RoleFields;
   words: Readonly<Record<string, string>>;
-  /** Some field looks like the currency, but nothing has decided for one: amounts are NULL. */
+  /** Some field looks like the currency, but nothing has decided for it, so amounts are NULL. */
   isCurrencyUnclear: boolean;
 }
 
@@ -59,8 +59,8 @@ export function parseStoredRoles({ table }: Pick<ReportDefinition, 'table'>) {
   };
 }
 
-/** By role its field, as the settings or the data have decided. */
-export function saidRoles(stored: BrandRoles | undefined, fields = stored?.fields): RoleFields {
+/** By role: the field that the settings or the data have decided. */
+export function decidedRoles(stored: BrandRoles | undefined, fields = stored?.fields): RoleFields {
   return { ...stored?.chosen, ...fields };
 }
 
@@ -73,21 +73,24 @@ export function placeOfRole(
   columns: readonly Column[],
   own: BrandRoles | undefined,
 ): RoleColumn | undefined {
-  const said = saidRoles(own);
-  const { [role]: field } = own ? said : fieldsIn(columns, {});
+  const decided = decidedRoles(own);
+  const { [role]: field } = own ? decided : fieldsIn(columns, {});
   const isAmount = role === 'amount' || role === 'commission';
-  if (typeof field !== 'string' || (isAmount && isUnclear(columns, own, said.currency))) return undefined;
+  if (typeof field !== 'string' || (isAmount && isUnclear(columns, own, decided.currency))) return undefined;
   return columnOfField(columns, field);
 }
 
-/** @param said the currency's field; one that the table lacks is misspelt, and would add up all currencies */
+/**
+ * @param decided the currency's field. If the table lacks it, the name is misspelt, and a sum would add up all
+ * currencies
+ */
 function isUnclear(
   columns: readonly Column[],
   own: BrandRoles | undefined,
-  said: string | null | undefined,
+  decided: string | null | undefined,
 ): boolean {
   if (!own) return columnsNamed(columns, 'currency').length > 1;
-  return typeof said === 'string'
-    ? !columnOfField(columns, said)
-    : said === undefined && own.isCurrencyUnclear;
+  return typeof decided === 'string'
+    ? !columnOfField(columns, decided)
+    : decided === undefined && own.isCurrencyUnclear;
 }

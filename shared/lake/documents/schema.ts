@@ -47,9 +47,9 @@ export interface StoredSchema extends TableSchema, HasRecentWrites {
 }
 
 /**
- * Reads the stored schema of a report's table; `undefined` is the schema of a table from which nothing was read yet.
- * @throws BrandReportsError `config` where this version of the program cannot use it, such as a type that it does
- * not know: writing anyway would give one column two types (I7)
+ * Reads the stored schema of a report's table; `undefined` gives the schema of a table that no reading has filled yet.
+ * @throws BrandReportsError `config` if this program cannot use it, e.g. because of an unknown type: writing anyway would
+ * give one column two types (I7)
  */
 export function parseStoredSchema({ table, columns }: Pick<ReportDefinition, 'table' | 'columns'>) {
   const key = schemaKey(table);

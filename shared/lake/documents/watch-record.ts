@@ -1,15 +1,15 @@
 /**
- * `status/watch.json`: what the watcher has seen and told. Without it every look would tell of every problem again, and no
- * look could tell that one is solved. What changes it is in `watcher/news.ts`.
+ * The watch record, `status/watch.json`, contains what the watcher has seen and reported. Without it, every watcher
+ * run would report every problem again, and could not report that a problem is solved. `watcher/news.ts` changes it.
  */
 import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';
 import { parseDocument, storedObject, storedTime } from './cas-document.ts';
 
 const lasting = () => ({
-  /** When a watcher run first did not see it; missing while it lasts. */
+  /** When a watcher run first no longer saw it; missing while it lasts. */
   goneAt: z.optional(storedTime),
-  /** Of a finding: its day, and from when on nobody is told that it is gone. */
+  /** Of a finding: its day, and the time from which on its end is not reported. */
   finding: z.optional(storedObject(() => ({ day: z.string(), until: storedTime }))),
 });
 
@@ -25,36 +25,39 @@ const detail = storedObject(() => ({
 
 const record = storedObject(() => ({
   version: z.literal(1),
-  /** By the id of what is or may become a problem: when a look first saw it. */
+  /** By the id of a problem, or of what may become a problem: when a watcher run first saw it. */
   seen: z.record(z.string(), storedTime),
-  /** By id: the problems that the last message left open, and how it put them. */
+  /** By id: the problems that the last message left open, and its wording of each. */
   told: z.record(
     z.string(),
     storedObject(() => ({ since: storedTime, what: z.string(), ...lasting() })),
   ),
-  /** The last look that had something to tell, and when: others wait for an hour. Not told: it may have died before it. */
+  /**
+   * The last watcher run that had news, and when: other runs wait for an hour. If `isTold` is false, the run may have
+   * died before the message.
+   */
   telling: z.optional(storedObject(() => ({ by: z.string(), at: storedTime, isTold: z.boolean() }))),
   /** Missing as long as nobody receives events. */
   events: z.optional(
     storedObject(() => ({
-      /** Of the newest event. */
+      /** The number of the newest event. */
       sequence: z.number(),
-      /** By id: the problems whose opening is an event, and whose solution is not yet. */
+      /** By id: the problems whose opening is an event and whose solution is not yet an event. */
       open: z.record(
         z.string(),
         storedObject(() => ({ opened: detail, ...lasting() })),
       ),
-      /** Perhaps not received yet. */
+      /** Events that may not have been received yet. */
       pending: z.array(storedObject(() => ({ type: z.enum(['Problem Opened', 'Problem Solved']), detail }))),
     })),
   ),
   recentWrites: z.array(z.string()),
 }));
 
-/** What the watcher has seen and told. */
+/** What the watcher has seen and reported. */
 export type WatchRecord = z.infer<typeof record>;
 
-/** Reads a stored record; `undefined` is that of a watcher that has never looked. */
+/** Reads a stored record; `undefined` gives the record of a watcher that has never run. */
 export function parseWatchRecord(key: string) {
   return (stored: Json | undefined): WatchRecord => {
     if (stored === undefined) return { version: 1, seen: {}, told: {}, recentWrites: [] };

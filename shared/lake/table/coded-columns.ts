@@ -1,7 +1,7 @@
 /**
- * Reads what `column-chunk.ts` writes as what it was written from: each different value of a column once, and a code for
- * each row. Whatever is done with a value is done once for each different one, and a text stays bytes: two versions of a
- * day are compared at a fraction of what their rows would cost. One row group is in memory at a time (I12).
+ * Reads the files of `column-chunk.ts` in their coded form: each different value of a column once, and a code for each
+ * row. Each step is done once per different value, and a text stays bytes, so comparing two versions of a day costs a
+ * fraction of reading their rows. One row group is in memory at a time (I12).
  */
 import { zstdDecompressSync } from 'node:zlib';
 import type { RowGroup } from 'hyparquet';
@@ -61,7 +61,7 @@ export async function openCodedFile(file: ReadableFile): Promise<CodedFile> {
   };
 }
 
-/** A row group of the file, and of its columns these. */
+/** One row group of the file, with only these columns. */
 export async function readGroup(
   file: ReadableFile,
   group: RowGroup,
@@ -82,7 +82,7 @@ export async function* readParquetRows(
 export function rowsOf({ rows, columns }: CodedGroup): Row[] {
   const made = Array.from({ length: rows }, (): Row => ({}));
   for (const [name, column] of columns) {
-    // What many rows have is one value in memory.
+    // Rows with the same value share it in memory.
     const values: (Value | undefined)[] = [];
     for (const [index, row] of made.entries()) {
       const code = column.codes[index] ?? 0;
@@ -112,7 +112,10 @@ function placesIn(group: RowGroup, columns: readonly Column[]): Place[] {
     });
 }
 
-/** In one request, as the columns of a row group lie one behind the other; each is unpacked when it is asked for. */
+/**
+ * Reads the columns in one request, because the columns of a row group lie next to each other; each column is
+ * unpacked when the caller reaches it.
+ */
 async function chunksOf(
   file: ReadableFile,
   group: RowGroup,
@@ -130,14 +133,14 @@ async function chunksOf(
   })();
 }
 
-/** A column chunk before its values are told apart. */
+/** A column chunk before equal values are merged. */
 interface Chunk extends Place {
   /** By row: 0 for NULL, or the place of its value in all pages, counted from 1. */
   codes: Uint32Array;
   pages: readonly Page[];
 }
 
-/** Values that lie one behind the other. */
+/** Values that lie next to each other. */
 interface Page {
   view: DataView;
   values: number;
@@ -175,9 +178,9 @@ function unpackedChunk({ bytes, ...place }: Place & { bytes: Uint8Array }, rows:
 }
 
 /**
- * @param levels of each row whether it has a value, as bits
- * @param places of each value its place in the dictionary; missing where the values themselves lie one behind the other
- * @param before how many values came in earlier pages
+ * @param levels for each row, whether it has a value, as bits
+ * @param places for each value, its place in the dictionary; missing if the page has the values themselves
+ * @param before how many values earlier pages have
  */
 function setCodes(
   codes: Uint32Array,
@@ -201,7 +204,7 @@ function placesOf(packed: DataView, count: number): Uint32Array {
   return places;
 }
 
-/** All of its rows. */
+/** All rows of the chunk. */
 function wholeColumn({ column, codes, pages }: Chunk): CodedColumn {
   if (column.type === 'string') return { codes, texts: textsOfPages(pages) };
   const units = column.type === AMOUNT ? shortUnits(pages) : undefined;
@@ -213,7 +216,7 @@ function wholeColumn({ column, codes, pages }: Chunk): CodedColumn {
   return { codes, values };
 }
 
-/** These of its rows alone: the others' values are not told apart. */
+/** Only these rows of the chunk; the values of other rows are not read. */
 function pickedColumn({ column, codes, pages }: Chunk, rows: readonly number[]): CodedColumn {
   const picked = Uint32Array.from(rows, (row) => codes[row] ?? 0);
   if (column.type === 'string') return { codes: picked, texts: textsOfPages(pages) };
@@ -230,7 +233,7 @@ function pickedColumn({ column, codes, pages }: Chunk, rows: readonly number[]):
 }
 
 const LENGTH_BYTES = 4;
-/** The least that zlib takes. */
+/** The smallest chunk size that zlib accepts. */
 const MIN_CHUNK_BYTES = 64;
 
 function textsOfPages(pages: readonly Page[]): Texts {
@@ -256,7 +259,7 @@ function textsOfPages(pages: readonly Page[]): Texts {
 
 type ReadValue = (view: DataView, index: number) => Value | undefined;
 
-/** How a value of the column is read from where `plain-values.ts` has written it. */
+/** Reads a value of the column that `plain-values.ts` has written. */
 function reader({ type }: Column): ReadValue {
   const { parquet } = typeSpec(type);
   switch (parquet.element.type) {
@@ -281,7 +284,7 @@ const WORD_BYTES = 4;
 function bigEndianInteger(width: number): ReadValue {
   return (view, index) => {
     const start = index * width;
-    // Most are as short as this, and one that is put together from its words costs many times as much.
+    // Most values are this short, and putting a value together from words takes many times as long.
     if (width === 16 && isShort(view, start)) return view.getBigInt64(start + 8);
     let value = 0n;
     let at = start;
@@ -291,13 +294,13 @@ function bigEndianInteger(width: number): ReadValue {
   };
 }
 
-/** Whether the first half of 16 bytes only repeats the sign of the second. */
+/** Whether the first half of 16 bytes only repeats the sign of the second half. */
 function isShort(view: DataView, at: number): boolean {
   const sign = view.getInt32(at + 8) >> 31;
   return view.getInt32(at) === sign && view.getInt32(at + 4) === sign;
 }
 
-/** Decimals that doubles hold exactly, by code; `undefined` where one is longer. */
+/** Decimals as doubles, by code; `undefined` if a double cannot hold one of them exactly. */
 function shortUnits(pages: readonly Page[]): Float64Array | undefined {
   const units = new Float64Array(pages.reduce((sum, { values }) => sum + values, 1)).fill(Number.NaN, 0, 1);
   let code = 1;
@@ -312,7 +315,10 @@ function shortUnits(pages: readonly Page[]): Float64Array | undefined {
   return units;
 }
 
-/** In one buffer of its size: many small ones outside the heap would start collections of all garbage. */
+/**
+ * Unpacks into one buffer of the exact size: many small buffers outside the heap would start full garbage
+ * collections.
+ */
 function unpacked(page: Uint8Array, bytes: number): DataView {
   return viewOf(zstdDecompressSync(page, { chunkSize: Math.max(MIN_CHUNK_BYTES, bytes + 1) }));
 }

@@ -3,8 +3,8 @@ import type { Row } from './columns.ts';
 import { type Texts, textOfCode, textsOf } from './texts.ts';
 
 /**
- * A column of many rows, each different value once: the value of a row is that of its code, and `undefined` is NULL.
- * There are at least as many codes as rows. Two codes may have equal values.
+ * A column of many rows with each different value once: a row's value is the value of its code, and `undefined` is
+ * NULL. It has at least as many codes as rows. Two codes may have equal values.
  */
 export type CodedColumn = CodedValues | CodedTexts | CodedUnits;
 
@@ -20,22 +20,22 @@ interface CodedTexts {
 }
 
 /**
- * A column of whole numbers, or of decimals in units of their last place, none of more digits than a double holds
- * exactly: nothing but 8 bytes each. NaN is NULL. It is the same column as one of `bigint` values.
+ * A column of whole numbers, or of decimals in units of their last place, if a double holds each of them exactly: 8
+ * bytes for each value. NaN is NULL. It equals a column of the same `bigint` values.
  */
 export interface CodedUnits {
   codes: Uint32Array;
   units: Float64Array;
 }
 
-/** The text that a code stands for, or its beginning; `undefined` for NULL and for what is no text. @param most bytes */
+/** The beginning of a code's text; `undefined` for NULL and for other types. @param most bytes */
 export function beginningOfCode(column: CodedColumn, code: number, most: number): string | undefined {
   if ('texts' in column) return textOfCode(column.texts, code, most);
   const value = valueOfCode(column, code);
   return typeof value === 'string' ? value.slice(0, most) : undefined;
 }
 
-/** What a code of a column stands for; `undefined` for NULL. */
+/** The value of a code; `undefined` for NULL. */
 export function valueOfCode(column: CodedColumn, code: number): Value | undefined {
   if ('values' in column) return column.values[code];
   if ('texts' in column) return textOfCode(column.texts, code);
@@ -43,12 +43,12 @@ export function valueOfCode(column: CodedColumn, code: number): Value | undefine
   return Number.isNaN(units) ? undefined : BigInt(units);
 }
 
-/** A column and its name. It may be read until the next one is asked for. */
+/** A column and its name. It is valid until the next column is requested. */
 export type NamedColumn = readonly [name: string, column: CodedColumn];
 
 const CELL_BYTES = 24;
 
-/** Rows as coded columns. I12: only values are held, since most cells of a wide table are empty. */
+/** Rows as coded columns. I12: it stores only values, because most cells of a wide table are empty. */
 export class CodedRows {
   rows = 0;
   /** About how many bytes of memory the values take. */
@@ -86,7 +86,7 @@ export class CodedRows {
   }
 }
 
-/** What a column holds: the rows that have a value, and the code of each. */
+/** A column's rows that have a value, and the code of each. */
 interface Cells {
   rows: number[];
   codes: number[];
@@ -103,7 +103,7 @@ function codeOf({ codeOf, values }: Cells, value: Value): number {
   return code;
 }
 
-/** The same for equal values of a column alone: a Map would take -0 for 0, and two dates of one instant for different ones. */
+/** Identifies equal values of a column: a Map would treat -0 as 0, and two dates of one instant as different. */
 function identityOf(value: Value): unknown {
   if (value instanceof Date) return value.getTime();
   return Object.is(value, -0) ? '-0' : value;

@@ -1,8 +1,9 @@
 /**
- * Writes one column of a row group as Parquet: a dictionary page with each value once and the rows' places in it, where
- * that is much smaller, otherwise the values themselves; NULLs are bits of the definition levels. Whatever a value costs,
- * its bytes and its place in the statistics, it costs once for each different one and not for each row.
- * These are the pages that hyparquet-writer would make (data page v2, ZSTD); its public interface takes neither codes nor
+ * Writes one column of a row group as Parquet. If a dictionary is much smaller, it writes a dictionary page with each
+ * value once and the rows' places in it; otherwise it writes the values themselves. NULLs are bits of the definition
+ * levels. Each different value costs its bytes and its place in the statistics once, however many rows have it.
+ *
+ * hyparquet-writer would write the same pages (data page v2, ZSTD), but its public interface accepts neither codes nor
  * dictionaries. `test/lake/table/column-chunk.slow.test.ts` compares the two.
  */
 import { zstdCompressSync } from 'node:zlib';
@@ -16,18 +17,21 @@ import { type PlainValues, plainValues } from './plain-values.ts';
 import { type Present, StoredValues } from './stored-values.ts';
 import { textsOf } from './texts.ts';
 
-/** A page of values ends at so many bytes. A page of places needs no bound: two bytes for each row of a row group. */
+/**
+ * A page of values ends at this many bytes. A page of places needs no limit: it has two bytes for each row of a row
+ * group.
+ */
 const PAGE_BYTES = 2 ** 20;
-/** I12: statistics of all row groups are held until the end of the file. */
+/** I12: the statistics of all row groups stay in memory until the end of the file. */
 const MAX_STATISTIC_BYTES = 1_024;
 
 export type Compress = (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array>;
 
 /**
  * Appends the column's pages to `output`.
- * @param cells a column without any value needs none
+ * @param cells missing for a column without any value
  * @param compress to a ZSTD frame
- * @returns where the pages are and what they hold, for the footer of the file
+ * @returns where the pages are and what they contain, for the footer of the file
  */
 export async function writeColumnChunk(
   output: ByteWriter,
@@ -54,7 +58,7 @@ interface ColumnValues {
   present: Present;
 }
 
-/** What a page holds: some rows, and the values of those that are not NULL. */
+/** The contents of a page: some rows, and the values of the rows that are not NULL. */
 export interface Part {
   fromRow: number;
   toRow: number;
@@ -139,13 +143,13 @@ type PageSize = 'uncompressed_page_size' | 'compressed_page_size';
 const NOTHING = new Uint8Array();
 const COMPRESSED_NOTHING = zstdCompressSync(NOTHING);
 
-/** What a column without any value holds. */
+/** The cells of a column without any value. */
 const NO_CELLS = {
   texts: { codes: new Uint32Array(), texts: textsOf([undefined]) },
   values: { codes: new Uint32Array(), values: [undefined] },
 };
 
-/** Whether a dictionary takes at most half the bytes: it makes more work for a reader. */
+/** Whether a dictionary takes at most half the bytes; a smaller gain would not pay for a reader's extra work. */
 function dictionaryPays(
   { distinct, places, distinctBytes, rowBytes }: Present,
   { lengthBytes }: PlainValues,
@@ -156,12 +160,12 @@ function dictionaryPays(
   return 2 * (placesBytes + dictionaryBytes) <= rowBytes + places.length * lengthBytes;
 }
 
-/** The bits that a place in so many values takes. */
+/** How many bits a place takes among this many values. */
 function bitWidth(distinct: number): number {
   return 32 - Math.clz32(distinct - 1);
 }
 
-/** The pages of a column without a dictionary: each of at most so many bytes, or of one value. */
+/** The pages of a column without a dictionary: each has at most `mostBytes`, or one value. */
 export function partsOf(
   rows: number,
   { stored: { starts, ends }, lengthBytes }: PlainValues,
@@ -190,18 +194,18 @@ function wholeColumn(rows: number, { filled }: Present): Part {
   return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: filled.length };
 }
 
-/** Runs and groups of bits, without the length that older pages have. */
+/** Runs and groups of bits, without the length prefix of older page formats. */
 function definitionLevels({ fromRow, toRow, fromPlace, toPlace }: Part, levels: Uint32Array): Uint8Array {
   const [rows, present] = [toRow - fromRow, toPlace - fromPlace];
   if (present > 0 && present < rows) return packedNumbers(levels.subarray(fromRow, toRow), 1);
-  // One run. Most columns are one, and in a wide table the rows would be looked at a thousand times.
+  // One run. Most columns have only this run, and in a wide table the rows would be read a thousand times otherwise.
   const bytes = new ByteWriter(16);
   bytes.appendVarInt(rows << 1);
   bytes.appendUint8(present === 0 ? 0 : 1);
   return bytes.getBytes();
 }
 
-/** Behind a byte that says how many bits a place has. */
+/** A byte with the number of bits for each place, then the places. */
 function packedPlaces({ places, distinct }: Present): Uint8Array {
   const width = bitWidth(distinct.length);
   return Buffer.concat([Uint8Array.of(width), packedNumbers(places, width)]);
@@ -219,10 +223,10 @@ function statisticsOf(rows: number, { plain, values, present }: ColumnValues): S
 }
 
 /**
- * A bound as statistics have it; `undefined` where nothing is said. Of a text it is a copy, since the footer outlives the
- * texts, of as much as the footer's writer needs: it shortens them to a few bytes, but may keep those whole that begin
- * with the last characters of Unicode.
- * @param zero by the format's rules a zero stands for both zeros
+ * A bound for the statistics; `undefined` leaves it out. A text's bound is a copy, because the footer outlives the texts,
+ * of as many bytes as the footer's writer needs. The writer shortens texts to a few bytes, but may keep texts whole that
+ * begin with the last characters of Unicode.
+ * @param zero by the format's rules, a zero stands for both zeros
  */
 function boundOf(
   value: PhysicalValue | Uint8Array | undefined,

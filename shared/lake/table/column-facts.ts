@@ -1,7 +1,7 @@
 /**
- * What the columns of a snapshot hold, counted while it is written: the sum of each numeric column, and how many rows have
- * a value that its column cannot hold. A value counts once for each different one, by how many rows have it. What columns
- * show of roles is counted beside it (`role-facts.ts`).
+ * Counts facts about the columns of a snapshot while it is written: the sum of each numeric column, and the rows whose
+ * value does not fit its column. Each different value is counted once, times its rows. `role-facts.ts` counts what
+ * columns show about roles.
  */
 import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
 import {
@@ -13,11 +13,11 @@ import {
 } from './coded-rows.ts';
 import { joined, textsOf } from './texts.ts';
 
-/** A table may have a thousand numeric columns, and a ledger holds the sums of a month's days. */
+/** A table may have a thousand numeric columns, and a ledger contains the sums for a whole month. */
 const MAX_SUMS = 50;
-/** The columns whose filled rows are kept in a ledger, at most: a table may have a thousand. */
+/** How many columns' filled rows a ledger keeps at most; a table may have a thousand columns. */
 export const MAX_FILLED = 250;
-/** Where so many columns have values that they cannot hold, nobody needs to know of more. */
+/** More columns with values that do not fit add nothing to a message for people. */
 const MAX_RESCUED = 20;
 /** Digits of a sum of doubles that do not depend on the order of the rows. */
 const STABLE_DIGITS = 12;
@@ -32,7 +32,7 @@ export class ColumnFacts {
     this.#types = new Map(types.filter(([, type]) => isNumeric(type)).slice(0, MAX_SUMS));
   }
 
-  /** Passes the columns of rows on. */
+  /** Counts the columns of rows and passes them on. */
   *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
     for (const named of columns) {
       const [name, column] = named;
@@ -52,7 +52,10 @@ export class ColumnFacts {
     this.#rescued.set(column, (this.#rescued.get(column) ?? 0) + rows);
   }
 
-  /** By column: the rows whose value is in `_rescued`, of the columns with the most; `undefined` where there is none. */
+  /**
+   * By column: the rows whose value is in `_rescued`, of the columns with the most; `undefined` if no column has such
+   * rows.
+   */
   get rescued(): Record<string, number> | undefined {
     if (this.#rescued.size === 0) return undefined;
     const columns = [...this.#rescued].sort(([, a], [, b]) => b - a);
@@ -88,14 +91,14 @@ export function addRows(sum: Sum, rows: number, column: CodedValues | CodedUnits
   return found;
 }
 
-/** @param filled by column, the rows that have a value */
+/** @param filled by column: the rows that have a value */
 export function fullest(filled: Record<string, number>): Record<string, number> {
   const columns = Object.entries(filled);
   if (columns.length <= MAX_FILLED) return filled;
   return Object.fromEntries(columns.sort(([, a], [, b]) => b - a).slice(0, MAX_FILLED));
 }
 
-/** A sum that is being counted. */
+/** A running sum. */
 export interface Sum {
   add(value: Value, times: number): void;
   text(): string;
@@ -106,7 +109,7 @@ export function createSum(type: ColumnType): Sum {
   return type === 'double' ? sumOfDoubles() : sumOfUnits(type);
 }
 
-/** Exact, whatever the order of the rows. */
+/** Exact for every order of the rows. */
 function sumOfUnits(type: ColumnType): Sum {
   let units = 0n;
   return {
@@ -117,7 +120,7 @@ function sumOfUnits(type: ColumnType): Sum {
   };
 }
 
-/** With Neumaier's compensation, and without the digits that may still differ. */
+/** With Neumaier's compensation, and without the digits that may still differ by the order of the rows. */
 function sumOfDoubles(): Sum {
   let [sum, lost] = [0, 0];
   return {
@@ -135,7 +138,7 @@ function isNumeric(type: ColumnType): boolean {
   return type === 'bigint' || type === 'double' || type.startsWith('decimal(');
 }
 
-/** By code, all texts that mean its value; none for NULL. */
+/** By code: all texts that mean its value; an empty list for NULL. */
 export function textsByCode(column: CodedColumn, type: ColumnType): (readonly string[])[] {
   return Array.from({ length: countOf(column) }, (_, code) => {
     const value = valueOfCode(column, code);
@@ -143,7 +146,7 @@ export function textsByCode(column: CodedColumn, type: ColumnType): (readonly st
   });
 }
 
-/** Each different value is made once. */
+/** Reads a row's value; rows with the same code share the value. */
 export function readerOf(column: CodedColumn): (row: number) => Value | undefined {
   const values: (Value | undefined)[] = [];
   return (row) => {
@@ -153,7 +156,7 @@ export function readerOf(column: CodedColumn): (row: number) => Value | undefine
   };
 }
 
-/** The column with these codes, of which those behind its own stand for more values. */
+/** The column with these codes; codes after its own refer to the added values. */
 export function withValues(
   column: CodedColumn | undefined,
   codes: Uint32Array,
@@ -179,12 +182,12 @@ function isShort(value: Value | undefined): boolean {
   return typeof value === 'bigint' && Number.isSafeInteger(Number(value));
 }
 
-/** How many codes a column has. */
+/** The number of codes in a column. */
 export function countOf(column: CodedColumn): number {
   return ('texts' in column ? column.texts.starts : 'units' in column ? column.units : column.values).length;
 }
 
-/** By code, how many rows have it. */
+/** By code: the number of rows that have it. */
 export function rowsByCode(
   rows: number,
   { codes }: Pick<CodedColumn, 'codes'>,
@@ -198,7 +201,10 @@ export function rowsByCode(
   return counts;
 }
 
-/** The sum of the rows' whole numbers; `undefined` where none has one. Doubles add up as long as they are exact. */
+/**
+ * The sum of the rows' whole numbers; `undefined` if no row has a number. Doubles are added as long as they are
+ * exact.
+ */
 function sumOfRows(counts: Uint32Array, units: Float64Array): bigint | undefined {
   let sum: bigint | undefined;
   let exact = 0;

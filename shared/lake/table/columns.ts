@@ -1,10 +1,9 @@
 /**
- * The columns of a table. `observe` notes which kinds of values a field had, and `growSchema` appends a column for each
- * field that is new.
+ * `observe` notes which kinds of values each field has, and `growSchema` appends a column for each new field.
  * If the first value decided the type of a new column, the type would depend on the order of the records, and a column
- * that began with whole numbers would break when cents arrive. So the kinds of all values of a day are collected
- * first, in a form whose merging is commutative, and decided once. Afterwards a column never changes (I7).
- * Nothing in a record is dropped (I6): what fits no column is kept as JSON in `_rescued`.
+ * that began with whole numbers would break when cents arrive. So the kinds of all values of a day are collected first,
+ * in a form whose merging is commutative, and decided once. After that a column never changes (I7).
+ * Nothing in a record is dropped (I6): a value that fits no column is kept as JSON in `_rescued`.
  */
 import { DUPLICATES } from '../../json.ts';
 import { DAY_PARTITION_KEYS } from '../paths.ts';
@@ -12,7 +11,7 @@ import type { DocumentedColumn } from '../../reports/definition.ts';
 import { type Column, type ColumnType, RESCUED, SYNCED_AT, type Value } from '../../column-types.ts';
 import { KIND, ONE_RECORD, type RecordList } from '../../records/record-list.ts';
 
-/** The documented columns, then `_rescued` and `_synced_at`, then the discovered ones in the order of discovery. */
+/** The documented columns, then `_rescued` and `_synced_at`, then the discovered columns in the order of discovery. */
 export interface TableSchema {
   columns: Column[];
 }
@@ -21,28 +20,28 @@ export interface TableSchema {
 export type Row = Record<string, Value | null | undefined>;
 
 /**
- * By record field: how many records held a value other than null, times ONE_RECORD, plus the kinds of these values as
- * bits. Plain JSON. Merging is commutative and associative.
+ * By record field: how many records had a value other than null, times ONE_RECORD, plus the kinds of these values as
+ * bits. It is plain JSON, and merging is commutative and associative.
  */
 export type Observations = Record<string, number>;
 
-/** The discovered columns of a table, at most. */
+/** How many discovered columns a table has at most. */
 export const MAX_DISCOVERED = 1_000;
 /**
- * How many fields of one day can be discovered columns. One odd record with thousands of keys would otherwise take all
- * columns of its table for good, and the fields that every record of a later day has would find none.
+ * How many fields of one day can become discovered columns. Without it, one odd record with thousands of keys would
+ * take all columns of its table permanently, and fields of every later record would get no column.
  */
 export const MAX_DISCOVERED_OF_DAY = 250;
-/** Enough to name what has no column, and few enough for a progress document. */
+/** Enough to name the fields without a column, and few enough for a progress document. */
 const MAX_OBSERVED = 2_500;
 /** Glue's limit for a column name. A longer field does not become a column. */
 const MAX_FIELD_LENGTH = 255;
-/** A number may follow that tells it from others. */
+/** A number that makes the name unique may follow. */
 const MAX_NAME_LENGTH = MAX_FIELD_LENGTH - '_1000'.length;
-/** Partition keys, and the one such name that every JavaScript object inherits. */
+/** Partition keys, and the only such name that every JavaScript object inherits. */
 const RESERVED = [...DAY_PARTITION_KEYS, 'constructor'];
 
-/** The columns that no field of a record stands for. */
+/** The columns that belong to no field of a record. */
 export const DERIVED_COLUMNS: readonly string[] = [RESCUED, SYNCED_AT];
 
 /** The schema of a table without any records yet. */
@@ -58,18 +57,19 @@ export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema
   };
 }
 
-/** Adds what the records of a page have, in place. Fields that cannot be columns are left out: they are rescued. */
+/** Adds the fields of a page's records, in place. Fields that cannot be columns are left out; they are rescued. */
 export function observe(into: Observations, { fields, observed: ofList }: RecordList): void {
   for (const [index, field] of fields.entries()) {
     const found = ofList[index] ?? 0;
     if (found > 0 && canBeColumn(field)) into[field] = joined(observed(into, field), found);
   }
-  // Only beyond twice the limit: a field that comes late must be able to become more frequent than those that leave.
+  // Only above twice the limit: a field that appears late must have a chance to become more frequent than the fields
+  // that are removed.
   if (Object.keys(into).length <= 2 * MAX_OBSERVED) return;
   for (const field of byFrequency(into).slice(MAX_OBSERVED)) delete into[field];
 }
 
-/** What both have seen. */
+/** The fields that either has seen. */
 export function mergeObservations(a: Observations, b: Observations): Observations {
   const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
   const all = Object.fromEntries(
@@ -81,11 +81,11 @@ export function mergeObservations(a: Observations, b: Observations): Observation
 }
 
 /**
- * Appends columns for observed fields that have none, in name order: for those that the settings name, and for the most
- * frequent fields of the day, while there is room for more. A column never changes its type, so where one that exists is
- * to have another, its field gets a further column of that type beside it: `amount_bigint` beside `amount`.
- * @param fixedTypes by column name: the type it gets instead of the discovered one
- * @returns the same object where there is nothing to append
+ * Appends columns for observed fields without a column, in name order: first the fields that the settings list, then the
+ * most frequent fields of the day, up to the limit. A column never changes its type. If the settings require another type
+ * for an existing column, its field gets a further column of that type: `amount_bigint` beside `amount`.
+ * @param fixedTypes by column name: the type it gets instead of the discovered type
+ * @returns the same object if there is nothing to append
  */
 export function growSchema(
   schema: TableSchema,
@@ -115,7 +115,7 @@ export function growSchema(
   return { columns: [...schema.columns, ...discovered, ...beside] };
 }
 
-/** I7: what the observed fields of existing columns become where the settings ask for another type. */
+/** I7: the further columns for existing columns whose observed fields have another type in the settings. */
 function columnsBeside(
   { columns }: TableSchema,
   observations: Observations,
@@ -135,7 +135,7 @@ function nameBeside(name: string, type: ColumnType): string {
   return name.slice(0, MAX_NAME_LENGTH - suffix.length) + suffix;
 }
 
-/** The observed fields that have no column: their values are rescued. */
+/** The observed fields without a column: their values are rescued. */
 export function fieldsWithoutColumn(schema: TableSchema, observations: Observations): string[] {
   const known = new Set(schema.columns.map(({ field }) => field));
   return Object.keys(observations).filter((field) => !known.has(field));
@@ -155,7 +155,10 @@ function joined(a: number, b: number): number {
   return a - kindsOfA + (b - kindsOfB) + (kindsOfA | kindsOfB);
 }
 
-/** The observed fields that can be columns, the most frequent first; of equally frequent ones `first`, then by name. */
+/**
+ * The observed fields that can be columns, the most frequent first; of equally frequent fields first those in
+ * `first`, then by name.
+ */
 function byFrequency(observations: Observations, first?: ReadonlySet<string | undefined>): string[] {
   const recordsOf = (field: string) => Math.floor(observed(observations, field) / ONE_RECORD);
   const rank = (field: string) => (first?.has(field) ? 0 : 1);
@@ -178,7 +181,10 @@ function discoveredType(name: string, kinds: number): ColumnType {
   return kinds === KIND.boolean ? 'boolean' : 'string';
 }
 
-/** `adGroupId` → `ad_group_id`, `HTTPStatus` → `http_status`; what is neither ASCII letter nor digit separates. */
+/**
+ * `adGroupId` → `ad_group_id`, `HTTPStatus` → `http_status`; every character except ASCII letters and digits
+ * separates.
+ */
 export function snakeCase(field: string): string {
   const name = field
     .normalize('NFKD')
@@ -192,7 +198,7 @@ export function snakeCase(field: string): string {
   return name.slice(0, MAX_NAME_LENGTH) || 'field';
 }
 
-/** The name, or the first of `name_2`, `name_3`… that is free; adds it to `taken`. */
+/** The name, or the first free name of `name_2`, `name_3`…; adds it to `taken`. */
 function freeName(base: string, taken: Set<string>): string {
   let name = base;
   for (let number = 2; taken.has(name); number += 1) name = `${base}_${number}`;

@@ -1,8 +1,8 @@
 /**
- * Compares two versions of a partition: which rows were added, removed and, where a key identifies them, altered.
- * Equal rows are paired by the hash that the digest counts, so that the values of all rows are never in memory (I12): it
- * holds 16 bytes of each row of both versions, about as much again to find them, and with a key 16 bytes more. Only
- * the row groups with changed rows are read for their values, and only where the changes are few enough to be listed.
+ * Compares two versions of a partition: which rows were added, removed and, if a key identifies them, altered.
+ * Equal rows are paired by the hash that the digest counts, so the values of all rows are never in memory (I12). Memory
+ * has 16 bytes for each row of both versions, about as much again to find rows, and with a key 16 bytes more. Values are
+ * read only from row groups with changed rows, and only if the changes are few enough to be listed.
  */
 import { randomFillSync } from 'node:crypto';
 import { type Column, type TypeSpec, typeSpec } from '../../column-types.ts';
@@ -12,23 +12,23 @@ import { type CodedFile, openCodedFile } from './coded-columns.ts';
 import { Digest, RowHashes, columnHashes, counts } from './digest.ts';
 import type { ReadableFile } from './readable-file.ts';
 
-/** How many changed records are listed at most, and how many letters these may have in both versions. */
+/** How many changed records are listed at most, and how many letters they may have in both versions. */
 const LISTED_LIMITS = { records: 10_000, bytes: 16 * 2 ** 20 };
 
-/** The columns whose values identify a row together. */
+/** The columns whose values together identify a row. */
 type KeyColumns = readonly string[];
 
-/** What differs between two versions. */
+/** The differences between two versions. */
 export interface TableDiff {
   added: number;
   removed: number;
   /** Records whose key both versions have; 0 without a key. */
   altered: number;
-  /** Missing where they are too many, or too large. */
+  /** Missing if the records are too many or too large. */
   records?: readonly ChangedRecord[];
 }
 
-/** A record that differs; values are texts, and NULL is missing from a record. */
+/** A record that differs; values are texts, and a NULL is missing from its record. */
 export type ChangedRecord =
   | { what: 'added' | 'removed'; key: string | undefined; copies: number; record: Record<string, string> }
   | { what: 'altered'; key: string; columns: readonly AlteredColumn[] };
@@ -42,14 +42,14 @@ export interface AlteredColumn {
 /** One version of a partition. */
 export interface TableVersion {
   file: CodedFile;
-  /** Of each row, as its digest counted it. */
+  /** The hash of each row, as its digest counted it. */
   hashes: RowHashes;
 }
 
 /**
  * Opens a snapshot.
- * @param known the hashes of its rows, which are read otherwise
- * @returns its digest too where its rows were read: by that damage shows
+ * @param known the hashes of its rows; without them all rows are read
+ * @returns also the digest if the rows were read, so that the caller can detect damage
  */
 export async function openVersion(
   snapshot: ReadableFile,
@@ -67,8 +67,8 @@ export async function openVersion(
 }
 
 /**
- * @param keys columns that may identify a row together: the first ones do of which each row of both versions has a value,
- * and no two rows the same
+ * @param keys lists of columns that may identify a row together. The first list is used that has a value in each row
+ * of both versions and never twice the same values
  */
 export async function diffTables(
   before: TableVersion,
@@ -105,7 +105,7 @@ interface ChangedRows {
   after: readonly number[];
 }
 
-/** The rows that the other version does not have, or not as often. */
+/** The rows that the other version does not have, or has less often. */
 function unpairedRows(before: Lanes, after: Lanes): ChangedRows {
   const index = new HashIndex(before);
   const left = new Int32Array(index.firstOf.length);
@@ -129,12 +129,12 @@ function unpairedRows(before: Lanes, after: Lanes): ChangedRows {
 
 /** Finds rows by their hash. */
 export class HashIndex {
-  /** By row, the first row that has the same hash. */
+  /** By row: the first row with the same hash. */
   readonly firstOf: Int32Array;
   readonly #hashes: Lanes;
-  /** Rows counted from 1, at most half of the slots: a search is short. */
+  /** Row numbers counted from 1. At most half of the slots are full, so searches are short. */
   readonly #slots: Int32Array;
-  /** I12: hashes can be chosen, places cannot. */
+  /** I12: an attacker can choose hashes, but not their places. */
   readonly #secret = randomFillSync(new Int32Array(LANES));
 
   constructor(hashes: Lanes) {
@@ -154,13 +154,13 @@ export class HashIndex {
     return this.firstOf.every((first, row) => first === row);
   }
 
-  /** The first row with the hash that a row of other hashes has. */
+  /** The first row whose hash equals the hash of this row of `hashes`. */
   find(hashes: Lanes, row: number): number | undefined {
     const found = this.#slots[this.#slotOf(hashes, row)] ?? 0;
     return found === 0 ? undefined : found - 1;
   }
 
-  /** The slot that holds the hash, or else the free one where it belongs. */
+  /** The slot with the hash, or the free slot where the hash belongs. */
   #slotOf(hashes: Lanes, row: number): number {
     const mask = this.#slots.length - 1;
     let slot = this.#placeOf(hashes, row) & mask;
@@ -189,7 +189,7 @@ function areEqual(one: Lanes, rowOfOne: number, other: Lanes, rowOfOther: number
   );
 }
 
-/** A row of each version that have the same key: indexes into the changed rows. */
+/** A row of each version with the same key: indexes into the changed rows. */
 interface Pair {
   before: number;
   after: number;
@@ -213,7 +213,7 @@ async function pairedByFirstKey(
   return undefined;
 }
 
-/** @returns `undefined` where the columns are no key of one of the versions */
+/** @returns `undefined` if the columns are no key of one of the versions */
 async function pairsByKey(
   before: CodedFile,
   after: CodedFile,
@@ -230,7 +230,7 @@ async function pairsByKey(
   });
 }
 
-/** The hashes of the keys of these rows; `undefined` where the keys of all rows do not identify them. */
+/** The hashes of the keys of these rows; `undefined` if the keys do not identify all rows. */
 async function keysOf(file: CodedFile, key: KeyColumns, rows: readonly number[]): Promise<Lanes | undefined> {
   const hashes = new RowHashes();
   for await (const { rows: count, columns } of file.groups(key)) {
@@ -253,7 +253,7 @@ function hasNull(rows: number, { codes }: CodedColumn): boolean {
 /** By column. */
 type RowTexts = Map<string, string>;
 
-/** The texts of these rows; `undefined` where they take more than is left of the budget. */
+/** The texts of these rows; `undefined` if they are larger than the rest of the budget. */
 async function textsOf(
   file: CodedFile,
   rows: readonly number[],
@@ -285,7 +285,7 @@ function textAt(column: CodedColumn, row: number, spec: TypeSpec): string | unde
   return value === undefined ? undefined : spec.texts(value)[0];
 }
 
-/** Removed records first, then those that were added and altered, each in the order of their rows. */
+/** Removed records first, then added and altered records, each in the order of their rows. */
 function listed(
   texts: { before: readonly RowTexts[]; after: readonly RowTexts[] },
   keyed: KeyedPairs | undefined,
@@ -315,13 +315,13 @@ function listed(
   ];
 }
 
-/** The value of the column; of several columns a JSON list of their values. */
+/** The value of the column; for several columns, a JSON list of their values. */
 function textOfKey(row: RowTexts, key: KeyColumns): string {
   const texts = key.map((column) => row.get(column) ?? '');
   return texts.length === 1 ? (texts[0] ?? '') : JSON.stringify(texts);
 }
 
-/** Equal rows once, with how many there are. */
+/** Equal rows once, with their number. */
 function copiesOf(what: 'added' | 'removed', rows: readonly RowTexts[]): ChangedRecord[] {
   const byContent = Map.groupBy(rows, (row) => JSON.stringify([...row].sort(([a], [b]) => (a < b ? -1 : 1))));
   return [...byContent.values()].map((equal) => ({
@@ -342,7 +342,7 @@ function alteredColumns(
     .filter(({ name, before, after }) => before !== after || hasOtherType(name));
 }
 
-/** A value of another type is another one, even if it has the same text. */
+/** A value of another type is another value, even if it has the same text. */
 function typesDiffer(before: readonly Column[], after: readonly Column[]): (column: string) => boolean {
   const typesBefore = new Map(before.map(({ name, type }) => [name, type]));
   const others = after.filter(({ name, type }) => (typesBefore.get(name) ?? type) !== type);

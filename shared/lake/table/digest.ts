@@ -1,9 +1,9 @@
 /**
- * A digest says whether two partitions hold the same rows, each as often. It is compared to tell a restated day from one
- * that has not changed (I11). A hash of the file would count another order of pages or a grown schema as a change.
- * Each value has a hash that depends on its column, and is computed once for each different value of a column. The hashes
- * of a row are added, so that the order of columns does not matter; their sum is mixed, so that values cannot change rows
- * unnoticed; and the mixed sums are added, so that the order of rows does not matter and duplicates do.
+ * A digest shows whether two partitions contain the same rows, each equally often. It distinguishes a restated day from an
+ * unchanged day (I11). A hash of the file would report another order of pages, or a grown schema, as a change.
+ * Each value has a hash that depends on its column and is computed once per different value. The hashes of a row are
+ * added, so the order of columns does not matter. Their sum is mixed, so values that change rows are noticed. The mixed
+ * sums are added, so the order of rows does not matter, but duplicates do.
  */
 import { hash } from 'node:crypto';
 import { SYNCED_AT, type Value } from '../../column-types.ts';
@@ -21,15 +21,15 @@ import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
 import type { Row } from './columns.ts';
 import { type Texts, joinedBytes } from './texts.ts';
 
-/** Stands in each digest. Where another way of computing it begins, all days count as changed. */
+/** Stands in each digest. If the computation changes, this must change too, and all days then count as changed. */
 const VERSION = 'v2';
-/** I12: single rows are held until they are so many, or take so many bytes. */
+/** I12: single rows are buffered up to this number, or up to PENDING_BYTES. */
 const PENDING_ROWS = 4_096;
 const PENDING_BYTES = 2 ** 22;
 
 /**
- * The content of a partition in any order of its rows: their number, and the sum (mod 2^128) of a hash of each.
- * NULLs do not count, so that a schema which grew changes nothing; nor does `_synced_at`.
+ * The content of a partition in any order of its rows: the number of rows, and the sum (mod 2^128) of their hashes.
+ * NULLs do not count, so a grown schema changes nothing; nor does `_synced_at`.
  */
 export class Digest {
   #rows = 0;
@@ -37,12 +37,12 @@ export class Digest {
   #pending = new CodedRows();
   readonly #hashes: RowHashes | undefined;
 
-  /** @param hashes gets the hash of each row */
+  /** @param hashes receives the hash of each row */
   constructor(hashes?: RowHashes) {
     this.#hashes = hashes;
   }
 
-  /** Passes the columns of rows on, and adds the rows behind the last one. */
+  /** Passes the columns of rows on; adds the rows after the last column. */
   *addColumns(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
     const sums = new RowSums(rows);
     try {
@@ -58,7 +58,7 @@ export class Digest {
     }
   }
 
-  /** Adds a row: many rows are hashed at a time, by their columns. A column has values of one type. */
+  /** Adds a row. Many rows are hashed together, by column. A column has values of one type. */
   add(row: Row): void {
     this.#pending.append(row);
     if (this.#pending.rows >= PENDING_ROWS || this.#pending.bytes >= PENDING_BYTES) this.#addPending();
@@ -92,7 +92,7 @@ export class RowHashes {
     this.#parts.push(hashes);
   }
 
-  /** All of them, one behind the other. */
+  /** All hashes in one array. */
   all(): Lanes {
     const [only, ...others] = this.#parts;
     if (only && others.length === 0) return only;
@@ -106,7 +106,7 @@ export class RowHashes {
   }
 }
 
-/** Of each row the hash of its values in these columns together; NULL adds nothing to it. */
+/** For each row, the hash of its values in these columns together; NULL adds nothing. */
 export function columnHashes(rows: number, columns: Iterable<NamedColumn>): Lanes {
   const sums = new RowSums(rows);
   try {
@@ -126,19 +126,19 @@ export function counts(column: string): boolean {
 const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
 /** A number of 128 bits and its kind. */
 const TAGGED_BYTES = 17;
-/** Of a code, a start or an end. */
+/** The size of a code, a start or an end. */
 const NUMBER_BYTES = 4;
-/** Of the hash of a value, and of the sum of a row. */
+/** The size of a value's hash, and of a row's sum. */
 const LANES_BYTES = LANES * NUMBER_BYTES;
-/** I12: so many bytes of texts are copied at once, or one text. */
+/** I12: how many bytes of texts are copied at once; a larger text is copied alone. */
 const BATCH_BYTES = 2 ** 22;
-/** Between two texts that are copied together. */
+/** The largest gap between two texts that are copied together. */
 const GAP_BYTES = 2 ** 6;
 
-/** By column: they are the same for every day. */
+/** By column, because seeds are the same for every day. */
 const seeds = new Map<string, Lanes>();
 
-/** What the hashes of a column's values begin with. */
+/** The start value for the hashes of a column's values. */
 function seedOf(column: string): Lanes {
   const known = seeds.get(column);
   if (known) return known;
@@ -148,7 +148,7 @@ function seedOf(column: string): Lanes {
   return seed;
 }
 
-/** The bytes of which a value's hash is the hash: of a text in UTF-8, of everything else 16 and its kind. */
+/** The bytes that are hashed for a value: a text in UTF-8; every other value in 16 bytes and its kind. */
 function hashedBytes(value: Value): Buffer {
   if (typeof value === 'string') return Buffer.from(value);
   const bytes = Buffer.alloc(TAGGED_BYTES);
@@ -157,7 +157,7 @@ function hashedBytes(value: Value): Buffer {
     bytes.writeBigInt64LE(BigInt.asIntN(64, value >> 64n), 8);
     bytes[16] = KINDS.bigint;
   } else {
-    // Adding 0 makes one zero of both.
+    // Adding 0 turns -0 into 0.
     bytes.writeDoubleLE((value instanceof Date ? value.getTime() : Number(value)) + 0, 0);
     if (value instanceof Date) bytes[16] = KINDS.date;
     else bytes[16] = typeof value === 'number' ? KINDS.number : KINDS.boolean;
@@ -166,8 +166,8 @@ function hashedBytes(value: Value): Buffer {
 }
 
 /**
- * Of each row the sum of the hashes of its values, in the kernel's memory, which it holds until it is closed. Each value
- * of a column is hashed once, and a column's hashes depend on its seed.
+ * For each row, the sum of the hashes of its values. It uses the kernel's memory until it is closed. Each value of a
+ * column is hashed once, and a column's hashes depend on its seed.
  */
 class RowSums {
   readonly #kernel: Kernel = takeKernel();
@@ -189,7 +189,10 @@ class RowSums {
     release(kernel, seed, codes, hashes);
   }
 
-  /** Makes of each row's sum its hash, once. @returns the sum of the hashes of all rows: its lowest 128 bits count */
+  /**
+   * Turns each row's sum into its hash; call it once.
+   * @returns the sum of the hashes of all rows, of which the lowest 128 bits count
+   */
   mix(): bigint {
     const totals = this.#kernel.allocate(LANES * 8);
     this.#kernel.mixSums(this.#sums, this.#rows, totals);
@@ -199,7 +202,7 @@ class RowSums {
     );
   }
 
-  /** A copy of them. */
+  /** A copy of the hashes. */
   all(): Lanes {
     return new Int32Array(this.#kernel.memory.buffer, this.#sums, this.#rows * LANES).slice();
   }
@@ -222,7 +225,7 @@ class RowSums {
       const batch = copied(kernel, bytes.subarray(begin, end));
       const skipped = firstCode * NUMBER_BYTES;
       const into = hashes.at + firstCode * LANES_BYTES;
-      // Where the first byte of all texts would be: the kernel adds modulo 2^32.
+      // The address that the first byte of all texts would have; the kernel adds modulo 2^32.
       const textsAt = batch.at - begin;
       kernel.hashTexts(textsAt, from.at + skipped, to.at + skipped, codes, seed.at, into);
       release(kernel, batch);
@@ -249,7 +252,7 @@ interface Batch {
   end: number;
 }
 
-/** Texts that lie close behind each other: no byte is copied that is not of one, or between two. */
+/** Groups texts that lie close together, so that the copies contain only texts and small gaps between them. */
 function batchesOf({ bytes, starts, ends }: Texts): Batch[] {
   if (bytes.length <= BATCH_BYTES)
     return [{ firstCode: 0, codes: starts.length, begin: 0, end: bytes.length }];

@@ -1,9 +1,9 @@
-/** What reads and writes Parquet, loaded by the first file: a run sends its first request without it. */
+/** Loads the reader and writer of Parquet with the first file: a run sends its first request without them. */
 export const loadParquet = () => import('./parquet.ts');
 
-/** What compares two files, loaded by the first day that has changed. */
+/** Loads the comparison of two files with the first day that has changed. */
 export const loadDiff = () => import('./diff.ts');
-/** What compares two files whose fields have other columns. */
+/** Loads the comparison of two files whose fields have other columns. */
 export const loadRetyped = () => import('./retyped.ts');
-/** Reads Parquet as columns of different values: for what reads whole snapshots. */
+/** Loads the reader of whole snapshots, which reads Parquet as columns of different values. */
 export const loadCodedFile = () => import('./coded-columns.ts');

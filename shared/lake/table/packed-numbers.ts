@@ -1,12 +1,12 @@
-/** Of a group, and of the shortest run. */
+/** The size of a group, and of the shortest run. */
 const GROUP = 8;
-/** The most that stands before the bits of a run or of groups. */
+/** The most bytes of a header before the bits of a run or of groups. */
 const HEADER_BYTES = 5;
 
 /**
- * Numbers as Parquet has the levels of rows and the places in a dictionary (its encoding RLE): eight or more of the same
- * are a run, others are groups of eight, of as many bits each as the largest takes. hyparquet-writer packs them alike, at
- * several times the cost.
+ * Packs numbers as Parquet stores levels and dictionary places (its encoding RLE). Eight or more equal numbers are a run;
+ * other numbers are groups of eight, each number in `width` bits. hyparquet-writer packs them alike, at several times the
+ * cost.
  * @param width bits of a number, at most 24
  */
 export function packedNumbers(numbers: Uint32Array, width: number): Uint8Array {

@@ -1,16 +1,16 @@
-/* What the footer of a Parquet file says, for what writes and what reads one. */
+/* Reads the footer of a Parquet file, for the code that writes and the code that reads files. */
 import { type ColumnChunk, type FileMetaData, type RowGroup, parquetMetadataAsync } from 'hyparquet';
 import * as z from 'zod/mini';
 import { type Column, typeOfElement } from '../../column-types.ts';
 import { DERIVED_COLUMNS } from './columns.ts';
 import type { ReadableFile } from './readable-file.ts';
 
-/** Under this key a file names the record's field of each column that is called otherwise. */
+/** Under this key a file lists the record's field for each column that has another name than its field. */
 export const FIELDS_KEY = 'brand-reports.fields';
 
 const storedFields = z.record(z.string(), z.string());
 
-/** What the footer of a file says. */
+/** The metadata in the footer of a file. */
 export function readMetadata(file: ReadableFile): Promise<FileMetaData> {
   return parquetMetadataAsync({
     byteLength: file.bytes,
@@ -19,7 +19,8 @@ export function readMetadata(file: ReadableFile): Promise<FileMetaData> {
 }
 
 /**
- * The columns of a report's table, in the order of its schema; a column of a type that we never write is left out.
+ * The columns of a report's table, in the order of its schema. A column of a type that this program never writes is
+ * left out.
  */
 export function columnsOf({ schema, key_value_metadata: metadata = [] }: FileMetaData): Column[] {
   const stored = metadata.find(({ key }) => key === FIELDS_KEY)?.value ?? '{}';
@@ -32,7 +33,7 @@ export function columnsOf({ schema, key_value_metadata: metadata = [] }: FileMet
   });
 }
 
-/** I12: a column without any value in the row group is not read, since most columns of a wide table are empty. */
+/** I12: a column without any value in the row group is not read, because most columns of a wide table are empty. */
 export function filledColumns({ columns }: RowGroup): string[] {
   return columns.flatMap(({ meta_data }) => {
     const isEmpty = meta_data?.statistics?.null_count === meta_data?.num_values;

@@ -1,8 +1,8 @@
 /**
- * Writes Parquet files, a row group at a time: only the row group at hand is in memory (I12). A day of any size can be
- * written, since the file is uploaded in parts while it grows and exists only after `finish`.
- * How a column type is stored is in its row of `column-types.ts`. What is written here is read by `coded-columns.ts`,
- * Athena, DuckDB and parquetjs-lite (`parquetjs-reader.ts`), which `verify` and the tests compare.
+ * Writes Parquet files one row group at a time, so that only the current row group is in memory (I12). A day can have any
+ * size: the file is uploaded in parts while it grows, and exists only after `finish`.
+ * `column-types.ts` defines how each column type is stored. Readers of these files are `coded-columns.ts`, Athena, DuckDB
+ * and parquetjs-lite (`parquetjs-reader.ts`), which `verify` and the tests compare.
  */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync } from 'node:zlib';
@@ -20,34 +20,34 @@ import type { ReadableFile } from './readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from './row-group-limits.ts';
 import { MAX_STORED_BYTES, storedFrame } from './stored-frame.ts';
 
-/** A Parquet file that is being written. One call at a time. */
+/** A Parquet file that is being written. Calls must not overlap. */
 export interface ParquetFile {
   append(row: Row): Promise<void>;
   /**
-   * Writes a row group of its own, behind all rows before.
+   * Writes a row group of its own, after all earlier rows.
    * @param rows at most `maxRowsOfGroup`; their values take at most ROW_GROUP_BYTES
-   * @param columns in any order, each written before the next is asked for; one that is missing is NULL in all rows
+   * @param columns in any order, each written before the next is requested; a missing column is NULL in all rows
    */
   writeGroup(rows: number, columns: Iterable<NamedColumn>): Promise<void>;
   /**
-   * Appends the rows of another file, in their order: a row group of WHOLE_ROWS rows or more as one, and smaller ones row
-   * by row, so that many short files do not make a file of many short row groups.
-   * @throws if the other file cannot be read; then this one has to be aborted
+   * Appends the rows of another file, in their order. A row group of at least WHOLE_ROWS rows stays a row group. Smaller
+   * row groups are appended row by row, so that many short files do not become a file of many short row groups.
+   * @throws if the other file cannot be read; then this file has to be aborted
    */
   appendFile(file: ReadableFile): Promise<void>;
   /**
-   * Afterwards the file exists, whole.
-   * @returns `filled`: by column that has a value, the rows that have one
+   * Completes the file, which exists from then on.
+   * @returns `filled`: by column that has a value, the number of rows with a value
    */
   finish(): Promise<{ rows: number; bytes: number; filled: Record<string, number> }>;
   abort(): Promise<void>;
 }
 
 /**
- * Writes a table as Parquet for Athena: every column optional, ZSTD, row groups of ROW_GROUP_ROWS rows or fewer, each
- * written when it is full. Annotations are the older converted types, which every reader knows: by the format's rules a
- * timestamp so annotated is in UTC, and no engine moves it to the zone of its session.
- * @param columns all of the table, in the order of its schema
+ * Writes a table as Parquet for Athena: every column is optional, ZSTD compresses the pages, and each row group is written
+ * when it is full, with at most ROW_GROUP_ROWS rows. Annotations are the older converted types, which every reader
+ * supports. By the format's rules a timestamp with such an annotation is in UTC, so no engine moves it to its session's zone.
+ * @param columns all columns of the table, in the order of its schema
  */
 export function writeParquet(output: ObjectWriter, columns: readonly Column[]): ParquetFile {
   const bytes = new ByteWriter();
@@ -137,15 +137,15 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
   };
 }
 
-/** A row group of so many rows of another file stays one. */
+/** A row group of another file with at least this many rows stays a row group. */
 const WHOLE_ROWS = 1_000;
 
 /**
- * Lays out a row group so that the first column of the schema comes first in the file. parquet-mr (Spark, Iceberg's Java)
- * takes that column's place for the place of the whole row group, and skips a row group whose middle then lies behind the
- * end of the file: the rows would be missing without an error.
- * @param grown what the file has grown by; the row group is its end, and `end` is where that lies in the file
- * @param chunks the columns of the row group in the order of the schema, which are moved in place
+ * Moves the first column of the schema to the beginning of a row group. parquet-mr (Spark, Iceberg's Java) takes the place
+ * of that column for the place of the whole row group. It skips a row group whose supposed middle is past the end of the
+ * file, so rows would be missing without an error.
+ * @param grown the bytes by which the file has grown, which end with the row group; `end` is their end in the file
+ * @param chunks the columns of the row group in the order of the schema; their places are changed in the array
  */
 function firstColumnFirst(grown: Uint8Array, chunks: ColumnChunk[], end: number): Uint8Array[] {
   const [first] = chunks;
@@ -166,7 +166,7 @@ function firstColumnFirst(grown: Uint8Array, chunks: ColumnChunk[], end: number)
   ];
 }
 
-/** The same chunk so many bytes further on. */
+/** The same chunk, moved by this many bytes. */
 function movedChunk({ file_offset, meta_data }: ColumnChunk, by: bigint): ColumnChunk {
   if (!meta_data) throw new Error('a column of a row group has no metadata');
   const { dictionary_page_offset: dictionary } = meta_data;
@@ -184,17 +184,17 @@ function movedChunk({ file_offset, meta_data }: ColumnChunk, by: bigint): Column
 const MAGIC = 0x31524150;
 
 const zstdCompressAside = promisify(zstdCompress);
-/** Level 3, the default, takes half as long again for pages of about the same size. */
+/** Level 3, the default, takes 1.5 times as long for pages of about the same size. */
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** About the work of half a millisecond. */
+/** About half a millisecond of work. */
 const BLOCKING_BYTES = 64 * 2 ** 10;
-/** What a call costs beside its bytes. */
+/** The fixed cost of a call, as bytes. */
 const CALL_BYTES = 4 * 2 ** 10;
 
 /**
- * Compresses small pages at once, since handing one to another thread costs more than compressing it. But after some of
- * them, and for a large one, the event loop goes on meanwhile: a day that is encoded must not hold back the requests of
- * the others.
+ * Compresses small pages in this thread, because handing a page to another thread costs more. After some small pages,
+ * and for a large page, another thread compresses, so that the event loop continues: encoding one day must not delay
+ * the requests of others.
  */
 function compressor(): Compress {
   let blockingBytes = 0;
@@ -228,8 +228,8 @@ function schemaOf(columns: readonly Column[]): SchemaElement[] {
 }
 
 /**
- * A column's id is its place in the table, from 1. Columns are only appended (I7), so it is the same in all files: readers
- * of Iceberg find a column by its id, whatever columns an older file has.
+ * A column's id is its place in the table, from 1. Columns are only appended (I7), so the id is the same in all
+ * files. Iceberg readers find a column by its id, whichever columns an older file has.
  */
 function schemaElement({ name, type }: Column, place: number): SchemaElement {
   return { name, repetition_type: 'OPTIONAL', field_id: place + 1, ...typeSpec(type).parquet.element };

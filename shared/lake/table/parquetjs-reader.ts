@@ -1,11 +1,11 @@
 /**
- * Reads snapshots with parquetjs-lite, the independent reader that is mandated for checking our files: it shares no code
- * with the writer, so what both agree on is in the file. Only `verify` and the tests use it.
+ * Reads snapshots with parquetjs-lite, the independent reader that is mandated for checking our files. It shares no code
+ * with the writer, so a content on which both agree is in the file. Only `verify` and the tests use it.
  * The library is old and would fail or misread without these four changes:
  * - it has no ZSTD: an inflate function is added to its table of compressions;
  * - it refuses files by version number and fails on newer annotations: the footer is changed in memory to version 1
  *   without annotations, and `column-types.ts` converts the plain values;
- * - it applies `toString()` to the values of a dictionary page: they are wrapped so that it returns the value;
+ * - it applies `toString()` to the values of a dictionary page: they are wrapped so that `toString()` returns the value;
  * - its run-length decoder misreads dictionary indices above 255: it is replaced.
  */
 import { zstdDecompressSync } from 'node:zlib';
@@ -17,9 +17,9 @@ import { type Column, type ColumnType, typeSpec, type Value } from '../../column
 import type { Row } from './columns.ts';
 
 /**
- * Reads a snapshot, a row group at a time.
- * @param columns the table's; a column that the file does not have is NULL
- * @throws BrandReportsError `bug` where the bytes cannot be read
+ * Reads a snapshot, one row group at a time.
+ * @param columns of the table; a column that the file does not have is NULL
+ * @throws BrandReportsError `bug` if the bytes cannot be read
  */
 export async function* readWithParquetjs(
   bytes: Uint8Array,
@@ -68,7 +68,7 @@ codecs.PLAIN = {
   decodeValues(type, cursor, count, options) {
     const { column } = options;
     if (!column) return PLAIN.decodeValues(type, cursor, count, options);
-    // A dictionary page, whose values it replaces by their toString().
+    // The library replaces the values of a dictionary page by their toString().
     const values = PLAIN.decodeValues(type, cursor, count, { typeLength: column.typeLength });
     return values.map((value) => ({ toString: () => value }));
   },

@@ -1,8 +1,8 @@
 /**
- * The different values of a column as Parquet lays them out (its encoding PLAIN, little-endian), and in which order its
- * statistics have them: one row a physical type. Whatever the type, a value becomes its bytes once, and pages are copied
- * from those: one piece of code for all types, over typed arrays, is compiled once and makes no garbage. What a type cannot
- * hold is a bug of the caller and fails here: it would be cut to the type's width, and nobody would notice.
+ * Lays out the different values of a column as Parquet stores them (its encoding PLAIN, little-endian), with the order
+ * that its statistics use: one entry for each physical type. Each value becomes bytes once, and pages copy these bytes.
+ * One piece of code over typed arrays serves all types, so it is compiled once and creates no garbage. A value that its
+ * type cannot hold is a bug of the caller and fails here; otherwise it would be cut to the type's width unnoticed.
  */
 import type { ParquetElement, PhysicalValue, TypeSpec, Value } from '../../column-types.ts';
 import { allocated, copied, giveBackKernel, takeKernel } from '../../kernel/kernel.ts';
@@ -12,21 +12,21 @@ import type { Texts } from './texts.ts';
 
 /** The values of a column by their codes. */
 export interface PlainValues {
-  /** The bytes of each value, and NULL as in texts. */
+  /** The bytes of each value, with NULL as in texts. */
   readonly stored: Texts;
-  /** How many bytes stand before each in a page, to tell its length. */
+  /** How many bytes precede each value in a page, to state its length. */
   readonly lengthBytes: number;
   readonly order: Order;
   /** Whether a value is a bit in a page; `stored` has a byte for each. */
   readonly isBits: boolean;
-  /** The value for statistics; a text is its bytes. */
+  /** The value for statistics; for a text, its bytes. */
   valueOf: (code: number) => PhysicalValue | Uint8Array | undefined;
 }
 
-/** In which order the bytes of values are. */
+/** The order of values, by their bytes. */
 export type Order = keyof typeof ORDERS;
 
-/** The numbers by which the kernel knows them. */
+/** The kernel's numbers for the orders. */
 export const ORDERS = { bytes: 0, big_endian: 1, int32: 2, int64: 3, double: 4 };
 
 interface PlainType {

@@ -8,7 +8,7 @@ import { Digest } from './digest.ts';
 import { loadCodedFile } from './load-parquet.ts';
 import type { ReadableFile } from './readable-file.ts';
 
-/** What is counted of a snapshot while it is written, whatever the settings. */
+/** The facts about a snapshot that are counted while it is written, whatever the settings. */
 export interface SnapshotContent {
   rows: number;
   bytes: number;
@@ -16,15 +16,16 @@ export interface SnapshotContent {
   values: {
     filled: Record<string, number>;
     sums: Record<string, string>;
-    /** Where some values are in `_rescued`. */
+    /** By column with values in `_rescued`: their rows. */
     rescued?: Record<string, number>;
   } & RoleFacts['values'];
 }
 
 /**
- * Reads a snapshot whole, and counts again what was counted when it was written. I12: memory holds a row group.
- * @param fields by role its field, as far as that is known
- * @throws where it is no Parquet file of ours, or cannot be read
+ * Reads a whole snapshot and counts the same facts again that were counted when it was written. I12: memory has one row
+ * group.
+ * @param fields by role: its field, as far as it is known
+ * @throws if it is not a Parquet file of ours, or cannot be read
  */
 export async function readContent(file: ReadableFile, fields?: RoleFields): Promise<SnapshotContent> {
   const { openCodedFile } = await loadCodedFile();

@@ -7,21 +7,24 @@ export interface ReadableFile {
   range(start: number, end: number): Promise<Uint8Array>;
 }
 
-/** An object of a store, of a size that is known: nothing is read yet. */
+/** An object of a store whose size is known; nothing is read yet. */
 export function fileIn(store: ObjectStore, { key, bytes }: { key: string; bytes: number }): ReadableFile {
   return { bytes, range: (start, end) => store.range(key, start, end) };
 }
 
-/** The same, of a size that is not known. @returns `undefined` where the object is missing */
+/** An object of a store whose size is unknown. @returns `undefined` if the object is missing */
 export async function findFile(store: ObjectStore, key: string): Promise<ReadableFile | undefined> {
   for await (const object of store.list(key)) if (object.key === key) return fileIn(store, object);
   return undefined;
 }
 
-/** What is wrong with an object that can be read but is not what was written. @throws where the store fails */
+/**
+ * Describes the damage of an object that can be read but has other content than was written.
+ * @throws if the store fails
+ */
 export function damageOf(thrown: unknown): string {
   const { kind, code, message } = asBrandReportsError(thrown);
-  // What cannot be parsed as Parquet is no bug here: the file is not the one that was written.
+  // A failure to parse Parquet is no bug here: the file is not the file that was written.
   if (kind !== 'bug' && code !== 'object_missing') throw thrown;
   return message;
 }

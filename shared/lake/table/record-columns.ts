@@ -1,9 +1,10 @@
 /**
- * The records of a row group as columns: by field, a code per row, and each distinct literal once. Most values of a
- * report repeat, so whatever a value costs later (its type, its place in the file) it costs once for each distinct one.
- * No type is decided here, so a field that turns out to be of another type costs nothing.
- * I12: codes lie in blocks of BLOCK_ROWS rows that exist only where the field does, so that a field which few records
- * have costs little, and `append` stops at the limits of the row group, however large a page is.
+ * Collects the records of a row group as columns: by field, a code for each row, and each distinct literal once. Most
+ * values of a report repeat, so every later cost of a value (its type, its place in the file) arises once per distinct
+ * literal. No type is decided here, so a field that turns out to have another type costs nothing.
+ * I12: codes lie in blocks of BLOCK_ROWS rows, and a block exists only if the field occurs there, so a rare field costs
+ * little.
+ * `append` stops at the limits of the row group, however large a page is.
  */
 import type { Digits } from '../../exact-values.ts';
 import {
@@ -17,34 +18,46 @@ import {
 import { firstValueOf, type RecordList, STRIDE } from '../../records/record-list.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 
-/** The values of a field in all rows. Whatever it returns is valid until the columns change, or it is asked again. */
+/**
+ * The values of a field in all rows. Each result is valid until the columns change or the same method is called
+ * again.
+ */
 export interface LiteralColumn {
-  /** How many literals there are: their codes are 1 to `count`, in the order in which they came. */
+  /** The number of literals: their codes are 1 to `count`, in the order of their first occurrence. */
   readonly count: number;
-  /** A code per row; 0 where the record does not have the field. @param into at least as long as there are rows */
+  /** A code for each row; 0 if the record does not have the field. @param into at least as long as there are rows */
   codes(into: Uint32Array): Uint32Array;
-  /** The literals, one behind the other. */
+  /** The literals without gaps between them. */
   readonly bytes: Buffer;
-  /** By code, where the literal ends in `bytes`; it begins where the one before ends. */
+  /** By code: where the literal ends in `bytes`; it begins at the end of the previous literal. */
   readonly ends: Uint32Array;
-  /** By code: numbers of few digits in units of their last place; NaN for NULL and for what is left to the exact reading. */
+  /**
+   * By code: numbers of few digits in units of their last place; NaN for NULL and for literals that need the exact
+   * reading, whose number is `left`.
+   */
   units(digits: Digits): { units: Float64Array; left: number };
-  /** By code: texts without an escape, and numbers as they are written; NULL, and what is left, as in `Texts`. */
+  /**
+   * By code: texts without an escape, and numbers as they are written; NULL and the `left` literals are marked as in
+   * `Texts`.
+   */
   texts(): { starts: Uint32Array; ends: Uint32Array; left: number };
 }
 
-/** Rows whose codes lie together. */
+/** How many rows share a block of codes. */
 const BLOCK_ROWS = 2 ** 8;
 const NUMBER_BYTES = 4;
 const DOUBLE_BYTES = 8;
-/** So many bytes of records are copied at once, or one record: an instance keeps the room for them as long as its rows. */
+/**
+ * How many bytes of records are copied at once; a larger record is copied alone. An instance keeps this memory as
+ * long as its rows.
+ */
 const SOME_BYTES = 2 ** 18;
 
 export class RecordColumns {
   readonly #limits: RowGroupLimits;
-  /** From the first record of a row group on. */
+  /** Set from the first record of a row group on. */
   #kernel: Kernel | undefined;
-  /** By field that some row has: where its column is in the kernel's memory. */
+  /** By field that some row has: the address of its column in the kernel's memory. */
   #columns = new Map<string, number>();
 
   constructor(limits: RowGroupLimits) {
@@ -56,8 +69,8 @@ export class RecordColumns {
   }
 
   /**
-   * About how many bytes of memory the rows take: at least those of their records, because a value that no column holds
-   * is written out for each row, with its field, though it is kept here once.
+   * About how many bytes of memory the rows take, at least the bytes of their records. A value that fits no column is
+   * kept once here, but written out with its field for each row.
    */
   get bytes(): number {
     return this.#kernel?.rowBytes() ?? 0;
@@ -74,8 +87,8 @@ export class RecordColumns {
 
   /**
    * Appends the records from `from` on, until the row group is full.
-   * @param kept a byte per record of the list: 0 leaves it out
-   * @returns the first record that is not in: `list.count` where all are
+   * @param kept a byte for each record of the list: 0 leaves it out
+   * @returns the first record that was not appended: `list.count` if all were
    */
   append(list: RecordList, from = 0, kept?: Uint8Array): number {
     let next = from;
@@ -85,8 +98,8 @@ export class RecordColumns {
   }
 
   /**
-   * I12: so many that no huge page is copied for each of its row groups.
-   * @param known by field: where its column is; gets those that are new
+   * I12: appends so few records that no huge page is copied for each of its row groups.
+   * @param known by field: the address of its column; receives the new columns
    */
   #appendSome(list: RecordList, from: number, known: Uint32Array, kept?: Uint8Array): number {
     const kernel = this.#begun();
@@ -102,7 +115,7 @@ export class RecordColumns {
     const columns = copied(kernel, known);
     const { rows: maxRows, bytes: maxBytes } = this.#limits;
     const appended = kernel.appendRecords(
-      // Where the first byte of the list, and its first value, would be: the kernel adds modulo 2^32.
+      // The addresses that the first byte and the first value of the list would have; the kernel adds modulo 2^32.
       bytes.at - firstByte,
       values.at - firstValue * NUMBER_BYTES,
       values.at,
@@ -124,7 +137,7 @@ export class RecordColumns {
     return from + appended;
   }
 
-  /** By field: where its column is; 0 for one that no row has. */
+  /** By field: the address of its column; 0 for a field that no row has. */
   #columnsOf(fields: readonly string[]): Uint32Array {
     const columns = new Uint32Array(fields.length);
     // I12: the fields of a list may be many more than those of a row group's records.
@@ -134,7 +147,7 @@ export class RecordColumns {
     return columns;
   }
 
-  /** As many records as there is room for in the row group, and as are no more than SOME_BYTES; one at least. */
+  /** The end of the next records to copy: as many as fit into the row group and into SOME_BYTES, at least one. */
   #endOfSome({ count, records }: RecordList, from: number): number {
     const most = Math.min(count, from + this.#limits.rows - this.rows);
     const start = records[from * STRIDE] ?? 0;
@@ -144,7 +157,7 @@ export class RecordColumns {
     return end;
   }
 
-  /** `undefined` where no row has the field. */
+  /** The column of a field; `undefined` if no row has the field. */
   column(field: string): LiteralColumn | undefined {
     const at = this.#columns.get(field);
     return at === undefined ? undefined : literalColumn(this.#begun(), at);
@@ -169,7 +182,7 @@ export class RecordColumns {
 function literalColumn(kernel: Kernel, at: number): LiteralColumn {
   const [count = 0, bytesAt = 0, endsAt = 0] = new Uint32Array(kernel.memory.buffer, at, 3);
   const codesBytes = (count + 1) * NUMBER_BYTES;
-  // Not kept: where the kernel's memory grows, it has another buffer.
+  // Not kept in a variable: when the kernel's memory grows, its buffer changes.
   const endsOf = () => new Uint32Array(kernel.memory.buffer, endsAt, count + 1);
   return {
     count,

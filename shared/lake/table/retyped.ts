@@ -1,6 +1,6 @@
 /*
- * Compares versions that have a field in other columns: new `columns` in the settings put the values of a field into a
- * further column (I7). By their rows all records would differ, though the service has changed none of them.
+ * Compares versions that store a field in different columns: a new `columns` setting puts the values of a field into a
+ * further column (I7). A comparison of rows would report all records as different, although the service changed none.
  */
 import { type Column, RESCUED, typeSpec } from '../../column-types.ts';
 import { type Json, isJsonObject, parseJson, stringifyJson } from '../../json.ts';
@@ -13,7 +13,7 @@ import { recordsOfRows } from './typed-columns.ts';
 /** By column that has a value: the rows that have one. */
 type Filled = Readonly<Record<string, number>> | undefined;
 
-/** By field with several columns of which one version fills others than the other version does: these columns. */
+/** The fields with several columns of which the two versions fill different ones, with these columns. */
 export function retypedFields(
   columns: readonly Column[],
   before: Filled = {},
@@ -29,7 +29,10 @@ export function retypedFields(
   return new Map([...byField].filter(isRetyped));
 }
 
-/** The hash of each row by its record: a retyped field counts once, whichever columns or `_rescued` hold it. */
+/**
+ * The hash of each row by its record: a retyped field counts once, in whichever columns or in `_rescued` it is
+ * stored.
+ */
 export async function recordHashes(
   file: ReadableFile,
   columns: readonly Column[],
@@ -62,7 +65,7 @@ function rescuedWithout(
   return others.length === 0 ? undefined : stringifyJson(Object.fromEntries(others));
 }
 
-/** Equal for texts and numbers that mean the same to one of the columns: 1.5 and `1.50`. */
+/** The same text for texts and numbers that mean the same to one of the columns: 1.5 and `1.50`. */
 function comparable(value: Json, columns: readonly Column[]): string {
   for (const { type } of columns) {
     const held = type === 'string' ? undefined : typeSpec(type).toValue(value);

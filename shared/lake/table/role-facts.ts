@@ -1,7 +1,6 @@
 /**
- * Counts what the columns of a snapshot show of roles while it is written: which values fit the role of their column's
- * name, the amounts by currency, the rows whose state can change, and states that nobody knows. Each different value is
- * judged once.
+ * Counts what the columns of a snapshot show about roles while it is written: values that fit the role of their column's
+ * name, amounts by currency, rows whose state can change, and unknown states. Each different value is judged once.
  */
 import { type Column, RESCUED } from '../../column-types.ts';
 import { type JsonObject, isJsonObject, parseJson } from '../../json.ts';
@@ -29,51 +28,54 @@ import {
 } from './coded-rows.ts';
 import { AMOUNT, type Sum, addRows, countOf, createSum, rowsByCode, textsByCode } from './column-facts.ts';
 
-/** The sums of a day by currency, as texts with all their places, and the fields that they are of. */
+/** The sums of a day by currency, as texts with all their places, and the fields that were summed. */
 export interface Totals {
   fields: Record<string, string>;
   /** The key is empty for rows without a currency. */
   byCurrency: Record<string, Record<string, string>>;
 }
 
-/** What decides which columns are counted. */
+/** Decides which columns are counted. */
 export interface RoleBasis {
-  /** By the settings, or stored before. */
+  /** From the settings, or stored before. */
   fields?: RoleFields;
-  /** Where the report has them. */
+  /** If the report has states. */
   states?: States | undefined;
 }
 
-/** More of them are no currencies. */
+/** If a column has more, its values are not currencies. */
 const MAX_CURRENCIES = 20;
-/** A column with more different values in a row group is no currency. */
+/** A column with more different values in a row group is not a currency. */
 const MAX_PLAIN = 64;
-/** So many values of a column are parsed or compared with dates: they prove nothing, they only propose. */
+/** How many values of a column are parsed or compared with dates: they only propose a role, they prove nothing. */
 const MAX_SAMPLED = 100;
 const MAX_UNKNOWN = 10;
-/** I12: of a text in bytes. The rest of a longer one, which may have 32 MB, is not judged. */
+/** I12: in bytes. A text may have 32 MB; the rest of a longer text is not judged. */
 const MAX_JUDGED_LENGTH = 2 ** 16;
 const MAX_STATE_LENGTH = 60;
 const MAX_FITTING = 100;
-/** No value has it. */
+/** A code without a value. */
 const NO_CODE = 0xffff_ffff;
 
-/** The columns of a row group that its totals need: copies, since a column may be read until the next one is asked for. */
+/**
+ * The columns of a row group from which its totals are computed: copies, because a column is valid only until the
+ * next is requested.
+ */
 interface Held {
   currency?: { codes: Uint32Array; keys: readonly (string | undefined)[] };
   amounts: { role: string; coded: CodedUnits | CodedValues }[];
 }
 
 interface StateRules {
-  /** As compared. */
+  /** In the form that comparisons use. */
   final: ReadonlySet<string>;
-  /** By a word of the service, as compared: the interface's. */
+  /** By word of the service: the word of the interface, both in the form that comparisons use. */
   words: ReadonlyMap<string, string>;
 }
 
 export class RoleFacts {
   readonly #types: ReadonlyMap<string, Column>;
-  /** By role: its field, and the column that has it. */
+  /** By role: its field. `#places` has the column of the field. */
   readonly #fields: Partial<Record<string, string>>;
   readonly #places: readonly (readonly [role: string, place: RoleColumn])[];
   readonly #states: StateRules | undefined;
@@ -104,7 +106,7 @@ export class RoleFacts {
     this.#currencyNames = columnsNamed(columns, 'currency').length;
   }
 
-  /** Passes the columns of rows on. */
+  /** Counts the columns of rows and passes them on. */
   *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
     const held: Held = { amounts: [] };
     for (const named of columns) {
@@ -121,37 +123,37 @@ export class RoleFacts {
     this.#addTotals(rows, held);
   }
 
-  /** What the values show of roles; each part is missing where it would be empty, but for `fitting`. */
+  /** What the values show about roles. Each part except `fitting` is missing if it would be empty. */
   get values() {
     const fitting = [...this.#fitting].filter(([name]) => !this.#noCurrency.has(name)).slice(0, MAX_FITTING);
     return {
       /**
-       * By column of texts whose name allows a role: how many values fit it. By path of a nested object, and by column of
-       * another name that has currencies alone, the same.
+       * By column of texts whose name allows a role: how many values fit it. The same by path of a nested object, and
+       * by column of another name if it has only currencies.
        */
       fitting: Object.fromEntries(fitting),
       /** By such a column: the rows with an empty text. */
       ...(this.#empty.size > 0 && { empty: Object.fromEntries(this.#empty) }),
       ...totalsOf(this.#fields, this.#hasTotals && !this.#isCurrencyUnclear() ? this.#sums : undefined),
-      /** By state that is neither the interface's nor mapped to one: its rows. */
+      /** By state that is neither a state of the interface nor mapped to one: its rows. */
       ...(this.#unknown.size > 0 && { unknownStates: Object.fromEntries(this.#unknown) }),
     };
   }
 
-  /** The rows whose state can change; `undefined` where the report has no states. */
+  /** The rows whose state can change; `undefined` if the report has no states. */
   get unsettled(): number | undefined {
     return this.#states && this.#rows - this.#final;
   }
 
-  /** Some field looks like the currency, but nothing decides for one. */
+  /** Whether some field looks like the currency although nothing decides for it. */
   #isCurrencyUnclear(): boolean {
     if (this.#fields.currency !== undefined) return !this.#places.some(([role]) => role === 'currency');
     if (!this.#isCurrencyOpen) return false;
     const isCurrency = (name: string) => (roleOfName(name) ?? 'currency') === 'currency';
-    const suspects = [...this.#fitting.keys()].filter(
+    const candidates = [...this.#fitting.keys()].filter(
       (name) => isCurrency(name) && !this.#noCurrency.has(name),
     );
-    return this.#currencyNames > 1 || suspects.length > 0;
+    return this.#currencyNames > 1 || candidates.length > 0;
   }
 
   #judge(name: string, rows: number, coded: CodedColumn): void {
@@ -194,7 +196,7 @@ export class RoleFacts {
       const role = path.includes('.') ? roleOfName(path) : undefined;
       const kind = role && kindOfRole(role);
       const fits = kind ? kinds[kind] === filled : role === undefined && arePlainCurrencies(texts, path);
-      // A currency that is not always one makes sums unclear as well.
+      // A field that is only sometimes a currency makes sums unclear too.
       if (!fits && (role !== 'currency' || kinds.currencies === 0)) continue;
       const counts = rowsByCode(rows, coded, countOf(coded));
       const hasValue = (text: string) => (textAt(text, namesIn(path)) ?? '') !== '';
@@ -202,7 +204,7 @@ export class RoleFacts {
     }
   }
 
-  /** Floats such as 1.0320000000000003 are amounts too, though the column of their field cannot hold them. */
+  /** Floats such as 1.0320000000000003 are amounts too, although the column of their field cannot hold them. */
   #judgeRescued(rows: number, coded: CodedColumn): void {
     const texts = wholeTextsOf(coded);
     const counts = rowsByCode(rows, coded, texts.length);
@@ -243,12 +245,12 @@ export class RoleFacts {
     const counts = rowsByCode(rows, coded, countOf(coded));
     for (const [code, alike] of textsByCode(coded, column.type).entries()) {
       const count = counts[code] ?? 0;
-      // A number is compared by any of its texts: a column of decimals shows 4 as 4.000000000.
+      // A number is compared by each of its texts: a column of decimals shows 4 as 4.000000000.
       const states = (path.length > 0 ? alike.map((text) => textAt(text, path) ?? '') : alike).map(
         comparedState,
       );
       const isFinal = states.some((state) => final.has(state) || final.has(words.get(state) ?? ''));
-      // A line may be final while its order is not: only the order's state decides whether a day is watched.
+      // A line may be final before its order is: only the order's state decides whether a day is watched.
       if (isFinal) this.#final += role === 'state' ? count : 0;
       else if (
         count > 0 &&
@@ -300,13 +302,16 @@ function totalsOf(
 
 const NOT_A_CURRENCY = '?';
 
-/** The key of a currency in totals. Sums without a currency would be added to those of an unreadable one. */
+/**
+ * The key of a currency in totals. An unreadable currency has its own key, so that its sums are not added to sums
+ * without a currency.
+ */
 function currencyKey(text: string | undefined): string | undefined {
   const key = text?.trim().toUpperCase();
   return key === undefined || key === '' || /^[A-Z0-9$€£¥]{1,8}$/.test(key) ? key : NOT_A_CURRENCY;
 }
 
-/** A column's amounts in units of nine places, as views have them. */
+/** A column's amounts in units of nine places, as in views. */
 export function amountsIn(
   coded: CodedColumn,
   { type }: Column,
@@ -329,7 +334,7 @@ const PLACES = 9;
 
 const MAX_UNITS = 10n ** 38n;
 
-/** Units of nine places. More places, which floats such as 1.0320000000000003 have, are rounded. */
+/** Units of nine places. Further places, as in floats such as 1.0320000000000003, are rounded. */
 function amountOf(text: string | undefined): bigint | undefined {
   const [found, sign, whole = '', places = '', exponent] =
     /^ *([+-]?)(?=\.?\d)0*(\d{0,29})(?:\.(\d*))?(e[+-]?\d{1,3})? *$/i.exec(text ?? '') ?? [];
@@ -366,12 +371,12 @@ function textsOf(
   );
 }
 
-/** Amounts among them are summed, wherever they are. */
+/** The texts without a length limit, because the amounts in them are summed wherever they stand. */
 export function wholeTextsOf(coded: CodedColumn): (string | undefined)[] {
   return textsOf(coded, Number.POSITIVE_INFINITY);
 }
 
-/** Whether the objects of a column have at least one value at a path, and currencies alone. */
+/** Whether the objects of a column have at least one value at a path, and only currencies. */
 function arePlainCurrencies(objects: readonly (string | undefined)[], path: string): boolean {
   const names = namesIn(path);
   const values = objects.map((text = '') => textAt(text, names) ?? '').filter((value) => value !== '');

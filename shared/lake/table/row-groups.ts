@@ -1,6 +1,6 @@
 /**
- * Writes the records of a partition as row groups: a group is typed, counted into the digest and encoded as soon as it
- * is full, so that memory holds one of them, whatever the size of the day (I12).
+ * Writes the records of a partition as row groups. A group is typed, counted into the digest and encoded as soon as it is
+ * full, so that memory has only one group, whatever the size of the day (I12).
  */
 import { type Column, SYNCED_AT } from '../../column-types.ts';
 import type { RecordList } from '../../records/record-list.ts';
@@ -13,16 +13,16 @@ import { RecordColumns } from './record-columns.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 import { typedColumns } from './typed-columns.ts';
 
-/** What row groups are written to. */
+/** The destination of row groups. */
 export interface RowGroupTarget {
   columns: readonly Column[];
-  /** Of these columns. */
+  /** A file with these columns. */
   file: ParquetFile;
   facts: ColumnFacts;
   roles: RoleFacts;
 }
 
-/** Most days have few rows, and memory outside the heap starts collections of all garbage. */
+/** Small, because most days have few rows, and memory outside the heap starts full garbage collections. */
 const FIRST_ROWS = 256;
 
 export class RowGroups {
@@ -30,7 +30,7 @@ export class RowGroups {
   readonly #digest: Digest;
   readonly #records: RecordColumns;
   #codes = new Uint32Array();
-  /** By row, when its content was first read: an index into `#times`, counted from 1. */
+  /** By row: when its content was first read, as an index into `#times`, counted from 1. */
   #syncedAt = new Uint32Array(FIRST_ROWS);
   #times: (Date | undefined)[] = [undefined];
   #target: RowGroupTarget | undefined;
@@ -51,14 +51,14 @@ export class RowGroups {
     return this.#target;
   }
 
-  /** How many rows the largest row group has. */
+  /** The number of rows in the largest row group. */
   get largest(): number {
     return Math.max(this.#largest, this.#records.rows);
   }
 
   /**
-   * @param kept a byte per record: 0 leaves it out
-   * @param syncedAt when their content was first read
+   * @param kept a byte for each record: 0 leaves it out
+   * @param syncedAt when the content of the records was first read
    */
   async append(list: RecordList, kept: Uint8Array, syncedAt: Date): Promise<void> {
     for (let from = 0; from < list.count; ) {
@@ -71,7 +71,7 @@ export class RowGroups {
     }
   }
 
-  /** Writes what was appended since the last full row group. @returns what all are written to */
+  /** Writes the rows appended since the last full row group. @returns the destination of all row groups */
   async flush(): Promise<RowGroupTarget> {
     this.#target ??= await this.#open();
     const { columns, file, facts, roles } = this.#target;
@@ -99,7 +99,7 @@ export class RowGroups {
   }
 }
 
-/** These numbers, or a copy that has room for twice as many rows. */
+/** These numbers, or a copy with space for at least twice as many rows. */
 function holding(numbers: Uint32Array<ArrayBuffer>, rows: number): Uint32Array<ArrayBuffer> {
   if (rows <= numbers.length) return numbers;
   const longer = new Uint32Array(Math.max(rows, 2 * numbers.length));

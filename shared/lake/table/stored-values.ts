@@ -1,6 +1,6 @@
 /**
- * The different values of a column in the kernel's memory, as the bytes that Parquet stores: which of them some row has,
- * how they lie in a page, the least and the greatest.
+ * Keeps the different values of a column in the kernel's memory, as the bytes that Parquet stores. It finds the values
+ * that some row has, their layout in a page, the smallest and the largest value.
  */
 import {
   allocated,
@@ -16,21 +16,21 @@ import type { Texts } from './texts.ts';
 
 /** The values that are not NULL. */
 export interface Present {
-  /** The code of each value that some row has, in the order in which they came. */
+  /** The code of each value that some row has, in the order of their first occurrence. */
   distinct: Uint32Array;
   /** For each row that is not NULL: its code, and the place of its value in `distinct`. */
   filled: Uint32Array;
   places: Uint32Array;
   /** For each row: 1, or 0 for NULL. */
   levels: Uint32Array;
-  /** How many bytes the values of `distinct` have, and those of all rows. */
+  /** The bytes of the values in `distinct`, and of the values of all rows. */
   distinctBytes: number;
   rowBytes: number;
 }
 
 const NUMBER_BYTES = 4;
 
-/** Holds an instance of the kernel until it is closed. */
+/** Occupies an instance of the kernel until it is closed. */
 export class StoredValues {
   readonly #kernel: Kernel = takeKernel();
   readonly #plain: PlainValues;
@@ -49,7 +49,7 @@ export class StoredValues {
     this.#ends = copied(this.#kernel, ends);
   }
 
-  /** @param codes of the rows, at least so many */
+  /** @param codes of the rows, at least `rows` of them */
   present(rows: number, codes: Uint32Array): Present {
     const kernel = this.#kernel;
     const ofRows = copied(kernel, codes.subarray(0, rows));
@@ -87,7 +87,7 @@ export class StoredValues {
     return present;
   }
 
-  /** The values as they lie in a page. @throws RangeError where one of them is NULL */
+  /** The values as they lie in a page. @throws RangeError if one of them is NULL */
   encode(codes: Uint32Array): Uint8Array {
     const { stored, isBits, lengthBytes } = this.#plain;
     if (isBits) return bitsOf(stored, codes);
@@ -108,7 +108,7 @@ export class StoredValues {
     return encoded;
   }
 
-  /** The codes of the least and of the greatest value. @param codes one at least */
+  /** The codes of the smallest and the largest value. @param codes at least one */
   extremes(codes: Uint32Array): { min: number; max: number } {
     const kernel = this.#kernel;
     const wanted = copied(kernel, codes);
@@ -132,7 +132,7 @@ export class StoredValues {
   }
 }
 
-/** Values of a byte each as a bit each, the first one lowest. */
+/** Packs values of one byte each into one bit each, the first value in the lowest bit. */
 function bitsOf({ bytes, starts }: Texts, codes: Uint32Array): Uint8Array {
   const bits = new Uint8Array(Math.ceil(codes.length / 8));
   for (let index = 0; index < codes.length; index += 1) {

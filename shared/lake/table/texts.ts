@@ -1,10 +1,10 @@
 /**
- * The different texts of a column as their bytes in UTF-8, one behind the other. Most values of a report are texts, they
- * come as bytes and are written as bytes: to make a string of each would cost more than all else that is done with them.
+ * Stores the different texts of a column as UTF-8 bytes without gaps. Most values of a report are texts that arrive as
+ * bytes and are written as bytes: turning each into a string would cost more than everything else that is done with them.
  */
 import type { Value } from '../../column-types.ts';
 
-/** By code, where a text stands in `bytes`; it ends before it begins where the code stands for NULL. */
+/** By code: where a text stands in `bytes`; for NULL, the end is before the start. */
 export interface Texts {
   readonly bytes: Buffer;
   readonly starts: Uint32Array;
@@ -15,7 +15,7 @@ export function isNullText({ starts, ends }: Pick<Texts, 'starts' | 'ends'>, cod
   return (starts[code] ?? 1) > (ends[code] ?? 0);
 }
 
-/** The text that a code stands for; `undefined` for NULL. @param most bytes of it from its beginning */
+/** The text of a code; `undefined` for NULL. @param most bytes from its beginning */
 export function textOfCode(
   { bytes, starts, ends }: Texts,
   code: number,
@@ -26,12 +26,12 @@ export function textOfCode(
   return bytes.toString('utf8', start, Math.min(ends[code] ?? 0, start + most));
 }
 
-/** The texts of these values; what is not text is NULL. Lone surrogates are replaced. */
+/** The texts of these values; a value that is not a text is NULL. Lone surrogates are replaced. */
 export function textsOf(values: readonly (Value | undefined)[]): Texts {
   return joinedBytes(values, (value) => (typeof value === 'string' ? Buffer.from(value) : undefined));
 }
 
-/** The bytes of each value, one behind the other. @param bytesOf `undefined` for what is to be NULL */
+/** The bytes of all values without gaps. @param bytesOf returns `undefined` for a value that becomes NULL */
 export function joinedBytes(
   values: readonly (Value | undefined)[],
   bytesOf: (value: Value) => Buffer | undefined,
@@ -52,7 +52,7 @@ export function joinedBytes(
   return { bytes: Buffer.concat(parts), starts, ends };
 }
 
-/** The texts of both, with the codes of the second behind those of the first. */
+/** The texts of both; the codes of `other` follow the codes of `one`. */
 export function joined(one: Texts, other: Texts): Texts {
   const [first, length] = [one.starts.length, one.starts.length + other.starts.length];
   const [starts, ends] = [new Uint32Array(length), new Uint32Array(length)];

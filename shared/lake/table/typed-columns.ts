@@ -1,8 +1,8 @@
 /**
- * From the literals of a row group to the values of its table's columns. Each distinct literal is read once, however many
- * rows have it. A value that its column cannot store or could not reproduce exactly, and every field without a column,
- * goes into the row's `_rescued`: JSON by field, in name order (I6). A field may have columns of several types: there
- * it is rescued where none of them holds it exactly.
+ * Converts the literals of a row group to the values of its table's columns. Each distinct literal is read once, however
+ * many rows have it. A value that its column cannot store or reproduce exactly, and every field without a column, goes into
+ * the row's `_rescued`: JSON by field, in name order (I6). If a field has columns of several types, a value is rescued if
+ * no column holds it exactly.
  */
 import { isAscii } from 'node:buffer';
 import { type Column, RESCUED, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
@@ -14,9 +14,9 @@ import { isNullText, type Texts, textsOf } from './texts.ts';
 import type { Row } from './columns.ts';
 
 /**
- * The inverse: records that lead to the rows of a file again. A row does not contain how the service wrote a value (text
- * or number, 1.5 or 1.50), but whatever columns the record is put into, they hold what they held.
- * @param columns of the file that the rows are read from
+ * The inverse: records that lead to the rows of a file again. A row does not show how the service wrote a value (text or
+ * number, 1.5 or 1.50), but every column that the record is put into gets the value that it had.
+ * @param columns of the file that has the rows
  */
 export function recordsOfRows(columns: readonly Column[]): (row: Row) => JsonObject {
   const ranked = columns.toSorted((a, b) => rankOf(a) - rankOf(b));
@@ -29,12 +29,14 @@ export function recordsOfRows(columns: readonly Column[]): (row: Row) => JsonObj
     }
     const { [RESCUED]: text } = row;
     const rescued = typeof text === 'string' ? parseJson(text) : {};
-    // What a column holds of a value that is rescued is not all of it.
+    // If a value is rescued, its column has only a part of it.
     return { ...Object.fromEntries(values), ...(isJsonObject(rescued) && rescued) };
   };
 }
 
-/** Of several columns of a field, the one whose value says most comes first: a text is whole, a double has a sign of 0. */
+/**
+ * Of a field's columns, the column with the most information comes first: a text is whole, a double has a sign of 0.
+ */
 function rankOf({ type }: Column): number {
   if (type === 'string') return 0;
   if (type === 'double') return 1;
@@ -52,9 +54,9 @@ function jsonOf(type: Column['type'], held: Value): Json {
 type Rescued = [field: string, value: Json];
 
 /**
- * The columns of the fields that some record has, one at a time, and `_rescued` where some row has it.
- * @param codes what the codes of each column are written to: as many as there are rows
- * @param onRescued told of each column some of whose values are in `_rescued`: in how many rows
+ * The columns of the fields that some record has, one at a time, and `_rescued` if some row has it.
+ * @param codes receives the codes of each column: as long as there are rows
+ * @param onRescued receives each column that has values in `_rescued`, and in how many rows
  */
 export function* typedColumns(
   columns: readonly Column[],
@@ -85,7 +87,7 @@ export function* typedColumns(
   if (rescued.size > 0) yield [RESCUED, rescuedColumn(records.rows, rescued)];
 }
 
-/** What the column holds, by code. @param unfit gets what the column does not tell, by code */
+/** The values of the column, by code. @param unfit receives, by code, the values that the column cannot reproduce */
 function read(literals: LiteralColumn, column: Column | undefined, unfit: Map<number, Json>) {
   const spec = column && typeSpec(column.type);
   if (spec && column.type === 'string') return { texts: readTexts(literals, spec, unfit) };
@@ -94,7 +96,7 @@ function read(literals: LiteralColumn, column: Column | undefined, unfit: Map<nu
   return { values: readValues(literals, spec, short?.units, unfit) };
 }
 
-/** @param units by code, where it is known already */
+/** @param units by code, if already known */
 function readValues(
   { count, bytes, ends }: LiteralColumn,
   spec: TypeSpec | undefined,
@@ -102,7 +104,7 @@ function readValues(
   unfit: Map<number, Json>,
 ): (Value | undefined)[] {
   const values = new Array<Value | undefined>(count + 1).fill(undefined);
-  // One call into the runtime instead of one for each literal.
+  // One call into the runtime instead of one call for each literal.
   const all = isAscii(bytes) ? bytes.toString('latin1') : undefined;
   for (let code = 1; code <= count; code += 1) {
     const known = units?.[code] ?? Number.NaN;
@@ -128,7 +130,10 @@ function readValue(
   return held;
 }
 
-/** Most literals are their texts, but for the quotes; what has to be read is put behind them. */
+/**
+ * Most literals are their texts, except for the quotes. Texts that have to be decoded are appended after all
+ * literals.
+ */
 function readTexts(literals: LiteralColumn, spec: TypeSpec, unfit: Map<number, Json>): Texts {
   const { starts, ends, left } = literals.texts();
   const { bytes, count, ends: literalEnds } = literals;
@@ -158,7 +163,7 @@ function inBoth(a: ReadonlyMap<number, Json>, b: ReadonlyMap<number, Json>): Map
   return new Map([...a].filter(([code]) => b.has(code)));
 }
 
-/** @returns in how many rows the field has a value that is rescued */
+/** @returns the number of rows in which the field has a rescued value */
 function rescue(
   rescued: Map<number, Rescued[]>,
   field: string,

@@ -618,7 +618,7 @@ describe('a document that is read whether it is damaged or not', () => {
 });
 
 describe('what is said of damage', () => {
-  const nextStep = 'Nothing was changed. Next step: "brand-reports repair" says what can be done about it.';
+  const nextStep = 'Nothing was changed. Next step: run "brand-reports repair"; it lists what can be done.';
   const schema = storedObject(() => ({
     name: z.string(),
     days: z.record(
