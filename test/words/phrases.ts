@@ -17,7 +17,7 @@ export const phrases: readonly Phrase[] = [
   {
     fault: '"behind" for time or order',
     pattern:
-      /(?<!\b(?:is|are|be|was|were|fall|falls|fell|far|minutes?|hours?|seconds?|days?|left|stay|stays|clocks?|further) )\bbehind\b(?! (?:a|an|the|its|their|one|this|two|no) (?:\w+ )?(?:ports?|proxy|proxies|gateway|firewall|NAT|load balancer|interface|door|clock|cursor|link|flag|key|name|symlink|authoriser|lambda)\b)(?! (?:NAT|a lock))/i,
+      /(?<!\b(?:is|are|be|was|were|fall|falls|fell|far|minutes?|hours?|seconds?|days?|left|stay|stays|lie|lies|lay|clocks?|further|leaves? \w+) )\bbehind\b(?! (?:a|an|the|its|their|one|this|two|no) (?:\w+ )?(?:ports?|proxy|proxies|gateway|firewall|NAT|load balancer|interface|door|clock|cursor|link|flag|key|name|symlink|authoriser|lambda)\b)(?! (?:NAT|a lock))/i,
     instead: '"after" for time and order ("after the last page"), "past" for positions',
     bad: ['The count is stored behind the last page.', 'It is watched behind the policy.'],
     good: ['The clock is five minutes behind.', 'It runs behind a proxy.', 'The index is behind.'],
@@ -96,7 +96,7 @@ export const phrases: readonly Phrase[] = [
   },
   {
     fault: 'a pronoun without its noun',
-    pattern: /\bthose (?:that|which|who)\b|\bthat of\b|\bthe (?:one|ones) (?:that|which|who|of)\b/i,
+    pattern: /\bthose (?:that|which)\b|\bthat of\b|\bthe (?:one|ones) (?:that|which|who|of)\b/i,
     instead: 'repeat the noun: "the days that …", "the version of …"',
     bad: ['It reads those that changed.', 'Its size is that of a page.', 'The one that is newest wins.'],
     good: ['It reads the days that changed.', 'Those days are read.'],
@@ -104,7 +104,7 @@ export const phrases: readonly Phrase[] = [
   {
     fault: 'a clause standing in for a noun',
     pattern:
-      /\bwhat (?:came|comes|became|becomes|is due|was due|it holds|they hold|it has|they have|it had|is there|was there|is left|was read|is read|was written|changed)\b(?![^.]*\?)/i,
+      /\bwhat (?:came|comes|became|becomes|is due|was due|it holds|they hold|is there|was there|(?:it|they) (?:has|have|had)(?! (?:\w+ed|been|read|written|done|sent|told|kept|made|found)\b))\b(?![^.]*\?)/i,
     instead:
       'name it: the new records, due days, its contents; "the lifecycle tables" for what became of records',
     bad: ['It stores what came.', 'What is due is read.', 'The table of what became of records.'],
@@ -113,7 +113,7 @@ export const phrases: readonly Phrase[] = [
   {
     fault: 'a private word',
     pattern:
-      /\bstairs?\b|\bcalm(?:er|est)?\b|\bsuspects?\b|\b(?:a|the|one|each|every|two|three|identical|first|second|last|whole|full|next|previous|earlier|same|another|other|this|that|its) pass(?:es)?\b(?! (?:on|through|as|over)\b)|\b(?:a|the|each|every|two|other|side|lower|upper|same|its|this|these|which|of) rooms?\b(?! (?:for|on|left|in|to)\b)/i,
+      /\bstairs?\b|\bcalm(?:er|est)?\b|\bsuspects?\b|(?<!\bin )\b(?:a|the|one|each|every|two|three|identical|first|second|last|whole|full|next|previous|earlier|same|another|other|this|that|its) pass(?:es)?\b(?! (?:on|through|as|over)\b)|\b(?:a|the|each|every|two|other|side|lower|upper|same|its|this|these|which|of) rooms?\b(?! (?:for|on|left|in|to)\b)/i,
     instead: 'layer (stair), candidate (suspect), full read (pass), module (room)',
     bad: ['A room imports lower rooms.', 'The second pass agrees.', 'It names the suspects.'],
     good: ['The tests pass.', 'There is room for another page.', 'Pass the option to the command.'],
