@@ -1,13 +1,13 @@
 /*
- * The files of a dbt project that are the same for every lake: the project, its profiles, macros and marts. The marts
- * take days by their version: `digest` of `coverage` identifies the content of a day.
+ * Contains the files of a dbt project that are the same for every lake: the project, its profiles, macros and marts. The marts
+ * select days by version: `digest` of `coverage` identifies the content of a day.
  */
 import { STATE_WORDS, type ReportDefinition } from '../../shared/reports/definition.ts';
 import { NOW_SQL } from '../../shared/reports/views/view-sql.ts';
 
 type Named = Pick<ReportDefinition, 'name' | 'table'>;
 
-/** What the names of staging models begin with. */
+/** The prefix of the names of staging models. */
 export const STAGED = 'stg_brand_reports__';
 
 export const PROJECT = `name: brand_reports
@@ -36,7 +36,7 @@ export function profiles(database: string | undefined): string {
       s3_staging_dir: "{{ env_var('BRAND_REPORTS_DBT_RESULTS', 's3://your-bucket/results/') }}"
       s3_data_dir: "{{ env_var('BRAND_REPORTS_DBT_DATA', 's3://your-bucket/dbt/') }}"
       database: awsdatacatalog
-      # The Glue database that dbt writes to. Never that of the lake.
+      # The Glue database that dbt writes to. Never the lake's database.
       schema: brand_reports_dbt
 `;
 }
@@ -48,7 +48,7 @@ sources:
     schema: "{{ 'main' if target.type == 'duckdb' else var('brand_reports_database') }}"
     tables:`;
 
-/** A table with a gap is as old as the gap, however lately its other days were read. @param grace in hours, after a day in UTC */
+/** A table is as old as its oldest gap, even if other days are newer. @param grace in hours after the end of a day in UTC */
 export function freshnessOf(report: string, grace: number): string {
   return `
         config:
@@ -60,7 +60,7 @@ export function freshnessOf(report: string, grace: number): string {
             from {{ this.incorporate(path={'identifier': 'freshness'}) }} where report = '${report}'`;
 }
 
-/** They belong to a source that no model needs: a gap does not keep the marts from taking the other days. */
+/** These tests belong to a source that no model needs, so the marts still take other days if there is a gap. */
 export function testsOf({ name, table }: Named): string {
   const test = (test: string, severity: string) => `
           - ${test}: {name: ${test}_${table}, arguments: {report: ${name}}, config: {severity: ${severity}}}`;
@@ -136,14 +136,14 @@ delete from {{ this }} where day_version not in (select day_version from ({{ bra
 {% endif %}
 {% endmacro %}
 
-{# The days that the model lacks: all of them at first, later those that are new or were deleted above. #}
+{# The days that the model lacks: all of them at first, later only new days and days that were deleted above. #}
 {% macro brand_reports_taken(reports) %}
 select * from ({{ brand_reports_versions(reports) }}) as versions
 {% if not flags.FULL_REFRESH and is_incremental() %}where day_version not in (select day_version from {{ this }}){% endif %}
 {% endmacro %}
 `;
 
-/** A mart that takes only days whose version changed. @param sql over staging models, under the names of their tables */
+/** A mart that rebuilds only days whose version changed. @param sql over staging models, under the names of their tables */
 export function mart(sql: string, reports: readonly Named[]): string {
   const names = `[${reports.map(({ name }) => `'${name}'`).join(', ')}]`;
   const tables = reports.map(

@@ -50,7 +50,7 @@ export function textsOfPage(page: string): Text[] {
   return textsOfProse(page.replaceAll(FENCE, blank).replaceAll(HTML, blank), 1);
 }
 
-/** Splits at empty lines, list items, headings and the cells of tables. */
+/** Splits at empty lines, list items, headings, tags such as `@throws` and the cells of tables. */
 function textsOfProse(prose: string, firstLine: number): Text[] {
   const texts: Text[] = [];
   let open: Line[] = [];
@@ -61,7 +61,7 @@ function textsOfProse(prose: string, firstLine: number): Text[] {
   for (const [index, raw] of withoutCode(prose).split('\n').entries()) {
     const line = firstLine + index;
     const heading = /^#{1,6} (.*)$/.exec(raw)?.[1];
-    if (heading !== undefined || /^\s*(?:\||$)/.test(raw) || LIST_ITEM.test(raw)) close();
+    if (heading !== undefined || /^\s*(?:\||@\w|$)/.test(raw) || LIST_ITEM.test(raw)) close();
     if (heading !== undefined) texts.push(...textOf('heading', [{ text: heading, line }]));
     else if (/^\s*\|/.test(raw)) {
       for (const cell of raw.split(/(?<!\\)\|/)) texts.push(...textOf('prose', [{ text: cell, line }]));
