@@ -322,7 +322,7 @@ describe('status --html', () => {
     [
       'in a folder that does not exist',
       () => [join(sample.folder, 'nowhere', 'no.html')],
-      /no\.html cannot be written \(ENOENT\)\. Name a file that can/,
+      /no\.html cannot be written \(ENOENT\)\. Name another file: --html FILE/,
     ],
     ['over a folder', () => [sample.lake], /cannot be written \(EISDIR\)/],
   ])('is rejected %s', async (_name, html, message) => {
