@@ -1,6 +1,6 @@
 /**
- * Asks a person at a terminal. From its creation to `close` nothing that is typed or pasted shows by itself: it shows only
- * while a question is open whose answer may be seen. So a secret that is pasted too early does not show either.
+ * Asks a person at a terminal. Until `close`, the terminal shows what is typed or pasted only while a question with a visible
+ * answer is open. A secret that is pasted too early stays hidden.
  */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
@@ -13,7 +13,7 @@ export interface Questions {
   close(): void;
 }
 
-/** As a shell reports a process that Ctrl-C has ended. */
+/** The exit code that shells report for a process that Ctrl-C ended. */
 const EXIT_INTERRUPTED = 130;
 
 export function openQuestions(): Questions {
@@ -47,7 +47,7 @@ export function openQuestions(): Questions {
 
   return {
     async ask(question, shows) {
-      // What was typed before the question is not shown with it.
+      // Text that was typed before the question stays hidden.
       terminal.write(null, { ctrl: true, name: 'e' });
       terminal.write(null, { ctrl: true, name: 'u' });
       isVisible = true;

@@ -1,6 +1,7 @@
 /**
- * Receives the events of days on a laptop: `sync --json` prints each one as a line, `sync --on-published` starts a command
- * that reads it from its standard input. Arguments and environment have nothing of it: a name in it could be code for a shell.
+ * Delivers the events of days on a laptop: `sync --json` prints each event as a line, and `sync --on-published` starts a
+ * command that reads the event from its standard input. Arguments and environment stay free of it, because a shell could run
+ * a name in the event as code.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,8 +11,8 @@ import type { EventSink, LakeEvent } from '../shared/ports.ts';
 import { printJson } from './output.ts';
 
 /**
- * @param signal ends a command that runs
- * @returns nothing if the flags ask for no events
+ * @param signal ends the command that is running
+ * @returns `undefined` if the flags request no events
  */
 export function eventSink(
   { json, onPublished }: { json?: boolean; onPublished?: string },
@@ -29,16 +30,16 @@ export function eventSink(
   };
 }
 
-/** Its output goes to our standard error. @throws BrandReportsError unless it ends with exit code 0 */
+/** The command writes to our standard error. @throws BrandReportsError unless it ends with exit code 0 */
 async function runCommand(command: string, event: LakeEvent, signal: AbortSignal): Promise<void> {
   if (signal.aborted) throw notReceived('stopped', 'was not started, because the run was stopped');
-  // A group of its own: a signal to the shell alone would leave what the shell has started.
+  // In its own process group: a signal to the shell alone would leave the shell's children running.
   const child = spawn(command, { shell: true, stdio: ['pipe', 2, 2], detached: true });
   const stop = () => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // The command has already ended.
     }
   };
   signal.addEventListener('abort', stop);

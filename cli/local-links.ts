@@ -1,6 +1,6 @@
 /**
- * The folder `lake/<table>` of a local lake, which other tools read whole: each day has one link there, to its current
- * snapshot. A file that is missing, another one or too many changes what they find, and no ledger shows it.
+ * Checks the folder `lake/<table>` of a local lake, which other tools read whole. Each day has one link there, to its current
+ * snapshot. If a file is missing, wrong or superfluous, those tools read wrong rows, and no ledger shows it.
  */
 import { existsSync, lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -9,23 +9,23 @@ import { LOCAL_CATALOG_FOLDER, dayPartition, partitionPath, versionKey } from '.
 import type { Partition } from '../shared/ports.ts';
 import { shellWord } from '../shared/shell-word.ts';
 
-/** What is wrong with a file that other tools read, and the command that heals it. */
+/** A damaged file that other tools read, and the command that heals it. */
 export interface LinkDamage {
-  /** As its folders name them; empty where they do not. */
+  /** From the names of its folders; empty if a folder's name has no brand or day. */
   brand: string;
   dt: string;
-  /** The version that it is by its name. */
+  /** The version in its name. */
   snapshot: string;
   message: string;
   advice: string;
 }
 
-/** Where the link of a day lies in the folder of the lake. */
+/** The path of a day's link in the folder of the lake. */
 export function linkKey({ brand, report, day, committed }: CommittedDay): string {
   return linkAt(report.table, dayPartition(brand, day), committed.snapshot);
 }
 
-/** The same, of any table. */
+/** The path of a link of any table. */
 export function linkAt(table: string, partition: Partition, snapshot: string): string {
   return join(LOCAL_CATALOG_FOLDER, table, partitionPath(partition), `${snapshot}.parquet`);
 }
@@ -36,7 +36,7 @@ export function linking(file: string, link: string): string {
   return `${clear}mkdir -p ${shellWord(dirname(link))} && ln -f ${shellWord(file)} ${shellWord(link)}`;
 }
 
-/** @param days all days of the table whose ledgers name a version; one that is not published yet may have any */
+/** @param days all days of the table whose ledgers name a version; a day that is not published yet may have any link */
 export function linkDamages(folder: string, table: string, days: readonly CommittedDay[]): LinkDamage[] {
   const catalog = join(folder, LOCAL_CATALOG_FOLDER);
   const root = join(catalog, table);
@@ -72,11 +72,11 @@ export function linkDamages(folder: string, table: string, days: readonly Commit
     const problem = links.has(link) || isFolder(link) ? 'is not the current snapshot' : 'is missing';
     return [damageOf(link, `${link} ${problem}`, linking(object, link))];
   });
-  // In this order their commands heal: a folder gets its files after it has replaced the link.
+  // In this order the commands heal: a folder replaces a link before the folder gets its files.
   return [...ofFolders, ...ofLinks];
 }
 
-/** Without what a link to a folder leads to: those are the files of another day, or of somebody else. */
+/** Links to folders are not followed: they lead to files of another day or of somebody else. */
 function filesIn(path: string): string[] {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return found ? [path] : [];

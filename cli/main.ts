@@ -1,8 +1,7 @@
 /**
- * The command line's entry runs a command, and turns whatever the command throws into one message on standard error and
- * an exit code. Commands print their result on standard output and everything else on standard error, so that output can
- * be piped. An expected error (a
- * BrandReportsError) shows its message alone, anything else is a bug and shows where it happened.
+ * Starts the command line: builds the program from its commands, and turns every error into one message on standard error and
+ * an exit code. Commands print their result on standard output and everything else on standard error, so that output can be
+ * piped. An expected error (a BrandReportsError) shows its message alone; any other error is a bug and shows where it happened.
  */
 import { CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
@@ -21,28 +20,28 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? (process.exitCode ?? EXIT.complete) : EXIT.failed);
 });
 
-// Nobody reads the notes any longer: the work goes on.
+// If nobody reads the notes any longer, the work goes on.
 process.stderr.on('error', () => {});
-// Node would print the message as it came, with what steers a terminal.
+// Node would print the message unescaped, with characters that steer a terminal.
 process.on('uncaughtException', (thrown) => process.exit(failure(thrown)));
 
-// Not awaited: Node would report a command that never ends in words of its own.
+// Not awaited: Node would print its own warning about a command that never ends.
 void run();
 
 async function run(): Promise<void> {
   const fail = () => {
     const message =
-      'the command waits for what never comes, which is a bug. Next step: run it again, and report it.';
+      'the command stopped without finishing, which is a bug. Next step: run it again, and report it.';
     process.exitCode = failure(new BrandReportsError('bug', 'never_ends', message));
   };
-  // Node would end as if all were well.
+  // Without this, Node would end with exit code 0.
   process.once('beforeExit', fail);
   try {
     // Only the command that is asked for is loaded: the libraries of all of them take most of the time of a small run.
     const program = emptyProgram(packageJson.version);
     const [, , name = ''] = process.argv;
-    const asked = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    await (asked ? (await asked())(program) : addAll(program));
+    const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    await (load ? (await load())(program) : addAll(program));
     await program.parseAsync();
   } catch (thrown) {
     process.exitCode = thrown instanceof CommanderError ? usage(thrown) : failure(thrown);

@@ -1,9 +1,9 @@
-/** Writes files that must not replace what is there: settings and credentials of a person. */
+/** Writes files that must not replace an existing file: settings and credentials of a person. */
 import { rm, writeFile } from 'node:fs/promises';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 
-/** Before anything is asked: whether the file can be made, with some bytes. */
+/** Tests that the file can be written, before a person answers questions for it. @throws like `writeNew` */
 export async function refuseFullPlace(file: string): Promise<void> {
   await writeNew(file, ' '.repeat(16_384));
   await rm(file);

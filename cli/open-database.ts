@@ -18,42 +18,42 @@ import { printedCommand } from './printed-command.ts';
 import type { SqlLake, SqlSession } from './sql-tables.ts';
 import { oneLine } from './terminal-text.ts';
 
-/** Where the file of a lake in this folder is. */
+/** The path of the database file of a lake in this folder. */
 export function databaseFile(folder: string): string {
   return join(folder, 'brand_reports.duckdb');
 }
 
-/** Another writer that replaces the file meanwhile may have read newer ledgers. */
+/** If another writer replaces the file meanwhile, it may have read newer ledgers. */
 const MAX_TRIES = 3;
 
-/** Writes the file of a lake in this folder, and replaces the one before it in one step. @returns its path */
+/** Writes the database file of a lake in this folder, and replaces the previous file atomically. @returns its path */
 export async function writeDatabase(lake: SqlLake, folder: string): Promise<string> {
   const file = databaseFile(folder);
   for (let tries = 1; !(await replaced(lake, file, tries === MAX_TRIES)); tries += 1);
   return file;
 }
 
-/** @returns whether this file was replaced, which another writer prevents unless it `isLast` */
+/** @returns whether this call replaced the file; another writer prevents that unless `isLast` */
 async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<boolean> {
   const { createRelations, literal } = await import('./sql-tables.ts');
   const { snapshotFiles } = await import('./snapshot-cache.ts');
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const changed = () => statSync(file, { throwIfNoEntry: false })?.ctimeMs;
   const before = changed();
-  // The local store removes what a dead writer leaves there, after a day.
+  // After a day, the local store removes files that a dead writer has left there.
   const temporary = join(dirname(file), '.tmp', `${newId()}.duckdb`);
   await mkdir(dirname(temporary), { recursive: true });
   const instance = await DuckDBInstance.create(':memory:');
   try {
     const connection = await instance.connect();
-    // Each DuckDB from 1.0 on reads this format, whatever version writes it.
+    // Every DuckDB from 1.0 on reads this format, no matter which version writes it.
     const options = "STORAGE_VERSION 'v1.0.0'";
     await connection.run(`ATTACH ${literal(temporary)} AS brand_reports (${options}); USE brand_reports`);
     await createRelations(connection, lake, snapshotFiles(lake.store), namesNone);
-    // This moves everything from DuckDB's log into the file.
+    // This moves everything from DuckDB's write-ahead log into the file.
     await connection.run('USE memory; DETACH brand_reports');
     if (changed() !== before && !isLast) return false;
-    // The log of a session that wrote into the old file: DuckDB would replay it into the new one.
+    // The write-ahead log of a session on the old file: DuckDB would replay it into the new file.
     await rm(`${file}.wal`, { force: true });
     await rename(temporary, file);
   } finally {
@@ -63,14 +63,17 @@ async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<b
   return true;
 }
 
-/** After a command that publishes days: replaces the file, if the lake has one. A failure is a warning: the days are there. */
+/**
+ * Replaces the lake's database file, if it has one, after a command that publishes days. A failure is only a warning, because
+ * the days are published.
+ */
 export async function rewriteDatabase({ store }: Lake, settings: Settings | undefined): Promise<void> {
   const { localFolder: folder } = store;
   if (folder === undefined || !existsSync(databaseFile(folder))) return;
   try {
     await writeDatabase({ store, reports, settings, nowMs: Date.now() }, folder);
   } catch (thrown) {
-    const old = `${databaseFile(folder)} was not written again and shows the lake as it was before`;
+    const old = `${databaseFile(folder)} could not be replaced and shows an older state of the lake`;
     const next = `Next step: ${printedCommand('open', [], { lake: folder })}`;
     note(
       oneLine(`warning: ${old}: ${asBrandReportsError(thrown).message}. The lake itself is current. ${next}`),
@@ -93,7 +96,7 @@ export async function scriptOf(lake: SqlLake): Promise<string> {
   return `${statements.join(';\n')};\n`;
 }
 
-/** If SQL names no table, it gets all of them. */
+/** SQL that names no table gets all of them. */
 function namesNone(): boolean {
   return false;
 }

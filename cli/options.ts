@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { OWN_SETTINGS, defaultSettings } from '../shared/adapters/default-settings.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, isInstant } from '../shared/days.ts';
 
-// The options that several commands share. Each value is checked while the command line is parsed: exit code 2.
+// Options that several commands share. A bad value fails while the command line is parsed, with exit code 2.
 
 export const DEFAULT_LAKE = './lake';
 
@@ -13,14 +13,14 @@ export const settingsOption = () =>
   );
 
 export const environmentOption = () =>
-  new Option('--environment <name>', 'apply what the settings say for this environment, e.g. staging');
+  new Option('--environment <name>', 'apply the settings of this environment, e.g. staging');
 
 export const credentialsOption = () =>
   new Option(
     '--credentials <file>',
-    'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …, "baseUrl": …}}; "baseUrl" is optional; or "aws": the ' +
-      'secret that secretName names in AWS Secrets Manager (default: the same JSON in the environment variable ' +
-      'BRAND_REPORTS_CREDENTIALS, or BRAND_REPORTS_<BRAND>_BID, _TOKEN, _SECRET and _BASE_URL; for a lake in S3 else "aws")',
+    'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …, "baseUrl": …}}; "baseUrl" is optional. Or "aws": the ' +
+      'secret that secretName names in AWS Secrets Manager. (Default: the same JSON in the environment variable ' +
+      'BRAND_REPORTS_CREDENTIALS, or BRAND_REPORTS_<BRAND>_BID, _TOKEN, _SECRET and _BASE_URL. Then, for a lake in S3, "aws".)',
   );
 
 export const lakeOption = () =>
@@ -90,7 +90,7 @@ export function port(text: string): number {
 
 const UNITS_MS = { d: DAY_MS, h: HOUR_MS, m: MINUTE_MS };
 
-/** @returns milliseconds; a day that is not over means now */
+/** @returns milliseconds since 1970; for a day that is not over, now */
 function pastInstant(text: string): number {
   const nowMs = Date.now();
   const atMs = instantMs(text, nowMs);

@@ -1,4 +1,4 @@
-/** The only file that writes to the terminal. Every text passes `printable`: names and messages come from outside. */
+/** Writes to the terminal; no other file does. Every text passes `printable`, because names and messages come from outside. */
 import { once } from 'node:events';
 import { printable } from './terminal-text.ts';
 
@@ -7,12 +7,12 @@ export function print(text: string): void {
   process.stdout.write(`${printable(text)}\n`);
 }
 
-/** Pieces are joined up to this size: a call of the system for each row would take most of the time. */
+/** Pieces are joined up to this size (64 kB): a system call for each row would take most of the time. */
 const WRITE_UNITS = 65_536;
 
 /**
- * Prints a long result while it is made. It waits for a slow reader, so that memory holds little of it. If the pieces fail
- * after some were written, the line ends there; if none was written, standard output is still empty.
+ * Prints a long result while it is produced. It waits for a slow reader, so that little of the result is in memory. If the
+ * pieces fail after some were written, the last line ends there. If they fail before, standard output stays empty.
  * @param asWritten leaves the text exact; only for a standard output that no terminal reads
  */
 export async function printPieces(pieces: AsyncIterable<string>, asWritten = printable): Promise<void> {
@@ -52,7 +52,7 @@ export function redraw(line: string): void {
   process.stderr.write(ERASE_LINE + printable(line));
 }
 
-/** Shows on standard error what the person at the terminal is typing, with what steers the terminal while they edit it. */
+/** Echoes typed text on standard error, unescaped, so that a person can edit it. */
 export function echo(typed: string): void {
   process.stderr.write(typed);
 }
@@ -62,7 +62,7 @@ export function printJson(document: unknown): void {
   print(JSON.stringify(document));
 }
 
-/** A whole number with thousands separators: `12,345`. To load Intl for it would take longer than most commands. */
+/** A whole number with thousands separators: `12,345`. Loading Intl for it would take longer than most commands. */
 export function count(number: number): string {
   return String(number).replaceAll(/\B(?=(\d{3})+$)/g, ',');
 }

@@ -1,4 +1,4 @@
-/** Shows a long table by the pager of the user, `$PAGER` or `less`, if standard output is a terminal. */
+/** Shows a long table in the user's pager, `$PAGER` or `less`, if standard output is a terminal. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Readable, type Writable } from 'node:stream';
@@ -8,7 +8,7 @@ import { joined, printPieces } from './output.ts';
 import { printable } from './terminal-text.ts';
 
 /**
- * Prints the pieces, which are whole lines. On a terminal with fewer lines the pager shows them, if there is one.
+ * Prints the pieces, which are whole lines. If they do not fit the terminal, the pager shows them, if there is one.
  * @returns whether all pieces were shown: a pager may end earlier
  */
 export async function showPieces(pieces: AsyncGenerator<string>): Promise<boolean> {
@@ -36,7 +36,7 @@ type Pager = ChildProcessByStdio<Writable, null, null>;
 async function startPager(): Promise<Pager | undefined> {
   const [command, ...args] = (process.env.PAGER ?? 'less').split(/\s+/).filter((word) => word !== '');
   if (command === undefined) return undefined;
-  // As for git: end on one screen, obey colours, leave the text on the terminal.
+  // The options of git: quit if one screen is enough, obey colours, leave the text on the terminal.
   const env = { LESS: 'FRX', ...process.env };
   const pager = spawn(command, args, { stdio: ['pipe', 'inherit', 'inherit'], env });
   const started = once(pager, 'spawn').then(() => pager);
@@ -46,7 +46,7 @@ async function startPager(): Promise<Pager | undefined> {
 /** Ends when the pager ends. @returns whether it read everything */
 async function feed(pager: Pager, pieces: AsyncIterable<string>): Promise<boolean> {
   const ended = once(pager, 'exit');
-  // Ctrl-C is for the pager: without us it would be left alone with the terminal.
+  // Ctrl-C is for the pager: if this process ended, the pager would lose the terminal.
   const ignore = () => {};
   process.on('SIGINT', ignore);
   try {

@@ -6,12 +6,12 @@ import { withRunnableCommands } from './printed-command.ts';
 import { durationText } from './run-progress.ts';
 import { oneLine, styleText } from './terminal-text.ts';
 
-/** @param requestsPerSecond of the settings */
+/** @param requestsPerSecond the rate of the settings */
 export function planText({ reports, requests, seconds }: RunPlan, requestsPerSecond: number): string {
   const days = reports.reduce((sum, report) => sum + report.days.length, 0);
   const all = `${counted(days, 'day')}, about ${counted(requests, 'request')}`;
   const time = `about ${durationText(seconds * 1000)} at ${requestsPerSecond} requests/s`;
-  // Nobody knows yet how many new records there are to look up.
+  // The number of new records to look up is not known yet.
   const more = reports.some(({ mayFollow }) => mayFollow.length > 0) ? ', and more for days that follow' : '';
   return [...reports.map(reportText), `${all}, ${time}${more}. Nothing was requested or written.`].join(
     '\n\n',

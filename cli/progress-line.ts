@@ -10,7 +10,7 @@ import { afterEvent, errorLineOf, leftText, lineOf, progressText, startOfRun } f
 import { oneLine, truncate } from './terminal-text.ts';
 
 const MIN_REDRAW_MS = 100;
-/** Redrawn this often without any event, so that a wait counts down. */
+/** The line is redrawn this often without any event, so that a wait counts down. */
 const REDRAW_EVERY_MS = 500;
 
 export interface ProgressDisplay {
@@ -59,7 +59,7 @@ function redrawnLine(): ProgressDisplay {
   };
 }
 
-/** Replaces the progress line by the text; does nothing where standard error is not a terminal. */
+/** Replaces the progress line by the text; does nothing if standard error is not a terminal. */
 export function showLine(text: string): void {
   if (process.stderr.isTTY) redraw(truncate(oneLine(text), process.stderr.columns - 1));
 }

@@ -1,6 +1,6 @@
 /**
- * Writes the rows of a query to a file: text, a workbook or Parquet. The file is made in a folder of its own beside its
- * place, and takes its place when it is whole: a query that fails leaves the older file as it was.
+ * Writes the rows of a query to a file: text, a workbook or Parquet. It writes into a temporary folder beside the file, and
+ * moves the file to its place when it is complete. A query that fails leaves the older file unchanged.
  */
 import { createWriteStream, rmSync, statSync } from 'node:fs';
 import { mkdtemp, realpath, rename } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { DIGITS, type QueryResult, asSqlError, cell, isNumeric, query } from './
 import { prepareQuery } from './sql-statement.ts';
 import { literal } from './sql-tables.ts';
 
-/** By the ending of the file. */
+/** Formats by the ending of the file. */
 const FORMATS = {
   '.csv': 'csv',
   '.json': 'json',
@@ -28,7 +28,7 @@ const FORMATS = {
 } as const;
 type FileFormat = (typeof FORMATS)[keyof typeof FORMATS];
 
-/** @throws BrandReportsError `config` for an ending that is not known, or that is not the one of `wanted` */
+/** @throws BrandReportsError `config` if the ending is unknown, or belongs to another format than `wanted` */
 export function fileFormat(file: string, wanted: string | undefined): FileFormat {
   const found = Object.entries(FORMATS).find(([ending]) => extname(file).toLowerCase() === ending)?.[1];
   if (found === undefined)
@@ -40,7 +40,7 @@ export function fileFormat(file: string, wanted: string | undefined): FileFormat
 }
 
 /**
- * Calls `write` with the path of a file that it makes, in a folder that is empty, and moves that file to its place.
+ * Calls `write` with a path in an empty folder, and moves the file that `write` creates there to its place.
  * @throws BrandReportsError `config` if the place is in the lake, is a folder or does not exist
  */
 export async function writeWhole<Result>(
@@ -60,7 +60,7 @@ export async function writeWhole<Result>(
     throw badOutput(`${file} cannot be written (${textOf(error, 'code')}). ${next}`);
   });
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  // The handler is gone by then, so the signal ends the process. An exit would wait for DuckDB to end its query.
+  // The handler is removed by then, so the signal ends the process. An exit would wait until DuckDB ends its query.
   const interrupted = (signal: NodeJS.Signals) => {
     remove();
     process.kill(process.pid, signal);
@@ -87,8 +87,8 @@ function badOutput(message: string): BrandReportsError {
 }
 
 /**
- * Runs the SQL and writes its rows to `path`. Only Parquet is written by DuckDB, which has to be allowed to write there.
- * @returns the number of rows. @throws BrandReportsError `config` for SQL that is wrong, or rows that the format cannot have
+ * Runs the SQL and writes its rows to `path`. DuckDB writes only Parquet, and needs permission to write there.
+ * @returns the number of rows. @throws BrandReportsError `config` for wrong SQL, or for rows that the format cannot contain
  */
 export async function writeRows(
   connection: DuckDBConnection,
@@ -103,12 +103,12 @@ export async function writeRows(
   return result.readRows;
 }
 
-/** The SQL, which is one query, is the text of an argument: it cannot end the COPY around it. */
+/** The SQL is one query and is passed as an argument, so it cannot end the COPY around it. */
 async function copyToParquet(connection: DuckDBConnection, sql: string, path: string): Promise<number> {
   await prepareQuery(connection, sql).catch(asSqlError);
   const rows = `FROM query(${literal(sql)})`;
   const described = await connection.runAndReadAll(`DESCRIBE ${rows}`).catch(asSqlError);
-  // Parquet has no integer of 128 bits, which is the type of each sum: DuckDB would write a double, and lose digits.
+  // Parquet has no integer of 128 bits, the type of each sum: DuckDB would write a double and lose digits.
   const exact = described.getRowsJson().flatMap(([column, type]) => {
     const name = `"${cell(column, undefined).replaceAll('"', '""')}"`;
     const decimal = cell(type, undefined).replaceAll(/\bU?HUGEINT\b/g, 'DECIMAL(38,0)');
@@ -139,13 +139,13 @@ const DATE_FORMATS = new Map([
   [DuckDBTypeId.DATE, 'yyyy-mm-dd'],
   [DuckDBTypeId.TIMESTAMP, 'yyyy-mm-dd hh:mm:ss'],
 ]);
-/** A spreadsheet has no times before March of 1900 that all programs agree on, and none finer than milliseconds. */
+/** Spreadsheets disagree on times before March 1900, and keep no more than milliseconds. */
 const SHEET_TIME = /^(?!1900-0[12])(19|[2-9]\d)\d\d-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,3})?)?$/;
-/** A spreadsheet keeps so many digits of a number, and a cell has so many units. */
+/** The digits of a number that a spreadsheet keeps, and the UTF-16 units that a cell can have. */
 const EXACT_DIGITS = 15;
 const MAX_CELL_UNITS = 32_767;
 
-/** Numbers and times as such if a spreadsheet keeps them exactly, otherwise text. A text is never a formula. */
+/** Numbers and times keep their type if a spreadsheet keeps them exactly, else they are text. A text is never a formula. */
 function sheetCell(value: Json, type: DuckDBType | undefined): string | number | boolean | Date | null {
   if (value === null || typeof value === 'boolean') return value;
   const text = cell(value, type?.typeId === DuckDBTypeId.DECIMAL ? 0 : undefined);
@@ -157,7 +157,7 @@ function sheetCell(value: Json, type: DuckDBType | undefined): string | number |
   return sheetText(text);
 }
 
-/** The text for XML, which has no U+FFFE and U+FFFF, and without what a spreadsheet would take for an escape. */
+/** The text for XML: without U+FFFE and U+FFFF, and without sequences that a spreadsheet reads as an escape. */
 function sheetText(text: string): string {
   if (text.length > MAX_CELL_UNITS)
     throw badOutput(

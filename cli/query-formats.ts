@@ -14,8 +14,8 @@ export const TEXTS = {
 };
 
 /**
- * CSV by RFC 4180, with a head. NULL is nothing, the empty text is `""`. Values are exact: a text that begins with `=` stays
- * as it is, although spreadsheets run it as a formula.
+ * CSV by RFC 4180, with a head. NULL is an empty cell, the empty text is `""`. Values are exact: a text that begins with `=`
+ * stays unchanged, although spreadsheets run it as a formula.
  */
 async function* csvText({ names, blocks }: QueryResult): AsyncGenerator<string> {
   yield `${names.map(csvCell).join(',')}\r\n`;
@@ -41,7 +41,7 @@ async function* markdownText(result: QueryResult): AsyncGenerator<string> {
   for await (const row of shownRows(result)) yield line(row);
 }
 
-/** Whatever Markdown would take for markup, HTML or the end of the cell stays text. */
+/** Escapes everything that Markdown would read as markup, HTML or the end of the cell. */
 function markdownCell(text: string): string {
   return oneLine(text).replaceAll(/[\\`*[\]<>|~&$]|(?<!\w)_|_(?!\w)/g, '\\$&');
 }
@@ -58,7 +58,7 @@ export async function* verticalText(result: QueryResult): AsyncGenerator<string>
   }
 }
 
-/** The cells as people read them: decimals without zeros at their end. */
+/** The cells for people: decimals without trailing zeros. */
 async function* shownRows({ types, blocks }: QueryResult): AsyncGenerator<string[]> {
   const scales = types.map(({ typeId }) => (typeId === DuckDBTypeId.DECIMAL ? 0 : undefined));
   for await (const rows of blocks)

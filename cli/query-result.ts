@@ -13,17 +13,17 @@ import { prepareQuery } from './sql-statement.ts';
 import { enumerated } from './sql-versions.ts';
 import { tableLayout } from './text-table.ts';
 
-/** A result as DuckDB's JSON form has it: integers beyond 2^53 and decimals are text with all their digits. */
+/** A result in DuckDB's JSON form: integers beyond 2^53 and decimals are text with all their digits. */
 export interface QueryResult {
   names: string[];
   types: DuckDBType[];
-  /** DuckDB computes them as they are read, once: a result of millions of rows is never in memory. */
+  /** DuckDB computes the rows while they are read, once: a result of millions of rows is never in memory. */
   blocks: AsyncIterable<Json[][]>;
-  /** How many have been read so far. */
+  /** The number of rows read so far. */
   readRows: number;
 }
 
-/** @throws BrandReportsError `config` whose message says what is wrong with the SQL; `blocks` may throw one, too */
+/** @throws BrandReportsError `config` whose message explains the error in the SQL; `blocks` may throw one, too */
 export async function query(connection: DuckDBConnection, sql: string): Promise<QueryResult> {
   const statement = await prepareQuery(connection, sql)
     .catch(asSqlError)
@@ -46,14 +46,14 @@ export async function query(connection: DuckDBConnection, sql: string): Promise<
   }
 }
 
-/** A stream that fails ends as if it were complete, and DuckDB's client has no way to its error but to run it again. */
+/** A stream that fails ends like a complete one. DuckDB's client shows the error only if the query runs again. */
 async function rethrow(statement: DuckDBPreparedStatement): Promise<never> {
   await statement.run().catch(asSqlError);
   const message = 'The query failed after its first rows, and not when it was repeated. Run it again.';
   throw new BrandReportsError('config', 'sql', message);
 }
 
-/** For `catch`: DuckDB's error as ours. */
+/** For `catch`: turns DuckDB's error into a BrandReportsError. */
 export function asSqlError(thrown: unknown): never {
   if (thrown instanceof BrandReportsError) throw thrown;
   throw new BrandReportsError('config', 'sql', thrown instanceof Error ? thrown.message : String(thrown));
@@ -70,7 +70,7 @@ export async function* jsonText(result: QueryResult): AsyncGenerator<string> {
   yield ']\n';
 }
 
-/** NaN and Infinity are no numbers of JSON: they stay text, as in a list. */
+/** JSON has no NaN and no Infinity: they stay text, as in a list. */
 export const DIGITS = /^-?\d/;
 
 export async function* resultObjects({ names, types, blocks }: QueryResult): AsyncGenerator<object> {
@@ -104,7 +104,7 @@ export async function* tableText(result: QueryResult, maxWidth?: number): AsyncG
     yield `${more} of ${result.names.length} columns do not fit: ${enumerated(layout.leftOut)}. Add --vertical or --output FILE.csv to see them.\n`;
 }
 
-/** The same rows, but the first block has enough for the layout, or all; it is there even without rows. */
+/** The same rows, but the first block has all rows that the layout needs. Without rows the first block is empty. */
 async function* withLayoutRows(blocks: AsyncIterable<Json[][]>): AsyncGenerator<Json[][]> {
   let first: Json[][] | undefined = [];
   for await (const rows of blocks) {
@@ -135,7 +135,7 @@ function layoutOf({ names, types }: QueryResult, rows: readonly Json[][], maxWid
   return { head, line: (row: readonly Json[]) => line(cellsOf(row)), leftOut };
 }
 
-/** Several words, or longer than an id (a SHA-256 has 64 digits). All other texts may be ids, dates or numbers. */
+/** Several words, or longer than an id (a SHA-256 has 64 digits). Other texts may be ids, dates or numbers. */
 const PROSE = /\p{L}.*\s|\s.*\p{L}|^.{65}/su;
 
 const NUMERIC: ReadonlySet<DuckDBTypeId> = new Set([
@@ -160,13 +160,13 @@ export function isNumeric(type: DuckDBType | undefined): boolean {
   );
 }
 
-/** @param scale of a decimal: its places that the column shows at least; missing: the value as it is */
+/** @param scale the decimal places that the column shows at least; missing: the value unchanged */
 export function cell(value: Json | undefined, scale: number | undefined): string {
   if (value === null || value === undefined) return 'NULL';
   if (typeof value === 'object') return JSON.stringify(value);
   if (scale === undefined) return String(value);
   const [whole = '', fraction = ''] = String(value).split('.');
-  // A row after those of the layout may have more places.
+  // A row after the rows of the layout may have more places.
   const places = Math.max(scale, usedScale(value));
   return places === 0 ? whole : `${whole}.${fraction.slice(0, places)}`;
 }

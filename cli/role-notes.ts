@@ -1,4 +1,4 @@
-/** What `query` says of roles without a field. */
+/** Explains, for `query`, columns of views that are NULL because a role has no field. */
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { gapText, roleGaps } from '../shared/lake/documents/role-evidence.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
@@ -8,7 +8,7 @@ import { oneLine } from './terminal-text.ts';
 
 const MAX_NOTES = 8;
 
-/** Lines that say of each role without a field, once, why columns of the views that SQL names are NULL. */
+/** @returns a line for each role without a field: why columns of the named views are NULL */
 export function gapNotes(
   ledgers: readonly ReportLedgers[],
   reports: ReportRegistry,

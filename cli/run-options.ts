@@ -42,8 +42,8 @@ export interface RunFlags {
 }
 
 /**
- * Everything that a run needs, made from the flags. Errors in flags, settings and local credentials are reported here,
- * before the run starts.
+ * Makes the options of a run from the flags. Errors in flags, settings and local credentials end the command before the run
+ * starts.
  * @throws BrandReportsError `config`
  */
 export async function createRunOptions(
@@ -62,7 +62,7 @@ export async function createRunOptions(
   return { ...options, credentials, send: sendRequest };
 }
 
-/** What a plan needs. @throws BrandReportsError `config` for errors in flags and settings */
+/** Makes the options of a plan from the flags. @throws BrandReportsError `config` for errors in flags and settings */
 export async function createPlanOptions(
   flags: RunFlags,
   wanted: readonly string[],
@@ -77,7 +77,7 @@ export async function createPlanOptions(
     throw new BrandReportsError(
       'config',
       'no_days_named',
-      '--accept-fewer replaces rows that can change no more, so it needs the days: add --from and --to.',
+      '--accept-fewer replaces rows that can no longer change, so it needs the days: add --from and --to.',
     );
   return {
     ...(await lakeAccess(flags, log, openLake)),
@@ -93,7 +93,7 @@ export async function createPlanOptions(
   };
 }
 
-/** A lake for a command that fills none. @throws BrandReportsError `config` if its folder does not exist */
+/** Opens the lake of a command that fills no new one. @throws BrandReportsError `config` if its folder does not exist */
 export async function openExistingLake(url: string, options?: { database?: string }): Promise<Lake> {
   const lake = await openLake(url, options);
   const { localFolder } = lake.store;
@@ -105,7 +105,7 @@ export async function openExistingLake(url: string, options?: { database?: strin
   );
 }
 
-/** The lake of the flags, and what every command that writes to it works with. */
+/** The lake of the flags, with the clock, log and random source of commands that write to it. */
 export async function lakeAccess(
   { lake, database, now }: Pick<RunFlags, 'lake' | 'database' | 'now'>,
   log: Log,
@@ -121,8 +121,8 @@ export async function lakeAccess(
 }
 
 /**
- * The settings for a command that can do without: `undefined` where none were named and the default file is not there.
- * @throws BrandReportsError `config` where the file cannot be read or its settings are invalid
+ * The settings for a command that does not need them: `undefined` if no flag names a file and the default file does not exist.
+ * @throws BrandReportsError `config` if the file cannot be read or its settings are invalid
  */
 export async function readSettingsIfAny(
   command: Command,
@@ -133,7 +133,7 @@ export async function readSettingsIfAny(
   return isNamed || existsSync(flags.settings) ? readSettings(flags) : undefined;
 }
 
-/** @throws BrandReportsError `config` where the file cannot be read or its settings are invalid */
+/** @throws BrandReportsError `config` if the file cannot be read or its settings are invalid */
 export async function readSettings({
   settings: file,
   environment,
@@ -148,7 +148,7 @@ export async function readSettings({
   return loadSettings(text, file, reports, environment);
 }
 
-/** The report of this name, or of the table of this name. @throws BrandReportsError `config` that lists both names of each */
+/** Finds a report by its name or its table's name. @throws BrandReportsError `config` that lists both names of each report */
 export function reportNamed(name: string): ReportDefinition {
   const all = Object.values(reports);
   const found = all.find((report) => report.name === name || report.table === name);
@@ -179,7 +179,7 @@ export function unknown(
   );
 }
 
-/** @throws BrandReportsError `config` where the days are in the wrong order or in the future */
+/** @throws BrandReportsError `config` if the days are in the wrong order or in the future */
 export function checkRange(
   { from, to, brand, now = new Date() }: Pick<RunFlags, 'from' | 'to' | 'brand' | 'now'>,
   { brands }: Settings,
@@ -209,7 +209,7 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
   throw new BrandReportsError('config', 'days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
 }
 
-/** @returns whether reading them costs no request, so that errors are found before the run; and the credentials */
+/** @returns the credentials. If they are local, reading them sends no request, so errors are found before the run */
 export async function credentialSource(
   { credentials: given, lake }: Pick<RunFlags, 'credentials' | 'lake'>,
   settings: Pick<Settings, 'brands' | 'deployment'>,

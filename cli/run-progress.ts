@@ -1,7 +1,7 @@
 /**
- * What a user sees of a run's log events: the content of the progress line, and the lines that are printed where there
- * is no terminal. Pure functions over the union of all events: a renamed event does not compile. An event with a message
- * is a problem, and is shown with it.
+ * Turns a run's log events into text: the content of the progress line, and the lines that are printed without a terminal.
+ * They are pure functions over the union of all events, so a renamed event does not compile. An event with a message is a
+ * problem, and its message is shown.
  */
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import { count, counted } from './output.ts';
@@ -64,7 +64,7 @@ export function progressText(progress: RunProgress, nowMs: number): string {
   ].join(' · ');
 }
 
-/** What is left, by the pace so far: `, 9 left, about 4 min`; nothing before a day has ended, or after the last one. */
+/** The remaining days and their time: `, 9 left, about 4 min`; empty before the first day ends and after the last. */
 export function leftText({ startedMs, dueDays, endedDays }: RunProgress, nowMs: number): string {
   const left = dueDays - endedDays;
   if (left <= 0 || endedDays === 0) return '';
@@ -77,7 +77,7 @@ export function durationText(ms: number): string {
   return ms < 90 * 60_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
 }
 
-/** The line for an event where standard error is not a terminal: ended days, retries and problems. Other events have none. */
+/** The line for an event without a terminal: ended days, retries and problems. @returns `undefined` for other events */
 export function lineOf(event: LogEvent): string | undefined {
   const text = textOf(event);
   return text === undefined ? undefined : oneLine(text);
@@ -87,7 +87,7 @@ function textOf(event: LogEvent): string | undefined {
   switch (event.event) {
     case 'day_ended': {
       const { outcome, rows } = event;
-      if (outcome === 'failed') return undefined; // `day_failed` came before, with the reason.
+      if (outcome === 'failed') return undefined; // The event `day_failed` has already shown the reason.
       const size = outcome === 'published' || outcome === 'unchanged' ? `, ${counted(rows, 'row')}` : '';
       return `${subjectOf(event)} ${outcome}${size}`;
     }
@@ -104,7 +104,7 @@ function textOf(event: LogEvent): string | undefined {
     case 'credentials_not_reread':
       return `${subjectOf(event)}: the rejected credentials could not be read again`;
     case 'rate_shared':
-      return `${subjectOf(event)}: ${counted(event.runs, 'run')} share the rate, ${Number(event.requestsPerSecond.toFixed(2))} requests/s of it are for this one`;
+      return `${subjectOf(event)}: ${counted(event.runs, 'run')} share the rate, ${Number(event.requestsPerSecond.toFixed(2))} requests/s of it for this run`;
     case 'report_failed':
     case 'day_failed': {
       const { stack } = event;
@@ -120,7 +120,7 @@ function textOf(event: LogEvent): string | undefined {
       return problemLine(event, 'not published');
     case 'view_failed':
       return problemLine(event, `view ${event.view} not created`);
-    // The next write of the work hits the same failure, and reports it.
+    // The next write hits the same failure and reports it.
     case 'lease_not_renewed':
     case 'watch_ended':
       return undefined;
@@ -129,7 +129,7 @@ function textOf(event: LogEvent): string | undefined {
   }
 }
 
-/** The line for an event on a terminal, above the progress line: errors alone. */
+/** The line above the progress line for an event on a terminal: only errors have one. */
 export function errorLineOf(event: LogEvent): string | undefined {
   return levelOf(event) === 'error' ? lineOf(event) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The snapshots of a lake as files on this machine. A lake in S3 may be private, so its copies are for this user alone, in
- * the user's cache. A copy that no query has used for 30 days is removed by a later query.
+ * Provides the snapshots of a lake as files on this machine. A lake in S3 may be private, so its copies are in the user's
+ * cache, for this user alone. A later query removes copies that no query has used for 30 days.
  */
 import { hash } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync, utimesSync } from 'node:fs';
@@ -17,7 +17,7 @@ import type { ObjectStore } from '../shared/ports.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { note } from './output.ts';
 
-/** Snapshots as local files, which is what DuckDB can open. */
+/** Snapshots as local files, which DuckDB can open. */
 export interface SnapshotFiles {
   /** The folder that holds every path. */
   folder: string;
@@ -29,7 +29,7 @@ const MAX_PARALLEL_DOWNLOADS = 8;
 const MAX_UNUSED_MS = 30 * DAY_MS;
 
 /**
- * The files of a local lake themselves; those of a lake in S3 are downloaded once, since a snapshot never changes.
+ * Uses the files of a local lake directly. It downloads each file of a lake in S3 once, because a snapshot never changes.
  * @throws BrandReportsError `config` if there is no folder for copies, or other users may write into it
  */
 export function snapshotFiles(store: ObjectStore): SnapshotFiles {
@@ -71,7 +71,7 @@ function openCache(): string {
   return cache;
 }
 
-/** By the XDG specification, which has relative paths ignored. */
+/** The XDG specification requires that relative paths are ignored. */
 function userCache(): string {
   const { XDG_CACHE_HOME: chosen = '', HOME: home = homeFolder() } = process.env;
   if (isAbsolute(chosen)) return chosen;
@@ -79,7 +79,7 @@ function userCache(): string {
   throw noCache('This user has no home folder for copies of the lake');
 }
 
-/** Node throws if the system's list of users has none, as in a container with any user id. */
+/** Node throws if the user id is not in the system's list of users, as in some containers. */
 function homeFolder(): string {
   try {
     return homedir();
@@ -93,7 +93,7 @@ function noCache(why: string): BrandReportsError {
   return new BrandReportsError('config', 'no_cache', `${why}. ${nextStep}`);
 }
 
-/** At most daily: the time of the cache's own folder shows when. What cannot be removed now stays until then. */
+/** Runs at most daily, by the time of the cache's own folder. A copy that cannot be removed now is tried again then. */
 function removeUnused(cache: string, lastMs: number): void {
   const now = Date.now();
   if (Math.abs(now - lastMs) < DAY_MS) return;
@@ -123,7 +123,7 @@ async function download(store: ObjectStore, keys: readonly string[], folder: str
   return keys.map((key) => join(folder, key));
 }
 
-/** Whether the copy exists; it then counts as used now. */
+/** Whether the copy exists. If it does, it counts as used now. */
 function isUsed(path: string): boolean {
   const now = new Date();
   try {

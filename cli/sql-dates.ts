@@ -5,13 +5,13 @@ import { prepareQuery } from './sql-statement.ts';
 
 const COMPARISON = String.raw`(?:[<>=!]+|(?:NOT\s+)?(?:BETWEEN\b|IN\s*\())`;
 const A_DATE = String.raw`(?:\b(?:DATE|TIMESTAMP)\s*'[^']*'|\bCURRENT_\w+|\))`;
-/** `dt` before a comparison with anything but a text, and after one with a date. */
+/** Finds `dt` before a comparison with anything but a text, and after a comparison with a date. */
 const COMPARED = String.raw`\bdt\b(?="?\s*${COMPARISON}\s*(?!'|\s))|(?<=${A_DATE}\s*[<>=!]+\s*(?:\w+\.)?"?)\bdt\b`;
-/** What is replaced: as little as possible, because `dt LIKE '2026-01%'` needs the text. */
+/** Finds the words to replace, as few as possible, because `dt LIKE '2026-01%'` needs the text. */
 const REPLACED = [new RegExp(COMPARED, 'gi'), /\bdt\b/gi];
 
 /**
- * Adds the next step to the error of SQL that takes `dt` for a date.
+ * Adds the next step to the error of SQL that uses `dt` as a date.
  * @throws `thrown`, or a BrandReportsError `config` whose message has SQL that was tried
  */
 export async function rethrowWithDay(

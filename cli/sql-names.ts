@@ -1,25 +1,25 @@
 /**
- * Finds the tables and table functions that SQL names, by DuckDB's own parser: a word in a text, an alias or the name of a
- * column is neither.
+ * Finds the tables and table functions that SQL names, with DuckDB's own parser. Words in texts, aliases and names of columns
+ * do not count.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Json, type JsonObject, isJsonObject, parseJson } from '../shared/json.ts';
 
 export interface SqlNames {
-  /** How many statements the SQL has, if all of them are queries; `undefined` if one is not, or cannot be parsed. */
+  /** The number of statements, if all of them are queries; `undefined` if a statement is not a query or cannot be parsed. */
   queries: number | undefined;
-  /** Whether the SQL names a table or a table function; in doubt it does. */
+  /** Whether the SQL names a table or a table function; `true` in doubt. */
   includes: (name: string) => boolean;
 }
 
 interface Found {
   /** In lower case. */
   names: Set<string>;
-  /** SQL that is not parsed here: each word in it may be a name. */
+  /** SQL that is not parsed here: each of its words may be a name. */
   texts: string[];
 }
 
-/** Runs its text as SQL, which may be computed. */
+/** A call that runs its text as SQL; the text may be computed. */
 const SQL_FUNCTION = 'query';
 
 export async function namesIn(connection: DuckDBConnection, sql: string): Promise<SqlNames> {
@@ -69,7 +69,7 @@ function collectFunction({ function: called }: JsonObject, into: Found): void {
   for (const own of lowerCase(name)) into.names.add(own);
   const [argument] = Array.isArray(children) ? children : [];
   const isText = isJsonObject(argument) && argument.type === 'VALUE_CONSTANT';
-  // What an expression makes of its parts is not known: it may be any name.
+  // The value of an expression is unknown here: it may be any name.
   if (name === SQL_FUNCTION && !isText) into.texts.push(SQL_FUNCTION);
   if (name === SQL_FUNCTION || name === 'query_table') into.texts.push(...constantsIn(children));
 }

@@ -1,6 +1,6 @@
 /**
- * Prepares SQL of a user, if it only reads: one query, by DuckDB's own parser and its type of the statement that then runs.
- * Everything else is refused: COPY would replace a ledger of the lake, ATTACH would leave a file in it.
+ * Prepares a user's SQL if it only reads. DuckDB's own parser has to find one query, and the prepared statement has to be one.
+ * Other SQL is refused: COPY could replace a ledger of the lake, and ATTACH could leave a file in it.
  */
 import {
   type DuckDBConnection,
@@ -43,7 +43,7 @@ export async function prepareQuery(
   const isPivot = last > 0 && (await isPivotWithoutIn(sql, statements.count));
   if (last > 0 && !isPivot) throw refused(`${quoted(sql)} is several statements`);
   const query = names.queries === 1 || isPivot ? names : await explainedQuery(connection, sql);
-  // To prepare another statement may already write: EXPORT makes its folder.
+  // Preparing another statement may already write: EXPORT creates its folder.
   if (!query) throw refused(`${quoted(sql)} is not a query${kindOf(sql)}`);
   const called = REFUSED_FUNCTIONS.find((name) => query.includes(name));
   if (called !== undefined)
@@ -107,7 +107,7 @@ function kindOf(sql: string): string {
   return word in StatementType ? ` but ${word}` : '';
 }
 
-/** The names of the query below EXPLAIN: what is left without EXPLAIN and its options has to be one query itself. */
+/** The names of the query below EXPLAIN. Without EXPLAIN and its options, the SQL has to be one query. */
 async function explainedQuery(connection: DuckDBConnection, sql: string): Promise<SqlNames | undefined> {
   const [head] = EXPLAIN.exec(sql) ?? [];
   if (head === undefined) return undefined;

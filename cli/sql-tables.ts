@@ -1,9 +1,9 @@
 /**
- * The tables and views of `query` and `demo`, in an in-memory DuckDB. Each table is a view over the Parquet files that
- * the ledgers name now, so a query sees exactly what is committed (I3), whatever else is in the lake; `coverage`
- * and `schema_changes` are computed from the same ledgers. As of an instant it is the files that they name for then. Only
- * the tables that the SQL names are set up, since a lake in S3 has to be
- * downloaded first. Before the caller's SQL runs, DuckDB is locked: it reads the lake's folder and no other file.
+ * Creates the tables and views of `query` and `demo` in an in-memory DuckDB. Each table is a view over the Parquet files that
+ * the ledgers name now, so a query sees exactly the committed rows (I3). As of an instant, it uses the files that the ledgers
+ * name for that instant. `coverage` and `schema_changes` are computed from the same ledgers. Only the tables that the SQL
+ * names are created, because the files of a lake in S3 have to be downloaded first. Before the caller's SQL runs, DuckDB is
+ * locked: it can read the lake's folder and no other file.
  */
 import { rm } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
@@ -65,18 +65,18 @@ import {
 export interface SqlLake {
   store: ObjectStore;
   reports: ReportRegistry;
-  /** They decide `next_due` in `coverage`, which is null without them. */
+  /** They decide `next_due` in `coverage`; without settings it is null. */
   settings: Settings | undefined;
   nowMs: number;
-  /** The tables as they were then, not after `nowMs`; missing: as they are. */
+  /** The tables as they were at this instant, at most `nowMs`; missing: as they are. */
   asOfMs?: number;
   /** The tables as they were when this month was closed, with its days alone; missing: as they are. */
   asOfClose?: string;
   /** `changes` has this day alone, and `coverage` its month; missing: all days. */
   day?: string;
-  /** DuckDB may also write here. The caller's SQL cannot, since it only reads. */
+  /** DuckDB may also write here. The caller's SQL cannot, because it only reads. */
   outputFolder?: string;
-  /** Called with what all tables follow from, so that the caller can describe the same days. */
+  /** Called with the ledgers that all tables follow from, so that the caller can describe the same days. */
   onLedgers?: (ledgers: readonly ReportLedgers[]) => void;
   /** Called with each line on columns of the named views that are NULL; missing: printed to standard error. */
   onGap?: (line: string) => void;
@@ -84,7 +84,7 @@ export interface SqlLake {
   onUnreadable?: (what: string, why: string) => void;
 }
 
-/** Where statements run: a connection of DuckDB, or a script. */
+/** Receives statements: a connection of DuckDB, or a script. */
 export interface SqlSession {
   run(sql: string): Promise<unknown>;
 }
@@ -106,9 +106,9 @@ interface TableFile {
 }
 
 /**
- * A connection with the tables and views that the SQL names, or with all of them where it names none. Versions of a table
- * are there only where they are named: they are many files.
- * @throws BrandReportsError `config` where DuckDB would misread the lake's path, or the lake cannot answer as of then
+ * Opens a connection with the tables and views that the SQL names, or with all of them if it names no table. Tables of versions
+ * have many files, so they are created only if the SQL names them.
+ * @throws BrandReportsError `config` if DuckDB would misread the lake's path, or the lake has no answer as of then
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
@@ -121,7 +121,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   const { outputFolder = files.folder } = lake;
   const folders = [files.folder, outputFolder].map((folder) => literal(`${folder}/`));
   await connection.run(
-    // DuckDB lets SQL read its folder of temporary files, too: `.tmp`, wherever the command runs.
+    // DuckDB also lets SQL read its folder of temporary files, `.tmp` in the current folder.
     `SET temp_directory = ''; SET allowed_directories = [${folders.join(', ')}]; SET enable_external_access = false; SET lock_configuration = true`,
   );
   return connection;
@@ -129,7 +129,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
 
 /**
  * Creates the tables and views of the lake in the current database of the session, over the given files.
- * @param isNamed which of them are wanted; if no table is, all tables but their versions are
+ * @param isNamed whether a table or view is wanted; if no table is, all tables but their versions are created
  * @throws BrandReportsError `config`, like `createSqlConnection`
  */
 export async function createRelations(
@@ -241,11 +241,11 @@ export async function createRelations(
 interface DayTable {
   name: string;
   columns: readonly Column[];
-  /** Which object of a version it has; `undefined`: none. */
+  /** The id of a version's object in this table; `undefined` if it has no object. */
   objectOf: (version: DayVersion['version']) => string | undefined;
 }
 
-/** The tables of a report (`dayTables`). @param asClosed closes whose number of columns they have */
+/** The tables of a report (`dayTables`). @param asClosed closes that decide the number of columns */
 async function tablesOf(
   store: ObjectStore,
   report: ReportDefinition,
@@ -337,12 +337,12 @@ function addClosed(
   return addLabelled(connection, lake, files, table, CLOSE_COLUMNS, labelled);
 }
 
-/** A file whose rows have more columns, once for each of its labels. */
+/** A file whose rows appear once for each of its labels, which are further columns. */
 interface LabelledFile extends TableFile {
   columns: Row;
 }
 
-/** One row for each row of each version that can be read; a file is read once, whatever number of versions it is. */
+/** One row for each row of each readable version. A file is read once, even if it belongs to several versions. */
 async function addLabelled(
   connection: EmptySession,
   lake: SqlLake,
@@ -365,7 +365,7 @@ async function addLabelled(
 }
 
 /**
- * A view over the files. One that is missing or damaged is left out with a warning, so that it takes nothing else away.
+ * Creates a view over the files. It leaves out a missing or damaged file with a warning, so that all other rows stay available.
  * @param rowsOf selects the rows of these files, at least one
  */
 async function createRelation(
@@ -393,7 +393,7 @@ async function createRelation(
   await create(new Map());
   connection.fills.push(async () => {
     try {
-      // DuckDB opens each file for that.
+      // To do this, DuckDB opens each file.
       await create(paths);
     } catch (thrown) {
       const readable = await readablePaths(connection, lake, tableFiles, paths);
@@ -418,7 +418,7 @@ async function readablePaths(
       const { what = key } = tableFiles.find((file) => file.key === key) ?? {};
       const [why = ''] = (thrown instanceof Error ? thrown.message : String(thrown)).split('\n', 1);
       onUnreadable(what, why);
-      // A damaged copy must not outlive the object that it is of.
+      // A damaged copy must not outlive its object.
       if (store.localFolder === undefined) await rm(path, { force: true });
     }
   }
@@ -443,7 +443,7 @@ async function createView(connection: SqlSession, view: View): Promise<void> {
 export const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
 const CLOSE_COLUMNS = textColumns(['close']);
 
-/** The order of `SELECT *`: `_rescued` and `_synced_at` are of less interest than `dt`. */
+/** The order of `SELECT *`: `dt` comes before `_rescued` and `_synced_at`, which interest fewer people. */
 function withDerivedLast(columns: readonly Column[]) {
   const isDerived = ({ name }: Column) => DERIVED_COLUMNS.includes(name);
   const fields = columns.filter((column) => !isDerived(column));
@@ -491,7 +491,7 @@ function schemaChangesSql(ledgers: readonly ReportLedgers[]): string {
   });
 }
 
-/** A table that is made from ledgers, with the rows of all months. */
+/** A table computed from ledgers, with the rows of all months. */
 function ledgerTableSql(
   { name, columns: ownColumns, partitionKeys }: TableShape,
   ledgers: readonly ReportLedgers[],

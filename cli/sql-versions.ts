@@ -1,5 +1,5 @@
 /**
- * The past of a table in SQL: the snapshots that were current at an instant, and all versions that are kept, each row
+ * Finds the earlier versions of a table for SQL: the snapshots that were current at an instant, and all kept versions, each row
  * with the time in which queries found it. Both follow from the ledgers alone (`history/versions.ts`).
  */
 import { BrandReportsError } from '../shared/errors.ts';
@@ -16,7 +16,7 @@ import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { printedCommand } from './printed-command.ts';
 
-/** Beside a row of a version: which one it is, and from when to when queries found it. */
+/** Further columns of a row of a version: the version's id, and from when to when queries found it. */
 export const VERSION_COLUMNS = [
   { name: '_snapshot', type: 'string' },
   { name: '_valid_from', type: 'timestamp' },
@@ -28,17 +28,17 @@ export function versionsTable({ table }: Pick<ReportDefinition, 'table'>): strin
   return `${table}_versions`;
 }
 
-/** @param named what the SQL of a query as of the past names that could only be answered as of now */
+/** @param named the tables in SQL as of the past that exist only as of now */
 export function refusePresent(named: readonly string[], flag: '--as-of' | '--as-of-close'): void {
   if (named.length === 0) return;
   throw new BrandReportsError(
     'config',
     'not_as_of',
-    `${flag} cannot answer for ${named.join(' and ')}: coverage, freshness and what changed follow from what the lake says of its days now, and a table of versions or closes has all times itself. Ask for them without ${flag}.`,
+    `${flag} cannot answer for ${named.join(' and ')}: coverage, freshness and the tables of changes describe the lake as it is now, and tables of versions or closes contain all times. Query them without ${flag}.`,
   );
 }
 
-/** @returns the closes of the month. @throws BrandReportsError `config` that names the closed months if it is none */
+/** @returns the closes of the month. @throws BrandReportsError `config` that lists the closed months if it has no close */
 export async function closesOf(store: ObjectStore, month: string): Promise<Close[]> {
   const closes = await readCloses(store, undefined, (error, of) => {
     if (of.month === month) throw error;
@@ -60,13 +60,13 @@ export function closedRoles(closes: readonly Close[], reports: readonly ReportDe
   );
 }
 
-/** What was current of a day when its month was closed. */
+/** The version of a day that was current when its month was closed. */
 export interface ClosedVersion extends DayVersion {
   /** The month, `YYYY-MM`. */
   close: string;
 }
 
-/** The versions of a report's days that closes name, each with the month of its close. */
+/** The versions that closes name for a report's days, each with the month of its close. */
 export function closedVersions(closes: readonly Close[], report: ReportDefinition): ClosedVersion[] {
   return closes.flatMap(({ brand, month, days }) =>
     days.flatMap(({ report: name, day, snapshot, lifecycle }) => {
@@ -87,7 +87,7 @@ export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): v
   );
 }
 
-/** What is current of a day, or was. */
+/** The current version of a day, or a former one. */
 export interface DayVersion {
   day: Omit<DayOfLedger, 'entry'>;
   version: Pick<Version, 'snapshot' | 'lifecycle'>;
@@ -101,8 +101,8 @@ export function currentVersions(ledgers: readonly ReportLedgers[]): DayVersion[]
 }
 
 /**
- * The versions that were current at `atMs`; days that were committed later have none.
- * @throws BrandReportsError `config` that names the days whose version of then is not kept
+ * The versions that were current at `atMs`. Days that were committed later are left out.
+ * @throws BrandReportsError `config` that lists the days whose version of that instant is no longer kept
  */
 export function versionsAt(days: readonly DayOfLedger[], atMs: number, nowMs: number): DayVersion[] {
   const found = days.map((day) => ({ day, version: versionAt(day.entry, atMs, nowMs) }));
@@ -129,7 +129,7 @@ function notKept(days: readonly DayOfLedger[], atMs: number): BrandReportsError 
   return new BrandReportsError(
     'config',
     'version_not_kept',
-    `What these days were at ${new Date(atMs).toISOString()} is not kept any longer: ${enumerated(days.map(nameOf))}. A version that was replaced is kept for the days of the setting "snapshotRetentionDays". Choose a later instant${next}.`,
+    `The versions of these days at ${new Date(atMs).toISOString()} are no longer kept: ${enumerated(days.map(nameOf))}. A replaced version is kept for as many days as the setting "snapshotRetentionDays". Choose a later instant${next}.`,
   );
 }
 
@@ -142,11 +142,11 @@ export interface KeptVersion {
   key: string;
   /** For a warning. */
   what: string;
-  /** By the names of `VERSION_COLUMNS`. */
+  /** The values of `VERSION_COLUMNS`, by name. */
   columns: Row;
 }
 
-/** Every version of these days that is kept, the oldest first. */
+/** Every kept version of these days, the oldest first. */
 export function keptVersions(days: readonly DayOfLedger[]): KeptVersion[] {
   return days.flatMap((day) =>
     versionsOf(day.entry).map(({ snapshot, fromMs, toMs }) => ({

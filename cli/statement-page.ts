@@ -1,6 +1,6 @@
 /**
- * Draws statements as a page to print on A4 in black and white: for each brand its totals, then each publisher on pages of
- * its own. The page loads nothing and runs nothing, and everything from outside is escaped.
+ * Draws statements as a page to print on A4 in black and white: for each brand its totals, then each publisher on separate
+ * pages. The page loads nothing and runs nothing, and every text from outside is escaped.
  */
 import { exactNumber } from '../shared/exact-number.ts';
 import { Html, html } from '../shared/status/html.ts';
@@ -74,7 +74,7 @@ ${table('Orders and bonuses', RECORDS, of('record'), title)}</section>
 `.markup;
 }
 
-/** @param repeated stands above the heads on each page */
+/** @param repeated the line above the heads on each page */
 function table(title: string, columns: readonly string[], rows: readonly Fact[], repeated: string): Html {
   if (rows.length === 0) return html``;
   const heads = columns.map(

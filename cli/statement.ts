@@ -1,7 +1,7 @@
 /**
- * Reads the statements of a month into DuckDB: its records, and what changed of months that were closed before. Their
- * objects are named exactly, by closes, or by ledgers if the month is not closed: so the statement of a closed month stays
- * the same as long as the closes exist.
+ * Reads the statements of a month into DuckDB: its records, and the changes in months that were closed before. Closes name the
+ * objects exactly, or ledgers do if the month is not closed. So the statement of a closed month stays the same as long as the
+ * closes exist.
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
@@ -25,30 +25,30 @@ export type Fact = Readonly<Record<string, string | null>>;
 export interface Statement {
   brand: string;
   month: string;
-  /** The only one that it has; `null`: it has all. */
+  /** The only publisher of the statement; `null`: all publishers. */
   publisher: string | null;
-  /** `null`: not closed. */
+  /** `null` if the month is not closed. */
   closedAt: string | null;
-  /** The table that it is made from. */
+  /** The table whose records it has. */
   source: string;
-  /** The start of the oldest reading; `null` if days are missing. */
+  /** The start of the oldest reading; `null` if a day is missing. */
   completeAsOf: string | null;
   missing: Close['exceptions'];
-  /** How final and how complete it is, for people. */
+  /** Lines for people: whether it is final, and whether it is complete. */
   notes: string[];
-  /** Of all publishers. */
+  /** The totals of all publishers. */
   totals: Fact[];
-  /** Read one by one, so that memory holds the entries of one of them. */
+  /** Publishers are read one by one, so that memory holds the entries of one publisher. */
   publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
 }
 
-/** What the statement of a brand is made from. */
+/** The sources of a brand's statement. */
 interface Source {
-  /** Missing: the month is not closed. */
+  /** The close of the month; missing if the month is not closed. */
   close: Close | undefined;
-  /** What would close the month now. */
+  /** The close that a `close` would write now. */
   draft: Close;
-  /** The closes before, the oldest first. */
+  /** The closes of earlier months, the oldest first. */
   before: Close[];
 }
 
@@ -57,7 +57,7 @@ const TABLE_SQL = `CREATE TABLE entries (brand varchar, month varchar, closed_at
   state_then varchar, state varchar, amount decimal(38,9), commission decimal(38,9), counted_then decimal(38,9),
   counted_now decimal(38,9), counted decimal(38,9), currency varchar, key varchar)`;
 
-/** The entries by publisher, its records first, in an order that never changes. @param where SQL of a condition */
+/** The entries by publisher, records first, in a stable order. @param where SQL of a condition */
 export function entriesSql(where = 'true'): string {
   return `SELECT * EXCLUDE (key) FROM entries WHERE ${where}
 ORDER BY brand, publisher_id NULLS LAST, entry DESC, currency NULLS LAST, day, order_id, product, kind, key, counted`;
@@ -74,8 +74,8 @@ GROUP BY GROUPING SETS ((brand, publisher_id, currency, entry, state_or_month), 
 ORDER BY brand, publishers DESC, publisher_id NULLS LAST, currency NULLS LAST, entry = 'total', entry DESC, state_or_month`;
 
 /**
- * @returns the statements of all brands, or one, that have days of the month, and the connection that has their entries
- * @throws BrandReportsError `config` if there is none, or anything that they are made from cannot be read
+ * @returns the statement of each brand that has days of the month, or of one brand; and the connection with their entries
+ * @throws BrandReportsError `config` if no brand has days of the month, or a source cannot be read
  */
 export async function readStatements(
   options: Omit<CloseOptions, 'reports'>,
@@ -129,7 +129,7 @@ async function factsOf(connection: DuckDBConnection, sql: string): Promise<Fact[
     .map((row) => Object.fromEntries(row.map((value, index) => [names[index] ?? '', textOf(value)])));
 }
 
-/** The versions of a month's days by the last of these closes; transactions, or orders if there are none: it is the same money. */
+/** The versions of a month's days by the last of these closes. Orders replace missing transactions: it is the same money. */
 function daysAt(closes: readonly Close[], month: string) {
   const named = closes.flatMap(namedDays).filter(({ day }) => monthOf(day) === month);
   const newest = [...new Map(named.map((each) => [`${each.report} ${each.day}`, each])).values()];
@@ -187,7 +187,7 @@ function idOf({ snapshot, lifecycle }: ClosedDay): string {
 
 function nothingOf(lake: string, month: string, publisher: string | undefined): BrandReportsError {
   const whose = publisher === undefined ? '' : ` of the publisher "${publisher}"`;
-  const next = `The view commission_due shows what there is: ${printedCommand('query', ['FROM commission_due'])}`;
+  const next = `The view commission_due shows all commission: ${printedCommand('query', ['FROM commission_due'])}`;
   return new BrandReportsError(
     'config',
     'nothing_to_state',
@@ -197,7 +197,7 @@ function nothingOf(lake: string, month: string, publisher: string | undefined): 
 
 function withoutStates(brand: string, { report, day }: ClosedDay): BrandReportsError {
   const next = printedCommand('rebuild', [report, '--brand', brand, '--from', day, '--to', day]);
-  const message = `An older program wrote ${report} ${day} of ${brand}, without the states of its records. Next step: ${next}`;
+  const message = `An older program wrote ${report} ${day} of ${brand} without the states of its records. Next step: ${next}`;
   return new BrandReportsError('config', 'no_states', message);
 }
 
@@ -205,7 +205,7 @@ function headOf({ close, draft }: Omit<Source, 'before'>) {
   const at = close ?? draft;
   const { brand, month, closedAt, exceptions } = at;
   const { source, days } = daysAt([at], month);
-  // Of a month that is not over, days are to come.
+  // A month that is not over lacks its last days.
   const isOver = (day: string) => day < closedAt.slice(0, 10);
   const missing = exceptions.filter((each) => each.report === source.name && isOver(each.day));
   const [oldest = null] = days.map(({ readFrom }) => readFrom).sort();

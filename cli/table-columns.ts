@@ -5,7 +5,7 @@ import type { StoredSchema } from '../shared/lake/documents/schema.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 
-/** The columns with the roles by the settings and all committed days. @param own what the lake has of the report, by brand */
+/** The columns with their roles, by the settings and all committed days. @param own the ledgers of the report, by brand */
 export function columnsWithRoles(
   report: ReportDefinition,
   schema: StoredSchema,

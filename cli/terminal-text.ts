@@ -5,22 +5,22 @@ import type stringWidth from 'string-width';
 
 const require = createRequire(import.meta.url);
 const ASCII = /^[\x20-\x7e]*$/;
-/** Characters that steer a terminal, break a line or reorder what is read. */
+/** Characters that steer a terminal, break a line or reorder the text. */
 const STEERING = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
-/** Stands for the ESC of our own styles until they are printed: no text from outside can contain what it cannot know. */
+/** Stands for the ESC of our own styles until they are printed. It is random, so no text from outside can contain it. */
 const OWN_ESCAPE = randomUUID();
-/** Of one column: more than the longest emoji takes. Accents without end would otherwise be one endless character. */
+/** The units of one column, more than the longest emoji. Without it, endless accents would be one endless character. */
 export const MAX_UNITS_PER_COLUMN = 16;
 
 /** How many columns of a terminal the text takes: `日` and `🦊` take two each. */
 export function displayWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
-  // Its tables take a tenth of a second to load, and most texts do not need them.
+  // Loading its tables takes 0.1 s, and most texts do not need them.
   const library: { default: typeof stringWidth } = require('string-width');
   return library.default(text);
 }
 
-/** The text on one line, with steering characters escaped; JSON stays the same JSON. */
+/** The text on one line, with control characters escaped. JSON keeps its meaning. */
 export function oneLine(text: string): string {
   if (ASCII.test(text)) return text;
   return text.replace(STEERING, (control) => {
@@ -29,21 +29,21 @@ export function oneLine(text: string): string {
   });
 }
 
-/** A line with a style of ours, if standard output has colours. Only `printable` makes it one that a terminal obeys. */
+/** A line with one of our styles, if standard output has colours. `printable` turns the style into codes of the terminal. */
 export function styleText(format: Parameters<typeof nodeStyleText>[0], text: string): string {
   return nodeStyleText(format, oneLine(text)).replaceAll('\x1b', OWN_ESCAPE);
 }
 
-/** The text as it may be written: its lines stay lines, and only our own styles steer the terminal. */
+/** The text, safe to write: its lines stay lines, and only our own styles steer the terminal. */
 export function printable(text: string): string {
   return text.split('\n').map(oneLine).join('\n').replaceAll(OWN_ESCAPE, '\x1b');
 }
 
 /** The text, shortened to at most `columns` columns; `…` marks where it was cut. */
 export function truncate(text: string, columns: number): string {
-  // No unit takes more than two columns.
+  // A UTF-16 unit takes at most two columns.
   if (text.length * 2 <= columns) return text;
-  // To measure all of a text of 1 MB takes a second.
+  // Measuring a whole text of 1 MB takes a second.
   const start = text.slice(0, Math.max(0, columns) * MAX_UNITS_PER_COLUMN);
   if (start.length === text.length && displayWidth(text) <= columns) return text;
   const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });

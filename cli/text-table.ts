@@ -3,7 +3,7 @@ import { MAX_UNITS_PER_COLUMN, displayWidth, oneLine, styleText, truncate } from
 export interface TableColumn {
   name: string;
   align?: 'left' | 'right';
-  /** No cell of the column is shortened. */
+  /** Whether the cells of the column keep their full length. */
   isWhole?: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface TableLayout {
 
 const GAP = '  ';
 const MIN_COLUMN_WIDTH = 8;
-/** Where nothing is cut, a longer cell stands out: to pad the column to a text of 1 MB would print 1 MB for each row. */
+/** The width up to which a full-length column is padded: padding to a text of 1 MB would print 1 MB for each row. */
 const MAX_PADDED_WIDTH = 200;
 
 /** An aligned table; if it is wider than `maxWidth`, the cells of its widest columns are shortened. */
@@ -31,8 +31,8 @@ export function table(
 }
 
 /**
- * @param rows decide how wide the columns are. In a longer table, cells that are wider are shortened as well, or stand out
- * of their column if it is whole or `maxWidth` is infinite.
+ * @param rows decide the widths of the columns. Wider cells in later rows are shortened too. They exceed their column if it
+ * keeps full lengths, or if `maxWidth` is infinite.
  * @param mayLeaveOut leaves out the columns that do not fit, except the first; otherwise the table may be wider than `maxWidth`
  */
 export function tableLayout(
@@ -45,7 +45,7 @@ export function tableLayout(
   const widest = isCut ? Math.max(maxWidth, MIN_COLUMN_WIDTH) : MAX_PADDED_WIDTH;
   const most = isCut ? widest * MAX_UNITS_PER_COLUMN : Number.POSITIVE_INFINITY;
   const isWhole = (index: number) => !isCut || columns[index]?.isWhole === true;
-  // To escape all of a text of 1 MB takes a tenth of a second.
+  // Escaping a whole text of 1 MB takes 0.1 s.
   const shown = (cell = '', index = 0) =>
     oneLine(cell.length > most && !isWhole(index) ? `${cell.slice(0, most)}…` : cell);
   const names = columns.map(({ name }) => name);
@@ -75,12 +75,12 @@ export function tableLayout(
   return { head, line, leftOut: names.filter((_, index) => !kept.includes(index)) };
 }
 
-/** The width of the terminal on standard output; infinite where the output is a pipe or a file. */
+/** The width of the terminal on standard output; infinite if the output is a pipe or a file. */
 export function terminalColumns(): number {
   return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
 }
 
-/** Of a text so long that it cannot be narrower, `most` without measuring it: that takes a second for 1 MB. */
+/** The width of the text, at most `most`. A very long text is not measured, because 1 MB takes a second. */
 function widthUpTo(most: number, text: string): number {
   return text.length > most * MAX_UNITS_PER_COLUMN ? most : Math.min(displayWidth(text), most);
 }
@@ -90,7 +90,7 @@ function pad(text: string, width: number, align: TableColumn['align']): string {
   return align === 'right' ? space + text : text + space;
 }
 
-/** From the left, each column that still fits at its narrowest, and the first in any case. */
+/** The columns, from the left, that fit at their least width; always the first column. */
 function indexesThatFit(narrowest: readonly number[], maxWidth: number): number[] {
   let used = -GAP.length;
   return [...narrowest.keys()].filter((index) => {

@@ -52,7 +52,7 @@ const MEANINGS: Record<EventName, string> = {
   events_not_sent:
     'Events could not be sent. `day` is the first day, `events` the number. The next run sends them again.',
   vacuum_failed: 'Old objects could not be deleted. A later run deletes them.',
-  iceberg_projected_again:
+  iceberg_table_restarted:
     'The Iceberg table pointed at metadata of another lake or program. It begins anew, without earlier snapshots.',
   month_skipped:
     'The ledger of a month is damaged. No day of the month is read until `repair` has restored it.',
@@ -60,7 +60,7 @@ const MEANINGS: Record<EventName, string> = {
   object_copied: '`copy` has copied an object.',
   request_retried:
     'A request is repeated. `failures`: failed attempts so far. `status`: the HTTP status, if a response came.',
-  request_signed_again:
+  signing_clock_corrected:
     'A request was refused because of the clock, and is sent again with the time of the service.',
   credentials_not_reread: 'The service refuses the credentials, and reading them again failed.',
   rate_shared: 'Several runs of the brand share the request rate. The share of this run has changed.',
@@ -72,7 +72,7 @@ const MEANINGS: Record<EventName, string> = {
   schedules_failed: 'The schedules could not be changed.',
   update_not_remembered: 'The state of a deployment could not be stored.',
   settings_not_removed: 'Settings of an earlier deployment could not be deleted.',
-  look_ended: 'A watcher run has ended. `message`: the subject of the message that it sent.',
+  watch_ended: 'A watcher run has ended. `message`: the subject of the message that it sent.',
 };
 
 /** The interfaces of shared/log-events.ts: what each event has in addition to its own fields. */
@@ -111,7 +111,7 @@ export function eventsOf(owner: string): [name: string, fields: string[]][] {
 export function logEventsPage(): string {
   return pageOf(
     '# Log events',
-    'Runs, functions and commands log events. Names and fields are stable within a major version. `npm run reference` writes this page from `shared/log-events.ts`.',
+    'Runs, functions and commands log events. Names and fields may change with a minor version, and the CHANGELOG then lists them. `npm run reference` writes this page from `shared/log-events.ts`.',
     '## Where they are',
     'Functions write each event as JSON to their log group in CloudWatch Logs. The field `message` contains the event, and `level` its level. The functions drop `debug` events. This query of Logs Insights shows warnings and errors of all functions:',
     block(

@@ -55,7 +55,7 @@ function checkText({ status, brands }: CheckOutcome): string {
   return [...brands.map(brandText), verdict].join('\n\n');
 }
 
-/** The findings about a brand, for people. */
+/** The results for a brand, for people. */
 export function brandText({ brand, findings, reports }: BrandCheck): string {
   return [
     styleText('bold', brand),

@@ -24,16 +24,14 @@ type CloseFlags = RunFlags & { anyway?: boolean; remove?: boolean; json?: boolea
 export function addClose(program: Command): void {
   const command = program.command('close');
   command
-    .description(
-      'close a month: keep the versions of its days, so that its numbers can be had again unchanged',
-    )
+    .description('close a month: keep the versions of its days, so that its numbers stay available unchanged')
     .argument('<month>', 'the month, YYYY-MM', month)
     .option('--brand <name>', 'only this brand (default: every brand of the lake)')
     .option(
       '--anyway',
-      'also if days are missing, failed, open, unconfirmed or erased: the close records them',
+      'close even if days are missing, failed, open, unconfirmed or erased: the close records them',
     )
-    .option('--remove', 'remove the close: versions that nothing else keeps are deleted later')
+    .option('--remove', 'remove the close; versions that nothing else keeps are deleted later')
     .addOption(lakeOption())
     .addOption(databaseOption())
     .addOption(settingsOption())
@@ -87,7 +85,7 @@ export function addCloses(program: Command): void {
     });
 }
 
-/** A close as `--json` has it. */
+/** A close in the form of `--json`. */
 export function summaryOf({ brand, month: of, closedAt, days, carried, exceptions }: Close) {
   const rows = days.reduce((sum, day) => sum + day.rows, 0);
   return { brand, month: of, closedAt, days: days.length, rows, carried: carried.length, exceptions };

@@ -1,6 +1,7 @@
 /**
- * Prints the data contract of tables, in the Open Data Contract Standard 3.1: columns with types, keys and roles, when days are
- * complete, the queries that prove it, and where the table is. All of it follows from the lake and the settings.
+ * Prints the data contract of tables, in the Open Data Contract Standard 3.1. It contains columns with types, keys and roles,
+ * the hour by which days are complete, queries that prove it, and the location of the table. Everything follows from the lake
+ * and the settings.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
@@ -32,7 +33,7 @@ import { type RunFlags, openExistingLake, readSettingsIfAny, reportNamed } from 
 import { literal } from '../sql-tables.ts';
 import { columnsWithRoles } from '../table-columns.ts';
 
-/** Only in double quotes does YAML read what `print` makes of a character that steers a terminal. */
+/** YAML reads the escapes that `print` writes for control characters only in double quotes. */
 const QUOTED = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 } as const;
 
 export function addContract(program: Command): void {
@@ -55,13 +56,13 @@ export function addContract(program: Command): void {
         const own = ledgers.filter((each) => each.report === report);
         const server = serverOf(store, flags.database);
         const contract = contractOf(report, await readSchema(store, report), own, settings, server);
-        // A document begins with `---`, so that those of several tables can follow each other.
+        // A document begins with `---`, so that the documents of several tables can follow each other.
         print(`---\n${stringify(contract, QUOTED).trimEnd()}`);
       }
     });
 }
 
-/** @param database of Glue; missing: the one that a deployment creates by default */
+/** @param database of Glue; missing: the default database of a deployment */
 function serverOf({ url, localFolder }: ObjectStore, database = 'brand_reports') {
   if (localFolder !== undefined)
     return { server: 'duckdb', type: 'duckdb', database: databaseFile(localFolder), schema: 'main' };
@@ -69,7 +70,7 @@ function serverOf({ url, localFolder }: ObjectStore, database = 'brand_reports')
   return { server: 'athena', type: 'athena', catalog: 'awsdatacatalog', schema: database, stagingDir };
 }
 
-/** The contract of a table. @param own what the lake has of the report, by brand */
+/** The contract of a table. @param own the ledgers of the report, by brand */
 function contractOf(
   report: ReportDefinition,
   schema: StoredSchema,
@@ -98,11 +99,11 @@ function contractOf(
       name: table,
       status: 'active',
     },
-    // Columns only grow and never change their types (I7), so each version is compatible with those before.
+    // Columns only grow and never change their types (I7), so each version is compatible with the earlier versions.
     version: `1.${properties.length}.0`,
     description: {
       purpose: description,
-      usage: 'Closed days may change: the table "changes" has what changed.',
+      usage: 'Closed days may change: the table "changes" lists the changes.',
     },
     servers: [server],
     schema: [
@@ -136,7 +137,7 @@ const LOGICAL_TYPES = new Map([
   ['decimal', 'number'],
 ]);
 
-/** What identifies a row: the partition and the key, if each row of each brand has shown that the key does. */
+/** The columns that identify a row: the partition, and the key if it identifies the rows of every brand. */
 function keyColumns(
   report: ReportDefinition,
   { columns }: StoredSchema,
@@ -156,10 +157,10 @@ function keyColumns(
   return isKey ? [...PARTITION_KEYS, ...first] : [];
 }
 
-/** Queries that run on Athena and DuckDB alike, and give 0 while the promises hold. @param brands that the promises are of */
+/** Queries for Athena and DuckDB that return 0 while the promises hold. @param brands the promises are about them */
 function qualityOf(report: string, brands: readonly string[]) {
   const days = PROBLEM_STATES.map((state) => `days_${state}`).join(' + ');
-  // `freshness` has no row of a brand whose days were never read, and counts no day before the first one that was.
+  // `freshness` has no row for a brand whose days were never read, and counts days from the first day that was read.
   const begun = `CASE WHEN brand IN (${brands.map(literal).join(', ')}) AND complete_until IS NOT NULL THEN 1 END`;
   const others = brands.length > 0 ? `${brands.length} - count(${begun}) + ` : '';
   const complete = `SELECT ${others}coalesce(sum(${days}), 0) FROM freshness WHERE report = '${report}'`;
@@ -170,7 +171,7 @@ function qualityOf(report: string, brands: readonly string[]) {
   ];
 }
 
-/** When days of a brand are complete, by its schedule; nothing while the report is not enabled. */
+/** The time by which days of a brand are complete, by its schedule; empty while the report is not enabled. */
 function levelsOf(report: ReportDefinition, brand: string, settings: Settings | undefined) {
   const policy = enabledPolicy(settings, brand, report);
   const schedule = settings?.brands[brand]?.reports[report.name]?.schedule ?? '';

@@ -12,13 +12,13 @@ import { lineOf } from '../run-progress.ts';
 import { type RunFlags, lakeAccess, openExistingLake, readSettingsIfAny } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 
-/** How many objects are copied until the progress is shown again. */
+/** The number of objects between two updates of the progress line. */
 const SHOWN_EVERY = 100;
 
 export function addCopy(program: Command): void {
   const command = program.command('copy');
   command
-    .description('copy a lake with its history to another folder or bucket; asks the service nothing')
+    .description('copy a lake with its history to another folder or bucket; sends no request to the service')
     .argument('<from>', 'the lake: a folder or s3://bucket/prefix')
     .argument('<to>', 'an empty place, or the copy of this lake that was interrupted')
     .addOption(databaseOption())
@@ -30,7 +30,7 @@ export function addCopy(program: Command): void {
       async (from: string, to: string, { json, ...flags }: Omit<RunFlags, 'lake'> & { json?: boolean }) => {
         const settings = await readSettingsIfAny(command, flags);
         const { store } = await openExistingLake(from);
-        // Its format refuses everybody else until the copy is finished.
+        // The format of an unfinished copy makes every other command refuse it.
         const open: typeof openLake = (url, options) => openLake(url, options, (unguarded) => unguarded);
         const access = await lakeAccess({ ...flags, lake: to }, progressLog(), open);
         const copying = copyLake({ ...access, from: store, reports, settings });

@@ -65,7 +65,7 @@ async function writeProject(command: Command, folder: string, flags: Flags): Pro
   print(`Written: ${files.size} files in ${folder}\nNext: cd ${shellWord(folder)} && dbt build`);
 }
 
-/** 12 hours until a day in UTC has ended in every zone, and what the settings leave for reading it, at least 3 hours. */
+/** 12 hours until a day in UTC has ended in every zone, and the hours that the settings allow for reading it, at least 3. */
 function graceHours(policies: readonly (Policy | undefined)[]): number {
   const minutes = policies.map((policy) =>
     policy ? policy.lateMinutes + gracePeriodMs(policy) / MINUTE_MS : 0,

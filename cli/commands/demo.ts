@@ -37,7 +37,7 @@ import { terminalColumns } from '../text-table.ts';
 import { statementTables } from './statement.ts';
 import { syncText } from './sync.ts';
 
-/** Written into the demo's lake: `status` needs it, and the next demo recognises its lake by it. */
+/** A file in the demo's lake: `status` needs it, and the next demo recognises its lake by it. */
 const SETTINGS_FILE = 'demo-settings.json';
 
 /** The publisher whose statement is shown. */
@@ -112,7 +112,7 @@ export function addDemo(program: Command): void {
     });
 }
 
-/** @throws BrandReportsError `config` where the lake holds anything but an earlier demo */
+/** @throws BrandReportsError `config` if the lake contains anything but an earlier demo */
 async function openDemoLake(url: string): Promise<Lake> {
   const lake = await openLake(url);
   const { store } = lake;
@@ -127,7 +127,7 @@ async function openDemoLake(url: string): Promise<Lake> {
     throw new BrandReportsError(
       'config',
       'demo_lake',
-      `The lake ${store.url} holds reports of another service, and the demo would mix its own with them. Use another folder: --lake FOLDER.`,
+      `The lake ${store.url} contains reports of another service, and the demo would add its own to them. Use another folder: --lake FOLDER.`,
     );
   makeLakeFolder(store.localFolder);
   return lake;
@@ -159,8 +159,8 @@ async function syncSample(
 }
 
 /**
- * Closes the month before for one brand, of which it has one day. Then the service voids new transactions of that day.
- * @returns the current month, whose statement carries this over
+ * Closes the previous month for one brand, which has one day of it. Then the service voids new transactions of that day.
+ * @returns the current month, whose statement carries this correction over
  */
 async function showClose(
   lake: Lake,
@@ -183,7 +183,7 @@ async function showClose(
     newId,
   };
   const closed = { ...access, reports, month: monthOf(day), anyway: true };
-  // An earlier demo has closed it.
+  // An earlier demo has closed the month.
   await closeMonth(closed).catch((thrown) => {
     if (asBrandReportsError(thrown).code !== 'already_closed') throw thrown;
   });

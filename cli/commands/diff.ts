@@ -1,6 +1,6 @@
 /**
- * Shows what happened to a day after it was closed: each change with its time and cause, rows and sums before and after,
- * and the records that were added, removed or altered, as far as they were few enough to be listed.
+ * Shows the changes of a day after it was closed: each with its time and cause, with rows and sums before and after, and with
+ * the records that were added, removed or altered. If there are too many records to list, it prints their number.
  */
 import type { Json } from '@duckdb/node-api';
 import type { Command } from 'commander';
@@ -26,7 +26,7 @@ interface DiffFlags {
   json?: boolean;
 }
 
-/** More records of a change are shown by SQL. */
+/** The records of a change that are listed; SQL shows the others. */
 const MAX_SHOWN_RECORDS = 20;
 
 export function addDiff(program: Command): void {
@@ -67,7 +67,7 @@ type ChangedRecord = NonNullable<TableDiff['records']>[number];
 /** A row of a result. */
 type Fact = Readonly<Record<string, Json>>;
 
-/** The day of each brand that has it, with its changes, the newest first, as `--json` prints them. */
+/** The day of each brand, with its changes, the newest first, in the form of `--json`. */
 async function changedDays(
   store: ObjectStore,
   report: ReportDefinition,
@@ -76,7 +76,7 @@ async function changedDays(
 ) {
   const isOfDay = `report = ${literal(report.name)} AND dt = ${literal(of)}`;
   const daysSql = `SELECT brand, rows, committed_state IN (${statesSql(COMPLETE_STATES)}) AS closed FROM ${coverageTable.name} WHERE ${isOfDay} AND rows IS NOT NULL ORDER BY brand`;
-  // DuckDB keeps the order of a file: the changes as they happened, of each the row of the kind `day` first.
+  // DuckDB keeps the order of a file: the oldest change first, and each change begins with its row of the kind `day`.
   const at = "strftime(changed_at, '%Y-%m-%dT%H:%M:%S.%gZ')";
   const factsSql = `SELECT * REPLACE (${at} AS changed_at) FROM ${changesTable.name} WHERE ${isOfDay} AND changed_at >= ${literal(since ?? new Date(0))}`;
   const [days, facts] = await readFacts(
@@ -90,7 +90,7 @@ async function changedDays(
   });
 }
 
-/** @throws BrandReportsError `config` where an object that has changes is missing or damaged */
+/** @throws BrandReportsError `config` if an object with changes is missing or damaged */
 async function readFacts(lake: SqlLake, [days, facts]: [string, string]): Promise<[Fact[], Fact[]]> {
   const connection = await createSqlConnection({ ...lake, onUnreadable }, `${days}; ${facts}`);
   const rowsOf = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson();
@@ -129,7 +129,7 @@ function sumsOf(facts: readonly Fact[], value: 'old_value' | 'new_value'): Fact 
   return Object.fromEntries(sums.map((sum) => [sumName(sum), sum[value] ?? null]));
 }
 
-/** Of a column, or of a role in a currency. */
+/** The sums of a column, or of a role in a currency. */
 function isSum(what: Json | undefined): boolean {
   return what === 'sum' || what === 'total';
 }
@@ -140,7 +140,7 @@ function sumName({ what, column_name: name, key }: Fact): string {
     : `${shown(name)} ${typeof key === 'string' && key !== '' ? key : 'without currency'}`;
 }
 
-/** One record for each fact, but one for all values of a record that were altered. */
+/** One record for each fact; all altered values of a record count as one. */
 function recordsOf(facts: readonly Fact[]) {
   const records = facts.filter(({ what }) => what !== 'day' && !isSum(what));
   const byRecord = Map.groupBy(records, ({ what, key }, index) => (what === 'altered' ? shown(key) : index));
@@ -215,7 +215,7 @@ function countsText({ added, removed, altered }: TableDiff): string {
 /** The sums that differ. */
 function sumLines({ sumsBefore, sumsAfter }: Change): string[] {
   const names = [...new Set([...Object.keys(sumsBefore), ...Object.keys(sumsAfter)])];
-  // The sum of a column adds what may have several currencies.
+  // The sum of a column may add several currencies.
   const cells = names
     .filter((name) => !names.some((other) => other.startsWith(`${name} `)))
     .map((name) => [`sum of ${name}`, shown(sumsBefore[name]), '→', shown(sumsAfter[name])])

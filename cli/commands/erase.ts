@@ -43,15 +43,15 @@ export function addErase(program: Command): void {
       'erase days of a brand, or the records of one customer or publisher, and keep runs from reading the days again',
     )
     .requiredOption('--brand <name>', 'the brand')
-    .addOption(fromOption('the first day to erase (default: the first one of the brand)'))
-    .addOption(toOption('the last one (default: today)'))
+    .addOption(fromOption('the first day to erase (default: the first day of the brand)'))
+    .addOption(toOption('the last day to erase (default: today)'))
     .option(
       '--key <field=value>',
       'erase only the records whose column, field or role has this value; the days stay',
     )
     .option('--plan', 'show what would be removed; changes nothing')
-    .option('--undo', 'let runs read the erased days of the range again; what was erased stays erased here')
-    .option('--yes', 'do not ask')
+    .option('--undo', 'let runs read the erased days of the range again; erased data stays erased here')
+    .option('--yes', 'erase without confirmation')
     .option(
       '--queue <url>',
       'delete the messages of this SQS queue that name the brand; may be repeated',
@@ -92,7 +92,7 @@ async function eraseOptions(flags: EraseFlags, command: Command): Promise<EraseO
   if (key !== undefined && (field === '' || flags.undo))
     throw refused(
       'bad_key',
-      `--key "${key}" is not FIELD=VALUE, e.g. customer_id=8841, or it stands beside --undo, which has none.`,
+      `--key "${key}" is not FIELD=VALUE, e.g. customer_id=8841, or it was given with --undo. Correct it, or leave it out.`,
     );
   return {
     ...(await lakeAccess(flags, () => {})),
@@ -107,7 +107,7 @@ async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
   if (!process.stdin.isTTY)
     throw refused(
       'not_confirmed',
-      'Nothing was erased: without a terminal it needs --yes. To see what it would remove: --plan.',
+      'Nothing was erased: without a terminal, add --yes. To see what would be removed, add --plan.',
     );
   const questions = openQuestions();
   const typed = await questions
@@ -120,11 +120,11 @@ function refused(code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }
 
-/** @returns what remains of them */
+/** @returns lines about messages that remain */
 async function eraseQueues({ queue, brand, lake, plan, undo }: EraseFlags): Promise<string[]> {
   const isLeft = plan || queue.length === 0;
   if (isLeft && !undo && lake.startsWith('s3://'))
-    return ['messages in the queues of the stack that name the brand: give each with --queue URL'];
+    return ['messages in the queues of the stack that name the brand: name each queue with --queue URL'];
   if (isLeft || undo) return [];
   const { eraseMessages } = await import('../../shared/adapters/aws/erase-messages.ts');
   for (const url of queue) note(`${counted(await eraseMessages(url, brand), 'message')} deleted from ${url}`);
@@ -134,7 +134,7 @@ async function eraseQueues({ queue, brand, lake, plan, undo }: EraseFlags): Prom
 function outcomeText({ status, brand, from, to, days, removed, remains }: EraseOutcome): string {
   const range = `${brand} ${from} to ${to}`;
   if (status === 'busy')
-    return `busy: a run reads a day of ${range}. Nothing more was erased. Run the same command again when it has ended.`;
+    return `busy: a run is reading a day of ${range}. Nothing more was erased. Run the same command again after that run.`;
   if (status === 'undone')
     return `${styleText('green', 'done')}: runs read the erased days of ${range} again by the normal rules.`;
   const amounts = Object.entries(removed).map(([kind, { objects, bytes }]) => [
@@ -154,7 +154,7 @@ function outcomeText({ status, brand, from, to, days, removed, remains }: EraseO
     ...(again.length > 0
       ? [
           '',
-          'These days are read again, which brings the records back unless the service has erased them first:',
+          'These days will be read again. That restores the records unless the service erases them first:',
           ...again.map(({ report, day }) => `  ${report} ${day}`),
         ]
       : []),
@@ -163,7 +163,7 @@ function outcomeText({ status, brand, from, to, days, removed, remains }: EraseO
     ...remains.map((what) => `- ${what}`),
     '',
     status === 'incomplete'
-      ? 'incomplete: a run has written meanwhile. Run the same command again.'
+      ? 'incomplete: a run wrote data at the same time. Run the same command again.'
       : styleText('green', status),
   ].join('\n');
 }

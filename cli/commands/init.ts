@@ -29,7 +29,7 @@ import { brandText } from './check.ts';
 type Given = Partial<BrandAnswers>;
 type InitFlags = Given & { settings: string; credentials?: string };
 
-/** In the order in which they are asked, with their flags. */
+/** The questions in their order, with their flags. */
 const QUESTIONS = {
   baseUrl: ['--base-url <url>', "the service's address, with the path of the brand"],
   service: ['--service <name>', 'the <SERVICE> of the header X-<SERVICE>-DATE'],
@@ -51,10 +51,13 @@ export function addInit(program: Command): void {
     .addOption(
       new Option(
         ZONE_FLAG,
-        "the brand's time zone, e.g. Europe/Berlin (default: the one that records prove)",
+        "the brand's time zone, e.g. Europe/Berlin (default: the zone that the records prove)",
       ),
     )
-    .addHelpText('after', '\nIt asks for what no flag gives.\n\nExample:\n  $ brand-reports init')
+    .addHelpText(
+      'after',
+      '\nIt prompts for every value that no flag gives.\n\nExample:\n  $ brand-reports init',
+    )
     .action(async (flags: InitFlags) => {
       const questions = process.stdin.isTTY ? openQuestions() : undefined;
       try {
@@ -102,14 +105,14 @@ async function init(flags: InitFlags, questions: Questions | undefined): Promise
   process.exitCode = hasErrors(judged) ? EXIT.failed : EXIT.complete;
 }
 
-/** I9: an answer is never repeated, because it may be a secret that was pasted too early. */
+/** I9: messages never repeat an answer, because it may be a secret that was pasted too early. */
 async function ask(flags: Given, questions: Questions | undefined): Promise<BrandAnswers> {
   const missing = ASKED.filter((name) => flags[name] === undefined).map((name) => QUESTIONS[name][0]);
   if (missing.length > 0 && !questions)
     throw new BrandReportsError(
       'config',
       'no_terminal',
-      `There is no terminal to ask on. Add: ${missing.join(' ')}`,
+      `There is no terminal for questions. Add: ${missing.join(' ')}`,
     );
   const answers: BrandAnswers = {
     brand: '',
@@ -119,7 +122,7 @@ async function ask(flags: Given, questions: Questions | undefined): Promise<Bran
     timeZone: flags.timeZone ?? 'UTC',
   };
   for (const name of ASKED) answers[name] = flags[name] ?? (await askOne(name, questions));
-  parseSettings({ brands: { [answers.brand]: settingsOf(answers) } }, reports, 'What you gave');
+  parseSettings({ brands: { [answers.brand]: settingsOf(answers) } }, reports, 'Your answers');
   const problem = startProblem(answers.startDate);
   if (problem !== undefined)
     throw new BrandReportsError(
@@ -148,7 +151,7 @@ const PLACEHOLDERS: BrandAnswers = {
   timeZone: 'UTC',
 };
 
-/** What is allowed instead of the answer, by the schema of the settings. */
+/** The values that the schema of the settings allows instead of the answer. */
 function problemOf(name: keyof BrandAnswers, answer: string): string | undefined {
   const { brand, ...settings } = { ...PLACEHOLDERS, [name]: answer };
   try {
@@ -160,7 +163,7 @@ function problemOf(name: keyof BrandAnswers, answer: string): string | undefined
 }
 
 function startProblem(startDate: string): string | undefined {
-  // Where the day begins first.
+  // The zone in which the day begins first.
   const today = dayOf(Date.now(), 'Pacific/Kiritimati');
   return startDate > today ? `a day up to ${today}` : undefined;
 }
@@ -178,11 +181,11 @@ async function askCredentials(
     throw new BrandReportsError(
       'config',
       'no_terminal',
-      'There is no terminal to ask for the credentials on. Add: --credentials FILE',
+      'There is no terminal to enter the credentials. Add: --credentials FILE',
     );
-  const bid = await questions.ask('Brand id (bid; what you type does not show)', 'hidden');
-  const token = await questions.ask('API token (does not show)', 'hidden');
-  const secret = await questions.ask('API secret (does not show)', 'hidden');
+  const bid = await questions.ask('Brand id (bid; your input is hidden)', 'hidden');
+  const token = await questions.ask('API token (hidden)', 'hidden');
+  const secret = await questions.ask('API secret (hidden)', 'hidden');
   return `${JSON.stringify({ [brand]: { bid, token, secret, baseUrl } }, null, 2)}\n`;
 }
 
@@ -192,7 +195,7 @@ function isInEnvironment(brand: string | undefined): boolean {
   return Boolean(env.BRAND_REPORTS_CREDENTIALS) || own !== undefined;
 }
 
-/** @param typed the text of a credentials file; missing: they come from where every command reads them */
+/** @param typed the text of a credentials file; missing: credentials come from the flags and variables of every command */
 async function measureOptions(
   answers: BrandAnswers,
   flags: InitFlags,
@@ -201,7 +204,7 @@ async function measureOptions(
   const settings = parseSettings(
     { brands: { [answers.brand]: settingsOf(answers) } },
     reports,
-    'What you gave',
+    'Your answers',
   );
   const access = await lakeAccess({ lake: DEFAULT_LAKE }, () => undefined, openLake);
   const { credentials } =
@@ -211,7 +214,7 @@ async function measureOptions(
   return { ...access, settings, reports, credentials, send: sendRequest, scope: {} };
 }
 
-/** The zone that the records prove, else the one of the flag, else one that a person chooses among those that fit. */
+/** The zone that the records prove, else the zone of the flag, else a person chooses among the zones that fit. */
 async function chooseZone(
   { timeZone }: Given,
   measured: BrandMeasurement,

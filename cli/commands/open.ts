@@ -45,7 +45,7 @@ Example:
       const file = await writeDatabase(lake, folder).catch((error: unknown) => {
         const code = textOf(error, 'code');
         if (!/^E[A-Z]+$/.test(code)) throw error;
-        const message = `${databaseFile(folder)} cannot be written (${code}). Make the folder of the lake writable, and remove what has the name of the file, then run open again.`;
+        const message = `${databaseFile(folder)} cannot be written (${code}). Make the folder of the lake writable, remove any other file of that name, then run open again.`;
         throw new BrandReportsError('config', 'database_unwritable', message);
       });
       print(databaseText(file, isOld));

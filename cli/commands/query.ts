@@ -51,7 +51,7 @@ export function addQuery(program: Command): void {
   const command = program.command('query');
   command
     .description('run SQL (DuckDB) on the data of the lake, as it is or as it was')
-    .argument('[sql]', 'e.g. "SELECT * FROM orders_daily"; - or nothing: standard input')
+    .argument('[sql]', 'e.g. "SELECT * FROM orders_daily"; - or no argument: standard input')
     .option('-f, --file <file>', 'read the SQL from a file, which has one statement')
     .addOption(lakeOption())
     .addOption(settingsOption())
@@ -100,7 +100,7 @@ export function addQuery(program: Command): void {
     });
 }
 
-/** Errors of the SQL, which `--json` has without reports. All others are those of every command. */
+/** Errors of the SQL, which `--json` prints without reports. Other errors have the form of every command. */
 const SQL_ERRORS = ['sql', 'sql_refused', 'unknown_table'];
 
 /** @returns the SQL of the argument, of the file, or of standard input */
@@ -140,7 +140,7 @@ async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise
   }
 }
 
-/** A regular file gets CSV exactly. Elsewhere a terminal may read it; JSON with escapes is the same JSON, CSV is not. */
+/** A regular file gets exact CSV. A terminal may read any other output. Escapes keep the meaning of JSON, but not of CSV. */
 export function csvOutput(): (text: string) => string {
   if (fstatSync(1).isFile()) return (exact) => exact;
   return (lines) => printable(lines.replaceAll('\r\n', '\n'));
@@ -165,7 +165,7 @@ function asOfText({ asOfMs, asOfClose }: SqlLake): string {
   return asOfMs === undefined ? '' : ` as of ${new Date(asOfMs).toISOString()}`;
 }
 
-/** DuckDB knows the tables that are set up, which are those that the SQL names. */
+/** The tables in this DuckDB: only the tables that the SQL names were created. */
 function withNames(thrown: unknown): unknown {
   const [, name] =
     /^Catalog Error: Table with name (\S+) does not exist!/.exec(textOf(thrown, 'message')) ?? [];
@@ -182,7 +182,10 @@ const TABLES: readonly Described[] = [
   ...all.map(({ table, description }) => [table, description] as const),
   ...lifecycleTables(reports).map(({ name, description }) => [name, description] as const),
   [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
-  [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
+  [
+    schemaChangesTable.name,
+    'Fields that appeared, disappeared or changed: one row per brand, report, day and column',
+  ],
   [
     changesTable.name,
     'What later readings changed on closed days: one row per fact, see docs/explanation/changes.md',

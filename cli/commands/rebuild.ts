@@ -46,10 +46,12 @@ interface RebuildFlags extends Omit<RunFlags, 'credentials'> {
 export function addRebuild(program: Command): void {
   program
     .command('rebuild')
-    .description('make days again from their raw records, with the settings of now; asks the service nothing')
+    .description(
+      'rebuild days from their raw records with the current settings; sends no request to the service',
+    )
     .argument('<report>', 'a report or its table, e.g. orders')
-    .addOption(fromOption('the first day to make again').makeOptionMandatory())
-    .addOption(toOption('the last one').makeOptionMandatory())
+    .addOption(fromOption('the first day to rebuild').makeOptionMandatory())
+    .addOption(toOption('the last day to rebuild').makeOptionMandatory())
     .addOption(brandOption())
     .addOption(lakeOption())
     .addOption(databaseOption())
@@ -65,7 +67,7 @@ export function addRebuild(program: Command): void {
     .action(async (report: string, flags: RebuildFlags) => {
       const progress = showProgress();
       const options = await rebuildOptions(report, flags, progress.log);
-      // A signal ends it after the current day.
+      // A signal ends the command after the current day.
       const run = untilStopped(flags.maxSeconds, ({ deadline }) => rebuildDays({ ...options, deadline }));
       const outcome = await run.finally(progress.end);
       await rewriteDatabase(options.lake, options.settings);
@@ -130,7 +132,7 @@ function problems({ brand, report, days, error }: RebuiltReport): string[] {
     '',
     `${styleText('red', `${brand} ${report} ${first?.dt}`)} (${first?.reason})`,
     oneLine(withRunnableCommands(`${first?.message}`)),
-    ...(others.length > 0 ? [`The same of ${named(others.map(({ dt }) => dt))}.`] : []),
+    ...(others.length > 0 ? [`The same applies to ${named(others.map(({ dt }) => dt))}.`] : []),
   ]);
   return error
     ? [...ofDays, '', styleText('red', `${brand} ${report}`), oneLine(withRunnableCommands(error.message))]
@@ -147,6 +149,6 @@ function nextStep(reports: readonly RebuiltReport[]): string | undefined {
   const left = days.filter(({ outcome }) => outcome === 'pending').map(({ dt }) => dt);
   if (left.length > 0) return `Time was up. To continue, run it again with --from ${left.sort()[0]}.`;
   if (days.some(({ outcome }) => outcome === 'busy'))
-    return 'Runs are reading the days that are busy. Run it again later.';
+    return 'Other runs are reading the busy days. Run it again later.';
   return days.length === 0 ? 'No day of this range has been read yet.' : undefined;
 }

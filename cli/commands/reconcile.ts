@@ -1,6 +1,6 @@
 /**
  * Compares an export or an invoice with the lake, or its reports with each other, order by order: the sums of both sides,
- * the differences by cause, and the orders that differ. Nothing is written but the file of --output.
+ * the differences by cause, and the orders that differ. It writes no file but `--output`.
  */
 import { dirname } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -114,7 +114,7 @@ function mapped(text: string, before: FileColumns = {}): FileColumns {
   throw new InvalidArgumentError(`Use role=column, e.g. commission=Comm. Roles: ${FILE_ROLES.join(', ')}.`);
 }
 
-/** The table that a file is compared with, and the one of closed months. */
+/** The table that a file is compared with, and the table of closed months. */
 function relationsOf({ against, asOfClose }: ReconcileFlags): string[] {
   return asOfClose === undefined ? [TABLES[against], closedTable(TABLES[against])] : [TABLES[against]];
 }
@@ -161,7 +161,7 @@ async function reconcile(
   print(verdict(all, open));
 }
 
-/** @throws BrandReportsError `config` if the lake has other brands, or several and none is named */
+/** @throws BrandReportsError `config` if the lake lacks the brand, or has several brands and no flag names one */
 function brandOf(all: readonly ReportLedgers[], named: string | undefined, settings: Settings | undefined) {
   const brands = [...new Set(all.map(({ brand }) => brand))];
   const brand = named ?? brands[0] ?? '';
@@ -177,9 +177,9 @@ function brandOf(all: readonly ReportLedgers[], named: string | undefined, setti
   return { brand, timeZone: settings?.brands[brand]?.timeZone ?? zones.at(-1) ?? 'UTC' };
 }
 
-/** Two empty sides do not agree: the month may be mistyped, or its days not read. */
+/** Two empty sides are an error: the month may be mistyped, or its days were not read. */
 function nothingToCompare(from: string | undefined, to: string | undefined): BrandReportsError {
-  const message = `There is nothing to compare from ${from} to ${to}: no side has a record. To see which days were read: ${printedCommand('status')}`;
+  const message = `There is nothing to compare from ${from} to ${to}: neither side has a record. To see which days were read: ${printedCommand('status')}`;
   return new BrandReportsError('config', 'nothing_to_compare', message);
 }
 

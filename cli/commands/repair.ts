@@ -22,13 +22,13 @@ export function addRepair(program: Command): void {
     .description('find documents of the lake that cannot be parsed; changes nothing without --apply')
     .addOption(lakeOption())
     .addOption(databaseOption())
-    .option('--apply', 'make them again from what is left elsewhere; the damaged bytes are copied first')
+    .option('--apply', 'rebuild them from the rest of the lake; the damaged bytes are copied first')
     .addOption(jsonOption('print what was found and done as one JSON document'))
     .addHelpText('after', '\nExample:\n  $ brand-reports repair\n  $ brand-reports repair --apply')
     .action(async ({ apply = false, json, ...flags }: RepairFlags) => {
       const access = await lakeAccess(flags, () => {});
       const outcome = await repairLake({ ...access, reports, apply });
-      // Without settings: the sync that follows brings `next_due` of coverage back.
+      // Without settings `next_due` of coverage is NULL until the next sync.
       if (apply) await rewriteDatabase(access.lake, undefined);
       if (json) printJson(outcome);
       else print(repairText(outcome, apply));
@@ -41,8 +41,8 @@ function repairText({ status, documents }: RepairOutcome, apply: boolean): strin
   const damaged = `${counted(documents.length, 'document')} cannot be parsed`;
   const repaired = `${styleText('green', 'repaired')}: run: ${printedCommand('sync')}`;
   const left = apply
-    ? `${styleText('red', 'failed')}: see what is marked ✗, then repair again`
-    : `${styleText('red', 'damaged')}: nothing was changed. Do what is proposed with: ${printedCommand('repair', ['--apply'])}`;
+    ? `${styleText('red', 'failed')}: read the lines marked ✗, then run repair again`
+    : `${styleText('red', 'damaged')}: nothing was changed. To apply the proposals: ${printedCommand('repair', ['--apply'])}`;
   return [damaged, ...documents.map(documentText), status === 'repaired' ? repaired : left].join('\n\n');
 }
 

@@ -112,7 +112,7 @@ function versionsText({ brand, report, day: of, versions }: DayVersions): string
   return [
     `${brand} ${report} ${of}: ${counted(versions.length, 'version')} kept`,
     '',
-    // Whole: an id is there to be copied.
+    // In full, so that people can copy the id.
     table(columns, cells),
   ].join('\n');
 }
@@ -121,10 +121,10 @@ function doneText(outcome: Extract<RollbackOutcome, { status: 'complete' }>): st
   const { brand, report, day: of, snapshot, rows, replaced } = outcome;
   return [
     `${styleText('green', 'done')}: ${brand} ${report} ${of} is version ${snapshot} again, with ${counted(rows, 'row')}`,
-    `It replaces ${replaced.snapshot} (${counted(replaced.rows, 'row')}), which is kept. The next reading that finds other content replaces it.`,
+    `It replaces ${replaced.snapshot} (${counted(replaced.rows, 'row')}), which is kept. The next reading with other content replaces it.`,
   ].join('\n');
 }
 
 function busyText({ brand, report, day: of }: RollbackOutcome): string {
-  return `busy: a run reads ${brand} ${report} ${of} now and would replace what is published. Nothing was changed. Try again when it has ended.`;
+  return `busy: a run is reading ${brand} ${report} ${of} and would replace the published version. Nothing was changed. Try again after that run.`;
 }

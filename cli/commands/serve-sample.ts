@@ -39,7 +39,7 @@ export function addServeSample(program: Command): void {
         print(
           files
             ? `Sync it with: ${printedCommand('sync', [], files)}`
-            : 'To sync from it, start it with --write-settings FOLDER: that writes the settings and credentials for sync.',
+            : 'To sync from it, start it with --write-settings FOLDER, which writes the settings and credentials for sync.',
         );
         await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
       } finally {

@@ -1,6 +1,6 @@
 /**
- * Shows what changed in a month after it was closed, by publisher, currency and state, and what a person who has booked the
- * month has to correct: the view `since_close`, its sums, and one sentence.
+ * Shows the changes in a month after it was closed, by publisher, currency and state, and the correction for a person who has
+ * booked the month: the view `since_close`, its sums, and one sentence.
  */
 import type { Command } from 'commander';
 import { BrandReportsError } from '../../shared/errors.ts';
@@ -53,7 +53,7 @@ Example:
       const from = `FROM ${sinceClose.name} WHERE close = ${literal(first.month)} AND brand IN (${brands})`;
       const changesSql = `SELECT ${KEYS}, ${DETAILS} ${from} ORDER BY ALL`;
       const totalsSql = `SELECT ${KEYS}, sum(correction) AS correction ${from} GROUP BY ALL ORDER BY ALL`;
-      // A day of the month keeps the files of all other months from being opened.
+      // With a day of the month in the SQL, DuckDB opens no file of another month.
       const day = `${first.month}-01`;
       const sqlLake = { store, reports, settings: undefined, nowMs: Date.now(), day };
       const connection = await createSqlConnection(sqlLake, changesSql);
@@ -98,7 +98,7 @@ function bookingText({ brand }: Close, totals: readonly string[][]): string {
     return `${amounts.join(', ')} by ${report}`;
   });
   if (texts.length === 0) return `Nothing to book for ${brand}: the same commission counts as at the close.`;
-  const same = texts.length > 1 ? ' Both are the same money: book one of them.' : '';
+  const same = texts.length > 1 ? ' Both describe the same money: book only one of them.' : '';
   return oneLine(`To book for ${brand}: ${texts.join(', or ')}.${same}`);
 }
 

@@ -24,7 +24,7 @@ interface StatementFlags extends Pick<RunFlags, 'lake' | 'settings' | 'environme
   output?: string;
 }
 
-/** How each format is written, in pieces. */
+/** Writes each format in pieces. */
 const FORMATS = {
   table: statementTables,
   csv: async function* (_statements: readonly Statement[], connection: DuckDBConnection) {
@@ -40,19 +40,20 @@ export function addStatement(program: Command): void {
   const command = program.command('statement');
   command
     .description(
-      'show what publishers get for a month, order by order, and what changed of months closed before',
+      'show what each publisher gets for a month, order by order, with changes in months closed before',
     )
     .addOption(new Option('--month <month>', 'the month, YYYY-MM').argParser(month).makeOptionMandatory())
     .option('--brand <name>', 'only this brand (default: each that has days of the month)')
     .option('--publisher <id>', 'only this publisher')
     .addOption(
-      new Option('--format <format>', 'how it is printed (default: table, which has sums only)').choices(
-        Object.keys(FORMATS),
-      ),
+      new Option(
+        '--format <format>',
+        'the format of the output (default: table, which has sums only)',
+      ).choices(Object.keys(FORMATS)),
     )
     .option(
       '--output <file>',
-      'write it to a file; its ending is the format if --format is missing: .csv, .json or .html',
+      'write to a file; without --format its ending decides the format: .csv, .json or .html',
     )
     .addOption(lakeOption())
     .addOption(settingsOption())
@@ -75,7 +76,7 @@ Example:
       const { connection, statements } = await readStatements(options, publisher);
       try {
         const pieces = FORMATS[format](statements, connection);
-        // CSV has no place for them.
+        // CSV has no place for notes.
         if (format === 'csv')
           for (const { brand, notes } of statements) note(oneLine(`${brand}: ${notes.join('; ')}`));
         if (flags.output === undefined) await printPieces(pieces, ...(format === 'csv' ? [csvOutput()] : []));
@@ -89,7 +90,7 @@ Example:
     });
 }
 
-/** @throws BrandReportsError `config` for a file whose ending is no format, without --format */
+/** @throws BrandReportsError `config` if the file's ending is not a format and --format is missing */
 function formatOf({ format, output }: StatementFlags): Format {
   const ofFile = FILE_FORMATS.find((each) => output?.toLowerCase().endsWith(`.${each}`));
   if (output === undefined || format !== undefined || ofFile !== undefined)

@@ -46,7 +46,7 @@ interface StatusFlags {
   failOn?: string[];
 }
 
-/** Every day of every report is a cell of the page. */
+/** Each day of each report is a cell of the page. */
 const MAX_MONTHS = 24;
 
 export function addStatus(program: Command): void {
@@ -62,7 +62,7 @@ export function addStatus(program: Command): void {
     .addOption(
       new Option(
         '--fail-on <words>',
-        `exit with 1 if a day is one of these, separated by commas: ${FAIL_ON.join(', ')}; "problem" is each of the states before it`,
+        `exit with 1 if a day has one of these states, separated by commas: ${FAIL_ON.join(', ')}; "problem" means each of the states before it`,
       ).argParser(failOnWords),
     )
     .addOption(jsonOption('print every day as one JSON document'))
@@ -104,10 +104,10 @@ function failOnWords(text: string): string[] {
   const words = text.split(',').map((word) => word.trim());
   const unknown = words.find((word) => !FAIL_ON.includes(word));
   if (unknown === undefined) return words;
-  throw new InvalidArgumentError(`"${unknown}" is none of ${FAIL_ON.join(', ')}.`);
+  throw new InvalidArgumentError(`Unknown state "${unknown}". Allowed: ${FAIL_ON.join(', ')}.`);
 }
 
-/** The days to which a word of `--fail-on` applies: `acme orders: 2 days failed or missing: …`; nothing if there are none. */
+/** The days to which a word of `--fail-on` applies: `acme orders: 2 days failed or missing: …`; empty without such days. */
 function failingDays(
   { brand, table: name, days, damaged = [] }: TableStatus,
   { failOn = [], month: chosen }: StatusFlags,
@@ -118,16 +118,16 @@ function failingDays(
     ...(PROBLEM_STATES.some((state) => state === cellKindOf(day, today)) ? ['problem'] : []),
     ...(day.findings ? ['finding'] : []),
   ];
-  const asked = days.filter(({ dt }) => chosen === undefined || monthOf(dt) === chosen);
-  const failing = asked.filter((day) => wordsOf(day).some((word) => failOn.includes(word)));
+  const inScope = days.filter(({ dt }) => chosen === undefined || monthOf(dt) === chosen);
+  const failing = inScope.filter((day) => wordsOf(day).some((word) => failOn.includes(word)));
   if (failing.length > 0)
     return [`${brand} ${name}: ${counted(failing)} ${failOn.join(' or ')}: ${rangesText(failing)}`];
-  // A damaged report state has no day.
-  const isAsked = failOn.some((word) => word === 'failed' || word === 'problem');
-  return isAsked && damaged.length > 0 ? [`${brand} ${name} is damaged`] : [];
+  // A damaged report state contains no days.
+  const includesDamage = failOn.some((word) => word === 'failed' || word === 'problem');
+  return includesDamage && damaged.length > 0 ? [`${brand} ${name} is damaged`] : [];
 }
 
-/** The months that a page shows, so that it still opens quickly. */
+/** The most months that a page shows, so that it opens quickly. */
 function pageSpan(month: string | undefined, now: Date): MonthSpan {
   if (month !== undefined) return { from: month, to: month };
   return lastMonths(MAX_MONTHS, now.getTime());
@@ -161,7 +161,7 @@ async function writePage(file: string, markup: string): Promise<void> {
     throw new BrandReportsError(
       'config',
       'page_unwritable',
-      `The page ${file} cannot be written (${textOf(error, 'code')}). Name a file that can: --html FILE.`,
+      `The page ${file} cannot be written (${textOf(error, 'code')}). Name another file: --html FILE.`,
     );
   }
   print(`The calendar is in ${resolve(file)}.`);
@@ -169,7 +169,7 @@ async function writePage(file: string, markup: string): Promise<void> {
 
 type Colour = Parameters<typeof styleText>[0];
 
-/** From incomplete to final, the mark fills; what needs action is a letter or a sign. */
+/** From incomplete to final, the mark fills. States that need action have a letter or a sign. */
 const MARKS: Record<CellKind, readonly [mark: string, colour: Colour]> = {
   settled: ['█', 'green'],
   complete: ['▆', 'green'],
@@ -187,7 +187,7 @@ const NAME_WIDTH = Math.max(...Object.values(reports).map(({ table }) => table.l
 
 const MAX_FIELD_CHANGES = 20;
 
-/** One brand, and what its cells are computed from. */
+/** A brand, with the data for its cells. */
 interface Section {
   tables: readonly TableStatus[];
   zone: string | undefined;
@@ -264,7 +264,7 @@ function totals({ tables, today }: Section): string {
   return table(heads, lines, terminalColumns());
 }
 
-/** What is odd about days of these months, one line for each kind. */
+/** The findings about days of these months, one line for each kind. */
 function findingLines({ table: name, days }: TableStatus, months: readonly string[]): string[] {
   const found = days
     .filter(({ dt }) => months.includes(monthOf(dt)))
@@ -287,7 +287,7 @@ function roleLines(tables: readonly TableStatus[]): string[] {
   ]);
 }
 
-/** Of the last two weeks. */
+/** Changes of fields in the last two weeks. */
 function fieldChanges(tables: readonly TableStatus[]): string[] {
   const lines = tables.flatMap(({ table: name, schemaChanges = [] }) =>
     schemaChanges.map(
@@ -308,7 +308,7 @@ function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
   const failed = days.flatMap(({ dt, failure }) =>
     failure?.since === undefined ? [] : [{ dt, ...failure }],
   );
-  // Messages name their day.
+  // Messages contain the day, so equal failures are compared without it.
   const alike = [...Map.groupBy(failed, ({ dt, message }) => message.replaceAll(dt, '')).values()];
   return [...documents, ...alike.flatMap((same) => failureLines(name, same))];
 }

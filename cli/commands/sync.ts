@@ -43,14 +43,14 @@ export function addSync(program: Command): void {
     .description('fetch the days that are due and publish them in the lake')
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
     .addOption(brandOption())
-    .addOption(fromOption('fetch this day and the ones after it, due or not'))
+    .addOption(fromOption('fetch this day and later days, due or not'))
     .addOption(toOption('… up to and including this day (default: today)'))
-    .option('--accept-fewer', 'of the days that --from and --to name, believe fewer records than before')
+    .option('--accept-fewer', 'for the days of --from and --to, accept fewer records than before')
     .option(
       '--plan',
       'show which days a run would read, why, and the requests and time; reads and writes nothing',
     )
-    .option('--include-disabled', 'of the reports that are named, read also those that the settings have off')
+    .option('--include-disabled', 'read the named reports even if the settings disable them')
     .addOption(lakeOption())
     .addOption(databaseOption())
     .addOption(settingsOption())
@@ -64,10 +64,10 @@ export function addSync(program: Command): void {
     )
     .option(
       '--on-published <command>',
-      'run this command for each day that is published or changes; the event is JSON on its standard input',
+      'run this command for each day that is published or changes, with the event as JSON on its standard input',
       command,
     )
-    .addOption(jsonOption('print each event and last the outcome, each as one line of JSON'))
+    .addOption(jsonOption('print each event and then the outcome, each as one line of JSON'))
     .addHelpText(
       'after',
       '\nExample:\n  $ brand-reports sync order_list --brand acme --from 2026-01-01 --to 2026-01-31',
@@ -76,9 +76,9 @@ export function addSync(program: Command): void {
       if (flags.plan) return showPlan(reports, flags);
       const progress = showProgress();
       const options = readable(await createRunOptions(flags, reports, progress.log), flags);
-      // In S3, what this command prints would be lost to the functions that send events.
+      // In S3, the deployed functions send events: an event that this command printed would be lost to them.
       const listens = { ...flags, json: flags.json && options.lake.store.localFolder !== undefined };
-      // Until the outcome is known: a reader that closes the pipe at an event ends the process there.
+      // Until the outcome is printed: if a reader closes the pipe at an event, the process ends there.
       process.exitCode = EXIT.incomplete;
       const run = untilStopped(flags.maxSeconds, (limits) => {
         const events = eventSink(listens, limits.signal);
@@ -105,7 +105,7 @@ async function showPlan(names: readonly string[], flags: SyncFlags): Promise<voi
   if (planned.reports.some(({ error }) => error)) process.exitCode = EXIT.failed;
 }
 
-/** @throws BrandReportsError `config` if a start date is to come, or if every brand has a named report off */
+/** @throws BrandReportsError `config` if a start date is in the future, or if every brand disables a named report */
 function readable<Options extends PlanOptions>(options: Options, flags: SyncFlags): Options {
   const { scope } = options;
   const brands = selectBrands(options).map((name) => ({ name, ...brandSettingsOf(options, name) }));
@@ -131,7 +131,7 @@ const NEXT_STEPS = {
   failed: 'Fix what is reported above, then run the same command again.',
 } as const;
 const waiting = () =>
-  `Days that failed before wait: "${printedCommand('status')}" shows why and until when. Ask for them with --from and --to to try them at once.`;
+  `Days that failed before wait: "${printedCommand('status')}" shows why and until when. To read them now, add --from and --to.`;
 
 function nextStep(outcome: SyncOutcome): string | undefined {
   const { status, reports } = outcome;

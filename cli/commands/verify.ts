@@ -1,10 +1,11 @@
 /**
- * Checks that the lake has what its ledgers state: every current snapshot, the changes of its day and what became of its records are read back with
- * parquetjs-lite, a reader that shares no code with the writer, and compared with the row count and the digest of the
- * ledger. A run may publish meanwhile: a day that differs is looked up in the ledger again, and counts as a mismatch only
- * if its snapshot is still the current one. Of older versions, whose digests nobody keeps, it checks that each is there
- * and ends like a Parquet file: to read all of them would take many times as long. Of a local lake it checks as well what
- * other tools read there. Each finding has a command that heals it.
+ * Compares the lake with its ledgers. Each mismatch has a command that heals it:
+ * - It reads every current snapshot, its changes and its rows of the lifecycle tables with parquetjs-lite, a reader that shares
+ *   no code with the writer, and compares row counts and digests.
+ * - A run may publish meanwhile. So a day that differs is compared again if the ledger now names another snapshot.
+ * - Older versions have no digests. It only checks that each exists and ends like a Parquet file, because reading all of them
+ *   would take many times as long.
+ * - In a local lake it also checks the links that other tools read.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,7 +66,7 @@ interface VerifyFlags {
   json?: boolean;
 }
 
-/** What is wrong, and the command that heals it. */
+/** A difference, and the command that heals it. */
 type Mismatch = Omit<LinkDamage, 'brand'>;
 
 interface VerifiedTable {
@@ -73,10 +74,10 @@ interface VerifiedTable {
   table: string;
   days: number;
   rows: number;
-  /** Older versions of these days that are kept. */
+  /** The number of kept older versions of these days. */
   versions: number;
   mismatches: Mismatch[];
-  /** Documents that cannot be read, so that nothing is known of what they describe. */
+  /** Documents that cannot be read; the days that they describe are not verified. */
   damaged?: (DamagedDocument & Pick<Mismatch, 'advice'>)[];
 }
 
@@ -84,11 +85,11 @@ export function addVerify(program: Command): void {
   program
     .command('verify')
     .description(
-      're-read the current snapshots with an independent Parquet reader and compare them with the ledger; says how to heal what differs',
+      're-read the current snapshots with an independent Parquet reader and compare them with the ledger; prints a command that heals each difference',
     )
     .argument('[report...]', 'reports or their tables, e.g. orders (default: all)')
     .option('--brand <name>', 'only this brand')
-    .addOption(fromOption('only this day and the ones after it'))
+    .addOption(fromOption('only this day and later days'))
     .addOption(toOption('… up to and including this day'))
     .addOption(lakeOption())
     .addOption(databaseOption())
@@ -98,7 +99,7 @@ export function addVerify(program: Command): void {
     .addOption(jsonOption('print the findings as one JSON document'))
     .addHelpText(
       'after',
-      '\nIt needs nothing but the lake: the other flags are repeated in the commands that it advises.\n' +
+      '\nIt needs only the lake. The other flags appear in the commands that it prints.\n' +
         '\nExample:\n  $ brand-reports verify orders transactions --from 2026-01-01 --to 2026-01-31',
     )
     .action(async (names: string[], flags: VerifyFlags) => {
@@ -115,7 +116,7 @@ export function addVerify(program: Command): void {
     });
 }
 
-/** A command that reads the day again, or makes it from its raw records. */
+/** A command that reads the day again, or rebuilds it from its raw records. */
 function dayCommand(
   name: 'sync' | 'rebuild',
   { report, brand, day }: Pick<CommittedDay, 'report' | 'brand' | 'day'>,
@@ -123,8 +124,8 @@ function dayCommand(
   return printedCommand(name, [report.name, '--brand', brand, '--from', day, '--to', day]);
 }
 
-/** From its raw records or, if they are not kept any longer, from the service. */
-function remake(day: CommittedDay): string {
+/** Rebuilds the day from its raw records or, if they are no longer kept, reads it from the service. */
+function healing(day: CommittedDay): string {
   return `${dayCommand('rebuild', day)} || ${dayCommand('sync', day)}`;
 }
 
@@ -134,7 +135,7 @@ function nothingToVerify({ url }: ObjectStore): BrandReportsError {
   return new BrandReportsError(
     'config',
     'nothing_to_verify',
-    `There is nothing to verify: ${url} has no committed day that fits. Check --lake and the other flags. To fill a new lake: ${printedCommand('sync')}`,
+    `There is nothing to verify: ${url} has no committed day that matches the flags. Correct --lake or the other flags. To fill a new lake: ${printedCommand('sync')}`,
   );
 }
 
@@ -158,14 +159,14 @@ async function verifyTables(
     const ledgers = lake.filter((each) => each.report === report);
     const ofBrands: VerifiedTable[] = [];
     for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted));
-    const isAsked = (damage: LinkDamage) => isWanted(damage.dt) && isOfBrand(damage);
-    for (const { brand, ...mismatch } of await damagedLinks(store, report, ledgers, isAsked)) {
+    const isInScope = (damage: LinkDamage) => isWanted(damage.dt) && isOfBrand(damage);
+    for (const { brand, ...mismatch } of await damagedLinks(store, report, ledgers, isInScope)) {
       const own = ofBrands.find((each) => each.brand === brand);
       const mismatches = own?.mismatches ?? [];
-      // A link to a snapshot that is damaged is replaced with it.
+      // Healing a damaged snapshot also replaces its link.
       if (!mismatches.some(({ dt, snapshot }) => dt === mismatch.dt && snapshot === mismatch.snapshot))
         mismatches.push(mismatch);
-      // The link in the place of a folder is removed before its files are linked.
+      // A link in the place of a folder is removed before files are linked into the folder.
       if (!own) ofBrands.unshift({ brand, table: report.table, days: 0, rows: 0, versions: 0, mismatches });
     }
     verified.push(
@@ -181,7 +182,7 @@ async function verifyTables(
   return verified;
 }
 
-/** The objects that closes name, but for those of current versions, which are compared with their ledger. */
+/** Verifies the objects that closes name, except current versions, which were compared with their ledger. */
 async function verifyCloses(
   store: ObjectStore,
   brand: string,
@@ -263,12 +264,12 @@ function objectsOf(committed: Committed | undefined) {
   return [committed?.snapshot, committed?.lifecycle?.snapshot];
 }
 
-/** What is wrong with the files of a local lake that other tools read. */
+/** Damage to the links of a local lake, which other tools read. */
 async function damagedLinks(
   store: ObjectStore,
   report: ReportDefinition,
   ledgers: readonly ReportLedgers[],
-  isAsked: (damage: LinkDamage) => boolean,
+  isInScope: (damage: LinkDamage) => boolean,
 ): Promise<LinkDamage[]> {
   const { localFolder } = store;
   if (localFolder === undefined) return [];
@@ -276,7 +277,7 @@ async function damagedLinks(
   const found: LinkDamage[] = [];
   const damages = dayTables(report).flatMap((of) =>
     linkDamages(localFolder, of, days)
-      .filter(isAsked)
+      .filter(isInScope)
       .map((damage) => [of, damage] as const),
   );
   for (const [of, damage] of damages) {
@@ -284,7 +285,7 @@ async function damagedLinks(
     const isOfDay = (other: { brand: string; day: string }) => other.brand === brand && other.day === day;
     const isOurs = brand !== '' && isDay(day);
     const now = isOurs ? await readOrDamage(committedNow(store, report, brand, day)) : { value: undefined };
-    // A run has published the day meanwhile, or nothing is known of it.
+    // A run has published the day meanwhile, or its ledger is damaged.
     if ('damage' in now || !isDeepStrictEqual(objectsOf(now.value), objectsOf(days.find(isOfDay)?.committed)))
       continue;
     const object = join(localFolder, versionKey(of, brand, day, snapshot));
@@ -296,8 +297,8 @@ async function damagedLinks(
 }
 
 /**
- * @param repeated gets the ids of older versions that one of equal content has replaced: no row is lost with them
- * @returns how the day differs from the ledger; a snapshot that was replaced meanwhile is compared again
+ * @param repeated receives the ids of older versions that a version with equal content replaced: they lose no row
+ * @returns how the day differs from the ledger. If a run has replaced the snapshot meanwhile, the new one is compared
  */
 async function verifyDay(
   store: ObjectStore,
@@ -326,7 +327,7 @@ async function verifyDay(
         localFolder === undefined ||
         (await compare(store, current.committed, columns, link))
       )
-        return remake(current);
+        return healing(current);
       return linking(join(localFolder, link), join(localFolder, committedSnapshotKey(current)));
     }
   }
@@ -351,13 +352,13 @@ async function compare(
     if (!(thrown instanceof BrandReportsError)) throw thrown;
     return asBrandReportsError(thrown).message;
   }
-  if (digest.rows !== rows) return `${counted(digest.rows, 'row')}, but the ledger says ${count(rows)}`;
+  if (digest.rows !== rows) return `${counted(digest.rows, 'row')}, but the ledger has ${count(rows)}`;
   return digest.value() === committedDigest
     ? undefined
-    : 'the digest differs: the values are not the ones that were written';
+    : 'the digest differs: the values were changed after they were written';
 }
 
-/** What became of the records has the digest of the ledger, and as many records as the version has rows. */
+/** Compares the day in the lifecycle table with the ledger: its digest, and as many records as the version has rows. */
 async function compareLifecycle(
   store: ObjectStore,
   { report, brand, day, committed }: CommittedDay,
@@ -367,7 +368,7 @@ async function compareLifecycle(
   if (!lifecycle || !shape) return undefined;
   const key = versionKey(shape.name, brand, day, lifecycle.snapshot);
   const object = await store.get(key);
-  if (!object) return `what became of its records is missing (${key})`;
+  if (!object) return `its rows in ${shape.name} are missing (${key})`;
   const digest = new Digest();
   let records = 0;
   try {
@@ -376,16 +377,16 @@ async function compareLifecycle(
       records += Number(row.records);
     }
   } catch (thrown) {
-    return `what became of its records cannot be read (${key}: ${asBrandReportsError(thrown).message})`;
+    return `its rows in ${shape.name} cannot be read (${key}: ${asBrandReportsError(thrown).message})`;
   }
   if (digest.value() !== lifecycle.digest)
-    return `what became of its records is not what was written (${key}: the digest differs)`;
+    return `its rows in ${shape.name} were changed after they were written (${key}: the digest differs)`;
   return records === committed.rows
     ? undefined
-    : `what became of its records has ${counted(records, 'record')}, and the day ${counted(committed.rows, 'row')} (${key})`;
+    : `its rows in ${shape.name} count ${counted(records, 'record')}, but the day has ${counted(committed.rows, 'row')} (${key})`;
 }
 
-/** There are as many changes as the ledger says, and each lists what it counts; one of them is in memory at a time. */
+/** Compares the changes with the ledger: their number, and that each lists its records. One change is in memory at a time. */
 async function compareChanges(
   store: ObjectStore,
   day: CommittedDay,
@@ -409,13 +410,13 @@ async function compareChanges(
     const { at, times, last } = changes;
     return isDeepStrictEqual(summary, { at, times, ...(last && { last }) }) && changeId === snapshot
       ? undefined
-      : `its changes are not those of the ledger: ${counted(summary.times, 'change')} instead of ${count(times)}, or another last one`;
+      : `its changes differ from the ledger: ${counted(summary.times, 'change')} instead of ${count(times)}, or another last change`;
   } catch (thrown) {
     return `its changes cannot be read (${key}: ${asBrandReportsError(thrown).message})`;
   }
 }
 
-/** The rows of each change, which lie together. */
+/** The rows of each change, which follow each other in the file. */
 async function* changesOneByOne(rows: AsyncIterable<Row>): AsyncGenerator<Row[], void, undefined> {
   let facts: Row[] = [];
   for await (const row of rows) {
@@ -461,7 +462,7 @@ function verifyText(tables: readonly VerifiedTable[]): string {
   const days = tables.reduce((sum, each) => sum + each.days, 0);
   const verdict =
     findings.length === 0
-      ? `${styleText('green', 'ok')}: ${counted(days, 'day')} as the ledger says`
+      ? `${styleText('green', 'ok')}: ${counted(days, 'day')} as in the ledger`
       : `${styleText('red', 'failed')}: ${counted(findings.length, 'finding')} in ${counted(days, 'day')}. To heal them, run:`;
   return [
     table(columns, cells, terminalColumns()),

@@ -18,20 +18,20 @@ import * as sql from '../../shared/reports/views/view-sql.ts';
 import { ROLES, type Role } from '../../shared/roles/index.ts';
 import * as files from './files.ts';
 
-/** What a project is made from. */
+/** The sources of a project. */
 export interface DbtLake {
   reports: ReportRegistry;
   columns: TableColumns;
   roles: TableRoles;
-  /** The reports that the lake has days of and that are on: tests expect them to be complete. */
+  /** The enabled reports that have days in the lake: tests expect them to be complete. */
   read: ReadonlySet<string>;
-  /** From the end of a day in UTC until it should be complete. */
+  /** Hours from the end of a day in UTC until it should be complete. */
   graceHours: number;
   /** The absolute path of `brand_reports.duckdb`; `undefined` for a lake in S3. */
   database: string | undefined;
 }
 
-/** By table, the SQL of the columns that a staging model has in place of those of the same name. */
+/** By table, the SQL of columns that replace the table's columns of the same name in a staging model. */
 const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   clicks: ofRoles('clicks', 'publisher_id', 'channel_id'),
   orders: {
@@ -52,7 +52,7 @@ function ofRoles(table: string, ...roles: readonly Role[]): Record<string, strin
   return Object.fromEntries(roles.map((role) => [role, typed(role)(`{${table}.${role}}`)]));
 }
 
-/** By mart, the view whose rows it has. */
+/** The source view of each mart, by the mart's name. */
 const VIEWS: Readonly<Record<string, string>> = {
   publisher_performance: 'publisher_daily',
   orders_daily: 'orders_daily',
@@ -85,12 +85,12 @@ export function dbtProject(lake: DbtLake): Map<string, string> {
   ]);
 }
 
-/** A text as Jinja renders it: every expression, statement and comment begins with `{`. */
+/** Escapes a text for Jinja, whose expressions, statements and comments all begin with `{`. */
 export function jinja(text: string): string {
   return text.replaceAll('{', "{{ '{' }}");
 }
 
-/** A text from outside in YAML, which dbt renders as Jinja: no character steers YAML, Jinja or a terminal. */
+/** Escapes a text from outside for YAML, which dbt renders as Jinja: no character steers YAML, Jinja or a terminal. */
 export function yaml(text: string): string {
   const escaped = (code: string) => `\\U${(code.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`;
   return JSON.stringify(jinja(text.toWellFormed())).replaceAll(/[^\x20-\x7e]/gu, escaped);
@@ -114,7 +114,7 @@ function stagingSql(table: string, lake: DbtLake): string {
   return `select\n${values.join(',\n')}\nfrom {{ source('brand_reports', '${table}') }}\n`;
 }
 
-/** The SQL of a view of the lake over the staging models, whose columns have the names of roles. */
+/** The SQL of a lake's view over the staging models; their columns have the names of roles. */
 function martSql(view: ReportView, lake: DbtLake): string {
   const chosen = Object.fromEntries(ROLES.map((role) => [role, role]));
   const staged = { staged: { chosen, fields: {}, words: {}, isCurrencyUnclear: false } };
@@ -148,7 +148,7 @@ function sourcesYaml(lake: DbtLake): string {
   const ofLifecycle = lifecycle.map(({ name, description, columns }) =>
     source(name, description, columnsYaml(columns)),
   );
-  // Sources, not marts: a row of these views depends on days of other months, or on closes.
+  // These views are sources, not marts: their rows depend on days of other months, or on closes.
   const overLifecycle = all
     .flatMap(({ views }) => views)
     .filter(({ tables: from }) => lifecycle.some(({ name }) => from.includes(name)));

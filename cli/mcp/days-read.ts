@@ -1,7 +1,8 @@
 /**
- * Finds the days that SQL reads, also those that the lake lacks. DuckDB itself moves the conditions of the SQL through views
- * and joins to the tables. Here it plans the same SQL over shapes of the tables, in which the day of a row is a source of its
- * own, and the conditions that the plan has right above this source decide. In doubt no day is left out.
+ * Finds the days that SQL reads, including days that the lake lacks. DuckDB's planner moves the conditions of the SQL
+ * through views and joins to the tables. So this module plans the same SQL over empty copies ("shapes") of the tables, in
+ * which the days are a separate source. The plan's conditions directly above that source select the days. In doubt a day
+ * counts as read.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../../shared/days.ts';
@@ -14,9 +15,9 @@ import { identifier, literal } from '../sql-tables.ts';
 import { versionsTable } from '../sql-versions.ts';
 import type { LakeDay } from './lake-days.ts';
 
-/** The columns that the day alone decides. In a shape all others are numbered, so that none of them is called like these. */
+/** The columns that depend on the day alone. In a shape all other columns are numbered, so that no name occurs twice. */
 const DAY_COLUMNS = ['day_brand', 'day_report', 'day_month', 'day_dt'];
-/** Every table, with its report; the tables that are made from ledgers have the days of all reports. */
+/** Every table, with its report; tables computed from ledgers have the days of all reports. */
 const TABLES = [
   ...Object.values(reports).flatMap((of) =>
     [...dayTables(of), ...dayTables(of).map(closedTable), versionsTable(of)].map((table) => ({
@@ -26,19 +27,19 @@ const TABLES = [
   ),
   ...LEDGER_TABLES.map((table) => ({ table, report: undefined })),
 ];
-/** The days of the first table claim so many rows, those of each further one more: a plan shows which table it reads. */
+/** The claimed rows of the first table's days; each further table claims more, so a plan shows which table it reads. */
 const FIRST_ROWS = 7_000_001;
 const OTHER_ROWS = 2;
-/** Conditions whose text has the meaning of the plan: of texts, columns of the day, and what compares them. */
+/** The words of conditions that can be evaluated from the plan's text: texts, columns of the day, and operators. */
 const WORD =
   /'[^']*'|\b(day_(brand|report|month|dt)|and|or|not|in|is|null|between|cast|try_cast|as|varchar|date|timestamp|with|time|zone|year|month|date_trunc|strftime|prefix|lower)\b|[\s\d()<>=!~:,.+-]/gi;
 
-/** Where SQL reads a table, and the condition on its days. */
+/** A read of a table in SQL, with the condition on its days. */
 type Scan = (typeof TABLES)[number] & { condition?: string | undefined };
 
 /**
  * @param connection with the tables and views that the SQL names
- * @returns those of the days that the SQL may read. @throws BrandReportsError `config` if it reads a file
+ * @returns the days among `all` that the SQL may read. @throws BrandReportsError `config` if it reads a file
  */
 export async function daysRead(connection: DuckDBConnection, sql: string, days: readonly LakeDay[]) {
   const instance = await DuckDBInstance.create(':memory:', { enable_external_access: 'false' });
@@ -75,13 +76,13 @@ async function scansOf(from: DuckDBConnection, probe: DuckDBConnection, sql: str
     const [[, plan = ''] = []] = await textsOf(probe, `EXPLAIN (FORMAT json) ${sql}`);
     return [...scansIn(parseJson(plan))];
   } catch (thrown) {
-    // Some SQL has no plan, for example a PIVOT without its values; what is no query is refused when it runs.
+    // Some SQL has no plan, for example a PIVOT without its values. SQL that is not a query is refused when it runs.
     if (/Permission Error/.test(String(thrown))) asSqlError(thrown);
     return shapes;
   }
 }
 
-/** A view like a table, over functions that no optimizer looks into. @param all table, name and type of columns */
+/** A view like a table, over functions that are opaque to the optimizer. @param all table, name and type of columns */
 function shapeSql(shape: Scan, all: readonly string[][]): string {
   const columns = all.filter(([table]) => table === shape.table);
   const selected = columns.map(([, name = ''], index) => {
@@ -107,7 +108,7 @@ function* scansIn(node: Json, condition?: string): Generator<Scan> {
   const table = TABLES[Number(rows) - FIRST_ROWS];
   if (name === 'REPEAT_ROW' && table) yield { ...table, condition };
   else if (name === 'REPEAT_ROW' && Number(rows) !== OTHER_ROWS) throw new Error('a plan of an unknown form');
-  // Between condition and source may stand a choice of the columns that are needed at all: `#0`, `#3`.
+  // A projection of the needed columns, `#0`, `#3`, may be between condition and source.
   const isChoice = name === 'PROJECTION' && /^(\[?"#\d+"[\],]?)+$/.test(JSON.stringify(kept ?? ''));
   const filter = name === 'FILTER' && typeof own === 'string' ? own : undefined;
   yield* scansIn(children, isChoice ? condition : filter);

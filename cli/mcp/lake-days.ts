@@ -1,4 +1,4 @@
-/** Describes days for an assistant: which are missing from an answer, which are odd, which changed, and as of when. */
+/** Describes days for an assistant: missing days, days with findings, changed days, and the time of the newest reading. */
 import { type DayFacts, damagedDay, missingDay } from '../../shared/day-facts.ts';
 import { addDays, dayOf, daysFrom, daysOfMonth } from '../../shared/days.ts';
 import type { ReportLedgers } from '../../shared/lake/documents/read.ts';
@@ -11,12 +11,12 @@ import { counted, rangesText } from '../../shared/watcher/index.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { enumerated } from '../sql-versions.ts';
 
-/** A day of a report that the lake has, or should have. */
+/** A day of a report that is in the lake, or should be. */
 export type LakeDay = DayFacts & { brand: string; report: string; table: string; kind: CellKind };
 
 /**
- * Every day that the settings expect, and whatever else is in the lake. A report that the settings do not have is expected from
- * its first day to its last one, or to yesterday if there are no settings at all.
+ * Lists every day that the settings expect, and all other days in the lake. A report without settings is expected from its
+ * first to its last day, or to yesterday if there are no settings at all.
  */
 export function lakeDays(lake: readonly ReportLedgers[], settings: Settings | undefined, nowMs: number) {
   return tableStatuses(settings, reports, lake, nowMs).flatMap(({ days, schedule, damaged = [], ...of }) => {
@@ -37,8 +37,8 @@ export function lakeDays(lake: readonly ReportLedgers[], settings: Settings | un
   });
 }
 
-const INCOMPLETE = 'INCOMPLETE: days that this answer lacks, or has as they were earlier.';
-const COMPLETE = 'COMPLETE: each day that this answer reads was read whole after its end.';
+const INCOMPLETE = 'INCOMPLETE: days that this answer lacks, or contains in an older state.';
+const COMPLETE = 'COMPLETE: each day of this answer was read whole after its end.';
 
 type Fact = readonly [day: LakeDay, what: string, detail: string | undefined];
 
@@ -58,17 +58,17 @@ export function notesOf(days: readonly LakeDay[], unreadable: readonly string[],
       ? [[day, 'changed after it was closed', `${day.dt}: last change ${day.changes.last.at}`]]
       : [],
   );
-  const read = days.length > 0 ? COMPLETE : 'NO DAYS: this answer reads no day of a report.';
+  const read = days.length > 0 ? COMPLETE : 'NO DAYS: this answer uses no day of a report.';
   const newest = days.flatMap(({ readFrom }) => readFrom ?? []).reduce((a, b) => (a > b ? a : b), '');
   return [
     ...(incomplete.length > 0 ? [INCOMPLETE, ...incomplete] : [read]),
-    ...(findings.length > 0 ? ['FINDINGS: days that are odd.', ...linesOf(findings)] : []),
+    ...(findings.length > 0 ? ['FINDINGS: days with findings of data checks.', ...linesOf(findings)] : []),
     ...(restated.length > 0 ? ['RESTATED: days that changed later.', ...linesOf(restated)] : []),
     `AS OF ${new Date(nowMs).toISOString()}.${newest && ` The newest reading of these days began ${newest}.`}`,
   ];
 }
 
-/** A line for the days of a table of which there is the same to know. */
+/** A line for the days of a table with the same state. */
 function linesOf(facts: readonly Fact[]): string[] {
   const groups = Map.groupBy(facts, ([{ brand, table }, what]) => `- ${brand} ${table}: ${what}`);
   return [...groups].map(([head, same]) => {

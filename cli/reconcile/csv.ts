@@ -1,20 +1,20 @@
 /*
- * Reads CSV as spreadsheets and dashboards write it: any delimiter, quoted line breaks, UTF-8, UTF-16 or Windows-1252. It
- * leaves out no line without an error, because a line that is missing looks like an order that is missing.
+ * Reads CSV of spreadsheets and dashboards: any delimiter, quoted line breaks, UTF-8, UTF-16 or Windows-1252. A line that
+ * cannot be read is an error, because a missing line would look like a missing order.
  */
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 
-/** A line of the file. A cell with line breaks goes on in the next ones. */
+/** A line of the file. A cell with line breaks continues in the next lines. */
 export interface CsvLine {
   /** From 1. */
   line: number;
   cells: string[];
 }
 
-/** The file and its cells are in memory: about 2 million orders. */
+/** The file and its cells are in memory: 256 MB, about 2 million orders. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /** The text of a file. @throws BrandReportsError `config` if it cannot be read or has more than 256 MB */
@@ -27,7 +27,7 @@ export async function readCsvText(file: string): Promise<string> {
   return new TextDecoder(wide ?? (isUtf8(bytes) ? 'utf-8' : 'windows-1252')).decode(bytes);
 }
 
-/** The lines that are not empty. @throws BrandReportsError `config` where a quoted cell has no end */
+/** The lines that are not empty. @throws BrandReportsError `config` if a quoted cell has no end */
 export function* csvLines(text: string, delimiter: string): Generator<CsvLine> {
   const end = new RegExp(`[${delimiter}\r\n]|$`, 'g');
   let at = 0;
@@ -36,7 +36,7 @@ export function* csvLines(text: string, delimiter: string): Generator<CsvLine> {
     const cells: string[] = [];
     do {
       let cell = '';
-      // Two quotes are one, and the cell goes on.
+      // Two quotes mean one quote, and the cell continues.
       while (text[at] === '"') {
         const close = text.indexOf('"', at + 1);
         if (close === -1)

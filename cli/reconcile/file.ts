@@ -1,13 +1,13 @@
 /*
- * Brings an export or an invoice into DuckDB as the table `theirs`, a row for each line: its order, day, state and exact
- * amounts. Which column is which follows from names and values, as for the fields of records, or from --map.
+ * Loads an export or an invoice into DuckDB as the table `theirs`, a row for each line: its order, day, state and exact
+ * amounts. Names and values decide the role of each column, as for the fields of records, unless --map names it.
  */
 import { type DuckDBConnection, DuckDBDataChunk, VARCHAR } from '@duckdb/node-api';
 import { type Role, chooseRoles, evidenceOf, isPlainCurrency, roleOfName } from '../../shared/roles/index.ts';
 import { counted } from '../output.ts';
 import { type CsvLine, badFile, csvLines, readCsvText } from './csv.ts';
 
-/** What is compared; a file may have one of them. */
+/** The amounts to compare; a file may have only one of them. */
 export const MEASURES = ['amount', 'commission'] as const;
 export type Measure = (typeof MEASURES)[number];
 
@@ -16,7 +16,7 @@ const TEXTS = ['order_id', 'product', 'created', 'state', 'line_state', 'currenc
 export const FILE_ROLES = [...TEXTS, ...MEASURES] as const satisfies readonly Role[];
 export type FileRole = (typeof FILE_ROLES)[number];
 
-/** By role: the heading of a column. */
+/** The heading of the column of each role. */
 export type FileColumns = Readonly<Partial<Record<FileRole, string>>>;
 
 interface Column {
@@ -34,8 +34,8 @@ interface Head {
 }
 
 /**
- * @param mapped the columns that a person has named
- * @returns the columns, and what was left out
+ * @param mapped the columns that --map names
+ * @returns the columns, and notes on lines that were left out
  * @throws BrandReportsError `config` for a line, a column or an amount that cannot be read
  */
 export async function loadFile(connection: DuckDBConnection, file: string, mapped: FileColumns) {
@@ -68,12 +68,12 @@ export async function loadFile(connection: DuckDBConnection, file: string, mappe
     columns: Object.fromEntries([...chosen].map(([role, at]) => [role, head.columns[at]?.heading ?? ''])),
     notes: [
       ...(unused.length > 0 ? [`not used: ${unused.join(', ').slice(0, 500)}`] : []),
-      ...totals.map(({ line }) => `line ${line} is a total, and left out`),
+      ...totals.map(({ line }) => `line ${line} is a total and is left out`),
     ],
   };
 }
 
-/** A cell without what a spreadsheet puts around text: `="0012"`, `'0012`. */
+/** A cell without the marks that a spreadsheet puts around text: `="0012"`, `'0012`. */
 function cleaned(cell: string): string {
   return cell
     .trim()
@@ -83,7 +83,7 @@ function cleaned(cell: string): string {
 
 const HEAD_LINES = 20;
 
-/** The line with the most known names, by the delimiter that gives the most: titles may stand above it. */
+/** The line with the most known names, with the delimiter that finds the most. Titles may be above it. */
 function headOf(text: string, mapped: FileColumns): Head {
   const named = Object.values(mapped);
   const heads = [',', ';', '\t', '|'].flatMap((delimiter) =>
@@ -116,7 +116,7 @@ function isNamed({ heading }: Column, name: string): boolean {
 
 const EVIDENCE_LINES = 1_000;
 
-/** By role: the index of its column. */
+/** The index of the column of each role. */
 function chooseColumns(
   { columns }: Head,
   lines: readonly CsvLine[],
@@ -136,14 +136,14 @@ function chooseColumns(
     if (found) return [role, found.name];
     throw badFile(`--map ${role}=${name} names no column of the file. It has ${all}.`);
   });
-  // One cell that is no amount is an error with its line, not another column.
+  // A single cell that is not an amount is an error with its line; it does not exclude the column.
   const evidence = evidenceOf(records).map((each) =>
     each.numeric < 0.9 * each.filled ? each : { ...each, numeric: each.filled },
   );
   const choices = chooseRoles({ name: 'file' }, { fields: Object.fromEntries(fields), evidence });
   const chosen = choices.flatMap(({ role, field, candidates: [first, second] }): [FileRole, number][] => {
     const own = FILE_ROLES.find((each) => each === role);
-    // A person sees the choice, so a likely name is enough if there is one alone. But a text is no currency.
+    // The output shows the choice, so one likely name is enough if it is the only one. A column of texts is never a currency.
     const likely = second === undefined && own !== 'currency' ? first?.path : undefined;
     const at = columns.findIndex(({ name }) => name === (field ?? likely));
     return own === undefined || at === -1 ? [] : [[own, at]];
@@ -172,17 +172,17 @@ function isEven(cells: readonly string[], { columns }: Head): boolean {
 
 type FileRow = ReturnType<typeof rowsOfLines>[number];
 
-/** Whether the last line is the sum of the others, as far as their places show. */
+/** Whether the last line is the sum of the others, within the decimal places shown. */
 function isSum(rows: readonly FileRow[], measure: Measure): boolean {
   const sum = rows.reduce((all, row) => all + Number(row[measure]), 0);
   const units = rows.reduce((all, row) => all + Number(row[`${measure}_unit`]), 0);
   return Math.abs(sum - 2 * Number(rows.at(-1)?.[measure])) < units;
 }
 
-/** The words of dashboards for orders that do not count. */
+/** Words that dashboards use for orders that do not count. */
 const VOID_WORDS = /^(void|voided|cancell?ed|declined|rejected|reversed)$/i;
 
-/** What `theirs` has, as text. `…_unit`: one unit of the last place that the amount shows. */
+/** The columns of `theirs`, as text. `…_unit`: one unit of the last decimal place of the amount. */
 function rowsOfLines(head: Head, lines: readonly CsvLine[], chosen: ReadonlyMap<FileRole, number>) {
   const at = { amount: chosen.get('amount') ?? -1, commission: chosen.get('commission') ?? -1 };
   const isComma = hasDecimalComma(head, lines, Object.values(at));
@@ -210,7 +210,7 @@ function rowsOfLines(head: Head, lines: readonly CsvLine[], chosen: ReadonlyMap<
 
 const NOTHING = /^[-–—−]*$/;
 
-/** Whether amounts are such as 1.234,50. If all of them could be either, files with semicolons have commas. */
+/** Whether amounts look like 1.234,50. If no amount decides, files with semicolons use commas. */
 function hasDecimalComma(
   { columns, delimiter }: Head,
   lines: readonly CsvLine[],
@@ -227,15 +227,15 @@ function hasDecimalComma(
   const [wrong] = isComma ? comma : point;
   if (wrong === undefined) return isComma;
   throw badFile(
-    `Line ${wrong.line}: "${wrong.cell}" in the column "${wrong.heading}" is no amount. Correct it, or name another column with --map.`,
+    `Line ${wrong.line}: "${wrong.cell}" in the column "${wrong.heading}" is not an amount. Correct it, or name another column with --map.`,
   );
 }
 
-/** The numbers of a column, and one unit of the last place that each shows. */
+/** The numbers of a column, each with one unit of its last decimal place. */
 function amountsOf(lines: readonly CsvLine[], at: number, isComma: boolean) {
   const numbers = lines.map(({ cells }) => amountOf(cells[at], isComma) ?? '0');
   const places = numbers.map((number) => Math.min(9, number.split('.')[1]?.length ?? 0));
-  // If no amount ends with a zero, the file leaves zeros out, and 12.5 is as exact as its neighbour 12.34.
+  // If no amount ends with a zero, the file omits trailing zeros, and 12.5 is as exact as 12.34.
   const hasZeros = numbers.some((number) => /\.\d*0$/.test(number));
   const least = hasZeros ? 0 : places.reduce((most, each) => Math.max(most, each), 0);
   return numbers.map((number, index) => ({
@@ -244,10 +244,10 @@ function amountsOf(lines: readonly CsvLine[], at: number, isComma: boolean) {
   }));
 }
 
-/** Longer cells are no amounts. */
+/** Longer cells are not amounts. */
 const MAX_UNITS = 60;
 
-/** `(1.234,50 €)` as `-1234.50`; `undefined` if it is no amount. Without `isComma` either sign may separate decimals. */
+/** `(1.234,50 €)` as `-1234.50`; `undefined` if it is not an amount. Without `isComma` either sign may separate decimals. */
 export function amountOf(cell = '', isComma?: boolean): string | undefined {
   if (isComma === undefined) return amountOf(cell, false) ?? amountOf(cell, true);
   const bare = cell.length > MAX_UNITS ? '' : cell.replaceAll(/[\s'’\p{Sc}]/gu, '');
@@ -267,7 +267,7 @@ const THEIRS: Readonly<Record<keyof FileRow, string>> = {
   ...{ is_void: 'boolean', amount: MONEY, amount_unit: MONEY, commission: MONEY, commission_unit: MONEY },
 };
 
-/** DuckDB casts the texts, of which empty ones are NULL. */
+/** DuckDB casts the texts; empty texts become NULL. */
 async function append(connection: DuckDBConnection, rows: readonly FileRow[]): Promise<void> {
   const columns = Object.entries(THEIRS).map((column) => column.join(' '));
   await connection.run(`CREATE TEMP TABLE theirs (${columns.join(', ')})`);

@@ -1,6 +1,6 @@
 /*
- * Compares `theirs`, the lines of a file, with what became of the records of the lake, order by order, and finds one cause
- * of each difference. It is SQL on exact decimals: the differences of a currency add up to the difference of its sums.
+ * Compares `theirs`, the lines of a file, with a lifecycle table of the lake, order by order, and finds one cause for each
+ * difference. It is SQL on exact decimals: the differences of a currency add up to the difference of its sums.
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { KEPT_AGES } from '../../shared/lifecycle/index.ts';
@@ -9,7 +9,7 @@ import { badFile } from './csv.ts';
 import { MEASURES, type Measure } from './file.ts';
 
 export interface Comparison {
-  /** A table of what became of records, and the one of closed months, if the connection has it. */
+  /** A lifecycle table (`order_states` or `transaction_states`), and its table of closed months, if the connection has it. */
   table: string;
   closed?: string | undefined;
   brand: string;
@@ -18,21 +18,21 @@ export interface Comparison {
   /** The days to compare; missing: from the first to the last day of the file. */
   from?: string | undefined;
   to?: string | undefined;
-  /** What the file has. */
+  /** The amounts in the file. */
   measures: readonly Measure[];
   timeZone: string;
 }
 
 /**
- * Makes the tables `differences`, `their_groups` and `our_groups`, in which a currency that nobody names is empty.
- * @returns the days that are compared, and notes for people
- * @throws BrandReportsError `config` if nothing says which days the file is of
+ * Creates the tables `differences`, `their_groups` and `our_groups`. An unknown currency is empty there.
+ * @returns the compared days, and notes for people
+ * @throws BrandReportsError `config` if the days of the file are unknown
  */
 export async function compare(connection: DuckDBConnection, comparison: Comparison) {
   const { table, brand, publisher, measures, timeZone } = comparison;
   const missing = MEASURES.filter((measure) => !measures.includes(measure));
   const isOurs = publisher === undefined ? '' : `AND publisher_id = ${literal(publisher)}`;
-  // What the file lacks is unknown here, too.
+  // Columns that the file lacks are NULL here, too.
   const unknown = missing.flatMap(moneyColumns).map((column) => `NULL::decimal(38,9) AS ${column}`);
   const own = `SELECT * ${unknown.length === 0 ? '' : `REPLACE (${unknown.join(', ')})`}, CAST(dt AS date) AS day`;
   await connection.run(
@@ -67,13 +67,13 @@ function moneyColumns(measure: Measure): string[] {
   return measure === 'amount' ? stages : [...stages, ...KEPT_AGES.map((age) => `commission_${age}`)];
 }
 
-/** Formats of days, of which a file has one, and of the time after it. */
+/** Formats of days and of the time after them. A file uses one of them. */
 const DAYS =
   '%Y-%m-%d|%Y%m%d|%Y/%m/%d|%d.%m.%Y|%d/%m/%Y|%m/%d/%Y|%d-%m-%Y|%m-%d-%Y|%d.%m.%y|%m/%d/%y|%d/%m/%y|%d %b %Y|%d-%b-%Y|%b %d, %Y|%a, %d %b %Y';
 const TIMES = ['T%H:%M:%S', ' %H:%M:%S', ' %H:%M', ' %H:%M:%S GMT'];
 const LINES_READ = 2_000;
 
-/** Adds the day of each line: in the format, and for times without zone in the zone, that agrees with most orders. */
+/** Adds the day of each line, in the format and time zone that agree with most orders. */
 async function readDays(connection: DuckDBConnection, timeZone: string): Promise<string[]> {
   const inZone = (instant: string) => `CAST(timezone(${literal(timeZone)}, ${instant}) AS date)`;
   const seconds = "CAST(created AS double) / CASE WHEN created SIMILAR TO '[0-9]{13}' THEN 1000 ELSE 1 END";
@@ -100,14 +100,14 @@ async function readDays(connection: DuckDBConnection, timeZone: string): Promise
   await connection.run(
     `ALTER TABLE theirs ADD COLUMN day date; UPDATE theirs SET day = ${readings[best ?? -1] ?? 'NULL'}`,
   );
-  const why = 'they are not those of the orders, or have several formats';
+  const why = 'they differ from the days of the orders, or have several formats';
   return best !== undefined || all === 0 ? [] : [`the days of the file are not compared: ${why}`];
 }
 
-/** The lines of both sides, with what they are matched by: the order, its product (`sub`) and the currency (`cur`). */
+/** The lines of both sides, with their keys for matching: the order, its product (`sub`) and the currency (`cur`). */
 function groupsSql(isIn: string): string {
   const only = 'CASE WHEN count(DISTINCT currency) = 1 THEN min(currency) END';
-  // An order whose products have other names in the file is compared as a whole.
+  // If the file names an order's products differently, the order is compared as a whole.
   return `CREATE TEMP TABLE by_product AS SELECT DISTINCT id FROM theirs JOIN ours ON order_id = id AND ours.product = theirs.product;
     CREATE TEMP TABLE their_lines AS
       SELECT line, t.id, CASE WHEN t.id IS NULL THEN CAST(line AS varchar) WHEN p.id IS NULL THEN '' ELSE COALESCE(product, '') END AS sub,
@@ -138,7 +138,7 @@ function groupsSql(isIn: string): string {
         AND row_number() OVER (PARTITION BY our_group ORDER BY rank, their_group) = 1`;
 }
 
-/** What the difference of a group could be, and why: amounts of earlier readings, and lines that are there twice. */
+/** Possible causes of a group's difference, with their amounts: earlier readings, and lines that occur twice. */
 function explanationsSql({ closed, measures }: Comparison): string {
   const since =
     "CASE WHEN o.records = 0 OR o.state = 'void' THEN 'voided_since' ELSE 'repriced_since' END AS cause";
@@ -160,7 +160,7 @@ function explanationsSql({ closed, measures }: Comparison): string {
     was('void_', wasVoided),
     was('last_', `${wasVoided} OR records = 0 AND state IS DISTINCT FROM 'void'`),
     stage('void', '0', '0', "WHERE void_by IS NOT NULL AND state IS DISTINCT FROM 'void'"),
-    // The amount of then is unknown.
+    // The amount at that age is unknown.
     ...KEPT_AGES.map((age) =>
       stage(String(age), 'NULL', `commission_${age}`, `WHERE commission_${age} IS NOT NULL`),
     ),
@@ -179,7 +179,7 @@ function explanationsSql({ closed, measures }: Comparison): string {
     UNION ALL SELECT id, sub, cur, true, 'other_day', 4, lake_amount, lake_commission FROM our_groups WHERE NOT is_in`;
 }
 
-/** The table of differences: each is of one currency, so an order in two currencies has one in each. */
+/** The table of differences. Each has one currency, so an order in two currencies may have two differences. */
 function differencesSql(from: string, to: string): string {
   const explains = MEASURES.map(
     (measure) => `COALESCE(abs(file_${measure} - lake_${measure} - e.${measure}) < ${measure}_unit, true)`,
@@ -216,11 +216,11 @@ export function sumsSql(measures: readonly Measure[], [their, our] = ['file', 'l
   return `SELECT cur AS currency, measure, sum(file) AS ${their}, sum(lake) AS ${our}, sum(file) - sum(lake) AS difference FROM (${sides.join(' UNION ALL ')}) GROUP BY ALL ORDER BY ALL`;
 }
 
-/** By currency and cause: how many differences there are, and what they add up to. */
+/** By currency and cause: the number of differences, and their sum. */
 export const CAUSES_SQL = `SELECT currency, cause, explained, count(*) AS differences, sum(COLUMNS('(.*_difference)')) AS "\\1"
   FROM differences GROUP BY currency, cause, explained ORDER BY currency, explained, cause`;
 
-/** The rows of SQL of our own. */
+/** The rows of our own SQL. */
 export async function rowsOf(connection: DuckDBConnection, sql: string): Promise<Json[][]> {
   return (await connection.runAndReadAll(sql)).getRowsJson();
 }

@@ -1,6 +1,6 @@
 /*
- * Compares the reports of a brand with each other: transactions stand in the place of a file, and are compared with orders,
- * order by order. Attribution has no money and other ids of publishers, so only its days and clicks are compared.
+ * Compares the reports of a brand with each other. Transactions take the place of the file and are compared with orders, order
+ * by order. Attribution has no money and different publisher ids, so only its days and clicks are compared.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal } from '../sql-tables.ts';
@@ -15,7 +15,7 @@ export const REPORT_RELATIONS = [
   'publisher_performance',
 ];
 
-/** Makes what `compare` makes, and the table `days`. @returns the days that are compared, and notes for people */
+/** Creates the tables of `compare`, and the table `days`. @returns the compared days, and notes for people */
 export async function compareReports(connection: DuckDBConnection, comparison: Comparison) {
   const isOwn = `brand = ${literal(comparison.brand)}`;
   const { publisher } = comparison;
@@ -56,7 +56,7 @@ export async function compareReports(connection: DuckDBConnection, comparison: C
 async function attributionNotes(connection: DuckDBConnection, condition: string): Promise<string[]> {
   const clicks = (view: string) =>
     `(SELECT dt, sum(clicks) AS clicks FROM ${view} WHERE ${condition} GROUP BY dt)`;
-  const sql = `SELECT concat('attribution has no money and other ids of publishers; it has ', COALESCE(sum(s.clicks), 0), ' clicks on ', count(s.clicks), ' days, and there are ', COALESCE(sum(o.clicks), 0), ' own clicks on ', count(o.clicks), ' days'),
+  const sql = `SELECT concat('attribution has no money and different publisher ids; it has ', COALESCE(sum(s.clicks), 0), ' clicks on ', count(s.clicks), ' days, and there are ', COALESCE(sum(o.clicks), 0), ' own clicks on ', count(o.clicks), ' days'),
     'attribution has nothing on ' || string_agg(dt, ', ' ORDER BY dt) FILTER (s.dt IS NULL)
     FROM ${clicks('attribution_daily')} AS s FULL JOIN ${clicks('publisher_performance')} AS o USING (dt)`;
   return (await rowsOf(connection, sql)).flat().filter((text) => typeof text === 'string');

@@ -1,4 +1,4 @@
-/** Publications and changes have the machine's time, whatever the service's clock or `--now` is. */
+/** Publications and changes have the machine's time, whatever the service's clock or `--now` shows. */
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -19,7 +19,7 @@ const DAY = '2026-03-08';
 const ORDERS = 'SELECT dt, count(*) AS rows, max(status) AS status FROM orders GROUP BY dt ORDER BY dt';
 const scope = { reports: ['order_list'] };
 
-/** A moment between two commands, and what queries found then. */
+/** A moment between two commands, with the results of queries at that moment. */
 interface Moment {
   atMs: number;
   found: unknown[];
@@ -52,7 +52,7 @@ function setStatus(lake: SampleLake, status: string): void {
   );
 }
 
-/** Reads, rolls back and reads again, with what queries found between the commands, a few seconds apart. */
+/** Reads, rolls back and reads again, a few seconds apart, and keeps the results of queries between the commands. */
 async function historyOf(lake: SampleLake): Promise<Moment[]> {
   const moments: Moment[] = [];
   const look = async () => {
@@ -83,7 +83,7 @@ it.each<[string, number]>([
   ['20 seconds behind', -20_000],
   ['4 minutes ahead', 4 * MINUTE_MS],
   ['4 minutes behind', -4 * MINUTE_MS],
-])('as-of queries find what queries found, where the clock of the service is %s', async (_name, skewMs) => {
+])('as-of queries return the earlier results if the clock of the service is %s', async (_name, skewMs) => {
   const lake = sample.emptyLake();
   const mend = lake.service.addFault({ on: {}, fault: { kind: 'skewed_clock', skewMs } });
   const moments = await historyOf(lake);
@@ -100,7 +100,7 @@ it.each<[string, number]>([
   expect([changes.length, between.length]).toEqual([3, 3]);
 });
 
-it('a change of a run with --now has the time at which it was made', async () => {
+it('a change of a run with --now has the real time', async () => {
   const lake = sample.emptyLake();
   await lake.sync({ scope });
   setStatus(lake, 'later');

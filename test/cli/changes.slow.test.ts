@@ -10,7 +10,7 @@ let sample: SampleBrandForCli;
 let [day, other] = ['', ''];
 let inLake: string[];
 
-/** Two closed days of orders; the first one has changed twice, the other one once. */
+/** Two closed days of orders; the first day has changed twice, the second once. */
 beforeEach(async () => {
   sample = await serveSampleBrand();
   [day, other] = [sample.firstDay, addDays(sample.firstDay, 1)];
@@ -64,7 +64,7 @@ function changesOf(of: string): string {
 
 const TIMES = 'SELECT dt, count(*) AS times FROM changes_daily GROUP BY dt ORDER BY dt';
 
-describe('a version that was replaced by one of equal content', () => {
+describe('a version that was replaced by a version of equal content', () => {
   it('is a change that verify accepts, and that restatements and changes_daily leave out', async () => {
     rmSync(newestFile('snapshots', 'orders', 'brand=acme', `dt=${day}`));
     expect((await runCli(['verify', 'orders', ...inLake])).code).toBe(1);
@@ -86,7 +86,7 @@ describe('a version that was replaced by one of equal content', () => {
     ]);
   });
 
-  it('is one too if it went there and back again by hand', async () => {
+  it('is also such a change after two rollbacks by hand', async () => {
     const versions = JSON.parse((await runCli(['rollback', 'order_list', day, '--json', ...inLake])).stdout);
     const [, back, now] = versions.versions.map(({ snapshot }: { snapshot: string }) => snapshot);
     for (const to of [back, now, back]) {
@@ -97,16 +97,16 @@ describe('a version that was replaced by one of equal content', () => {
   });
 });
 
-describe('files that are lost or damaged', () => {
+describe('lost or damaged files', () => {
   const damages: [string, (path: string) => void][] = [
     ['is missing', (path) => rmSync(path)],
     ['is cut off', (path) => truncateSync(path, 100)],
-    ['is no Parquet file', (path) => writeFileSync(path, 'no Parquet file')],
+    ['is not a Parquet file', (path) => writeFileSync(path, 'no Parquet file')],
     ['is empty', (path) => truncateSync(path, 0)],
   ];
 
   it.each(damages)(
-    'take no other rows away where the object of the changes of a day %s',
+    'leave all other rows if the object with the changes of a day %s',
     async (_name, damage) => {
       damage(changesOf(day));
       const { rows, stderr } = await query(TIMES);
@@ -124,7 +124,7 @@ describe('files that are lost or damaged', () => {
     },
   );
 
-  it.each(damages)('take no other rows away where an older version %s', async (_name, damage) => {
+  it.each(damages)('leave all other rows if an older version %s', async (_name, damage) => {
     const [first] = readdirSync(join(sample.lake, 'snapshots/orders/brand=acme', `dt=${day}`));
     const versionsOf = `SELECT dt, count(DISTINCT _snapshot) AS versions FROM orders_versions WHERE dt IN ('${day}', '${other}') GROUP BY dt ORDER BY dt`;
     expect((await query(versionsOf)).rows).toEqual([
@@ -140,7 +140,7 @@ describe('files that are lost or damaged', () => {
     expect(stderr).toMatch(new RegExp(`version \\S+ of orders of acme, ${day} cannot be read`));
   });
 
-  it.each(damages)('take no other rows away where the version of a day %s', async (_name, damage) => {
+  it.each(damages)('leave all other rows if the version of a day %s', async (_name, damage) => {
     const rowsOf = `SELECT DISTINCT dt FROM orders WHERE dt IN ('${day}', '${other}')`;
     damage(newestFile('snapshots', 'orders', 'brand=acme', `dt=${day}`));
     const { rows, stderr } = await query(rowsOf);

@@ -1,4 +1,4 @@
-/* The commands `close` and `closes`, and what other commands say of closes, on a lake whose closed day was restated. */
+/* Tests `close` and `closes`, and the output of other commands about closes, on a lake with a restated closed day. */
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => temporary?.remove());
 
 async function run(...args: string[]) {
-  // Where no settings are.
+  // A folder without settings.
   return runCli([...args, '--lake', lake], { cwd: temporary.path });
 }
 
@@ -75,7 +75,7 @@ describe('closed months on the command line', () => {
     );
   });
 
-  it('are queried as they were, and name what they cannot answer', async () => {
+  it('are queried as they were, and refuse queries that they cannot answer', async () => {
     await anew();
     const sql = "SELECT count(*) FILTER (status <> 'void') > 0 AS differs FROM orders";
     expect((await run('query', '--format', 'csv', '--as-of-close', MONTH, sql)).stdout).toBe(
@@ -91,7 +91,7 @@ describe('closed months on the command line', () => {
     expect((await run('rollback', 'orders', FIRST)).stdout).toContain('whole, kept by close 2026-01');
   });
 
-  it('are verified: a version that only a close keeps may be lost, or the document damaged', async () => {
+  it('are verified: finds a lost version that only a close keeps, and a damaged document', async () => {
     await anew();
     expect(await run('verify')).toMatchObject({ code: 0 });
     await rm(join(lake, versionKey('orders', BRAND, FIRST, closed)));
@@ -103,7 +103,7 @@ describe('closed months on the command line', () => {
       mismatches: [
         {
           ...{ dt: FIRST, snapshot: closed, message: 'orders as closed in 2026-01: the snapshot is missing' },
-          // The link of the table of closed months has kept it.
+          // The link in the table of closed months has kept the version.
           advice: expect.stringMatching(/ln -f \S+orders_closed\S+ \S+part-0000.parquet/),
         },
       ],

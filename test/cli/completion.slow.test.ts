@@ -19,7 +19,7 @@ afterAll(() => temporary.remove());
 
 const bash = (...args: string[]) => spawnSync('bash', args, { encoding: 'utf8' });
 
-/** What bash offers for the last word, by the function that the script registers. */
+/** The words that bash offers for the last word, from the function that the script registers. */
 function completed(words: readonly string[]): string[] {
   const call = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
     complete -p brand-reports >/dev/null && _brand_reports && printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -42,18 +42,18 @@ it.each<[string, string[], string[]]>([
   ['tables in a query', ['query', '"SELECT * FROM fr'], ['SELECT * FROM freshness']],
   ['views after a comma', ['query', "'FROM orders,orders_"], ['FROM orders,orders_daily']],
   ['commands of help', ['help', 'ver'], ['verify']],
-  ['nothing of a command that does not exist', ['nothing', 'x'], []],
+  ['nothing for a command that does not exist', ['nothing', 'x'], []],
 ])('bash completes %s', (_name, words, expected) => {
   expect(completed(words)).toEqual(expected);
 });
 
-it('bash takes the script, and zsh gets the same behind its bashcompinit', async () => {
+it('bash accepts the script, and zsh gets the same script after its bashcompinit', async () => {
   expect(bash('-n', file)).toMatchObject({ status: 0, stderr: '' });
   const { stdout } = await runCli(['completion', 'zsh']);
   expect(stdout).toMatch(/^autoload -Uz compinit bashcompinit && .*\n_brand_reports\(\) \{\n/);
 });
 
-it('names the shells that it knows', async () => {
+it('lists the supported shells', async () => {
   expect(await runCli(['completion', 'fish'])).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/Allowed choices are bash, zsh/),

@@ -40,7 +40,7 @@ function brandReports(...args: string[]) {
 const BUCKET = 's3://backup/lake';
 const SETTINGS = '--settings';
 
-/** What people ask a lake: rows, what changed, the rows of an earlier time, and the versions of a day. */
+/** The queries of people: rows, changes, the rows of an earlier time, and the versions of a day. */
 async function answersOf(lake: string): Promise<string[]> {
   const query = async (...args: string[]) =>
     (await brandReports('query', '--json', '--lake', lake, ...args)).stdout;

@@ -19,7 +19,7 @@ let lake: SampleLake;
 beforeAll(async () => {
   temporary = await temporaryFolder();
   lake = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 6 });
-  // A field with the name of the column keeps it (I6).
+  // A field with the name of the column keeps its name (I6).
   alter(lake, 'transaction_list', DAY, { day: 'Monday' });
   expect((await lake.sync()).status).toBe('complete');
   await writeLake(lake.store, temporary.path);
@@ -55,7 +55,7 @@ it.each([...tables, ...dated.map(({ name }) => name)])(
   },
 );
 
-it('a field of the records that is called day stays what it is', async () => {
+it('a field of the records with the name day keeps its values', async () => {
   expect(await ask(`SELECT DISTINCT day FROM transactions WHERE dt = '${DAY}'`)).toEqual([{ day: 'Monday' }]);
 });
 
@@ -95,7 +95,7 @@ it.each([
 });
 
 it.each(['nope = 1', "dt = 1 + DATE '2026-03-09' + nope", 'max(dt) = now()'])(
-  'other errors stay as they are: %s',
+  'leaves other errors unchanged: %s',
   async (condition) => {
     await expect(ask(`SELECT 1 FROM orders WHERE ${condition}`)).rejects.toThrow(/^(?!.*This works)/s);
   },

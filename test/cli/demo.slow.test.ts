@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => folder.remove());
 
-/** What the command does if it is pasted into a shell in the folder of the demo. */
+/** Runs the command in a shell, in the folder of the demo. */
 async function pasted(command: string) {
   const { stdout } = await promisify(execFile)('sh', [
     '-c',
@@ -60,7 +60,7 @@ it('the demo fills all five tables and answers SQL on them, twice in a row', asy
   expect(await pasted(rebuild)).toMatchObject({ code: 0 });
 });
 
-it('the demo refuses a lake that holds reports of another service', async () => {
+it('the demo refuses a lake with reports of another service', async () => {
   const sample = await serveSampleBrand({ daysBefore: 0 });
   await runCli(['sync', 'clicks_list', ...sample.flags]);
   const { code, stderr } = await runCli(['demo', '--lake', sample.lake]);

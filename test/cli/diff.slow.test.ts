@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => sample.close());
 
-/** `same` leaves a record as it is, `undefined` removes it. */
+/** `same` leaves a record unchanged, `undefined` removes it. */
 function setStatus(statusOf: (index: number) => string | undefined): void {
   const { acme } = sample.service.brands;
   if (!acme) throw new Error('the service has no brand acme');
@@ -35,7 +35,7 @@ function setStatus(statusOf: (index: number) => string | undefined): void {
 }
 
 describe('diff', () => {
-  it('shows what a later reading changed: counts, sums, and each record', async () => {
+  it('shows the changes of a later reading: counts, sums, and each record', async () => {
     const { code, stdout } = await runCli(['diff', 'orders', day, ...inLake]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -52,7 +52,7 @@ describe('diff', () => {
     expect(stdout).toContain('status  restated  →  \\u001b[31mred\n');
   });
 
-  it('knows the report by its name too, and prints one JSON document', async () => {
+  it('also accepts the name of the report, and prints one JSON document', async () => {
     const { stdout } = await runCli(['diff', 'order_list', day, '--brand', 'acme', '--json', ...inLake]);
     const { days } = JSON.parse(stdout);
     expect(days).toMatchObject([
@@ -83,7 +83,7 @@ describe('diff', () => {
     ]);
   });
 
-  it('shows a line of transactions that has another state by its id, not as one removed and one added', async () => {
+  it('shows a line of transactions with another state as one altered record', async () => {
     const { acme } = sample.service.brands;
     if (!acme) throw new Error('the service has no brand acme');
     const range = ['--from', day, '--to', day];
@@ -101,18 +101,22 @@ describe('diff', () => {
     expect(stdout).toMatch(/^ {2}~ T0\n {4}sku_status {2}locked {2}→ {2}paid$/m);
   });
 
-  it('shows only what changed since a time', async () => {
+  it('shows only changes since a time', async () => {
     const { stdout } = await runCli(['diff', 'orders', day, '--since', '2999-01-01', ...inLake]);
     expect(stdout).toContain('not changed since 2999-01-01 00:00 UTC');
   });
 
   it.each([
     ['a day that the lake does not have', ['orders', '2020-01-01'], /has nothing of order_list 2020-01-01/],
-    ['a brand that has none', ['orders', '{day}', '--brand', 'x'], /of the brand "x".*has the day of: acme/],
-    ['a table that there is not', ['order', '{day}'], /"order"/],
+    [
+      'a brand without the day',
+      ['orders', '{day}', '--brand', 'x'],
+      /of the brand "x".*has the day of: acme/,
+    ],
+    ['a table that does not exist', ['order', '{day}'], /"order"/],
     ['no day', ['orders', '2026-02-30'], /Not a day of the calendar/],
     ['no time', ['orders', '{day}', '--since', 'May'], /Neither a day nor an instant/],
-  ])('says what to do about %s', async (_name, args, message) => {
+  ])('names the next step for %s', async (_name, args, message) => {
     const named = args.map((arg) => (arg === '{day}' ? day : arg));
     const { code, stderr } = await runCli(['diff', ...named, ...inLake]);
     expect(code).toBe(2);

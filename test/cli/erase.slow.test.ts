@@ -18,9 +18,9 @@ const erase = (...words: string[]) => {
 };
 const linksOf = (table: string) => readdir(join(sample.lake, 'lake', table, 'brand=acme'));
 
-it('erases after a confirmation only, shows the days as erased, and undoes that', async () => {
+it('erases only after a confirmation, shows the days as erased, and undoes the erasure', async () => {
   const first = `dt=${sample.firstDay}`;
-  expect(await erase()).toMatchObject({ code: 2, stderr: expect.stringContaining('it needs --yes') });
+  expect(await erase()).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') });
   expect((await erase('--plan')).stdout).toMatch(/would be removed[\s\S]*versions +\d+[\s\S]*planned/);
   expect(await linksOf('orders')).toContain(first);
 

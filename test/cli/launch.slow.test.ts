@@ -8,7 +8,7 @@ import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
 const execute = promisify(execFile);
 const repository = fileURLToPath(new URL('../..', import.meta.url));
-/** With it a Node is like one that cannot run TypeScript. */
+/** Makes Node behave like a version that cannot run TypeScript. */
 const LIKE_AN_OLDER_NODE = '--no-experimental-strip-types';
 
 const ANOTHER_USER = 'data:text/javascript,const uid = process.getuid(); process.getuid = () => uid + 1;';
@@ -19,7 +19,7 @@ function environment(more: Record<string, string> = {}) {
   return { ...inherited, ...more };
 }
 
-/** Runs a program as an older Node would. */
+/** Runs a program like an older Node. */
 async function run(file: string, args: readonly string[], env: Record<string, string> = {}) {
   const command = [LIKE_AN_OLDER_NODE, file, ...args];
   return await execute(process.execPath, command, { cwd: repository, env: environment(env) }).catch(
@@ -31,7 +31,7 @@ describe.each([
   ['the command line', 'cli/brand-reports.js', ['--version']],
   ['the app of cdk.json', 'infra/app.js', []],
 ])('%s under a Node that is too old', (_name, file, args) => {
-  it('runs by the Node that the installation brought along, where there is one', async () => {
+  it('runs with the Node of the installation, if there is one', async () => {
     const out = await temporaryFolder();
     const ran = await run(join(repository, file), args, { CDK_OUTDIR: out.path });
     await out.remove();
@@ -39,7 +39,7 @@ describe.each([
     expect(ran).not.toHaveProperty('code');
   });
 
-  it('says which Node it needs and how to get it, where there is none', async () => {
+  it('names the Node that it needs and how to get it, if the installation has no Node', async () => {
     const elsewhere = await temporaryFolder();
     const [folder = ''] = file.split('/');
     await mkdir(join(elsewhere.path, folder));
@@ -76,7 +76,7 @@ describe('a checkout', () => {
 
   it('runs its sources, even if a bundle is there', () => runSources());
 
-  it('keeps what was compiled in a folder of its own that is closed to other users', async () => {
+  it('keeps compiled code in a separate folder that is closed to other users', async () => {
     await runSources();
     expect(await readdir(cache())).toHaveLength(1);
     expect((await stat(cache())).mode & 0o777).toBe(0o700);
@@ -85,7 +85,7 @@ describe('a checkout', () => {
   it.each([
     ['that another user may read', () => mkdir(cache()).then(() => chmod(cache(), 0o740)), []],
     ['behind a link', () => symlink(file('elsewhere'), cache()), []],
-    // Only root can give a folder to another user: so it is this user who is another one.
+    // Only root can give a folder to another user, so the test changes the user of the process instead.
     ['of another user', () => mkdir(cache(), { mode: 0o700 }), ['--import', ANOTHER_USER]],
   ])('uses no folder of compiled code %s', async (_name, prepare, flags) => {
     await prepare();

@@ -1,6 +1,6 @@
 /**
- * A lake in a folder whose ledgers and closes name tables of what became of records, without a service: a test states the
- * rows of each version.
+ * Writes a lake in a folder whose ledgers and closes name lifecycle tables, without a service: a test provides the rows of each
+ * version.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -16,7 +16,7 @@ import { reports } from '../../shared/reports/index.ts';
 
 export const BRAND = 'acme';
 
-/** A record of a version; what is missing is NULL, but `records` is 1. */
+/** A record of a version; missing columns are NULL, except `records`, which is 1. */
 export type StateRow = Partial<
   Record<
     | 'key'
@@ -34,12 +34,12 @@ export type StateRow = Partial<
   >
 > & { records?: number };
 
-/** What counts of a row that is one record. */
+/** The counted amounts of a row with one record. */
 export function countedIn({ records, state, commission }: StateRow): string {
   return records === 0 || state === 'void' ? '0' : (commission ?? '0');
 }
 
-/** Writes a version of a day. @returns what a close names */
+/** Writes a version of a day. @returns its entry for a close */
 export async function writeVersion(
   folder: string,
   report: 'order_list' | 'transaction_list',
@@ -67,7 +67,7 @@ export async function writeVersion(
   return { ...read, lifecycle: object };
 }
 
-/** Writes the ledgers that name these versions, each day once, in place of those before. */
+/** Replaces the ledgers by ledgers that name these versions, each day once. */
 export async function writeLedgers(folder: string, days: readonly ClosedDay[]): Promise<void> {
   await write(folder, FORMAT_KEY, { format: LAKE_FORMAT });
   const ledgers = Map.groupBy(days, ({ report, day }) => ledgerKey(report, BRAND, monthOf(day)));
@@ -90,7 +90,7 @@ export async function writeLedgers(folder: string, days: readonly ClosedDay[]): 
   }
 }
 
-/** Closes a month: what it names is stated. */
+/** Closes a month with the given entries. */
 export async function writeClose(
   folder: string,
   month: string,

@@ -33,7 +33,7 @@ const relations = [
 
 let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
 let sample: SampleLake;
-/** Has all that a path can have in it. */
+/** Contains every kind of character that a path can have. */
 let folder: string;
 const opened: DuckDBConnection[] = [];
 
@@ -68,7 +68,7 @@ async function lakeIn(path: string) {
   return { store, reports, settings: sample.settings(), nowMs: sample.nowMs };
 }
 
-/** A session of DuckDB that has nothing of ours but the file. */
+/** A session of DuckDB with the file and nothing else of ours. */
 async function plainDuckDb(file: string, mode = 'READ_ONLY'): Promise<DuckDBConnection> {
   const connection = await (await DuckDBInstance.create(file, { access_mode: mode })).connect();
   opened.push(connection);
@@ -83,7 +83,7 @@ async function namesIn(connection: DuckDBConnection): Promise<string[]> {
   return (await rowsOf(connection, 'SHOW TABLES')).map(([name]) => String(name)).sort();
 }
 
-/** The types and the rows of each table and view, without what changes with the time of the query. */
+/** The types and rows of each table and view, without columns that depend on the time of the query. */
 async function contents(connection: DuckDBConnection): Promise<Record<string, unknown[][][]>> {
   const found: Record<string, unknown[][][]> = {};
   for (const name of relations) {
@@ -134,12 +134,12 @@ describe('the database that open writes', () => {
     expect(await rowsOf(connection, 'SELECT count(*) > 0 FROM other.orders_daily')).toEqual([[true]]);
   });
 
-  it('is of a version that DuckDB 1.0 reads', async () => {
+  it('has a format that DuckDB 1.0 reads', async () => {
     // After the checksum and the magic bytes: 64 is the format of 0.9 to 1.1.
     expect((await readFile(databaseFile(folder))).readBigUInt64LE(12)).toBe(64n);
   });
 
-  it('is whole whenever it is opened while writers replace it, and they leave nothing else', async () => {
+  it('is complete whenever it is opened while writers replace it, and they leave no other file', async () => {
     const lake = await lakeIn(folder);
     await writeDatabase(lake, folder);
     let writing = 3;
@@ -176,7 +176,7 @@ describe('the database that open writes', () => {
     expect(await rowsOf(await plainDuckDb(file), days)).toEqual(await rowsOf(current, days));
   });
 
-  it('names the missing file after the lake was moved, until it is written again', async () => {
+  it('names the missing file after the lake was moved, until the database is written again', async () => {
     const first = await onDisk('first place', sample);
     const file = await writeDatabase(await lakeIn(first), first);
     const moved = `${first} moved`;
@@ -191,13 +191,13 @@ describe('the database that open writes', () => {
 });
 
 describe('a later run', () => {
-  it('leaves a lake without the file as it is', async () => {
+  it('leaves a lake without the file unchanged', async () => {
     await rm(databaseFile(folder), { force: true });
     await rewriteDatabase(await openLake(folder), sample.settings());
     expect(existsSync(databaseFile(folder))).toBe(false);
   });
 
-  it('warns with the next step if it cannot replace the file, which stays as it was', async () => {
+  it('warns with the next step if it cannot replace the file, and leaves the file unchanged', async () => {
     const file = await writeDatabase(await lakeIn(folder), folder);
     const before = await readFile(file);
     const lake = await openLake(folder);
@@ -209,14 +209,14 @@ describe('a later run', () => {
     const said = written.mock.calls.map(([text]) => text).join('');
     written.mockRestore();
     expect(said).toMatch(
-      /^warning: .* was not written again .* the disk\\nis gone\..* brand-reports open --lake '/,
+      /^warning: .* could not be replaced .* the disk\\nis gone\..* brand-reports open --lake '/,
     );
     expect(await readFile(file)).toEqual(before);
     expect(await readdir(join(folder, '.tmp'))).toEqual([]);
   });
 });
 
-it('the script for a lake in S3 makes the same tables and views in a session, each time that it runs', async () => {
+it('the script for a lake in S3 creates the same tables and views in a session each time it runs', async () => {
   const lake = await lakeIn(folder);
   const { localFolder: _, ...store } = lake.store;
   const script = await scriptOf({ ...lake, store: { ...store, url: 's3://bucket/lake' } });

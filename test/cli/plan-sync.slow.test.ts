@@ -54,7 +54,7 @@ describe('sync --plan', () => {
         /never read: .* to .*\n[\s\S]*\n20 days, about 20 requests, about 1 s at 1000 requests\/s\. Nothing was/,
       ],
       [
-        'a lake that was filled',
+        'a filled lake',
         file,
         [],
         /order_list: \d days, about \d+ requests\n {2}open: \S+\n {2}yesterday: \S+\n {2}refresh: /,
@@ -102,27 +102,27 @@ describe('sync --plan', () => {
 describe('sync', () => {
   it.each<[string, string[], object, number, RegExp]>([
     [
-      'a report that is off',
+      'a disabled report',
       ['order_list'],
       { reports: { order_list: { enabled: false } } },
       2,
       /soon\.json: brands\.acme\.reports\.order_list\.enabled is false\. .*add --include-disabled/,
     ],
     [
-      'a start date that is to come',
+      'a start date in the future',
       [],
       { startDate: '2999-01-01' },
       2,
       /soon\.json: brands\.acme\.startDate is "2999-01-01", .*Allowed: up to \d{4}-\d\d-\d\d,/,
     ],
     [
-      'a report that is off, with --include-disabled',
+      'a disabled report, with --include-disabled',
       ['order_list', '--include-disabled'],
       { reports: { order_list: { enabled: false } } },
       0,
       /^/,
     ],
-  ])('and its plan have an answer to %s', async (_name, args, changes, expected, message) => {
+  ])('and its plan handle %s', async (_name, args, changes, expected, message) => {
     const file = await withBrand('soon.json', changes);
     const from = ['--from', sample.today];
     const flags = ['--lake', lakeNamed('none'), '--settings', file, ...sample.flags.slice(2, 4)];
@@ -169,7 +169,7 @@ describe('status', () => {
     const wrong = await status('--fail-on', 'gaps');
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
-      expect.stringMatching(/"gaps" is none of failed, missing, .*finding/),
+      expect.stringMatching(/Unknown state "gaps". Allowed: failed, missing, .*finding/),
     ]);
   });
 });

@@ -21,7 +21,7 @@ afterEach(async () => {
   sample = undefined;
 });
 
-/** The flags of a command by its help. */
+/** The flags in the help of a command. */
 async function flagsOf(name: string): Promise<string[]> {
   const { stdout } = await runCli([name, '--help']);
   return REPEATED_FLAGS.filter((flag) => stdout.includes(`--${flag} <`));
@@ -29,7 +29,7 @@ async function flagsOf(name: string): Promise<string[]> {
 
 describe('a printed command', () => {
   it.each(['sync', 'check', 'status', 'query', 'verify', 'rebuild', 'repair', 'close', 'since-close'])(
-    'repeats no flag that %s does not take',
+    'repeats only flags that %s accepts',
     async (name) => {
       const all = Object.fromEntries(REPEATED_FLAGS.map((flag) => [flag, 'x']));
       const repeated = [...commandLine(name, [], all).matchAll(/--(\w+)/g)].map(([, flag]) => flag);

@@ -1,4 +1,4 @@
-/** Rows of a query as files and texts, read back by other readers than those that wrote them. */
+/** Rows of a query as files and texts, read back by independent readers. */
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { runCli } from './run-cli.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
-/** NULL and no text, quotes, lines, a formula, an escape of a workbook, what steers a terminal, and more digits than a double has. */
+/** NULL, an empty text, quotes, lines, a formula, a workbook's escape, control characters, and a number too exact for a double. */
 const ROWS = `SELECT * FROM (VALUES
   (1, '9007199254740993', 1234567890123.450000000::DECIMAL(38,9), 'a "b", c', DATE '2026-01-31', true),
   (9007199254740993, '=cmd|A1', 0.1::DECIMAL(38,9), e'x\\ny\\r\\nz', NULL, false),
@@ -46,7 +46,7 @@ async function duckdb(sql: string): Promise<unknown[]> {
   return reader.getRowsJson();
 }
 
-/** The files of an archive, by the sizes of its central directory. */
+/** The files of an archive, with the sizes in its central directory. */
 function unzipped(zip: Buffer): Map<string, string> {
   const files = new Map<string, string>();
   for (let at = zip.indexOf('PK\x01\x02'); at >= 0; at = zip.indexOf('PK\x01\x02', at + 4)) {
@@ -60,7 +60,7 @@ function unzipped(zip: Buffer): Map<string, string> {
 }
 
 describe('query --output', () => {
-  it('writes CSV of RFC 4180, in which NULL is nothing and the empty text is quoted', async () => {
+  it('writes CSV of RFC 4180, with NULL as an empty cell and the empty text in quotes', async () => {
     expect((await saved('csv')).toString().split('\r\n').slice(0, 2)).toEqual([
       NAMES.join(','),
       '1,9007199254740993,1234567890123.450000000,"a ""b"", c",2026-01-31,true',
@@ -126,7 +126,7 @@ describe('query --output', () => {
     ]);
   });
 
-  it('writes a workbook: no formula, and text for what a spreadsheet would round', async () => {
+  it('writes a workbook without formulas, and writes numbers that a spreadsheet would round as text', async () => {
     const sheet = unzipped(await saved('xlsx')).get('xl/worksheets/sheet1.xml') ?? '';
     const cells = new Map(
       [...sheet.matchAll(/<c r="([A-F]\d)"([^>]*)>(.*?)<\/c>/gs)].map(([, at = '', kind, inner = '']) => {
@@ -168,13 +168,13 @@ describe('query --output', () => {
     ],
     ['Parquet that fails', 'old.parquet', "SELECT error('no') FROM range(3)", /no\n/],
     [
-      'a text that no cell can have',
+      'a text that is too long for a cell',
       'old.xlsx',
       "SELECT repeat('x', 32768)",
       /32,768 characters .*Use \.csv/,
     ],
     ['SQL that is no query', 'old.parquet', "SELECT 1) TO 'x.csv' --", /syntax error at or near "\)"/],
-  ])('refuses %s, and leaves what is there', async (_name, name, sql, message) => {
+  ])('refuses %s, and leaves the existing file', async (_name, name, sql, message) => {
     await mkdir(place('folder.csv'), { recursive: true });
     await symlink(lake, place('link')).catch(() => undefined);
     for (const ending of ['csv', 'parquet', 'xlsx']) await writeFile(place(`old.${ending}`), 'older');
@@ -201,7 +201,7 @@ describe('query --format and --vertical', () => {
     expect(stdout).toBe(expected);
   });
 
-  it('takes SQL from a file, a pipe and a hyphen, and from one of them', async () => {
+  it('reads SQL from a file, a pipe or a hyphen, and refuses two of them', async () => {
     const file = place('one.sql');
     await writeFile(file, '\ufeffSELECT 1 AS one; -- and no more\n');
     const piped = (...args: string[]) =>
@@ -244,7 +244,7 @@ describe('on a terminal', () => {
 
   it.each<[string, string, number, RegExp]>([
     ['a table of one screen as it is', 'head -1', 3, /^range\n─+\n +0\n +1\n +2\n\(3 rows\)\n$/],
-    ['a longer one by the pager', 'tail -1', 20, /^ +19\n\(20 rows\)\n$/],
+    ['a longer table in the pager', 'tail -1', 20, /^ +19\n\(20 rows\)\n$/],
     ['nothing more if the pager ends early', 'true', 1_000_000, /^$/],
     ['all of it without a pager', '', 20, /^range\n[\s\S]* 19\n\(20 rows\)\n$/],
     ['all of it if the pager is missing', 'no-such-pager', 20, /^range\n[\s\S]* 19\n\(20 rows\)\n$/],

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { runCli } from './run-cli.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
-/** More than a call may have arguments. */
+/** More rows than the arguments that a call may have. */
 const MANY = 130_000;
 let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
 
@@ -19,7 +19,7 @@ afterAll(() => temporary.remove());
 const run = (...args: string[]) => runCli(['query', '--lake', temporary.path, ...args]);
 
 describe('a long result', () => {
-  it('is one table, whose columns are as wide as its first rows need; later cells are whole', async () => {
+  it('is one table with columns as wide as its first rows need; later cells keep their full length', async () => {
     const sql = `SELECT i, CASE WHEN i = ${MANY - 1} THEN 'longer' ELSE 'é' END AS text, CASE WHEN i = 120000 THEN 0.125 ELSE 1.5 END::DECIMAL(9,4) AS d FROM range(${MANY}) r(i)`;
     const { code, stdout, stderr } = await run(sql);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '(130,000 rows)\n' });
@@ -40,7 +40,7 @@ describe('a long result', () => {
     expect(JSON.parse(stdout)).toHaveLength(MANY);
   });
 
-  it('has NaN and Infinity, which JSON has no numbers for, as texts', async () => {
+  it('has NaN and Infinity, which are not JSON numbers, as texts', async () => {
     const { stdout } = await run(
       '--json',
       "SELECT 'nan'::DOUBLE AS a, '-inf'::FLOAT AS b, -1.5::DOUBLE AS c",
@@ -91,13 +91,13 @@ describe('a query that fails after its first rows', () => {
   const failing = (after: number) =>
     `SELECT CASE WHEN i = ${after} THEN error('no more') ELSE i END AS i FROM range(300000) r(i)`;
 
-  it('prints those, then the error, and ends with exit code 1', async () => {
+  it('prints the first rows, then the error, and ends with exit code 1', async () => {
     const { code, stdout, stderr } = await run(failing(200_000));
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'error: Invalid Input Error: no more\n' });
     expect(stdout).toMatch(/^ +i\n─+\n +0\n +1\n/);
   });
 
-  it('leaves an array that no reader takes for a whole one, and the error in a document below', async () => {
+  it('leaves an array that no reader accepts as complete, and the error in a document below', async () => {
     const { code, stdout } = await run('--json', failing(200_000));
     expect(code).toBe(1);
     expect(() => JSON.parse(stdout)).toThrow();
@@ -109,7 +109,7 @@ describe('a query that fails after its first rows', () => {
     });
   });
 
-  it('prints the document alone if no row was printed', async () => {
+  it('prints only the document if no row was printed', async () => {
     const { stdout } = await run('--json', failing(100));
     expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', error: { code: 'sql' } });
   });

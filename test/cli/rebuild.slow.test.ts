@@ -22,7 +22,7 @@ const TYPES = {
   status: 'boolean',
 };
 
-it('rebuild gives the days before the types that the settings name now, and every reader agrees', async () => {
+it('rebuild gives earlier days the types of the current settings, and every reader agrees', async () => {
   const settings = await sample.writeSettings('typed.json', {
     brands: {
       acme: {
@@ -92,7 +92,7 @@ it('rebuild gives the days before the types that the settings name now, and ever
   });
 }, 120_000);
 
-it('rebuild leaves a day whose raw records are gone as it is, and says so', async () => {
+it('rebuild reports a day without raw records, and leaves it unchanged', async () => {
   const raw = join(sample.lake, `raw/order_list/brand=acme/dt=${sample.firstDay}`);
   rmSync(raw, { recursive: true });
   const range = ['--from', sample.firstDay, '--to', sample.today];
@@ -111,7 +111,7 @@ it('rebuild leaves a day whose raw records are gone as it is, and says so', asyn
   expect(stdout).toContain(`brand-reports sync order_list --brand acme --from ${sample.firstDay}`);
 }, 60_000);
 
-it('rebuild and rollback plan by --now, and publish by the machine', async () => {
+it('rebuild and rollback plan by --now, and publish by the machine’s clock', async () => {
   const of = addDays(sample.firstDay, 1);
   const file = (name: string) =>
     JSON.parse(readFileSync(join(sample.lake, 'ledger/order_list/acme', name), 'utf8'));

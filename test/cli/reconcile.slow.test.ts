@@ -14,7 +14,7 @@ let before: string;
 
 const text = (value: unknown) => (isRawNumber(value) ? value.rawJSON : String(value));
 
-/** The orders of a day as the service has them now. */
+/** The current orders of a day in the service. */
 function exported(): string {
   const acme = sample.service.brands.acme;
   if (!acme) throw new Error('the sample has a brand acme');
@@ -89,7 +89,7 @@ describe('reconcile', () => {
     expect(days[0]).toMatchObject({ dt: day, causes: expect.any(String) });
   });
 
-  it('does not say that a month agrees in which no report has a record', async () => {
+  it('does not accept a month in which no report has a record', async () => {
     const args = ['reconcile', '--month', '2020-01', '--lake', sample.lake];
     expect(await runCli(args, { cwd: sample.folder })).toMatchObject({
       code: 2,
@@ -119,7 +119,7 @@ describe('reconcile', () => {
       /No column of the file is its commission.*"Order ID", "Note".*--map commission=/,
     ],
     [
-      'a cell that is no amount',
+      'a cell that is not an amount',
       'Order ID,Commission\n1,2\n2,x\n',
       ['--map', 'commission=Commission'],
       /Line 3: "x" in the column "Commission"/,
@@ -131,7 +131,7 @@ describe('reconcile', () => {
       /Line 2: .*rounded the order id/,
     ],
     [
-      'a column that is not there',
+      'a column that does not exist',
       'Order ID,Commission\n1,2\n',
       ['--map', 'amount=Sum'],
       /--map amount=Sum names no column/,
@@ -148,12 +148,7 @@ describe('reconcile', () => {
       ['--brand', 'acne'],
       /"acne".*Allowed: acme/,
     ],
-    [
-      'no order that the lake has',
-      'Order ID,Commission\n1,2\n',
-      [],
-      /The days to compare are unknown.*--month/,
-    ],
+    ['no order of the lake', 'Order ID,Commission\n1,2\n', [], /The days to compare are unknown.*--month/],
   ])('refuses %s with exit code 2', async (_name, content, flags, message) => {
     const { code, stderr } = await reconcile(content, ...flags);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });

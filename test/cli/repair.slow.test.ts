@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => sample.close());
 
-it('a damaged ledger is named by sync, listed by repair, and made again with --apply', async () => {
+it('sync names a damaged ledger, repair lists it, and --apply rebuilds it', async () => {
   const inLake = ['--lake', sample.lake];
   const folder = join(sample.lake, 'ledger/order_list/acme');
   const [ledger = ''] = readdirSync(folder).filter((name) => /^\d/.test(name));

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => sample.close());
 
-/** Without what differs from run to run. */
+/** Removes the values that differ from run to run. */
 const timeless = (text: string) => text.replaceAll(/\d+(\.\d+)? s\b/g, 'n s');
 
 it.each<[string, ...string[]]>([

@@ -5,12 +5,12 @@ import { type JsonObject, numberText } from '../../shared/json.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
-/** How a service calls the fields of an order, and what settings it needs. */
+/** A service's names for the fields of an order, and the settings that it needs. */
 interface Reading {
   record: (order: JsonObject) => JsonObject;
   fields?: Record<string, string | null>;
   words?: Record<string, string>;
-  /** What `query` says of roles without a field. */
+  /** The notes of `query` on roles without a field. */
   notes: string[];
 }
 
@@ -73,7 +73,7 @@ async function synced(name: string, { record, fields = {}, words = {} }: Reading
   return flags;
 }
 
-/** By currency: orders, void ones, and the commission and amount of the others, from the records themselves. */
+/** By currency: orders, void orders, and the commission and amount of the others, from the records themselves. */
 function expected(): object[] {
   const { firstDay, today } = sample;
   const rows = new Map<string, { orders: number; void: number; commission: number; amount: number }>();
@@ -101,7 +101,7 @@ function expected(): object[] {
     }));
 }
 
-describe('views of a service that calls its fields by', () => {
+describe('views of a service that names its fields by', () => {
   it.each(Object.entries(READINGS))('%s have the same numbers, by currency', async (name, reading) => {
     const flags = await synced(name.replaceAll(/\W/g, '-'), reading);
     const { stdout, stderr } = await runCli(['query', '--json', ...flags, SQL.replaceAll('\n', ' ')]);
@@ -125,7 +125,7 @@ describe('a field that looks like the currency', () => {
     notes: [],
   };
 
-  it('makes amounts NULL until somebody says what it is', async () => {
+  it('makes amounts NULL until the settings name its role', async () => {
     const flags = await synced('unit', unit);
     const sums =
       'SELECT currency, CAST(sum(commission) AS varchar) AS commission FROM orders_daily GROUP BY currency ORDER BY 1';
@@ -147,7 +147,7 @@ describe('a field that looks like the currency', () => {
 describe('a choice that was stored', () => {
   const [first, renamed] = Object.values(READINGS);
 
-  it('never changes by itself, and a finding names the field that fits now', async () => {
+  it('never changes by itself, and a finding names the better field', async () => {
     if (!first || !renamed) throw new Error('there are fewer readings');
     const [, , , lake = ''] = await synced('stored', first);
     const stored = async () =>

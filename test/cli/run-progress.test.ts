@@ -33,7 +33,7 @@ describe('the progress line', () => {
       'planning · 0 of 14 days · 0 pages · 0 rows · 0 rows/s',
     ],
     [
-      'names the day that was claimed',
+      'names the claimed day',
       [claimed],
       'acme order_list 2026-01-31 · 0 of 0 days · 0 pages · 0 rows · 0 rows/s',
     ],
@@ -43,7 +43,7 @@ describe('the progress line', () => {
       'acme order_list 2026-01-31 page 4 · 0 of 0 days · 2 pages · 3,000 rows · 300 rows/s',
     ],
     [
-      'counts days that ended, whatever their outcome',
+      'counts ended days with any outcome',
       [
         { ...orders, event: 'report_planned', dueDays: 1 },
         { ...orders, event: 'day_ended', day, outcome: 'failed', rows: 0, pages: 0 },
@@ -56,7 +56,7 @@ describe('the progress line', () => {
       'acme order_list 2026-01-31 · report/order_list: http_503, retrying in 20 s · 0 of 0 days · 0 pages · 0 rows · 0 rows/s',
     ],
     [
-      'no longer shows a retry once a page has come',
+      'no longer shows a retry after the next page',
       [retried, page],
       'acme order_list 2026-01-31 page 4 · 0 of 0 days · 1 page · 1,500 rows · 150 rows/s',
     ],
@@ -74,7 +74,7 @@ describe('the progress line', () => {
     expect(progressText({ ...startOfRun(0), dueDays, endedDays }, ms)).toContain(text);
   });
 
-  it('counts a wait down, and drops it when its time has come', () => {
+  it('counts a wait down, and removes it when it is over', () => {
     const waiting = afterEvent(startOfRun(0), retried, 0);
     expect(progressText(waiting, 15_500)).toContain('retrying in 4.5 s');
     expect(progressText(waiting, 20_000)).not.toContain('retrying');
@@ -139,7 +139,7 @@ describe('without a terminal', () => {
 });
 
 describe('on a terminal', () => {
-  it('only errors are lines of their own', () => {
+  it('only errors have a separate line', () => {
     const failed: LogEvent = {
       ...orders,
       event: 'report_failed',

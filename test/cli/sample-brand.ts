@@ -7,7 +7,7 @@ import { addDays, dayOf, endOfDay } from '../../shared/days.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
 const ZONE = 'America/New_York';
-/** What begins in a day's last seconds would go on in the next one. */
+/** A test that begins in a day's last seconds would continue in the next day. */
 const LAST_MS = 30_000;
 
 /** A sample service with the brand acme, and a folder with the settings and credentials to sync it. */
@@ -20,7 +20,7 @@ export interface SampleBrandForCli {
   today: string;
   /** `--settings … --credentials … --lake …` */
   flags: string[];
-  /** Writes another settings file: the first one with these changes. */
+  /** Writes another settings file: the first settings with these changes. */
   writeSettings(name: string, changes: Record<string, unknown>): Promise<string>;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function serveSampleBrand({
         baseUrl: `${service.url}/api/acme`,
         service: service.serviceName,
         timeZone: ZONE,
-        // Yesterday is complete at any hour that the tests run, also in the first minutes after midnight.
+        // Yesterday is complete at any hour, even in the first minutes after midnight.
         lateMinutes: 0,
         startDate: firstDay,
         secretName: 'brand-reports/acme',

@@ -4,14 +4,14 @@ import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
 const LIMIT = 5;
 const WINDOW_MS = 5_000;
-/** Each run may send one request at once, and one more may be late on its way. */
+/** Each run may send one request at once, and one more request may arrive late. */
 const TOLERANCE = 2 * 2;
 
 let sample: SampleBrandForCli;
 afterEach(() => sample.close());
 
 describe('two runs on one lake', () => {
-  it('share the rate, one that is killed leaves it to the other, and the service sees no more than it', async () => {
+  it('share the rate, never exceed it, and the other run gets the rate of a killed run', async () => {
     sample = await serveSampleBrand({ daysBefore: 40 });
     const seen: { action: string; atMs: number }[] = [];
     sample.service.addFault({

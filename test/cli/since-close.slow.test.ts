@@ -41,14 +41,14 @@ const changed = (held: Held, fields: Record<string, string>) => ({
 });
 
 describe('since-close', () => {
-  it('names the command that closes a month while none is closed', async () => {
+  it('names the command that closes a month while no month is closed', async () => {
     const { code, stderr } = await runCli(['since-close', ...inLake]);
     expect(code).toBe(2);
     expect(stderr).toContain('No month is closed');
     expect(stderr).toContain(`close 2026-10 --lake ${sample.lake}`);
   });
 
-  it('has nothing to book until something changed, then each change, sums and what to book', async () => {
+  it('has nothing to book before a change, then lists each change, the sums and the corrections', async () => {
     expect(await runCli(['close', month, ...sample.flags.slice(0, 2), ...inLake])).toMatchObject({ code: 0 });
     const before = await runCli(['since-close', ...inLake]);
     expect(before.code).toBe(0);

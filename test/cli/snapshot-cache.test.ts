@@ -65,7 +65,7 @@ describe('copies of a lake in S3', () => {
     expect(said).toBe('');
   });
 
-  it.each([0o770, 0o702, 0o777])('are refused where others may write: mode %i', async (mode) => {
+  it.each([0o770, 0o702, 0o777])('are refused if others may write: mode %i', async (mode) => {
     await mkdir(cache, { recursive: true });
     await chmod(cache, mode);
     const store = await bucket(KEY);
@@ -112,7 +112,7 @@ describe('copies of a lake in S3', () => {
     if (uid !== 0) expect(() => snapshotFiles(store)).toThrow('Other users may change');
   });
 
-  it.each([0o750, 0o705, 0o711])('are used with a warning where others may read: mode %i', async (mode) => {
+  it.each([0o750, 0o705, 0o711])('are used with a warning if others may read: mode %i', async (mode) => {
     await mkdir(cache, { recursive: true });
     await chmod(cache, mode);
     await copied(snapshotFiles(await bucket(KEY)), KEY);
@@ -120,7 +120,7 @@ describe('copies of a lake in S3', () => {
   });
 
   it.each(['cache', './cache', ''])(
-    'are in the home folder where XDG_CACHE_HOME is not absolute: "%s"',
+    'are in the home folder if XDG_CACHE_HOME is not absolute: "%s"',
     async (named) => {
       process.env.XDG_CACHE_HOME = named;
       const [path = ''] = await copied(snapshotFiles(await bucket(KEY)), KEY);
@@ -131,7 +131,7 @@ describe('copies of a lake in S3', () => {
   it.each([
     ['a home that is not absolute', 'home', /no home folder .* Set XDG_CACHE_HOME to the absolute path/],
     [
-      'a home that cannot be',
+      'a home that cannot be created',
       '/dev/null',
       /\/dev\/null\/\.cache\/brand-reports .* cannot be made \(ENOTDIR\)/,
     ],
@@ -175,7 +175,7 @@ describe('copies that no query has used for 30 days', () => {
     await copied(snapshotFiles(store), unused ?? '');
   });
 
-  it('are looked for once a day', async () => {
+  it('are removed once a day', async () => {
     await Promise.all(paths.map((path) => setAge(path, 31)));
     snapshotFiles(store);
     expect(await Promise.all(paths.map(exists))).toEqual([true, true, true]);
@@ -184,7 +184,7 @@ describe('copies that no query has used for 30 days', () => {
     expect(await Promise.all(paths.map(exists))).toEqual([false, false, false]);
   });
 
-  it('never take what a link leads to', async () => {
+  it('are removed without following links', async () => {
     const outside = join(folder.path, 'outside');
     await mkdir(outside);
     await writeFile(join(outside, 'kept'), '');

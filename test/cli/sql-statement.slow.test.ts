@@ -1,4 +1,4 @@
-/** SQL of a user reads the lake and does nothing else, however it is written. */
+/** A user's SQL only reads the lake, however it is written. */
 import { mkdir, mkdtemp, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
@@ -17,7 +17,7 @@ let lake: string;
 let outside: string;
 let files: string[];
 
-/** The paths of the lake and of a folder beside it are not known before. */
+/** The paths of the lake and of the folder beside it are known only when the test runs. */
 const placed = (sql: string) => sql.replaceAll('LAKE', lake).replaceAll('OUTSIDE', outside);
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ async function ask(sql: string): Promise<object[]> {
   try {
     return await Array.fromAsync(resultObjects(await query(connection, sql)));
   } finally {
-    // What DuckDB logs or profiles, it writes with the next statement or at the end.
+    // DuckDB writes logs and profiles with the next statement or at the end.
     await connection.run('SELECT 1').catch(() => {});
     connection.closeSync();
   }
@@ -62,7 +62,7 @@ describe('SQL that reads', () => {
   it.each([
     ['a SELECT', 'SELECT 1 AS a', 1],
     ['the same with semicolons', ' ;; select 1 AS a ; ;', 1],
-    ['the same behind comments', '-- COPY\n/* DROP */ SELECT 1 AS a -- ; COPY', 1],
+    ['the same after comments', '-- COPY\n/* DROP */ SELECT 1 AS a -- ; COPY', 1],
     ['a SELECT whose spaces are not those of ASCII', '\u00a0SELECT\u20031 AS a', 1],
     ['FROM first', 'FROM orders', 0],
     ['WITH', 'WITH a AS (SELECT 1) FROM a', 1],
@@ -165,7 +165,7 @@ describe('SQL that does anything else', () => {
       "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
       /json_execute_serialized_sql/,
     ],
-  ])('is refused and leaves every file as it was: %s', async (_name, sql, message) => {
+  ])('is refused and leaves every file unchanged: %s', async (_name, sql, message) => {
     await expect(ask(placed(sql))).rejects.toMatchObject({
       name: 'BrandReportsError',
       kind: 'config',
@@ -196,7 +196,7 @@ describe('SQL that does anything else', () => {
     );
   });
 
-  it('reads no file in the folder that DuckDB would take for temporary files', async () => {
+  it('reads no file in the folder that DuckDB would use for temporary files', async () => {
     await expect(ask("FROM read_text('.tmp/secret.txt')")).rejects.toThrow(/Permission Error/);
   });
 
@@ -240,7 +240,7 @@ describe('table functions of DuckDB', () => {
     connection = await (await DuckDBInstance.create(':memory:')).connect();
   });
 
-  it('are known, so that a new version cannot bring one that writes', async () => {
+  it('are all listed, so that a new version cannot add a function that writes', async () => {
     const sql =
       "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table' ORDER BY ALL";
     const reader = await connection.runAndReadAll(sql);

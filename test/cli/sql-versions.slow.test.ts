@@ -20,7 +20,7 @@ const EVERYTHING = [
   'SELECT * FROM order_states ORDER BY ALL',
 ];
 
-/** A moment of the lake: what queries found then. */
+/** A moment of the lake, with the results of queries at that moment. */
 interface Moment {
   atMs: number;
   found: unknown[][];
@@ -28,7 +28,7 @@ interface Moment {
 
 let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
 let sample: SampleLake;
-/** As it is after all that has happened in it. */
+/** The lake after all runs. */
 let lake: SampleLake;
 let folder: string;
 const moments: Moment[] = [];
@@ -55,7 +55,7 @@ async function ask(
   return JSON.parse(JSON.stringify(rows));
 }
 
-/** How many orders the first run found. */
+/** The number of orders in the first run. */
 function rowsOfThen(): unknown {
   const [perDay = []] = moments[0]?.found ?? [];
   return perDay.reduce<number>((sum, day) => sum + Number(Object(day).rows), 0);
@@ -67,7 +67,7 @@ async function folderNow(): Promise<string> {
   return path;
 }
 
-/** A run, and what queries find after it. */
+/** Runs once, and keeps the results of queries after it. */
 async function syncAndLook(): Promise<void> {
   expect((await lake.sync()).status).toBe('complete');
   lake.nowMs += HOUR_MS;
@@ -111,14 +111,14 @@ afterAll(async () => {
 });
 
 describe('a query as of an instant', () => {
-  it('gives what the same query gave then, of every table and view', async () => {
+  it('returns the result that the same query returned then, for every table and view', async () => {
     expect(moments).toHaveLength(4);
     for (const { atMs, found } of moments)
       expect(await Promise.all(EVERYTHING.map((sql) => ask(sql, folder, atMs)))).toEqual(found);
     expect(new Set(moments.map(({ found }) => JSON.stringify(found))).size).toBeGreaterThan(1);
   });
 
-  it('has no rows of order_states of a version that an older program wrote, and says so if they are read', async () => {
+  it('lacks the rows of order_states of a version that an older program wrote, and warns if they are read', async () => {
     const path = await folderNow();
     const file = join(path, 'ledger/order_list/acme/2026-03.json');
     const ledger = JSON.parse(await readFile(file, 'utf8'));
@@ -143,7 +143,7 @@ describe('a query as of an instant', () => {
     expect(await ask(days, folder, moments.at(-1)?.atMs)).toEqual([{ last: '2026-03-11', days: 4 }]);
   });
 
-  it('is refused before the first commit, with the instant from which on it is not', async () => {
+  it('is refused before the first commit, with the first instant that it accepts', async () => {
     const first = ask('FROM orders', folder, (moments[0]?.atMs ?? 0) - 3 * HOUR_MS);
     await expect(first).rejects.toMatchObject({
       code: 'before_first_version',
@@ -151,7 +151,7 @@ describe('a query as of an instant', () => {
     });
   });
 
-  it('names the days whose version of then is not kept, the setting, and from when on they are known', async () => {
+  it('lists days whose version is no longer kept, the setting, and the first instant that works', async () => {
     const before = lake.nowMs;
     for (let day = 0; day < 5; day += 1) {
       lake.nowMs += DAY_MS;
@@ -180,7 +180,7 @@ describe('a query as of an instant', () => {
     ['a table that its own alias hides', 'changes', 'WITH changes AS (FROM changes) FROM changes'],
     ['a table in the SQL of a function', 'restatements', "FROM query('FROM restatements')"],
     ['a table in a statement of another kind', 'coverage', 'EXPLAIN FROM coverage'],
-  ])('refuses %s that it could only answer as of now: %s', async (_what, name, sql) => {
+  ])('refuses %s that exists only as of now: %s', async (_what, name, sql) => {
     await expect(ask(sql, folder, moments[0]?.atMs)).rejects.toMatchObject({
       kind: 'config',
       code: 'not_as_of',
@@ -196,7 +196,7 @@ describe('a query as of an instant', () => {
     ['a comment', 'SELECT count(*) AS n FROM orders -- coverage'],
     ['a common table expression', 'WITH coverage AS (FROM orders) SELECT count(*) AS n FROM coverage'],
     [
-      'a recursive one',
+      'a recursive query',
       'WITH RECURSIVE changes AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM changes WHERE n < 1) SELECT count(*) AS n FROM orders, changes WHERE changes.n = 1',
     ],
   ])('accepts the name of a refused table as %s', async (_what, sql) => {
@@ -204,7 +204,7 @@ describe('a query as of an instant', () => {
     expect(Object.values(counted ?? {})).toEqual([rowsOfThen()]);
   });
 
-  it('does not list what it refuses', async () => {
+  it('does not list refused tables', async () => {
     const names = (await ask('SHOW TABLES', folder, moments[0]?.atMs)).map((row) => JSON.stringify(row));
     expect(names).toContain('{"name":"orders"}');
     expect(names.filter((name) => /coverage|freshness|_versions/.test(name))).toEqual([]);
@@ -212,7 +212,7 @@ describe('a query as of an instant', () => {
 });
 
 describe('the versions of a table', () => {
-  it('follow one another, and the last one is what the table has', async () => {
+  it('follow one another, and the last version has the rows of the table', async () => {
     const versions = await ask(
       "SELECT _valid_from, _valid_to, count(*) AS rows, max(word) AS word FROM orders_versions WHERE brand = 'acme' AND dt = '2026-03-08' GROUP BY ALL ORDER BY _valid_from",
     );
@@ -237,7 +237,7 @@ describe('the versions of a table', () => {
     expect(await ask(`(${current}) EXCEPT ALL FROM orders`)).toEqual([]);
   });
 
-  it('say which orders changed their amount between two instants, as docs/explanation/history.md asks', async () => {
+  it('show which orders changed their amount between two instants, by the SQL of docs/explanation/history.md', async () => {
     const page = await readFile(new URL('../../docs/explanation/history.md', import.meta.url), 'utf8');
     const [, example = ''] = /```sql duckdb\n(WITH instants[\s\S]*?)```/.exec(page) ?? [];
     const timestamp = (moment: Moment | undefined) =>
@@ -254,7 +254,7 @@ describe('the versions of a table', () => {
     ]);
   });
 
-  it('leave out an earlier version whose object is lost, and no other one', async () => {
+  it('leave out only an earlier version whose object is lost', async () => {
     const path = join(temporary.path, 'lost');
     await cp(folder, path, { recursive: true });
     const rows =
@@ -266,13 +266,13 @@ describe('the versions of a table', () => {
     expect(await ask(rows, path)).toEqual(before.slice(1));
   });
 
-  it('of a table without data are none, in typed columns', async () => {
+  it('are an empty table with typed columns if the table has no data', async () => {
     expect(
       await ask('SELECT count(*) AS n, typeof(any_value(_valid_to)) AS type FROM transactions_versions'),
     ).toEqual([{ n: 0, type: 'TIMESTAMP' }]);
   });
 
-  it('are there only where the SQL names them', async () => {
+  it('are created only if the SQL names them', async () => {
     const tables = await ask(
       "SELECT table_name AS name FROM information_schema.tables, (FROM orders LIMIT 0) WHERE table_name LIKE '%versions'",
     );

@@ -56,7 +56,7 @@ function version(
   );
 }
 
-/** A day with rows, and the other days of its month without. */
+/** A day with rows; the other days of its month are empty. */
 async function wholeMonth(folder: string, day: string, rows: StateRow[]): Promise<ClosedDay[]> {
   const empty = daysOfMonth(monthOf(day)).filter((each) => each !== day);
   const days = [version(folder, day, rows), ...empty.map((each) => version(folder, each, []))];
@@ -83,7 +83,7 @@ async function* listed<T>(values: readonly T[]): AsyncGenerator<T> {
   yield* values;
 }
 
-/** `publisher currency` → what counts, in units of 9 places. */
+/** `publisher currency` → the counted commission, in units of 9 places. */
 type Books = Record<string, bigint>;
 
 function units(amount: unknown): bigint {
@@ -109,7 +109,7 @@ function isSum({ entry }: Fact): boolean {
   return entry === 'total';
 }
 
-/** What a person who adds up by hand gets. */
+/** The sums that a person would add up by hand. */
 function byHand(rows: readonly StateRow[]): Books {
   const books: Books = {};
   for (const { publisher_id: publisher, currency, state, records, commission } of rows)
@@ -140,7 +140,7 @@ const rowsOfDay = fc.uniqueArray(
 );
 
 describe('statements add up', () => {
-  it('each is what a person adds up; together they are what counts now, whatever was restated and whenever', async () => {
+  it('each equals the sum by hand, and together they equal the current commission after any restatements', async () => {
     const days = ['2026-08-10', '2026-09-10', '2026-10-10'];
     const mayStay = fc.option(rowsOfDay, { nil: undefined, freq: 2 });
     const states = fc.array(fc.tuple(mayStay, mayStay, mayStay), { minLength: 3, maxLength: 3 });
@@ -215,7 +215,7 @@ describe('the statement of a month', () => {
     await writeLedgers(folder, [...named, ...october, sameMoney]);
   });
 
-  it('that is not closed has its records once, what changed of closed months, and says what it lacks', async () => {
+  it('that is not closed has its records once and the changes in closed months, and lists what it lacks', async () => {
     const { notes, entries, publishers, completeAsOf } = await statementOf(folder, '2026-10');
     expect(notes).toEqual([
       'not closed: may still change. To close it: npx brand-reports close 2026-10 --brand acme',
@@ -245,7 +245,7 @@ describe('the statement of a month', () => {
     ]);
   });
 
-  it('that is closed stays as it was, and says that something changed since', async () => {
+  it('that is closed stays unchanged, and notes later changes', async () => {
     const { notes, entries, closedAt } = await statementOf(folder, '2026-09');
     expect(closedAt).toBe('2026-09-28T12:00:00.000Z');
     expect(entries.map(({ order_id, state }) => [order_id, state])).toEqual([
@@ -260,7 +260,7 @@ describe('the statement of a month', () => {
     ]);
   });
 
-  it('of one publisher has nothing of others; one that is unknown is refused', async () => {
+  it('of one publisher has no records of others; an unknown publisher is refused', async () => {
     const { publishers } = await statementOf(folder, '2026-10', '1013');
     expect(publishers.map(({ totals }) => totals[0]?.publisher_id)).toEqual(['1013']);
     await expect(statementOf(folder, '2026-10', '9')).rejects.toThrow('of the publisher "9"');
@@ -269,7 +269,7 @@ describe('the statement of a month', () => {
     );
   });
 
-  it('prints on pages that run nothing, load nothing and escape everything', async () => {
+  it('is printed on pages that run nothing, load nothing and escape everything', async () => {
     const { html } = await statementOf(folder, '2026-10');
     expect(html).not.toMatch(/<script|<link|<img|https?:|@import|url\(/i);
     expect(html).toContain('&lt;script&gt;&quot;&amp;');
@@ -281,7 +281,7 @@ describe('the statement of a month', () => {
     ]);
   });
 
-  it('is CSV, JSON, a page or a table on the command line, and a file is what its ending says', async () => {
+  it('is CSV, JSON, a page or a table, and the ending of a file decides its format', async () => {
     const run = (...more: string[]) => runCli(['statement', '--lake', folder, '--month', '2026-10', ...more]);
     const csv = await run('--publisher', '1013', '--format', 'csv');
     expect(csv.stderr).toMatch(/^acme: not closed: may still change/);

@@ -55,7 +55,7 @@ function outcomesOf({ stdout }: CliResult) {
 }
 
 describe('sync', () => {
-  it('keeps rows that can change no more if the service has fewer, until --accept-fewer says otherwise', async () => {
+  it('keeps rows that can no longer change if the service has fewer, until --accept-fewer is given', async () => {
     sample = await serveSampleBrand({ daysBefore: 3 });
     const { firstDay: day, service } = sample;
     const { acme } = service.brands;
@@ -87,7 +87,7 @@ describe('sync', () => {
     expect((await rowsInLake(['transaction_list'])).transaction_list).toMatchObject({ [day]: all - 1 });
   });
 
-  it('fetches everything due, and prints events and last the outcome on stdout, and progress on stderr', async () => {
+  it('fetches all due days, and prints events and then the outcome on stdout, and progress on stderr', async () => {
     sample = await serveSampleBrand();
     const result = await runCli(['sync', '--json', ...sample.flags]);
     expect({ code: result.code, stderr: result.stderr }).toEqual({
@@ -134,7 +134,7 @@ describe('sync', () => {
     );
   });
 
-  it('takes credentials from environment variables, JSON first, and with --credentials aws from Secrets Manager', async () => {
+  it('reads credentials from environment variables, JSON first, and with --credentials aws from Secrets Manager', async () => {
     sample = await serveSampleBrand({ daysBefore: 0 });
     const { acme } = sample.service.brands;
     if (!acme) throw new Error('the sample has a brand acme');
@@ -172,8 +172,8 @@ describe('sync', () => {
 
   it.each([
     ['a day', 3],
-    ['the day that serves to probe end_date', 2],
-  ])('exits 1 when %s fails, publishes the other days and says what to do', async (_name, daysBefore) => {
+    ['the day that probes end_date', 2],
+  ])('exits 1 when %s fails, publishes the other days and names the next step', async (_name, daysBefore) => {
     sample = await serveSampleBrand({ daysBefore });
     const failing = sample.firstDay.replaceAll('-', '');
     sample.service.addFault({

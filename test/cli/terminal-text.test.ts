@@ -12,7 +12,7 @@ describe('displayWidth', () => {
     ['an emoji of several code points', '👩‍👩‍👧', 2],
     ['a flag', '🇩🇪', 2],
     ['a character of the second CJK plane', '𠀀', 2],
-  ])('of %s is the columns it takes', (_name, text, columns) => {
+  ])('of %s is the number of its columns', (_name, text, columns) => {
     expect(displayWidth(text)).toBe(columns);
   });
 });
@@ -50,11 +50,11 @@ describe('oneLine', () => {
 });
 
 describe('printable', () => {
-  it('keeps lines, and escapes what steers the terminal in each', () => {
+  it('keeps lines, and escapes control characters in each', () => {
     expect(printable('a\n\x1b]52;c;aGk=\x07\n\tb\r')).toBe('a\n\\u001b]52;c;aGk=\\u0007\n\\tb\\r');
   });
 
-  it('leaves JSON the same JSON', () => {
+  it('keeps the meaning of JSON', () => {
     const document = { text: '\x1b[2J\u009b\u202e\u2028\n🦊\t', '\u200f': 1 };
     const printed = printable(JSON.stringify(document));
     expect(printed).toMatch(/^[^\p{Cc}\p{Zl}\p{Bidi_Control}]+$/u);
@@ -88,7 +88,7 @@ describe('table', () => {
     expect(table(many, [], 80).split('\n')[0]).toMatch(/^0 xxxxx… {2}1 xxxxx…/);
   });
 
-  it('of a pipe has long cells whole, and pads no other cell to them', () => {
+  it('for a pipe keeps long cells whole, and pads no other cell to their width', () => {
     const [, , first, second] = table(columns, [
       ['x'.repeat(100_000), '1'],
       ['short', '2'],

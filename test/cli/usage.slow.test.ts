@@ -133,7 +133,7 @@ describe('wrong usage or settings', () => {
       /--from 2026-01-02 is after --to 2026-01-01/,
     ],
     [
-      'fewer records of days that nobody named',
+      'fewer records without days',
       () => ['sync', '--accept-fewer', ...given()],
       /--accept-fewer replaces rows .* add --from and --to/,
     ],
@@ -217,12 +217,12 @@ describe('wrong usage or settings', () => {
     ],
     ['a port out of range', () => ['serve-sample', '--port', '70000'], /0 to 65535/],
     [
-      'a query of a lake that is not there',
+      'a query of a lake that does not exist',
       () => ['query', '--lake', '/nowhere'],
       /There is no lake.*--lake/,
     ],
     ['a demo in S3', () => ['demo', '--lake', 's3://bucket/lake'], /to a folder/],
-  ])('%s ends with exit code 2 and a message that says what is allowed', async (_name, args, message) => {
+  ])('%s ends with exit code 2 and a message with the allowed values', async (_name, args, message) => {
     const { code, stdout, stderr } = await runCli(args());
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
@@ -253,19 +253,19 @@ it('a Node without TypeScript support starts the bundled Node', async () => {
   expect(stdout).toContain('brand-reports demo');
 });
 
-describe('a command that waits for what never comes', () => {
+describe('a command that ends without finishing', () => {
   const NEVER_READS = `data:text/javascript,
     import promises from 'node:fs/promises';
     import { syncBuiltinESMExports } from 'node:module';
     promises.readFile = () => new Promise(() => {});
     syncBuiltinESMExports();`;
 
-  it('fails, though nothing else is left to do', async () => {
+  it('fails, although no work is left', async () => {
     const nodeFlags = ['--import', NEVER_READS.replaceAll(/\n */g, '')];
     const { code, stdout, stderr } = await startCli(['sync', '--settings', settings, '--json'], { nodeFlags })
       .result;
     expect(code).toBe(1);
-    expect(stderr).toContain('waits for what never comes');
+    expect(stderr).toContain('stopped without finishing');
     expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', error: { code: 'never_ends' } });
   });
 });

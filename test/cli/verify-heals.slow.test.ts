@@ -1,6 +1,6 @@
 /**
- * What `verify` advises heals: a lake is damaged in one way, `verify` names it with a command, a shell runs exactly that
- * command, and the lake is as its ledgers say again. The path of the lake has to be quoted.
+ * Tests that the commands of `verify` heal: a lake is damaged in one way, `verify` reports it with a command, a shell runs
+ * exactly that command, and the lake matches its ledgers again. The path of the lake needs quotes.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ const LAUNCHER = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta
 let sample: SampleBrandForCli;
 /** A closed day with a change and an older version, the day after it, and their month. */
 let [day, other, month] = ['', '', ''];
-/** As it is copied for each damage. */
+/** The original, which is copied for each damage. */
 let whole: string;
 let lake: string;
 let flags: string[];
@@ -82,7 +82,7 @@ const link = (of = day) => join(linksOf(of), readdirSync(linksOf(of))[0] ?? '');
 const document = (key: string) => join(lake, key);
 const ledger = () => document(`ledger/order_list/acme/${month}.json`);
 
-/** A file of its own: a copy of a lake has no links. */
+/** Makes it a separate file: a copy of a lake has no links. */
 function overwrite(path: string, content: string | Buffer): void {
   rmSync(path, { force: true });
   writeFileSync(path, content);
@@ -94,7 +94,7 @@ function lose(snapshot: string): void {
   rmSync(link());
 }
 
-/** Changes the current snapshot and its link, as where they are one file. */
+/** Changes the current snapshot and its link, as if they were one file. */
 function spoil(change: (path: string) => void): void {
   for (const path of [current(), link()]) change(path);
 }
@@ -105,7 +105,7 @@ function middleChanged(path: string): void {
   overwrite(path, bytes);
 }
 
-/** Moves a folder of the lake out of it, and leaves a link to where it is. */
+/** Moves a folder out of the lake, and leaves a link to it. */
 function linkedElsewhere(folder: string): void {
   cpSync(join(lake, folder), elsewhere, { recursive: true });
   rmSync(join(lake, folder), { recursive: true });
@@ -125,11 +125,11 @@ const DAMAGES: [string, () => void, RegExp][] = [
   ['a schema', () => writeFileSync(document('schema/orders.json'), '{}'), /schema\/orders.json/],
   ['a schema that is lost', () => rmSync(document('schema/orders.json')), /./],
   ['a snapshot that is missing, but for its link', () => rmSync(current()), /the snapshot is missing/],
-  ['what became of the records, that is missing', () => rmSync(became()), /what became of its records/],
+  ['a missing file of order_states', () => rmSync(became()), /its rows in order_states/],
   [
-    'what became of the records, that is altered',
+    'an altered file of order_states',
     () => [became(), becameLink()].forEach(middleChanged),
-    /what became of its records/,
+    /its rows in order_states/,
   ],
   ['a snapshot that is cut off, but for its link', () => truncateSync(current(), 100), /cannot read/],
   ['a snapshot that is missing, with its link', () => lose(current()), /the snapshot is missing/],
@@ -141,7 +141,7 @@ const DAMAGES: [string, () => void, RegExp][] = [
   [
     'the snapshot of another day',
     () => spoil((path) => copyFileSync(current(other), path)),
-    /ledger says|digest/,
+    /the ledger has|digest/,
   ],
   [
     'a snapshot without raw records',
@@ -181,7 +181,7 @@ const DAMAGES: [string, () => void, RegExp][] = [
   ['an older version that is cut off', () => truncateSync(older(), 100), /older version .* is cut off/],
   ['a link that is missing', () => rmSync(link()), /is missing/],
   ['a folder of links', () => rmSync(join(lake, 'lake'), { recursive: true }), /is missing/],
-  ['a link that is another file', () => overwrite(link(), readFileSync(current(other))), /not the current/],
+  ['a link to another file', () => overwrite(link(), readFileSync(current(other))), /not the current/],
   ['a link that is cut off', () => overwrite(link(), readFileSync(current()).subarray(0, 99)), /not the/],
   [
     'a link that leads nowhere',
@@ -203,7 +203,7 @@ const DAMAGES: [string, () => void, RegExp][] = [
     /is not the current snapshot/,
   ],
   [
-    'the link of what became of the orders',
+    'a missing link of order_states',
     () => rmSync(join(lake, 'lake/order_states', partition(day)), { recursive: true }),
     /lake\/order_states\/.* is missing/,
   ],
@@ -321,8 +321,8 @@ function copyLake(): void {
   cpSync(whole, lake, { recursive: true, preserveTimestamps: true });
 }
 
-describe('what verify advises', () => {
-  it('is nothing for a copy of a lake, whose files are no links any more', async () => {
+describe('the command that verify prints', () => {
+  it('is not needed for a copy of a lake, whose files are no longer links', async () => {
     copyLake();
     expect(await findings()).toEqual({ code: 0, found: [] });
   });
@@ -342,7 +342,7 @@ describe('what verify advises', () => {
     expect([await findings(), said]).toEqual([{ code: 0, found: [] }, said]);
   });
 
-  it('removes a link to a folder, and nothing that lies there', async () => {
+  it('removes a link to a folder, and no file in that folder', async () => {
     copyLake();
     mkdirSync(join(elsewhere, 'dt=2020-01-01'), { recursive: true });
     writeFileSync(join(elsewhere, 'dt=2020-01-01/precious.parquet'), '');
@@ -355,7 +355,7 @@ describe('what verify advises', () => {
     expect(readdirSync(elsewhere, { recursive: true })).toContain('dt=2020-01-01/precious.parquet');
   });
 
-  it('is printed below what it heals, each command once', async () => {
+  it('is printed once, below the findings that it heals', async () => {
     copyLake();
     rmSync(link());
     writeFileSync(ledger().replace(month, '2020-01'), '{');
@@ -374,7 +374,7 @@ describe('a number of the format', () => {
   it.each<[string, (path: string) => void]>([
     ['lost', (path) => rmSync(path)],
     ['damaged', (path) => writeFileSync(path, '{')],
-  ])('that is %s is written again by the command in the message', async (_name, damage) => {
+  ])('that is %s is rewritten by the command in the message', async (_name, damage) => {
     copyLake();
     damage(document('ledger/format.json'));
     const { code, stderr } = await runCli(['verify', ...flags]);
@@ -388,7 +388,7 @@ describe('a number of the format', () => {
 describe('a lake without anything to verify', () => {
   it.each<[string, () => string[]]>([
     ['is an empty folder', () => ['--lake', bin]],
-    ['has no day that fits', () => [...flags, '--from', '2020-01-01', '--to', '2020-01-02']],
+    ['has no day in the range', () => [...flags, '--from', '2020-01-01', '--to', '2020-01-02']],
     ['has no such brand', () => [...flags, '--brand', 'acne']],
   ])('is an error that names the next step: it %s', async (_name, given) => {
     copyLake();

@@ -38,7 +38,7 @@ function padded(line: string): string {
   return line + ','.repeat(5 - line.split(',').length);
 }
 
-/** The causes for lines of a file, and rows of the lake and of a close. */
+/** The causes for the lines of a file, the rows of the lake and the rows of a close. */
 async function causesOf(lines: readonly string[], lake: readonly Row[], closed: readonly Row[] = []) {
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   const names = ['brand', 'dt', 'close'].map((name) => ({ name, type: 'string' as const }));
@@ -102,16 +102,16 @@ it.each<[string, string[], Row[], Row[], string[]]>([
     [{ commission: '4.5' }],
     ['repriced_since explained'],
   ],
-  ['an amount that never was', ['0012,4.50'], [{ commission: '3' }], [], ['unexplained open']],
+  ['an amount that never existed', ['0012,4.50'], [{ commission: '3' }], [], ['unexplained open']],
   ['less places', ['0012,5.0'], [{ commission: '4.96' }], [], ['rounding explained']],
   [
-    'zeros left out',
+    'omitted trailing zeros',
     ['0012,5.1', '13,1.25'],
     [{ commission: '5.06' }, { order_id: '13', commission: '1.25' }],
     [],
     ['unexplained open'],
   ],
-  ['a line that is there twice', ['0012,5.00', '0012,5.00'], [{}], [], ['duplicate open']],
+  ['a line that occurs twice', ['0012,5.00', '0012,5.00'], [{}], [], ['duplicate open']],
   [
     'two equal lines here',
     ['0012,5.00'],
@@ -168,14 +168,14 @@ it.each<[string, string[], Row[], Row[], string[]]>([
     [],
   ],
   [
-    'a line of two with one key that is void',
+    'one void line of two with the same key',
     ['0012,2.00'],
     [{ records: '2', state: 'mixed', commission: '5', counted_commission: '2', product: 'A' }],
     [],
     [],
   ],
   [
-    'one of two lines void since',
+    'one of two lines voided later',
     ['0012,5.00'],
     [
       { product: 'A', commission: '2', seen_commission: '2' },

@@ -1,4 +1,4 @@
-/** Writes an export of orders in the manner of five dashboards: other delimiters, numbers, days, words and encodings. */
+/** Writes an export of orders in the formats of five dashboards: delimiters, numbers, days, words and encodings differ. */
 
 /** An order, or a piece of a transaction, as a dashboard shows it. Amounts are in cents. */
 export interface ShownOrder {
@@ -11,12 +11,12 @@ export interface ShownOrder {
   amount: number;
   commission: number;
   currency: string;
-  /** How many decimal places are shown. */
+  /** The number of decimal places. */
   places?: 0 | 1;
 }
 
 interface ExportFormat {
-  /** What is exported; default: orders. */
+  /** The exported report; default: orders. */
   of?: 'transactions';
   /** Whether a line names its currency. */
   namesCurrency: boolean;

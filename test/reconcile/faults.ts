@@ -1,7 +1,7 @@
-/** Injects faults of eight kinds into an export, and says which cause each order must be found with. */
+/** Injects faults of eight kinds into an export, and returns the expected cause of each order. */
 import type { ShownOrder } from './exports.ts';
 
-/** An order of the lake, or the pieces of one product in it: as they were first shown, and as they are now. */
+/** An order of the lake, or the pieces of one product in it: in its first and its current state. */
 export interface Known {
   before: ShownOrder[];
   now: ShownOrder[];
@@ -19,7 +19,7 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Per kind. */
+/** The number of faults of each kind. */
 const FAULTS = 3;
 
 /** The first and the last day of an export. */
@@ -28,15 +28,15 @@ export interface Span {
   to: string;
 }
 
-/** What a difference is of. */
+/** The subject of a difference. */
 export function keyOf({ id, product = '' }: Pick<ShownOrder, 'id' | 'product'>): string {
   return `${id} ${product}`;
 }
 
 /**
- * @param known of these days and the day on each side of them
+ * @param known the orders of these days and of the day before and after them
  * @param chance in [0, 1)
- * @returns the lines of an export with faults, and by order the cause to be found
+ * @returns the lines of an export with faults, and the expected cause of each order
  */
 export function withFaults(
   known: readonly Known[],
@@ -52,7 +52,7 @@ export function withFaults(
   for (const kind of kinds)
     for (let fault = 0; fault < FAULTS; fault += 1) {
       const candidates = known.filter((each) => {
-        // The first order of another day is of the day before or after.
+        // The first order of another day belongs to the day before or after.
         const isBeside = kind === 'other_day' && fault === 0;
         return !expected.has(keyOfKnown(each)) && isIn(each) !== isBeside && CAN_HAVE[kind](each);
       });
@@ -78,7 +78,7 @@ const CAN_HAVE: Readonly<Record<Kind, (known: Known) => boolean>> = {
   repriced_since: ({ before, now }) => !now.every(isVoid) && total(before) !== total(now),
   other_day: ({ now }) => counts(now),
   other_currency: ({ now }) => counts(now),
-  // 1.2 instead of 1.20 is no fault.
+  // 1.2 instead of 1.20 is not a fault.
   rounding: ({ now }) =>
     counts(now) && now.every(({ amount, commission }) => amount % 10 !== 0 && commission % 10 !== 0),
   duplicate: ({ now }) => counts(now),
@@ -95,7 +95,7 @@ const CHANGED: Readonly<Record<Kind, (known: Known, span: Span) => ShownOrder[]>
   duplicate: ({ now }) => [...now, ...now.slice(0, 1)],
 };
 
-/** As another zone has it: a day off, among the days of the export. */
+/** The day in another time zone: one day off, among the days of the export. */
 function onOtherDay({ at, day }: ShownOrder, { from }: Span): Pick<ShownOrder, 'at' | 'day'> {
   const days = day <= from ? 1 : -1;
   const shifted = new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);

@@ -1,4 +1,4 @@
-/** `npm run reconcile:measure -- --seed S --count N`: a table of what the comparison finds, a row for each format. */
+/** `npm run reconcile:measure -- --seed S --count N`: prints the results of the comparison, a row for each format. */
 import { parseArgs } from 'node:util';
 import { tableOf, wholeNumber } from '../simulation/command.ts';
 import { type Measured, fillLake, measure } from './measured.ts';

@@ -1,4 +1,4 @@
-/** Compares exports of the sample service with the lake that it filled, and counts what the comparison gets wrong. */
+/** Compares exports of the sample service with the lake that it filled, and counts wrong results. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -15,7 +15,7 @@ import { type SampleBrandForCli, serveSampleBrand } from '../cli/sample-brand.ts
 import { FORMATS, type ShownOrder } from './exports.ts';
 import { KINDS, type Kind, type Known, type Span, keyOf, withFaults } from './faults.ts';
 
-/** What exports in one format showed. */
+/** The results for exports in one format. */
 export interface Measured {
   format: string;
   faults: number;
@@ -40,7 +40,7 @@ export interface MeasuredLake {
 const ZONE = 'America/New_York';
 const DAYS = 10;
 
-/** Reads ten days of the sample service and the days beside them, changes its records, and reads them again. */
+/** Reads ten days of the sample service and the days around them, changes its records, and reads the days again. */
 export async function fillLake(): Promise<MeasuredLake> {
   const sample = await serveSampleBrand({ daysBefore: DAYS + 3 });
   const { acme } = sample.service.brands;
@@ -179,9 +179,9 @@ async function compareOne(
   const rows = await rowsOf(connection, "SELECT concat(order_id, ' ', product), cause FROM differences");
   const causes = Map.groupBy(rows, ([key]) => String(key));
   for (const [key, cause] of expected) {
-    // An export without days does not show another one.
+    // An export without days cannot show another day.
     if (cause === 'other_day' && !columns.created && inMonth.flat().includes(key)) continue;
-    // An order that is missing as a whole is compared as a whole.
+    // An order that is missing completely is compared as a whole.
     const own = causes.get(key) ?? causes.get(`${key.split(' ', 1)[0]} `) ?? [];
     const found = new Set(own.map((row) => String(row[1])));
     result.faults += 1;
@@ -209,7 +209,7 @@ async function wrongSums(connection: DuckDBConnection, measures: readonly Measur
   }).length;
 }
 
-/** Billionths. */
+/** In billionths. */
 function units(decimal: unknown): bigint {
   const [whole = '0', places = ''] = String(decimal).split('.');
   return BigInt(whole + places.padEnd(9, '0'));

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { exceptions } from './exceptions.ts';
+import { type Phrase, phrases, riddles } from './phrases.ts';
+import { CODE, type Text, textsOfCode, textsOfPage, textsOfScript } from './texts.ts';
+
+export interface Fault {
+  line: number;
+  fault: string;
+  /** The phrase, or the beginning of the sentence. */
+  found: string;
+  /** The phrase with the words around it. */
+  context: string;
+  instead: string;
+}
+
+export const MAX_WORDS = 35;
+const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
+
+/** The files that people read: pages, code, scripts. Without `paths`, all of them. */
+export async function filesOf(root: string, paths: readonly string[]): Promise<string[]> {
+  const tracked = ['ls-files', '--cached', '--others', '--exclude-standard', '-z', '--', ...paths];
+  const { stdout } = await promisify(execFile)('git', tracked, { cwd: root, maxBuffer: 2 ** 26 });
+  return stdout.split('\0').filter((file) => readerOf(file) !== undefined && existsSync(`${root}/${file}`));
+}
+
+function readerOf(file: string): ((file: string, source: string) => Text[]) | undefined {
+  if (file.startsWith('test/words/')) return undefined;
+  if (file === 'CHANGELOG.md') return (_, page) => textsOfPage(newestOf(page));
+  if (file.endsWith('.md')) return (_, page) => textsOfPage(page);
+  if (/\.(?:ts|js|mjs)$/.test(file)) return textsOfCode;
+  if (/\.(?:sh|ya?ml|py)$|^\.ci\/run$/.test(file)) return (_, source) => textsOfScript(source);
+  return undefined;
+}
+
+/** Older versions were published with their words. */
+function newestOf(changelog: string): string {
+  const [head, newest] = changelog.split(/^(?=## )/m);
+  return `${head}${newest ?? ''}`;
+}
+
+/** The faults of a file, by its path from the root. */
+export function faultsOf(file: string, source: string): Fault[] {
+  const allowed = exceptions.filter((exception) => exception.file === file);
+  const texts = readerOf(file)?.(file, source) ?? [];
+  return texts
+    .flatMap((text) => [...faultsOfPhrases(text), ...longSentences(text)])
+    .filter(({ found }) => !allowed.some(({ found: phrase }) => phrase === found))
+    .sort((a, b) => a.line - b.line);
+}
+
+function faultsOfPhrases(read: Text): Fault[] {
+  const { kind, text } = read;
+  const rows: readonly Phrase[] = kind === 'heading' ? [...phrases, ...riddles] : phrases;
+  return rows.flatMap(({ fault, pattern, instead }) =>
+    [...text.matchAll(new RegExp(pattern, `g${pattern.flags}`))].map(({ index, 0: found }) => ({
+      line: read.lineAt(index),
+      fault,
+      found: found.trim(),
+      context: `…${text.slice(Math.max(0, index - 30), index + found.length + 30)}…`,
+      instead,
+    })),
+  );
+}
+
+function longSentences(read: Text): Fault[] {
+  return [...sentences.segment(read.text)].flatMap(({ segment, index }) => {
+    const words = segment
+      .split(/[\s—–]+/)
+      .filter((word) => word === CODE || /[\p{L}\p{N}]/u.test(word)).length;
+    if (words <= MAX_WORDS) return [];
+    const found = `${segment.split(' ').slice(0, 8).join(' ')} …`;
+    const instead = `sentences of at most ${MAX_WORDS} words`;
+    return [
+      { line: read.lineAt(index), fault: `a sentence of ${words} words`, found, context: found, instead },
+    ];
+  });
+}
