@@ -142,7 +142,8 @@ describe('the project of a lake', () => {
     expect(described).toEqual(
       expect.arrayContaining(
         HOSTILE.map(
-          (field) => `Discovered in the records as ${JSON.stringify(field)}; the interface does not document it`,
+          (field) =>
+            `Discovered in the records as ${JSON.stringify(field)}; the interface does not document it`,
         ),
       ),
     );
