@@ -34,7 +34,7 @@ export async function writeReferenceLake(folder: string): Promise<void> {
     for (const day of RUNS) {
       sample.nowMs = noon(day);
       for (const { record } of sample.brand.records.order_list)
-        record.customer_id ??= `c${record.publisher_id}`;
+        record.customer_id ??= record.publisher_id ?? null;
       if (day !== first) {
         restate(sample.brand, 'order_list', RESTATED_DAY, (held) =>
           held.map((each, index) =>

@@ -98,10 +98,11 @@ async function exampleOf(store: ObjectStore, { name }: ShownTable): Promise<Exam
 
 function sectionOf(table: ShownTable, example: Example): string {
   const { name, description, partitionKeys, columns } = table;
-  const never = new Set([...OF_EVERY_ROW, ...(NEVER_NULL[name] ?? [])]);
+  const { [name]: own = [] } = NEVER_NULL;
+  const never = new Set(own === 'all' ? OF_EVERY_ROW : [...OF_EVERY_ROW, ...own]);
   const rows = columns.map((column) => {
     const { hive, duckdb } = typeSpec(column.type);
-    const isNever = never.has(column.name) || NEVER_NULL[name] === 'all';
+    const isNever = own === 'all' || never.has(column.name);
     const { [column.name]: value } = example;
     return line([
       code(column.name),

@@ -29,7 +29,14 @@ function settingsWith(value: unknown): object | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const keys = Object.keys(value);
   const isAllOf = (known: readonly string[]) => keys.length > 0 && keys.every((key) => known.includes(key));
-  if (keys.includes('brands')) return value;
+  // An example may leave out what every brand has.
+  if ('brands' in value) {
+    const brands = Object.entries(value.brands ?? {}).map(([name, own]) => [
+      name,
+      { ...BRAND, ...Object(own) },
+    ]);
+    return { ...value, brands: Object.fromEntries(brands) };
+  }
   const acme = (own: object) => ({ brands: { acme: { ...BRAND, ...own } } });
   if (isAllOf(['deployment', 'environments', 'events', 'catalogs', 'requestsPerSecond', 'pagesInFlight']))
     return { ...acme({}), ...value };
