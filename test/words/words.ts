@@ -18,16 +18,16 @@ const { values, positionals } = parseArgs({
 const root = values.root ?? process.cwd();
 const files = await filesOf(root, positionals);
 const counts = new Map<string, number>();
+const lines: string[] = [];
 for (const file of files) {
   for (const { line, fault, context, instead } of faultsOf(file, await readFile(`${root}/${file}`, 'utf8'))) {
     const folder = /^(?:(?:docs|test|shared|cli|bench)\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? '.';
     counts.set(folder, (counts.get(folder) ?? 0) + 1);
-    if (!values.counts) console.log(`${file}:${line}: ${fault}: "${context}". Write: ${instead}`);
+    lines.push(`${file}:${line}: ${fault}: "${context}". Write: ${instead}`);
   }
 }
-if (values.counts)
-  for (const [folder, count] of [...counts].sort(([a], [b]) => a.localeCompare(b)))
-    console.log(`${count}\t${folder}`);
+const byFolder = [...counts].sort(([a], [b]) => a.localeCompare(b));
 const total = counts.values().reduce((sum, count) => sum + count, 0);
+const found = values.counts ? byFolder.map(([folder, count]) => `${count}\t${folder}`) : lines;
 if (total > 0) process.exitCode = 1;
-console.log(`${total} faults in ${files.length} files.`);
+console.log([...found, `${total} faults in ${files.length} files.`].join('\n'));
