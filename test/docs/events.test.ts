@@ -6,6 +6,7 @@ import { withEvents } from '../../shared/watcher/problem-events.ts';
 import { textOf } from './pages.ts';
 
 const page = textOf('docs/reference/events.md');
+const guide = textOf('docs/how-to/receive-events.md');
 const api = textOf('docs/how-to/events-to-api.yaml');
 const [, json = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
 const examples = json.split('\n\n').map(objectIn);
@@ -38,7 +39,7 @@ function meets(wanted: Json, found: Json): boolean {
   return isJsonObject(wanted) ? String(found).startsWith(String(wanted.prefix)) : wanted === found;
 }
 
-describe('docs/reference/events.md', () => {
+describe('the pages on events', () => {
   it('has an example of both kinds of events with all the fields of its table', () => {
     expect(examples.map((event) => event.source)).toEqual([EVENT_SOURCE, EVENT_SOURCE]);
     expect(Object.keys(detailOf(ofDay)).sort()).toEqual(fieldsOf('day').sort());
@@ -61,7 +62,7 @@ describe('docs/reference/events.md', () => {
   });
 
   it('has event patterns that match an example, and that another source, report or brand does not match', () => {
-    const patterns = [...page.matchAll(/--event-pattern '(.*?)'/g)].map(([, text = '']) => objectIn(text));
+    const patterns = [...guide.matchAll(/--event-pattern '(.*?)'/g)].map(([, text = '']) => objectIn(text));
     expect(patterns.length).toBeGreaterThan(0);
     for (const pattern of patterns) {
       expect(examples.filter((event) => matches(pattern, event))).toEqual([ofDay]);
@@ -83,7 +84,7 @@ describe('docs/reference/events.md', () => {
       ...Object.fromEntries(Object.keys(detailOf(ofDay)).map((name) => [`detail.${name}`, ''])),
     };
     expect(Object.keys(flat)).toEqual(expect.arrayContaining([...paths.values()]));
-    const bodies = [...page.matchAll(/'Body=(.*)'/g)].map(([, body = '']) => body);
+    const bodies = [...guide.matchAll(/'Body=(.*)'/g)].map(([, body = '']) => body);
     expect(bodies).toHaveLength(2);
     for (const body of bodies) {
       const variables = [...body.matchAll(/<(\w+)>/g)].map(([, name]) => name);

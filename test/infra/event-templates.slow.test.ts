@@ -14,7 +14,7 @@ function included(name: string): Template {
   return Template.fromStack(stack);
 }
 
-describe('the templates of docs/reference/events.md', () => {
+describe('the templates of docs/how-to/receive-events.md', () => {
   it.each(['events-to-api.yaml', 'events-to-queue.yaml'])(
     '%s is valid, and its rule takes our events alone',
     (name) => {
