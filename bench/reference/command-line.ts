@@ -1,5 +1,5 @@
 /** Writes docs/reference/command-line.md from the program: its commands, arguments, options, defaults and examples. */
-import { type Argument, Command, type Option } from 'commander';
+import type { Argument, Command, Option } from 'commander';
 import { EXIT } from '../../cli/exit-codes.ts';
 import { addAll, emptyProgram } from '../../cli/program.ts';
 import { block, code, entriesOf, pageOf, sentence, tableOf } from './markdown.ts';

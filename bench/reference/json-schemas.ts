@@ -5,15 +5,16 @@ import type { DayFacts } from '../../shared/day-facts.ts';
 import { ERROR_KINDS } from '../../shared/errors.ts';
 import type { CheckOutcome } from '../../shared/operations/connection-test.ts';
 import type { CopyOutcome } from '../../shared/operations/copy-lake.ts';
+import type { EraseOutcome } from '../../shared/operations/erase.ts';
 import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
 import type { DayVersions, RollbackOutcome } from '../../shared/operations/rollback.ts';
 import { STATUSES, type SyncOutcome } from '../../shared/outcome.ts';
 import type { RepairOutcome } from '../../shared/repair/index.ts';
 import type { RunPlan } from '../../shared/run/plan-run.ts';
 
-const day = z.iso.date();
-const instant = z.iso.datetime();
-const count = z.int().nonnegative();
+const day = z.string().meta({ format: 'date' });
+const instant = z.string().meta({ format: 'date-time' });
+const count = z.number().meta({ type: 'integer', minimum: 0 });
 const status = z.enum(STATUSES);
 const texts = z.array(z.string());
 const nullable = { text: z.string().nullable(), instant: instant.nullable(), count: count.nullable() };
@@ -121,7 +122,7 @@ const dayFacts = z.object({
       }),
     )
     .optional(),
-});
+}) satisfies z.ZodType<DayFacts>;
 
 const lists = z.array(z.looseObject({}));
 const statusOutput = z.object({
@@ -288,7 +289,7 @@ const rebuild = z.object({
       error: error.optional(),
     }),
   ),
-});
+}) satisfies z.ZodType<RebuildOutcome>;
 
 const erase = z.object({
   status: word('complete', 'planned', 'busy', 'incomplete', 'undone'),
@@ -298,7 +299,7 @@ const erase = z.object({
   days: z.array(z.object({ report: z.string(), day, isReadAgain: z.boolean() })).optional(),
   removed: z.record(z.string(), z.object({ objects: count, bytes: count })),
   remains: texts,
-});
+}) satisfies z.ZodType<EraseOutcome>;
 
 const copy = z.object({
   status: word('complete', 'incomplete'),
