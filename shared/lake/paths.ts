@@ -2,7 +2,7 @@
  * This module builds every key and every prefix of a lake and, for code that lists objects, parses them. IAM statements
  * and lifecycle rules take their prefixes from here too. A prefix spelt a second time elsewhere would still grant, expire
  * or delete the old place after this file has moved to a new place. The layout:
- *
+ * ```
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
  *   snapshots/schema_changes/…, snapshots/changes/…   the same
@@ -20,6 +20,7 @@
  *   query-results/…, query-results/brand=<brand>/…   results of Athena, in S3 only
  *   iceberg/<table>/metadata/…                 Iceberg metadata over the same snapshots; built from ledgers and schemas
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
+ * ```
  */
 import { isDay } from '../days.ts';
 import type { Partition, TableShape } from '../ports.ts';

@@ -230,7 +230,7 @@ describe('the Iceberg table of a report', () => {
     await expectProjected(lake);
   });
 
-  it('is left out if the settings say so', async () => {
+  it('is left out if the settings disable it', async () => {
     const lake = sample.emptyLake();
     await sync(lake, { commonSettings: { catalogs: ['hive'] } });
     expect([...lake.store.objects.keys()].filter((key) => key.startsWith('iceberg/'))).toEqual([]);

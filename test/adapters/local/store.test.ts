@@ -107,7 +107,7 @@ describe('a lake folder', () => {
     await expect(access(lake)).rejects.toThrow('ENOENT');
   });
 
-  it('leaves no temporary file behind a conflict or an abort', async () => {
+  it('leaves no temporary file after a conflict or an abort', async () => {
     const store = openLocalStore(lake);
     await store.put('key', Buffer.from('one'), { ifAbsent: true });
     await store.put('key', Buffer.from('two'), { ifAbsent: true });
