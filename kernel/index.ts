@@ -3,7 +3,7 @@
  * rows at a time.
  *
  * WebAssembly traps only after the end of the memory, so each region below has its own limit.
- * `npm run fuzz -- --checked` runs a build that traps at any load or store outside the regions, and at any store into
+ * The command `npm run fuzz -- --checked` runs a build that traps at any load or store outside the regions, and at any store into
  * the text.
  *
  * - Static data: four constant places from 1024 to `__heap_base`, 217 bytes.

@@ -32,7 +32,7 @@ export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 /** Partition keys of the tables of closed months, in the order of the folders. */
 export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
-/** The table of which days are present or missing. */
+/** The table that shows which days are present or missing. */
 export const COVERAGE_TABLE = 'coverage';
 /** The table of fields that appear and disappear. */
 export const SCHEMA_CHANGES_TABLE = 'schema_changes';
@@ -59,7 +59,7 @@ export const SCHEMAS_PREFIX = 'schema/';
 export const RATES_PREFIX = 'rates/';
 /** The metadata of all Iceberg tables, whose files are the snapshots. */
 export const ICEBERG_PREFIX = 'iceberg/';
-/** What the watcher writes. */
+/** The documents and pages of the watcher. */
 export const STATUS_PREFIX = 'status/';
 /** The status page. */
 export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;

@@ -139,7 +139,7 @@ export class RecordColumns {
   /** By field: the address of its column; 0 for a field that no row has. */
   #columnsOf(fields: readonly string[]): Uint32Array {
     const columns = new Uint32Array(fields.length);
-    // I12: the fields of a list may be many more than those of a row group's records.
+    // I12: a list may have many more fields than the records of a row group.
     if (this.#columns.size > 0)
       for (let index = 0; index < fields.length; index += 1)
         columns[index] = this.#columns.get(fields[index] ?? '') ?? 0;
