@@ -2,8 +2,10 @@
  * Exports the functions that JavaScript calls. An instance serves one text, one row group, one column or the hashes of some
  * rows at a time.
  *
- * WebAssembly traps only after the end of the memory, so each region has its own limit.
- * `npm run fuzz -- --checked` runs a build that traps at any load or store outside the regions, and at any store into the text:
+ * WebAssembly traps only after the end of the memory, so each region below has its own limit.
+ * The command `npm run fuzz -- --checked` runs a build that traps at any load or store outside the regions, and at any store into
+ * the text.
+ *
  * - Static data: four constant places from 1024 to `__heap_base`, 217 bytes.
  * - Pieces: `allocate` grows the memory before it returns a piece, and traps at 4 GiB. A load may pass the end of a piece
  *   by 8 bytes, a store never.

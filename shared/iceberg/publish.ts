@@ -59,7 +59,7 @@ interface BrandMonth {
 interface FoundTable {
   table?: IcebergTable;
   manifests: readonly ManifestFile[];
-  /** What was found in place of a table of ours. */
+  /** The metadata that was found in place of a table of ours. */
   foreign?: string;
 }
 

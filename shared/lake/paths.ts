@@ -2,7 +2,7 @@
  * This module builds every key and every prefix of a lake and, for code that lists objects, parses them. IAM statements
  * and lifecycle rules take their prefixes from here too. A prefix spelt a second time elsewhere would still grant, expire
  * or delete the old place after this file has moved to a new place. The layout:
- *
+ * ```
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
  *   snapshots/schema_changes/…, snapshots/changes/…   the same
@@ -20,6 +20,7 @@
  *   query-results/…, query-results/brand=<brand>/…   results of Athena, in S3 only
  *   iceberg/<table>/metadata/…                 Iceberg metadata over the same snapshots; built from ledgers and schemas
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
+ * ```
  */
 import { isDay } from '../days.ts';
 import type { Partition, TableShape } from '../ports.ts';
@@ -31,7 +32,7 @@ export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 /** Partition keys of the tables of closed months, in the order of the folders. */
 export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
-/** The table of which days are present or missing. */
+/** The table that shows which days are present or missing. */
 export const COVERAGE_TABLE = 'coverage';
 /** The table of fields that appear and disappear. */
 export const SCHEMA_CHANGES_TABLE = 'schema_changes';
@@ -58,7 +59,7 @@ export const SCHEMAS_PREFIX = 'schema/';
 export const RATES_PREFIX = 'rates/';
 /** The metadata of all Iceberg tables, whose files are the snapshots. */
 export const ICEBERG_PREFIX = 'iceberg/';
-/** What the watcher writes. */
+/** The documents and pages of the watcher. */
 export const STATUS_PREFIX = 'status/';
 /** The status page. */
 export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;

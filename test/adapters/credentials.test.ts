@@ -94,7 +94,7 @@ describe('credentials', () => {
     ['a text', '"hush-t"', '"bid" is missing'],
     ['a truncated text', '{"bid":1,"token":"hush-t', 'it is not JSON'],
     ['no JSON', 'hush-t', 'it is not JSON'],
-  ])('I9: say what is wrong and never what was read: %s', async (_name, json, why) => {
+  ])('I9: have errors that explain the fault and never quote the text: %s', async (_name, json, why) => {
     for (const [origin, source] of sourcesOf(json)) {
       const error = await refusal(source);
       expect(error).toMatchObject({ kind: 'config', code: 'bad_credentials' });
@@ -133,15 +133,15 @@ describe('environment variables', () => {
   it.each<[string, NodeJS.ProcessEnv, object]>([
     ['each field', own, all],
     ['the address too', { ...own, BRAND_REPORTS_ACME_EU_BASE_URL: BASE_URL }, { ...all, baseUrl: BASE_URL }],
-  ])('hold %s', async (_name, env, expected) => {
+  ])('contain %s', async (_name, env, expected) => {
     expect(await sourceOf(env).read('acme-eu')).toEqual(expected);
   });
 
   it.each<[string, NodeJS.ProcessEnv, string]>([
     ['one is missing', { ...own, BRAND_REPORTS_ACME_EU_TOKEN: undefined }, '"token" is missing'],
     ['one is empty', { ...own, BRAND_REPORTS_ACME_EU_SECRET: '' }, '"secret" is empty'],
-    ['the address is none', { ...own, BRAND_REPORTS_ACME_EU_BASE_URL: 'hush' }, '"baseUrl" is not'],
-    ['only another brand has some', { BRAND_REPORTS_ACME_BID: '1' }, 'the brand is not in it'],
+    ['the address is not an address', { ...own, BRAND_REPORTS_ACME_EU_BASE_URL: 'hush' }, '"baseUrl" is not'],
+    ['only another brand has variables', { BRAND_REPORTS_ACME_BID: '1' }, 'the brand is not in it'],
   ])('I9: are refused if %s', async (_name, env, why) => {
     const error = await refusal(sourceOf(env), 'acme-eu');
     const message = expect.stringContaining(`brand acme-eu in the variables: ${why}`);
@@ -149,14 +149,14 @@ describe('environment variables', () => {
     expect(inspect(error, { depth: null, showHidden: true })).not.toContain('hush');
   });
 
-  it('are none if no brand has any', () => {
+  it('are missing if no brand has a variable', () => {
     expect(
       credentialsInVariables({ ...own, BRAND_REPORTS_LAKE_OWNER: '1' }, ['acme', 'lake']),
     ).toBeUndefined();
   });
 });
 
-it('a brand without secretName has the secret of the prefix and its own name', async () => {
+it('a brand without secretName uses the secret named by the prefix and the brand', async () => {
   server.secrets.set('team/acme', GOOD);
   const source = secretsOf(
     { brands: { acme: { baseUrl: BASE_URL } }, deployment: { secretsPrefix: 'team/' } },
@@ -170,12 +170,12 @@ it('a brand without secretName has the secret of the prefix and its own name', a
 describe('the address that credentials are for', () => {
   const pinned = GOOD.replace('}', `,"baseUrl":"${BASE_URL}"}`);
 
-  it('is read with them', async () => {
+  it('is read with the credentials', async () => {
     for (const [, source] of sourcesOf(pinned))
       expect(await source.read('acme')).toEqual({ bid: 'b1', token: 't1', secret: 's1', baseUrl: BASE_URL });
   });
 
-  it('is required of a secret in a deployment, and the error has the JSON and the command', async () => {
+  it('is required in the secret of a deployment, and the error has the JSON and the command', async () => {
     server.secrets.set(NAME, GOOD);
     const error = await refusal(inSecret(true));
     expect(error).toMatchObject({ kind: 'config', code: 'bad_credentials' });
@@ -216,7 +216,7 @@ describe('a secret', () => {
     });
   });
 
-  it('that cannot be read for the moment is read by a later attempt', async () => {
+  it('that cannot be read temporarily is read by a later attempt', async () => {
     server.secrets.set(NAME, new AwsFault('InternalServiceError', 'oops', 500));
     expect(await refusal(inSecret())).toMatchObject({ kind: 'transient' });
   });
@@ -257,7 +257,7 @@ describe('a credentials file', () => {
     return folder.remove();
   });
 
-  it('is read again each time, and named when it cannot be', async () => {
+  it('is read again each time, and named if it cannot be read', async () => {
     const file = source();
     expect(await file.read('acme')).toMatchObject({ token: 't1' });
     await writeFile(path, `{"acme":${GOOD.replace('t1', 't2')}}`);
@@ -301,13 +301,16 @@ describe('a credentials file', () => {
     expect(await refusal(source())).toMatchObject({ message });
   });
 
-  it.each([0o640, 0o604, 0o644])('that others may read is read, with one warning: mode %i', async (mode) => {
-    await chmod(path, mode);
-    const file = source();
-    await Promise.all([file.read('acme'), file.read('acme')]);
-    await file.read('acme');
-    expect(warnings).toEqual([`other users may read ${path}. Keep them out: chmod go= ${path}`]);
-  });
+  it.each([0o640, 0o604, 0o644])(
+    'that others may read is read, with a single warning: mode %i',
+    async (mode) => {
+      await chmod(path, mode);
+      const file = source();
+      await Promise.all([file.read('acme'), file.read('acme')]);
+      await file.read('acme');
+      expect(warnings).toEqual([`other users may read ${path}. Keep them out: chmod go= ${path}`]);
+    },
+  );
 
   describe.each([
     ['its folder', ''],
@@ -322,7 +325,7 @@ describe('a credentials file', () => {
 
     it.each([
       ['refused: everybody', 0o777, /other users may replace it, because .* is 777\. .* run: chmod o-w \S+$/],
-      ['read: everybody, but only to remove their own files', 0o1777, undefined],
+      ['read: everybody, but they may remove only their own files', 0o1777, undefined],
       ['read with a warning: a group, which may be the user’s own', 0o775, undefined],
     ])('is %s', async (_who, mode, refused) => {
       const name = await copy();
@@ -334,7 +337,7 @@ describe('a credentials file', () => {
       );
     });
 
-    it.each([0o755, 0o1777])('is refused: its owner, who is neither root nor me; mode %i', async (mode) => {
+    it.each([0o755, 0o1777])('is refused: its owner is neither root nor me; mode %i', async (mode) => {
       const name = await copy();
       await chmod(folder.path, mode);
       // Only root can give a folder away.
@@ -363,7 +366,7 @@ describe('a credentials file', () => {
     expect(await refusal(source(join(folder.path, through)))).toMatchObject({ message });
   });
 
-  it('is refused if another user made the link in a folder of everybody, such as /tmp', async () => {
+  it('is refused if another user made the link in a folder for everybody, such as /tmp', async () => {
     const open = join(folder.path, 'open');
     await mkdir(open);
     await chmod(open, 0o1777);
@@ -380,7 +383,7 @@ describe('a credentials file', () => {
     );
   });
 
-  it('may be a link, as Kubernetes mounts secrets, whose file counts', async () => {
+  it('may be a link, as Kubernetes mounts secrets; the target file counts', async () => {
     await mkdir(join(folder.path, '..data'));
     const file = join(folder.path, '..data', 'acme.json');
     await writeFile(file, `{"acme":${GOOD}}`, { mode: 0o600 });

@@ -34,7 +34,7 @@ describe('a process that dies', () => {
     expect([...memory.objects.keys()].sort()).toEqual(left);
   });
 
-  it('counts and dies in the catalog as well', async () => {
+  it('counts and dies in the catalog too', async () => {
     const store = diesAtN(memoryStore(), 2);
     const catalog = diesAtNCatalog(
       {

@@ -23,7 +23,7 @@ describe('a lake', () => {
     expect(lake.catalog !== undefined).toBe(has);
   });
 
-  it('cannot know in S3 whether a run is dead', async () => {
+  it('cannot determine in S3 whether a run is dead', async () => {
     expect((await openLake('s3://my-bucket')).runs).toBe(leaseOnlyRuns);
   });
 
@@ -36,7 +36,7 @@ describe('a lake', () => {
     ['an empty part of the prefix', 's3://my-bucket/a//b', {}],
     ['a prefix that climbs', 's3://my-bucket/../other', {}],
     ['a folder with a database', './lake', { database: 'reports' }],
-  ])('is refused with the names that are allowed: %s', async (_name, url, options) => {
+  ])('is refused with the allowed names: %s', async (_name, url, options) => {
     await expect(openLake(url, options)).rejects.toThrow(
       expect.objectContaining({ kind: 'config', message: expect.stringContaining('s3://bucket/prefix') }),
     );

@@ -12,7 +12,7 @@ import type { HttpHeaders, HttpRequest, HttpResult } from '../../shared/ports.ts
 
 const MAX_BYTES = 32 * 2 ** 20;
 const TOO_LARGE = Buffer.alloc(MAX_BYTES + 1);
-/** The least work, since 32 MB are compressed several times. */
+/** The lowest effort, because 32 MB are compressed several times. */
 const gzipped = (bytes: Uint8Array) => gzipSync(bytes, { level: 1 });
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 
@@ -28,7 +28,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${port}/api?token=abc`;
 }
 
-/** The address of a server that answers so. */
+/** The address of a server that responds with this. */
 async function httpServer(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(answer);
   open.push(() => {
@@ -38,7 +38,7 @@ async function httpServer(answer: (request: IncomingMessage, response: ServerRes
   return listening(server);
 }
 
-/** A server that is told of each request as it comes, and writes what it likes to its connection. */
+/** A server that receives each request as it arrives, and writes anything to its connection. */
 async function tcpServer(onRequest: (socket: Socket, ofConnection: number) => void) {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
@@ -62,7 +62,7 @@ interface Limits {
   onHeaders?: (headers: HttpHeaders) => void;
 }
 
-// Long enough for a busy machine: where a timeout is what is tested, the test sets its own.
+// Long enough for a busy machine; tests of timeouts set their own.
 const send = (url: string, { timeoutMs = 60_000, signal, onHeaders = () => {} }: Limits = {}) =>
   sendRequest({ url, method: 'GET', headers: {}, body: undefined }, { timeoutMs, signal, onHeaders });
 
@@ -72,7 +72,7 @@ describe('a request', () => {
   it.each<[HttpRequest['method'], string | undefined]>([
     ['POST', '{"name":"Müller"}'],
     ['GET', undefined],
-  ])('by %s arrives with its query, headers and body, and its answer is returned', async (method, body) => {
+  ])('by %s arrives with its query, headers and body, and its response is returned', async (method, body) => {
     const arrived: unknown[] = [];
     const url = await httpServer(async (request, response) => {
       const sent = Buffer.concat(await request.toArray()).toString();
@@ -98,7 +98,7 @@ describe('a request', () => {
     expect(requests).toBe(1);
   });
 
-  it('tells the headers before the body has come', async () => {
+  it('reports the headers before the body has arrived', async () => {
     const told = Promise.withResolvers<HttpHeaders>();
     const url = await httpServer(async (_request, response) => {
       response.writeHead(200, { Date: 'today' }).flushHeaders();
@@ -109,7 +109,7 @@ describe('a request', () => {
     expect(await told.promise).toMatchObject({ date: 'today' });
   });
 
-  it('goes through the proxy of the environment where Node is told to use it, and lets the process end', async () => {
+  it('uses the proxy of the environment if Node is told to use it, and lets the process end', async () => {
     const asked: (string | undefined)[] = [];
     const proxy = await httpServer((request, response) => {
       asked.push(request.url);
@@ -141,7 +141,7 @@ describe('a connection', () => {
     expect(connections.size).toBe(1);
   });
 
-  it('that is closed when the next request comes is called stale, and the one after it is new', async () => {
+  it('that is closed when the next request arrives is called stale, and the next connection is new', async () => {
     let received = 0;
     const url = await tcpServer((socket, ofConnection) => {
       received += 1;
@@ -154,7 +154,7 @@ describe('a connection', () => {
     expect(received).toBe(3);
   });
 
-  it('that is closed in the middle of an answer is not stale: the request was received', async () => {
+  it('that is closed within a response is not stale: the request was received', async () => {
     const url = await tcpServer((socket, ofConnection) => {
       if (ofConnection === 1) socket.write(plain('one'));
       else socket.end('HTTP/1.1 200');
@@ -163,16 +163,16 @@ describe('a connection', () => {
     expect(await send(url)).toEqual({ failed: 'ECONNRESET' });
   });
 
-  it('that is new and closed is not stale: a server that does so is out of order', async () => {
+  it('that is new and closed is not stale: such a server is out of order', async () => {
     const url = await tcpServer((socket) => socket.resetAndDestroy());
     expect(await send(url)).toEqual({ failed: 'ECONNRESET' });
   });
 });
 
-describe('a response that does not come whole', () => {
+describe('a response that does not arrive whole', () => {
   it.each<[string, string, string]>([
-    ['nothing of HTTP', 'hello\r\n\r\n', 'HPE_INVALID_CONSTANT'],
-    ['less than was announced', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"code":0}', 'cut_off'],
+    ['no HTTP', 'hello\r\n\r\n', 'HPE_INVALID_CONSTANT'],
+    ['fewer bytes than announced', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"code":0}', 'cut_off'],
     [
       'a last chunk that is missing',
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n{"code":0}\r\n',
@@ -202,7 +202,7 @@ describe('a response that does not come whole', () => {
   });
 
   it.each(['before the request', 'before its headers', 'within its body'])(
-    'I8: fails where it is stopped %s',
+    'I8: fails if it is stopped %s',
     async (when) => {
       const stop = new AbortController();
       if (when === 'before the request') stop.abort();
@@ -210,13 +210,13 @@ describe('a response that does not come whole', () => {
         if (when === 'within its body') response.writeHead(200).write('{"code":0}');
         else stop.abort();
       });
-      // As the last bytes may come at this very moment.
+      // The last bytes may arrive at this very moment.
       const onHeaders = () => void setImmediate(() => stop.abort());
       expect(await send(url, { signal: stop.signal, onHeaders })).toEqual({ failed: 'aborted' });
     },
   );
 
-  it('I8: and was stopped when its last byte had come is a failure too', async () => {
+  it('I8: is a failure even if its last byte arrived before it was stopped', async () => {
     const stop = new AbortController();
     const url = await tcpServer((socket) => socket.write(plain('{"code":0}')));
     const onHeaders = () => stop.abort();
@@ -234,15 +234,15 @@ describe('a response that does not come whole', () => {
 
   it.each<[string, Partial<HttpRequest>, string]>([
     ['a host that is not there', { url: 'http://service.invalid/' }, 'ENOTFOUND'],
-    ['a port that nobody listens on', { url: 'http://127.0.0.1:1/' }, 'ECONNREFUSED'],
+    ['a port without a listener', { url: 'http://127.0.0.1:1/' }, 'ECONNREFUSED'],
     ['a header that cannot be sent', { headers: { 'X-ACME-DATE': 'two\nlines' } }, 'ERR_INVALID_CHAR'],
-    ['TLS of a server that has none', { url: 'https://' }, 'EPROTO'],
+    ['TLS of a server without TLS', { url: 'https://' }, 'EPROTO'],
   ])('never rejects: %s', async (_name, change, failed) => {
     const url = await httpServer((_request, response) => void response.end());
     const request = { url, method: 'GET', headers: {}, body: undefined, ...change } as const;
     if (request.url === 'https://') request.url = url.replace('http:', 'https:');
     const result = await sendRequest(request, { timeoutMs: 60_000, signal: undefined, onHeaders: () => {} });
-    // Some resolvers answer that they cannot be asked now.
+    // Some resolvers report that they are unavailable now.
     expect(failed === 'ENOTFOUND' ? ['ENOTFOUND', 'EAI_AGAIN'] : [failed]).toContain(
       'failed' in result ? result.failed : result,
     );

@@ -31,7 +31,7 @@ describe('the page of the findings has the names of the source', () => {
       ],
     ],
     [['Data checks'], Object.values(reports).flatMap(({ checks }) => checks.map(({ name }) => name))],
-    [['Fields that come and go'], namesIn('shared/watcher/field-suspects.ts', TITLED)],
+    [['Fields that come and go'], namesIn('shared/watcher/field-candidates.ts', TITLED)],
     [
       ['Problems'],
       [

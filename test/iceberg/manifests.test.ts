@@ -33,7 +33,7 @@ describe('a manifest', () => {
   it.each([
     ['with no entry', []],
     ['with numbers of every length', entries],
-  ])('%s is read by any decoder of Avro as it was written', (_name, of) => {
+  ])('%s is read by any Avro decoder as it was written', (_name, of) => {
     const content = manifestBytes(of, { schema: '{}' });
     expect(decode(content)).toEqual(of);
     expect(readManifest(content)).toEqual(of);
@@ -61,7 +61,7 @@ describe('a manifest', () => {
     ]);
   });
 
-  it('that is cut off, or is something else, is refused', () => {
+  it('that is truncated, or is something else, is refused', () => {
     const content = manifestBytes(entries, {});
     for (let length = 0; length < content.length - 16; length += 7)
       expect(() => readManifest(content.subarray(0, length))).toThrow(Error);

@@ -45,7 +45,7 @@ const restate = (lake: SampleLake, day = DAYS[0] ?? '', status = 'restated') => 
   alter(lake, 'order_list', day, { status });
 };
 
-/** The paths of the ledgers' versions at a time. */
+/** The paths of the ledgers' versions as of a time. */
 async function pathsAt(lake: SampleLake, atMs?: number): Promise<string[]> {
   const entries = await ledgerEntries(lake, 'order_list');
   return entries.flatMap(([day, entry]) => {
@@ -65,13 +65,13 @@ const pathsIn = ({ store }: SampleLake, snapshot: ReadSnapshot | undefined) =>
   snapshot && filesOf(store, snapshot).map(({ path }) => path);
 const current = (lake: SampleLake) => readTable(lake.store)?.snapshots.at(-1);
 
-/** Whether the table has what the ledgers have, and everything that it names exists. */
+/** Checks that the table has the ledgers' content, and that everything it names exists. */
 async function expectProjected(lake: SampleLake): Promise<void> {
   for (const snapshot of readTable(lake.store)?.snapshots ?? []) filesOf(lake.store, snapshot);
   expect(pathsIn(lake, current(lake))).toEqual(await pathsAt(lake));
 }
 
-/** A store that lists what is done with Iceberg's objects. */
+/** A store that records the operations on Iceberg's objects. */
 function watched(store: ObjectStore, onPut = (_key: string) => {}) {
   const operations: string[] = [];
   const around = async <T>({ name, on }: Operation, act: () => Promise<T>) => {
@@ -94,7 +94,7 @@ describe('the Iceberg table of a report', () => {
     await expectProjected(lake);
   });
 
-  it('commits a restated day alone: its month gets a manifest, the others are taken over', async () => {
+  it('commits only a restated day: its month gets a new manifest, the other manifests are kept', async () => {
     const lake = await started();
     const before = current(lake) ?? fail();
     restate(lake, DAYS[2]);
@@ -114,7 +114,7 @@ describe('the Iceberg table of a report', () => {
     await expectProjected(lake);
   });
 
-  it('says of a file that it has had before when it came', async () => {
+  it('records for an existing file when it was added', async () => {
     const lake = await started();
     restate(lake);
     await sync(lake);
@@ -131,15 +131,15 @@ describe('the Iceberg table of a report', () => {
     await expectProjected(lake);
   });
 
-  it('is not written, and read in three requests, if nothing is new', async () => {
+  it('is not written, and is read in three requests, if nothing is new', async () => {
     const lake = await started();
     const { store, operations } = watched(lake.store);
     await sync(lake, { store });
-    // The hint and the probe of the next version are a folder's own.
+    // The hint and the probe of the next version exist only in a folder.
     expect(operations).toEqual(['get', 'get', 'get', 'get']);
   });
 
-  it('has the days of all brands, also of brands that the run does not know', async () => {
+  it('has the days of all brands, including brands that the run does not have', async () => {
     const lake = sample.emptyLake();
     await lake.sync();
     for (const [key, object] of [...lake.store.objects]) {
@@ -192,7 +192,7 @@ describe('the Iceberg table of a report', () => {
     await expectProjected(lake);
   });
 
-  it('begins again if another run commits first, and has what both have committed', async () => {
+  it('begins again if another run commits first, and has the content of both', async () => {
     const lake = await started();
     restate(lake);
     let isFirst = true;
@@ -230,15 +230,15 @@ describe('the Iceberg table of a report', () => {
     await expectProjected(lake);
   });
 
-  it('is left out if the settings say so', async () => {
+  it('is left out if the settings disable it', async () => {
     const lake = sample.emptyLake();
     await sync(lake, { commonSettings: { catalogs: ['hive'] } });
     expect([...lake.store.objects.keys()].filter((key) => key.startsWith('iceberg/'))).toEqual([]);
   });
 });
 
-describe('the past of the Iceberg table', () => {
-  it('I3: names existing files only, and its metadata stays bounded, while days pass and versions are deleted', async () => {
+describe('earlier snapshots of the Iceberg table', () => {
+  it('I3: name existing files only, and the metadata stays bounded, while days pass and versions are deleted', async () => {
     const lake = await started();
     let most = 0;
     const begun = lake.store.objects.size;
@@ -263,7 +263,7 @@ describe('the past of the Iceberg table', () => {
   });
 
   it.each([1, 2, 3])(
-    'I4: answers as --as-of does after a random history with deaths (seed %i)',
+    'I4: give the same results as --as-of after a random history with deaths (seed %i)',
     async (seed) => {
       const random = new Random(seed);
       const lake = sample.emptyLake();

@@ -1,12 +1,12 @@
 /**
- * Reads an Iceberg table as the specification says, by a decoder of Avro that follows whatever schema a file has and shares
- * nothing with the product.
+ * Reads an Iceberg table by the specification, with an Avro decoder that follows the schema of each file and shares no
+ * code with the product.
  */
 import type { MemoryStore } from '../fakes/memory-store.ts';
 
 export const URL = 'file:///lake';
 
-/** A file as an entry of a manifest names it. */
+/** A file in an entry of a manifest. */
 export interface Entry {
   status: number;
   path: string;
@@ -32,7 +32,10 @@ export interface ReadTable {
   snapshots: ReadSnapshot[];
 }
 
-/** The table that readers of the folder find; `undefined`: none. @throws Error for an object that is named and missing */
+/**
+ * The table that readers of the folder find; `undefined` if there is no table.
+ * @throws Error for a named object that is missing
+ */
 export function readTable(store: MemoryStore, table = 'orders'): ReadTable | undefined {
   const hint = store.objects.get(`iceberg/${table}/metadata/version-hint.text`);
   if (!hint) return undefined;

@@ -38,7 +38,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => folder.remove());
 
-it('I3: pyiceberg and DuckDB read what the links and --as-of have, after restated days and new columns', async () => {
+it('I3: pyiceberg and DuckDB read the same rows as the links and --as-of, after restated days and new columns', async () => {
   const lake = sample.emptyLake();
   const disk = await openLake(folder.path);
   const random = new Random('readers');

@@ -12,7 +12,7 @@ describe('the checked kernel', () => {
     makeKernelsBy(kernels.make);
   });
 
-  it('reads records as the shipped kernel does, and counts its loads and stores', () => {
+  it('reads records like the shipped kernel, and counts its loads and stores', () => {
     const { count, fields } = readRecords(Buffer.from('[{"id":1,"name":"a"},{"id":2,"name":"b"}]'));
     expect({ count, fields }).toEqual({ count: 2, fields: ['id', 'name'] });
     expect(kernels.counts.loads).toBeGreaterThan(40);
@@ -77,7 +77,7 @@ describe('the checked kernel', () => {
   });
 });
 
-/** Loads words up to so many bytes after a piece of 20 bytes, by a hash of a text of 16 bytes that the caller misplaces. */
+/** Loads words up to this many bytes after a piece of 20 bytes, through the hash of a misplaced text of 16 bytes. */
 function hashed(kernel: Kernel, after: number): void {
   const [seed, into, starts, ends] = [16, 16, 4, 4].map((bytes) => kernel.allocateZeros(bytes));
   const piece = kernel.allocateZeros(20);

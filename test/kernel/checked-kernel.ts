@@ -1,21 +1,21 @@
 import { compiledCheckedKernel } from '../../kernel/compile.ts';
 
 /*
- * The kernel with a check before each load and store. WebAssembly itself checks only the end of the memory: a load or a
- * store that misses its piece would meet another one, and nothing would show it.
+ * Runs the kernel with a check before each load and store. WebAssembly itself checks only the end of the memory: a load or a
+ * store that misses its piece would reach another piece unnoticed.
  */
 
-/** AssemblyScript lays static data from here on. */
+/** The address where AssemblyScript's static data begins. */
 const STATICS = 1024;
-/** Each piece begins at a multiple of it. */
+/** Each piece begins at a multiple of this. */
 const GRAIN_BITS = 4;
-/** So many bytes after a piece may be loaded, because short values are compared as words of 8 bytes. */
+/** This many bytes after a piece may be loaded, because short values are compared as words of 8 bytes. */
 const SPARE = 8;
-/** A piece that is released holds the place of the next one, even if it was allocated for fewer bytes. */
+/** A released piece contains the address of the next released piece, even if it was allocated for fewer bytes. */
 const LINK = 4;
 const FIRST_GRAINS = 2 ** 16;
 
-/** A load or a store outside all that the kernel owns. */
+/** A load or a store outside the memory that the kernel owns. */
 export class OutsideError extends WebAssembly.RuntimeError {}
 
 export interface CheckedKernels {
@@ -47,15 +47,17 @@ function importsOf(module: WebAssembly.Module, regions: Regions): object {
   return imports;
 }
 
-/** The compiler instruments values too, which pass unchanged. */
+/** The compiler instruments values too; they pass unchanged. */
 function lastOf(...values: readonly unknown[]): unknown {
   return values.at(-1);
 }
 
-/** What one instance owns: its static data, the pieces that are not released, and a text that nothing may change. */
+/**
+ * The memory of one instance: its static data, the pieces that are not released, and a text that nothing may change.
+ */
 class Regions {
   private endOfStatics = STATICS;
-  /** By grain of 16 bytes: where the piece ends that has it, 0 where no piece has it. */
+  /** By grain of 16 bytes: the end of the piece that has the grain; 0 if no piece has it. */
   private ends = new Uint32Array(FIRST_GRAINS);
   private grains = 0;
   private text = 0;
@@ -99,7 +101,8 @@ class Regions {
     this.counts.loads += 1;
     const at = (from >>> 0) + offset;
     const grain = at >>> GRAIN_BITS;
-    // A load of no bytes' word begins where a piece ends, which may be the next grain.
+    // Short values are loaded as whole words, so a load may begin at the end of a piece, which may be in the next
+    // grain.
     const end = this.ends[grain] || this.ends[grain - 1] || 0;
     if (at + bytes > end + SPARE && !this.isStatic(at, bytes)) throw outside('load', bytes, at);
     return from;

@@ -6,12 +6,12 @@ import { compiledKernel } from '../../kernel/compile.ts';
 import { allocated, copied, giveBackKernel, release, takeKernel } from '../../shared/kernel/kernel.ts';
 
 describe('the kernel', () => {
-  it('is what its source is compiled to: otherwise run "npm run kernel"', async () => {
+  it('matches its source; otherwise run "npm run kernel"', async () => {
     const code = new URL('../../shared/kernel/code.ts', import.meta.url);
     expect(await readFile(code, 'utf8')).toBe(await compiledKernel());
   });
 
-  it('I12: keeps few instances, and none that has grown far', () => {
+  it('I12: keeps few instances, and no instance that has grown far', () => {
     const many = Array.from({ length: 30 }, () => takeKernel());
     const [grown] = many;
     if (grown) allocated(grown, 2 ** 26);
@@ -22,7 +22,7 @@ describe('the kernel', () => {
     for (const kernel of again) giveBackKernel(kernel);
   });
 
-  it.each([2 ** 31 + 1, 2 ** 32 - 1])('fails instead of having too little room for %d bytes', (bytes) => {
+  it.each([2 ** 31 + 1, 2 ** 32 - 1])('fails instead of having too little space for %d bytes', (bytes) => {
     const kernel = takeKernel();
     kernel.releaseAll();
     expect(() => allocated(kernel, bytes)).toThrow(WebAssembly.RuntimeError);
@@ -31,7 +31,7 @@ describe('the kernel', () => {
     );
   });
 
-  it('says what to do where the process may not reserve addresses', async () => {
+  it('reports the next step if the process may not reserve addresses', async () => {
     const kernel = new URL('../../shared/kernel/kernel.ts', import.meta.url).href;
     const script = `
       const { takeKernel } = await import(${JSON.stringify(kernel)});
@@ -43,7 +43,7 @@ describe('the kernel', () => {
     expect(stdout).toMatch(/^config address_space .*"ulimit -v unlimited"/);
   });
 
-  it('has pieces of memory that do not overlap, and uses what was released', () => {
+  it('has pieces of memory that do not overlap, and reuses released pieces', () => {
     const kernel = takeKernel();
     kernel.releaseAll();
     const values = Array.from({ length: 300 }, (_, index) => new Uint8Array(index * 7).fill(index));

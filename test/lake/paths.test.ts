@@ -45,7 +45,7 @@ describe('keys of a lake', () => {
     ]);
   });
 
-  it('are known as those of documents', () => {
+  it('are recognised as keys of documents', () => {
     expect(parseReportStateKey(reportStateKey('order_list', 'acme'))).toEqual({
       report: 'order_list',
       brand: 'acme',
@@ -57,7 +57,7 @@ describe('keys of a lake', () => {
     expect([isRateBudgetKey(rates), isRateBudgetKey(`old/${rates}`)]).toEqual([true, false]);
   });
 
-  it('of a copy of a damaged document say what it was and when', () => {
+  it('of copies of damaged documents contain the original key and the time', () => {
     const at = new Date('2026-01-31T06:00:00.123Z');
     expect(damagedCopyKey(schemaKey('orders'), at)).toBe('damaged/schema/orders.json.20260131T060000Z');
   });
@@ -68,10 +68,10 @@ describe('keys of a lake', () => {
   });
 
   it.each([
-    ['an index', reportStateKey('order_list', 'acme')],
+    ['a report state', reportStateKey('order_list', 'acme')],
     ['a month with a day', 'ledger/order_list/acme/2026-01-31.json'],
     ['a file of an operating system', 'ledger/order_list/.DS_Store/2026-01.json'],
-    ['one folder more', 'ledger/order_list/acme/old/2026-01.json'],
+    ['one folder too many', 'ledger/order_list/acme/old/2026-01.json'],
     ['a ledger elsewhere', 'backup/ledger/order_list/acme/2026-01.json'],
   ])('are not those of a ledger: %s', (_name, key) => expect(parseLedgerKey(key)).toBeUndefined());
 

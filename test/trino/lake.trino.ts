@@ -1,4 +1,4 @@
-/** What an analyst gets in Trino, the engine of Athena, compared with what DuckDB answers over the same catalog. */
+/** Compares the results of Trino, the engine of Athena, with the results of DuckDB over the same catalog. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as z from 'zod/mini';
@@ -27,23 +27,23 @@ const VIEWS = [
   ...['freshness', 'changes_daily', 'restatements'],
 ];
 
-/** In the zones of both brands the day that is open, and those that the test changes. */
+/** The open day in the zones of both brands; then the days that the test changes. */
 const TODAY = dayOf(Date.now(), 'America/New_York');
 const RESTATED = addDays(TODAY, -4);
 const NOT_READ = addDays(TODAY, -6);
 const REPUBLISHED = addDays(TODAY, -3);
-/** From here on a field is no longer there. */
+/** From this day on a field is missing. */
 const VANISHED = addDays(TODAY, -2);
 const VERSIONS = 6;
 
-/** Days of the examples, and those that this lake has instead. */
+/** Days of the examples, and the days of this lake that replace them. */
 const DAYS: readonly (readonly [string, string])[] = [
   ['2026-03-03', RESTATED],
   ['2026-04-01', TODAY],
   ...['2026-01', '2026-03', '2026-11'].map((month) => [month, monthOf(RESTATED)] as const),
 ];
 
-/** The statements of the docs that are for every engine: the others are marked `sql duckdb` and `sql iceberg`. */
+/** The statements in the docs that are for every engine; other statements are marked `sql duckdb` or `sql iceberg`. */
 const documented = pages.flatMap((page) =>
   [...textOf(page).matchAll(/```sql\n([^`]+)\n```/g)].flatMap(([, block = '']) =>
     block
@@ -78,14 +78,14 @@ const TYPES = {
   ...{ exact: 'decimal(38,9)', flag: 'boolean' },
 };
 
-/** Amounts that engines could take differently. */
+/** Amounts that engines could treat differently. */
 const AMOUNTS: readonly Json[] = [
   ...['1.0320000000000003', ' 12.5 ', '+12.5', '.5', '5.', '1e3', '1E-3', '1_000', '1,000', '0x10', '-', ''],
   ...['NaN', 'Infinity', '٣', '\u00a07', '\t7', '99999999999999999999999999999.9999999999', '0012.50', '--1'],
   ...[rawNumber('1e3'), rawNumber('1.0320000000000003'), -0.5, true, null, [1], { value: 1 }],
 ];
 
-/** globex has other names, nested fields and words of its own. */
+/** globex has other names, nested fields and its own words. */
 const OWN_FIELDS = {
   order_list: {
     fields: {
@@ -119,7 +119,7 @@ beforeAll(async () => {
   deployed = await deployTo(aws, folder.path, settings());
   trino = await startTrino(aws.url, folder.path, deployed.database, await freePort());
   for (const report of Object.keys(reports).filter((name) => name !== 'transaction_list')) await sync(report);
-  // A gap, and a day that closed with other records than it has now.
+  // A gap, and a day that was closed with other records than it has now.
   await sync('transaction_list', { brand: 'acme', from: addDays(TODAY, -10), to: addDays(NOT_READ, -1) });
   await sync('transaction_list', { brand: 'acme', from: addDays(NOT_READ, 1), to: TODAY });
   await sync('transaction_list', { brand: 'globex' });
@@ -155,7 +155,7 @@ describe('in Trino as in DuckDB', () => {
 });
 
 describe('while days are published again', () => {
-  it('every query answers with the version before or with the new one, as a whole', async () => {
+  it('every query returns either the version before or the new version, as a whole', async () => {
     const seen: string[] = [];
     const { acme } = sample.brands;
     if (!acme) throw new Error('the sample has no acme');
@@ -227,7 +227,7 @@ function changeRecords(): void {
   }
 }
 
-/** One record less, one more, one with another amount, and a field that is new. */
+/** One record less, one more, one record with another amount, and a new field. */
 function restateRecords(): void {
   for (const brand of Object.values(sample.brands))
     for (const report of ['order_list', 'transaction_list'] as const)
@@ -254,21 +254,21 @@ async function sync(report: string, event: JsonObject = {}): Promise<void> {
   });
 }
 
-/** The names, types and rows of an answer, in texts that are equal for equal values, and sorted: rows may tie. */
+/** The names, types and rows of a result, as texts that are equal for equal values, and sorted: rows may tie. */
 interface Comparable {
   names: string[];
-  /** As Hive names them. */
+  /** In Hive's notation. */
   types: string[];
   rows: string[];
 }
 
-/** Of sums and counts the engines have types of their own. */
+/** Sums and counts have types that depend on the engine. */
 async function expectSame(sql: string): Promise<void> {
   const { trino: found, duckdb: expected } = await bothAnswers(sql);
   expect({ ...found, types: [] }).toEqual({ ...expected, types: [] });
 }
 
-/** Both engines' answers, without limits: any hundred rows would be right. */
+/** The results of both engines without limits: any hundred rows would be right. */
 async function bothAnswers(sql: string): Promise<Record<'trino' | 'duckdb', Comparable>> {
   const whole = sql.replace(/\nLIMIT \d+$/, '');
   const began = hourNow();

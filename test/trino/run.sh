@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares Trino with DuckDB on a stack that is deployed to a local AWS. By hand: it takes minutes, 2 GB of memory and,
+# Compares Trino with DuckDB on a stack that is deployed to a local AWS. Run it by hand: it takes minutes, 2 GB of memory and,
 # the first time, a download of 0.8 GB, which stays in TRINO_HOME (.trino).
 # TRINO_VERSION is 476 (Java 24 or newer) or 368 (Java 11 to 17; not tried yet), whose reader of Parquet is stricter.
 # Java is TRINO_JAVA, or bin/java of JAVA_HOME, or java on the PATH.

@@ -1,4 +1,4 @@
-/** Starts a Trino server that reads a Glue catalog and S3 as Athena does, and sends it statements. */
+/** Starts a Trino server that reads a Glue catalog and S3 like Athena, and sends it statements. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readFile, symlink, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { isRawNumber, parseJson } from '../../shared/json.ts';
 const STARTS_WITHIN_MS = 600_000;
 const { TRINO_VERSION = '', TRINO_JAVA = 'java', TRINO_SERVER = '' } = process.env;
 
-/** As Athena calls Glue, and so the views name it. */
+/** Athena's name of the catalog, which the views use. */
 const CATALOG = 'awsdatacatalog';
 
 export interface TrinoAnswer {
@@ -26,7 +26,7 @@ const pageSchema = z.object({
   error: z.optional(z.object({ errorName: z.string(), message: z.string() })),
 });
 
-/** The properties that the two versions name differently. */
+/** The properties whose names differ between the two versions. */
 const S3: Readonly<Record<string, (url: string) => string[]>> = {
   '476': (url) => [
     'fs.native-s3.enabled=true',
@@ -70,7 +70,7 @@ export async function startTrino(url: string, folder: string, database: string, 
       ...['connector.name=hive', 'hive.metastore=glue', 'hive.metastore.glue.region=us-east-1'],
       `hive.metastore.glue.endpoint-url=${url}`,
       ...['hive.metastore.glue.aws-access-key=test', 'hive.metastore.glue.aws-secret-key=test'],
-      // moto ignores segments, so that each would have all partitions, and has no statistics of columns.
+      // moto ignores segments, so each segment would have all partitions; it also has no statistics of columns.
       ...['hive.metastore.glue.partitions-segments=1', 'hive.table-statistics-enabled=false'],
       ...(S3[TRINO_VERSION]?.(url) ?? []),
     ].join('\n'),

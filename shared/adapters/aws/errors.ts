@@ -120,7 +120,7 @@ interface AwsFailure {
   status?: number;
 }
 
-/** Name, message and HTTP status of an SDK's error; empty if it has none of them. */
+/** Name, message and HTTP status of an SDK's error; empty if the error lacks them. */
 export function awsFailure(error: unknown): AwsFailure {
   const status = fieldOf(fieldOf(error, '$metadata'), 'httpStatusCode');
   return {

@@ -227,7 +227,7 @@ const ledger = storedObject(() => ({
 
 /** Which run works on a day, in which attempt. */
 export type Claim = z.infer<typeof claim>;
-/** Why a day failed, how often in a row, and when the next try is. */
+/** Why a day failed, how often in a row, and the time of the next try. */
 export type Failure = z.infer<typeof failure>;
 /** The changes of a closed day, and the object that contains them. */
 export type DayChanges = z.infer<typeof changes>;
@@ -241,7 +241,7 @@ export type VersionContent = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'di
 export type Superseded = z.infer<typeof superseded>;
 /** Everything that the ledger contains about one day. */
 export type DayEntry = z.infer<typeof dayEntry>;
-/** What is committed, one document per report, brand and month. Times are ISO 8601 in UTC. */
+/** The committed days of a report, a brand and a month, in one document. Times are ISO 8601 in UTC. */
 export type Ledger = z.infer<typeof ledger>;
 
 /**

@@ -34,7 +34,7 @@ export interface DamagedDocument {
   key: string;
   /** Of a ledger: its month, whose contents are unknown. */
   month?: string;
-  /** What is wrong with it, and the next step. */
+  /** The fault of the document, and the next step. */
   message: string;
 }
 

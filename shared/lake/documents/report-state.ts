@@ -29,7 +29,7 @@ const month = storedObject(() => ({
   nextDue: z.nullable(storedTime),
   /** `now` of the run that computed `nextDue`; ignored by runs with an earlier `now` (`--now`). */
   asOf: z.optional(storedTime),
-  /** Fingerprint of what is committed in the month (`monthContent`), for reports that look this one up. */
+  /** Fingerprint of the committed days of the month (`monthContent`), for reports that look up this report. */
   content: z.optional(z.string()),
   /** Of a report with an upstream: the content of the upstream month from which `nextDue` follows. */
   upstream: z.optional(z.string()),
@@ -168,7 +168,7 @@ export function isLastRunFresh({ lastRun }: ReportState, ended: Omit<LastRun, 's
 
 const DIRTY_MS = HOUR_MS;
 
-/** What the report state contains of a month. */
+/** The entry of a month in the report state. */
 export type KnownMonth = ReportState['months'][string];
 
 /**

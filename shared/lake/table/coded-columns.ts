@@ -93,7 +93,7 @@ export function rowsOf({ rows, columns }: CodedGroup): Row[] {
   return made;
 }
 
-/** Where a column of a row group lies in the file. */
+/** The place of a column of a row group in the file. */
 interface Place {
   column: Column;
   start: number;

@@ -32,7 +32,7 @@ export const ORDERS = { bytes: 0, big_endian: 1, int32: 2, int64: 3, double: 4 }
 interface PlainType {
   /** Bytes of a value. */
   width: number;
-  /** @throws RangeError where the value is not one of the type */
+  /** @throws RangeError if the value does not belong to the type */
   write: (view: DataView, at: number, value: PhysicalValue) => void;
   order: Order;
 }
@@ -82,7 +82,7 @@ const PLAIN_TYPES = {
 const LENGTH_BYTES = 4;
 const NUMBER_BYTES = 4;
 
-/** @throws RangeError where a value is not one of the type */
+/** Lays out the values of a column. @throws RangeError if a value does not belong to the type */
 export function plainValues(parquet: TypeSpec['parquet'], cells: CodedColumn): PlainValues {
   const { element } = parquet;
   const { type } = element;
@@ -132,7 +132,7 @@ function fixedValues(
   };
 }
 
-/** What `fixedValues` makes of the same numbers as `bigint`. */
+/** The same result as `fixedValues` for the same numbers as `bigint`. */
 function unitValues(element: ParquetElement, units: Float64Array): PlainValues {
   const { type } = element;
   if (type !== 'INT64' && type !== 'FIXED_LEN_BYTE_ARRAY')
@@ -164,7 +164,7 @@ function storedUnits(units: Float64Array, width: number, order: Order): Texts {
   }
 }
 
-/** Room for so many values, which are NULL until they are written through the view. */
+/** Space for `count` values, which are NULL until they are written through the view. */
 function onlyNull(count: number, width: number) {
   const view = writableView(count * width);
   const bytes = Buffer.from(view.buffer, 0, count * width);

@@ -2,9 +2,8 @@
  * Collects the records of a row group as columns: by field, a code for each row, and each distinct literal once. Most
  * values of a report repeat, so every later cost of a value (its type, its place in the file) arises once per distinct
  * literal. No type is decided here, so a field that turns out to have another type costs nothing.
- * I12: codes lie in blocks of BLOCK_ROWS rows, and a block exists only if the field occurs there, so a rare field costs
- * little.
- * `append` stops at the limits of the row group, however large a page is.
+ * I12: codes lie in blocks of BLOCK_ROWS rows, and a block exists only if the field occurs there. A rare field therefore
+ * costs little. `append` stops at the limits of the row group, however large a page is.
  */
 import type { Digits } from '../../exact-values.ts';
 import {
@@ -140,7 +139,7 @@ export class RecordColumns {
   /** By field: the address of its column; 0 for a field that no row has. */
   #columnsOf(fields: readonly string[]): Uint32Array {
     const columns = new Uint32Array(fields.length);
-    // I12: the fields of a list may be many more than those of a row group's records.
+    // I12: a list may have many more fields than the records of a row group.
     if (this.#columns.size > 0)
       for (let index = 0; index < fields.length; index += 1)
         columns[index] = this.#columns.get(fields[index] ?? '') ?? 0;

@@ -13,7 +13,7 @@ import { recordsOfRows } from './typed-columns.ts';
 /** By column that has a value: the rows that have one. */
 type Filled = Readonly<Record<string, number>> | undefined;
 
-/** The fields with several columns of which the two versions fill different ones, with these columns. */
+/** The fields whose two versions fill different columns, with all columns of each field. */
 export function retypedFields(
   columns: readonly Column[],
   before: Filled = {},

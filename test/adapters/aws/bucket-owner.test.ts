@@ -35,7 +35,7 @@ async function upload(store: ObjectStore, bytes: number): Promise<void> {
   await object.finish();
 }
 
-/** Everything that anybody asks S3 for. */
+/** All requests to S3. */
 const CALLS: readonly (readonly [string, (store: ObjectStore) => Promise<unknown>])[] = [
   ['a read', (store) => store.get('ledger/a')],
   ['a read of a part', (store) => store.range('ledger/a', 0, 1)],
@@ -48,7 +48,7 @@ const CALLS: readonly (readonly [string, (store: ObjectStore) => Promise<unknown
 
 describe('the bucket of a lake', () => {
   it.each(CALLS)('is named with its owner by %s', async (_name, call) => {
-    // More than a page of the list.
+    // More objects than a page of the list has.
     for (const key of ['ledger/a', 'ledger/b', 'ledger/c', 'ledger/d'])
       s3.objects.set(key, { body: Buffer.from('x'), etag: '"1"', modifiedAt: new Date() });
     await call(openBucket('s3://lake', OWNER));
@@ -56,7 +56,7 @@ describe('the bucket of a lake', () => {
     expect([...s3.namedOwners]).toEqual([OWNER]);
   });
 
-  it('is named with its owner by an upload in parts that is given up', async () => {
+  it('is named with its owner by an upload in parts that is aborted', async () => {
     s3.faults.refuseParts = true;
     await expect(upload(openBucket('s3://lake', OWNER), PART)).rejects.toThrow();
     expect(s3.requests.join()).toContain('DELETE');
@@ -64,7 +64,7 @@ describe('the bucket of a lake', () => {
   });
 
   it.each(CALLS)(
-    'is not touched by %s if it belongs to somebody else, and the message names the account',
+    'is not changed by %s if it belongs to somebody else, and the message names the account',
     async (_name, call) => {
       s3.faults.owner = SOMEBODY;
       await expect(call(openBucket('s3://lake', OWNER))).rejects.toThrow(
@@ -77,12 +77,12 @@ describe('the bucket of a lake', () => {
     },
   );
 
-  it('is named with its owner where its tags are read', async () => {
+  it('is named with its owner if its tags are read', async () => {
     await ownerOfBucket(s3Client(OWNER), 'lake');
     expect([...s3.namedOwners]).toEqual([OWNER]);
   });
 
-  it('is anybody’s where nobody says whose it is', async () => {
+  it('may belong to anybody if no owner is given', async () => {
     await s3Client(undefined)
       .send(new GetBucketTaggingCommand({ Bucket: 'lake' }))
       .catch(() => {});
@@ -91,7 +91,7 @@ describe('the bucket of a lake', () => {
 });
 
 describe('a lake on the command line', () => {
-  it('names the owner that the environment has', async () => {
+  it('names the owner from the environment', async () => {
     process.env.BRAND_REPORTS_LAKE_OWNER = OWNER;
     await (await openLake('s3://lake')).store.get('a');
     expect(s3.namedOwners).toContain(OWNER);
@@ -99,7 +99,7 @@ describe('a lake on the command line', () => {
   });
 
   it.each(['acme', '12345678901', `${OWNER} `, '1234-5678-9012'])(
-    'is refused for an owner that is no account: %j',
+    'is refused for an owner that is not an account: %j',
     async (owner) => {
       process.env.BRAND_REPORTS_LAKE_OWNER = owner;
       await expect(openLake('s3://lake')).rejects.toThrow(

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { eraseMessages } from '../../../shared/adapters/aws/erase-messages.ts';
 import { startAwsJsonServer } from '../../fakes/aws-json-server.ts';
 
-it('deletes the messages of a queue that name the brand, and leaves those of others', async () => {
+it('deletes the messages of a queue that contain the brand, and leaves other messages', async () => {
   const bodies = [
     '{"brand":"acme"}',
     '{"requestPayload":"{\\"brand\\":\\"acme\\"}"}',

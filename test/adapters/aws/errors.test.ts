@@ -44,20 +44,20 @@ describe('a failure of AWS', () => {
     expect(failure(sdkError('Error', undefined, 'Region is missing')).kind).toBe('config');
   });
 
-  it('names what was attempted, what came and the next step', () => {
+  it('names what was attempted, the failure and the next step', () => {
     expect(failure(sdkError('AccessDenied', 403)).message).toBe(
       'Reading s3://lake/key failed: AccessDenied: said so. Grant s3:GetObject.',
     );
     expect(failure(sdkError('SlowDown', 503)).message).toMatch(/Run again later\.$/);
   });
 
-  it('I9: never quotes a signature, nor carries the error of the SDK', () => {
+  it('I9: never quotes a signature, and does not contain the error of the SDK', () => {
     const error = failure(sdkError('SignatureDoesNotMatch', 403, 'the canonical string was tok-SENSITIVE'));
     expect(error.message).not.toContain('SENSITIVE');
     expect(error.cause).toBeUndefined();
   });
 
-  it('that is a BrandReportsError already stays what it is', () => {
+  it('stays unchanged if it is already a BrandReportsError', () => {
     const known = new BrandReportsError('transient', 'object_missing', 'gone');
     expect(failure(known)).toBe(known);
   });

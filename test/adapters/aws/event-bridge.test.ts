@@ -60,7 +60,7 @@ describe('a bus of EventBridge receives', () => {
     expect(sequences()).toEqual(many(count).map(({ detail }) => detail.sequence));
   });
 
-  it('an event that is too large without its largest fields, and those after it whole', async () => {
+  it('an event that is too large without its largest fields, and later events whole', async () => {
     const findings = Array.from({ length: 3 * KB }, () => 'x'.repeat(100));
     await send([
       event(1, { findings, sums: { EUR: '1.10', ['€'.repeat(90 * KB)]: '2' }, rows: 7 }),
@@ -72,7 +72,7 @@ describe('a bus of EventBridge receives', () => {
     ]);
   });
 
-  it('text that every JSON parser takes, whatever the service sent', async () => {
+  it('text that every JSON parser accepts, whatever the service sent', async () => {
     await send([
       event(1, { why: 'a \ud83d cut 😀, \udc00\udbff, \\ud83d, \\\udc00' }),
       event(2, { why: '\\'.repeat(60_000) }),
@@ -80,7 +80,7 @@ describe('a bus of EventBridge receives', () => {
     expect(server.received[0]?.detail.why).toBe('a \ufffd cut 😀, \ufffd\ufffd, \\ud83d, \\\ufffd');
   });
 
-  it('again only the events that it refused for now', async () => {
+  it('a second time only the events that it refused temporarily', async () => {
     const refused = new Map([
       [3, 2],
       [7, 1],
@@ -125,8 +125,8 @@ describe('a bus that does not receive', () => {
       'config',
       /default failed: AccessDenied.*events\.bus/,
     ],
-    ['never takes an event', DEFAULT_BUS, 'ThrottlingException', 'transient', /Run again later/],
-    ['does not say why', DEFAULT_BUS, 'SomethingNew', 'bug', /SomethingNew it was/],
+    ['never accepts an event', DEFAULT_BUS, 'ThrottlingException', 'transient', /Run again later/],
+    ['gives an unknown reason', DEFAULT_BUS, 'SomethingNew', 'bug', /SomethingNew it was/],
   ])('because it %s fails with its name and the next step', async (_name, bus, code, kind, message) => {
     server.buses.add(FOREIGN_BUS);
     server.faults.refuse = () => (code === undefined ? undefined : refuse(code));
@@ -134,7 +134,7 @@ describe('a bus that does not receive', () => {
     expect(server.received).toEqual([]);
   });
 
-  it('receives after it was created, without a new program', async () => {
+  it('receives after it was created, without a restart of the program', async () => {
     const bus = eventBus(OWN_BUS, 's3://lake', ACCOUNT);
     await expect(bus.send([event(1)])).rejects.toThrow('ResourceNotFoundException');
     server.buses.add(OWN_BUS);

@@ -59,7 +59,7 @@ function withColumns(...names: string[]): TableShape {
   return { ...ORDERS, columns: names.map((name) => ({ name, type: 'string' })) };
 }
 
-/** What Trino reads from a view. */
+/** The facts that Trino reads from a view. */
 function insideOf(view: JsonObject | undefined) {
   const [, base64 = ''] = /^\/\* Presto View: (\S+) \*\/$/.exec(String(view?.ViewOriginalText)) ?? [];
   return parseJson(Buffer.from(base64, 'base64').toString());
@@ -135,14 +135,14 @@ describe('Glue', () => {
       await catalog.ensureTable(same);
     expect([comments(), version()]).toEqual([['The order', 'Its amount'], after]);
     expect(JSON.stringify([...(server.tables.get('orders')?.partitions ?? [])])).toBe(partitions);
-    // A name of a field comes from outside: Glue takes one line of 255 bytes.
+    // A name of a field comes from outside. Glue accepts one line of 255 bytes.
     const hostile = `a\n\u202e\u001b[31m\ud800${'é'.repeat(200)}`;
     await catalog.ensureTable(described(hostile));
     expect(comments()).toEqual([`a\ufffd\ufffd\ufffd[31m\ufffd${'é'.repeat(119)}`, 'Its amount']);
     expect(Buffer.byteLength(String(comments()[0]))).toBeLessThanOrEqual(255);
   });
 
-  it('takes every text of the program whole', () => {
+  it('accepts every text of the program whole', () => {
     const made = [coverageTable, schemaChangesTable, changesTable].flatMap(({ columns }) => columns);
     const views = [
       ...Object.values(reports).flatMap((report) => report.views),
@@ -160,7 +160,7 @@ describe('Glue', () => {
     expect(made.every(({ description }) => description)).toBe(true);
   });
 
-  it('lets Athena ask for the partitions of a query only: by all keys, and by the last one alone', async () => {
+  it('lets Athena request only the partitions of a query: by all keys, and by the last key alone', async () => {
     await catalog.ensureTable(ORDERS);
     expect(server.tables.get('orders')).toMatchObject({
       table: { Parameters: { 'partition_filtering.enabled': 'true' } },
@@ -196,7 +196,7 @@ describe('Glue', () => {
     });
   });
 
-  it('I7: adds columns behind those that are there, and never removes one', async () => {
+  it('I7: adds columns after the existing columns, and never removes a column', async () => {
     await catalog.ensureTable(withColumns('a', 'b'));
     await catalog.ensureTable({
       ...ORDERS,
@@ -219,7 +219,7 @@ describe('Glue', () => {
     ['decimal(38,9)', 'decimal(18,2)', 'amount is decimal(18,2) and not decimal(38,9)'],
     ['string', 'date', 'transid is date and not string'],
   ])(
-    'I7: refuses a table with a %s that Glue knows as %s, and says how to mend it',
+    'I7: refuses a table with a %s that Glue has as %s, and names the remedy',
     async (wanted, found, said) => {
       const column = ORDERS.columns.find(({ type }) => type === wanted)?.name;
       const Columns = ORDERS.columns.map(({ name, type }) => ({
@@ -258,7 +258,7 @@ describe('Glue', () => {
     expect(columnsNow()).toMatchObject({ Columns: [{ Name: 'transid' }, { Name: 'amount' }] });
   });
 
-  it('takes a type for the same that somebody wrote in another way', async () => {
+  it('accepts a type that somebody wrote in another form', async () => {
     const Columns = [
       { Name: 'TransId', Type: 'STRING' },
       { Name: 'amount', Type: 'decimal(38, 9)' },
@@ -269,13 +269,13 @@ describe('Glue', () => {
     expect(server.tables.get('orders')?.version).toBe(0);
   });
 
-  it('writes nothing where no column is missing', async () => {
+  it('writes nothing if no column is missing', async () => {
     await catalog.ensureTable(withColumns('a', 'b'));
     await catalog.ensureTable(withColumns('b'));
     expect(server.tables.get('orders')?.version).toBe(0);
   });
 
-  it('keeps what others have set on the table', async () => {
+  it('keeps other people’s changes to the table', async () => {
     await catalog.ensureTable(withColumns('a'));
     Object.assign(tableNow() ?? {}, { Owner: 'team', Parameters: { cost_center: '7' } });
     await catalog.ensureTable(withColumns('b'));
@@ -286,7 +286,7 @@ describe('Glue', () => {
     ['a parameter', { Parameters: { EXTERNAL: 'TRUE', classification: 'parquet' } }],
     ['a parameter of another value', { Parameters: { classification: 'csv' } }],
     ['the description', { Description: 'of an earlier release' }],
-  ])('brings a table that has all columns %s that it lacks', async (_what, before) => {
+  ])('adds to a table with all columns %s that it lacks', async (_what, before) => {
     await catalog.ensureTable(ORDERS);
     Object.assign(tableNow() ?? {}, before);
     await catalog.ensureTable(ORDERS);
@@ -329,10 +329,10 @@ describe('Glue', () => {
     expect(await catalog.snapshotOf('orders', day)).toBe('s1');
   });
 
-  it('gets views as Athena writes them: Hive’s types outside, Trino’s types inside', async () => {
+  it('gets views in Athena’s form: Hive’s types outside, Trino’s types inside', async () => {
     await catalog.ensureView(ORDERS_DAILY);
     const view = viewNow();
-    // For Trino a description would be the comment, in the place of the one by which it knows a view.
+    // Trino would read a description as the comment, which has to be the text that marks a view.
     expect(view).not.toHaveProperty('Description');
     expect(view).toMatchObject({
       TableType: 'VIRTUAL_VIEW',
@@ -367,7 +367,7 @@ describe('Glue', () => {
   it.each<[string, JsonObject]>([
     ['has a description, which hides it from Trino', { Description: 'Orders by day' }],
     ['lost its comment', { Parameters: { presto_view: 'true' } }],
-  ])('writes a view again that %s', async (_name, change) => {
+  ])('rewrites a view that %s', async (_name, change) => {
     await catalog.ensureView(ORDERS_DAILY);
     const stored = server.tables.get('orders_daily');
     if (stored) stored.table = { ...stored.table, ...change };
@@ -377,11 +377,11 @@ describe('Glue', () => {
   });
 
   it.each<[string, Partial<View>, number]>([
-    ['leaves it alone where it is the same', {}, 0],
-    ['replaces it where its SQL differs', { sql: 'SELECT * FROM orders' }, 1],
-    ['replaces it where a column has another type', { columns: [['dt', 'date', 'The day']] }, 1],
-    ['replaces it where a column is described otherwise', { columns: [['dt', 'string', 'Other']] }, 1],
-    ['replaces it where its description differs', { description: 'Other' }, 1],
+    ['leaves it alone if it is the same', {}, 0],
+    ['replaces it if its SQL differs', { sql: 'SELECT * FROM orders' }, 1],
+    ['replaces it if a column has another type', { columns: [['dt', 'date', 'The day']] }, 1],
+    ['replaces it if a column has another description', { columns: [['dt', 'string', 'Other']] }, 1],
+    ['replaces it if its description differs', { description: 'Other' }, 1],
   ])('ensuring a view %s', async (_name, change, version) => {
     await catalog.ensureView(ORDERS_DAILY);
     await catalog.ensureView({ ...ORDERS_DAILY, ...change });
@@ -391,7 +391,7 @@ describe('Glue', () => {
     });
   });
 
-  it('I5: ends with its own view where another run replaces it at the same time', async () => {
+  it('I5: ends with its own view if another run replaces it at the same time', async () => {
     await catalog.ensureView({ ...ORDERS_DAILY, sql: 'SELECT 1' });
     server.faults.beforeWrite = () => {
       const stored = server.tables.get('orders_daily');
@@ -401,7 +401,7 @@ describe('Glue', () => {
     expect(insideOf(viewNow())).toMatchObject({ originalSql: expect.stringContaining(ORDERS_DAILY.sql) });
   });
 
-  it('refuses to put a view in the place of a table', async () => {
+  it('refuses to replace a table with a view', async () => {
     await catalog.ensureTable(ORDERS);
     await expect(catalog.ensureView({ ...ORDERS_DAILY, name: 'orders' })).rejects.toMatchObject({
       kind: 'config',
@@ -411,7 +411,7 @@ describe('Glue', () => {
     expect(tableNow()).toMatchObject({ TableType: 'EXTERNAL_TABLE' });
   });
 
-  it('has no snapshot where the partition was moved out of the lake', async () => {
+  it('has no snapshot if the partition was moved out of the lake', async () => {
     await catalog.ensureTable(ORDERS);
     await catalog.setSnapshot(ORDERS, day, 's1');
     const StorageDescriptor = { Location: 's3://elsewhere/s1/' };
@@ -432,7 +432,7 @@ describe('Glue', () => {
   it.each<[string, (catalog: Catalog) => Promise<unknown>]>([
     ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
     ['publishing a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
-  ])('says when %s that the database is missing', async (_name, act) => {
+  ])('reports when %s that the database is missing', async (_name, act) => {
     const elsewhere = createGlueCatalog({ client: server.client, database: 'nowhere', lakeUrl });
     await expect(act(elsewhere)).rejects.toMatchObject({
       kind: 'config',
@@ -447,7 +447,7 @@ describe('Glue', () => {
     ['reading a partition', (catalog) => catalog.snapshotOf('orders', day)],
     ['publishing a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
     ['reading all partitions', (catalog) => catalog.snapshotsByPartition('orders', day)],
-  ])('says when %s which grant is missing', async (_name, act) => {
+  ])('reports when %s which grant is missing', async (_name, act) => {
     server.faults.deny = 'Insufficient Lake Formation permission(s): Required Alter on orders';
     await expect(act(catalog)).rejects.toMatchObject({
       kind: 'config',
@@ -458,7 +458,7 @@ describe('Glue', () => {
     });
   });
 
-  it('names the permissions of IAM where Lake Formation is not the reason', async () => {
+  it('names the permissions of IAM if Lake Formation is not the reason', async () => {
     server.faults.deny = 'User: x is not authorized to perform: glue:GetTable';
     await expect(catalog.ensureTable(ORDERS)).rejects.toMatchObject({
       code: 'aws_refused',

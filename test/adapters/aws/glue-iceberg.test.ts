@@ -31,7 +31,7 @@ describe('an Iceberg table in Glue', () => {
   const tableNow = () => glue.server.icebergTables.get('orders')?.table;
   const replace = async (text: string) => (await load()).replace(Buffer.from(text), ORDERS);
 
-  it('names its metadata, the one before, and its columns with those of the partitions', async () => {
+  it('names its metadata, the previous metadata, and its columns with the partition columns', async () => {
     await replace('first');
     const { metadata_location: first } = Object(tableNow()?.Parameters);
     await replace('second');
@@ -78,7 +78,7 @@ describe('an Iceberg table in Glue', () => {
     expect(`${Buffer.from((await load()).metadata ?? [])}`).toBe('again');
   });
 
-  it('needs its database, and says how to create it', async () => {
+  it('needs its database, and explains how to create it', async () => {
     const { client } = glue.server;
     const elsewhere = createGlueIceberg({ client, database: 'other', store: glue.store });
     await expect((await elsewhere.load('orders')).replace(Buffer.from('x'), ORDERS)).rejects.toThrow(
@@ -86,7 +86,7 @@ describe('an Iceberg table in Glue', () => {
     );
   });
 
-  it('that may not be read says which permissions are missing', async () => {
+  it('reports the missing permissions if it cannot be read', async () => {
     glue.server.faults.deny = 'not authorized to perform: glue:GetTable';
     await expect(load()).rejects.toThrow(
       'Reading the Iceberg table orders in the Glue database reports_iceberg',

@@ -21,7 +21,7 @@ afterEach(async () => {
 const owners = () => Promise.all([ownerOfBucket(s3.client, 'lake'), ownerOfDatabase(glue.client, 'reports')]);
 
 describe('the stack that owns a bucket or a database', () => {
-  it('is the one that marked it', async () => {
+  it('is the stack that marked it', async () => {
     s3.tags.set('team', 'data').set(OWNER_KEY, STACK);
     glue.parameters.set(OWNER_KEY, STACK);
     expect(await owners()).toEqual([STACK, STACK]);
@@ -30,19 +30,19 @@ describe('the stack that owns a bucket or a database', () => {
   it.each([
     ['nothing is marked', false],
     ['there are other tags', true],
-  ])('is none where %s', async (_name, isTagged) => {
+  ])('is unknown if %s', async (_name, isTagged) => {
     if (isTagged) s3.tags.set('team', 'data');
     expect(await owners()).toEqual([undefined, undefined]);
   });
 
-  it('cannot be known without a permission, which the error names', async () => {
+  it('cannot be found without a permission, which the error names', async () => {
     s3.faults.refuseAll = true;
     glue.faults.deny = 'not authorized';
     await expect(ownerOfBucket(s3.client, 'lake')).rejects.toThrow('grant s3:GetBucketTagging');
     await expect(ownerOfDatabase(glue.client, 'reports')).rejects.toThrow('Grant glue:GetDatabase');
   });
 
-  it('is none of a database that does not exist', async () => {
+  it('is unknown for a database that does not exist', async () => {
     expect(await ownerOfDatabase(glue.client, 'nowhere')).toBeUndefined();
   });
 });

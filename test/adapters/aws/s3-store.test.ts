@@ -43,7 +43,7 @@ describe('S3', () => {
     expect(openS3Store({ client: server.client, bucket: 'b', prefix: '' }).url).toBe('s3://b');
   });
 
-  it('I5: reports a conflict where its own write was done and the response lost, and the write is there', async () => {
+  it('I5: reports a conflict if its own write was done but the response was lost, and the write is there', async () => {
     server.faults.loseAnswer = true;
     expect(await store.put('key', body, { ifAbsent: true })).toBe('conflict');
     const found = await store.get('key');
@@ -53,9 +53,9 @@ describe('S3', () => {
     expect(Buffer.from((await store.get('key'))?.body ?? []).toString()).toBe('{}');
   });
 
-  it('lists and deletes what the bucket keeps of objects, and nothing that is current', async () => {
+  it('lists and deletes noncurrent versions of objects, and nothing that is current', async () => {
     await store.put('raw/a', body, { ifAbsent: true });
-    // What the console makes for a folder can be no key of ours, and must not end an erasure or a copy.
+    // The console's object for a folder cannot be one of our keys, and must not end an erasure or a copy.
     const folder = server.objects.get('lake/raw/a');
     if (folder) server.objects.set('lake/raw/', folder);
     server.noncurrent.set('v0', { key: 'lake/raw/', bytes: 0 });
@@ -72,7 +72,7 @@ describe('S3', () => {
     expect(await store.get('raw/a')).toBeDefined();
   });
 
-  it('names the permission that deleting what the bucket keeps needs', async () => {
+  it('names the permission for deleting noncurrent versions', async () => {
     const limited = await startS3Server({ access: (_key, action) => !action.includes('Version') });
     const own = openS3Store({ client: limited.client, bucket: limited.bucket, prefix: '' });
     await expect(Array.fromAsync(own.noncurrent?.list('raw/') ?? [])).rejects.toThrow(
@@ -86,13 +86,13 @@ describe('S3', () => {
     await limited.close();
   });
 
-  it('retries a write that lost a race, until it is done', async () => {
+  it('retries a write that lost a race until it succeeds', async () => {
     server.faults.conflicts = 2;
     expect(await store.put('key', body, { ifAbsent: true })).toEqual({ etag: expect.any(String) });
     expect(server.requests).toEqual(['PUT lake/key', 'PUT lake/key', 'PUT lake/key']);
   });
 
-  it('reports a conflict where a write loses every race', async () => {
+  it('reports a conflict if a write loses every race', async () => {
     server.faults.conflicts = 1000;
     expect(await store.put('key', body, { ifAbsent: true })).toBe('conflict');
     expect(server.objects.size).toBe(0);
@@ -151,7 +151,7 @@ describe('S3', () => {
     ['create', 's3:PutObject'],
     ['list', 's3:ListBucket'],
     ['delete', 's3:DeleteObject'],
-  ])('says which permission a refused %s needs: %s', async (act, permission) => {
+  ])('names the permission for a refused %s: %s', async (act, permission) => {
     server.faults.refuseAll = true;
     await expect(acts[act]?.(store)).rejects.toMatchObject({
       kind: 'config',
@@ -160,7 +160,7 @@ describe('S3', () => {
     });
   });
 
-  it('says that without s3:ListBucket a missing key is refused', async () => {
+  it('explains that without s3:ListBucket a missing key is refused', async () => {
     server.faults.refuseMissing = true;
     await expect(store.get('key')).rejects.toMatchObject({
       kind: 'config',
@@ -173,7 +173,7 @@ describe('S3', () => {
     await expect(acts[act]?.(store)).rejects.toMatchObject({ kind: 'transient', code: 'aws_unavailable' });
   });
 
-  it.each(Object.keys(acts))('says of %s that the bucket does not exist', async (act) => {
+  it.each(Object.keys(acts))('reports for %s that the bucket does not exist', async (act) => {
     const elsewhere = openS3Store({ client: server.client, bucket: 'none', prefix: '' });
     await expect(acts[act]?.(elsewhere)).rejects.toMatchObject({
       kind: 'config',

@@ -36,7 +36,7 @@ const publish = (starts: Parameters<typeof schedules.publish>[1], target: Partia
   schedules.publish(GROUP, starts, { ...TARGET, ...target });
 const held = () => [...(server.held.get(GROUP) ?? [])];
 const names = () => held().map(([name]) => name);
-/** Without lists. */
+/** Calls without lists. */
 const callsOf = async (work: () => Promise<unknown>) => {
   server.calls.length = 0;
   await work();
@@ -44,7 +44,7 @@ const callsOf = async (work: () => Promise<unknown>) => {
 };
 
 describe('the schedules of a group', () => {
-  it('start the function for the brand, in its zone, twice more if that fails, and then send the event to the queue', async () => {
+  it('start the function for the brand, in its zone, retry twice, and then send the event to the queue', async () => {
     await publish([start('acme'), start('globex', 'rate(45 minutes)', 15)]);
     const [acme, globex] = held();
     expect(acme?.[0]).toMatch(/^acme-[0-9a-f]{22}$/);
@@ -90,9 +90,9 @@ describe('the schedules of a group', () => {
   it.each<[string, Partial<typeof TARGET>]>([
     ['they are switched off', { enabled: false }],
     ['the function has another name', { functionArn: `${TARGET.functionArn}2` }],
-    ['the role is another one', { roleArn: `${TARGET.roleArn}2` }],
-    ['the queue is another one', { queueArn: `${TARGET.queueArn}2` }],
-  ])('are replaced where %s, and are back after a rollback', async (_name, change) => {
+    ['another role is set', { roleArn: `${TARGET.roleArn}2` }],
+    ['another queue is set', { queueArn: `${TARGET.queueArn}2` }],
+  ])('are replaced if %s, and are back after a rollback', async (_name, change) => {
     await publish(brands(3));
     const before = held().map(([, { schedule }]) => schedule);
     await publish(brands(3), change);
@@ -102,7 +102,7 @@ describe('the schedules of a group', () => {
     expect(held().map(([, { schedule }]) => schedule)).toEqual(before);
   });
 
-  it('are as in the settings again after a person has edited one, deleted one and added one', async () => {
+  it('match the settings again after a person has edited, deleted and added a schedule', async () => {
     await publish(brands(3));
     const before = held().map(([, { schedule }]) => schedule);
     const [first, second] = held();
@@ -121,7 +121,7 @@ describe('the schedules of a group', () => {
     expect(after).toEqual(expect.arrayContaining(before));
   });
 
-  it('are completed after a run that died halfway, and where answers were lost', async () => {
+  it('are completed after a run that died halfway, and after lost responses', async () => {
     await publish(brands(40));
     for (const name of names().slice(10, 30)) server.held.get(GROUP)?.delete(name);
     server.faults.loseAnswers = 10;
@@ -131,17 +131,17 @@ describe('the schedules of a group', () => {
     );
   });
 
-  it('go, and a group that does not exist has none', async () => {
+  it('are removed, and a group that does not exist has no schedules', async () => {
     await publish(brands(120));
     await publish([]);
     expect(held()).toEqual([]);
     await schedules.publish('BrandReports-clicks_detail', [], TARGET);
   });
 
-  it('are 300 in each of five groups within seconds, though AWS throttles', async () => {
+  it('are 300 in each of five groups within seconds, even though AWS throttles', async () => {
     const groups = [1, 2, 3, 4, 5].map((report) => `group-${report}`);
     for (const group of groups) server.held.set(group, new Map());
-    // The least that a region allows.
+    // The lowest rate that a region allows.
     server.faults.perSecond = 250;
     const began = performance.now();
     for (const group of groups) await schedules.publish(group, brands(300), TARGET);
@@ -152,9 +152,9 @@ describe('the schedules of a group', () => {
   it.each<[string, () => void, RegExp]>([
     ['no permission', () => (server.faults.deny = true), /iam:PassRole\. Restore what/],
     ['no group', () => server.held.clear(), /group BrandReports-order_list failed.*ResourceNotFound/],
-    ['a role that is not known yet', () => (server.faults.assume = true), /to assume the role/],
+    ['a role that is not active yet', () => (server.faults.assume = true), /to assume the role/],
   ])(
-    'wait for the permissions of a new stack, and then say what is missing: %s',
+    'wait for the permissions of a new stack, and then name what is missing: %s',
     async (_name, spoil, message) => {
       spoil();
       const time = virtualTime(0);

@@ -42,13 +42,13 @@ describe('test events', () => {
     });
   });
 
-  it('are added to a registry that exists already', async () => {
+  it('are added to an existing registry', async () => {
     server.registries.add(REGISTRY);
     await events.publish(FUNCTION, EVENTS);
     expect(schema()).toBeDefined();
   });
 
-  it('are written only where they differ', async () => {
+  it('are written only if they differ', async () => {
     await events.publish(FUNCTION, EVENTS);
     await events.publish(FUNCTION, EVENTS);
     expect(schema()?.version).toBe(1);
@@ -59,7 +59,7 @@ describe('test events', () => {
     });
   });
 
-  it('are tagged when they are created, and later if the tags are others, beside those of people', async () => {
+  it('are tagged when they are created, and later if the tags change, without removing other people’s tags', async () => {
     await events.publish(FUNCTION, EVENTS, { team: 'data' });
     expect(schema()?.tags).toEqual({ team: 'data' });
     await events.publish(FUNCTION, EVENTS, { team: 'data' });
@@ -70,7 +70,7 @@ describe('test events', () => {
     expect(server.counts.tagged).toBe(1);
   });
 
-  it('leave alone those that people have saved', async () => {
+  it('leave events that people have saved alone', async () => {
     server.registries.add(REGISTRY);
     const theirs = { openapi: '3.0.0', components: { examples: { mine: { value: { big: 1 } } } } };
     server.schemas.set(KEY, { Type: 'OpenApi3', Content: JSON.stringify(theirs), version: 3, tags: {} });
@@ -90,7 +90,7 @@ describe('test events', () => {
     },
   );
 
-  it('are removed with their function, and the registry stays with the events of others', async () => {
+  it('are removed with their function; the registry stays with the events of other functions', async () => {
     await events.publish(FUNCTION, EVENTS);
     await events.publish('other', EVENTS);
     await events.remove(FUNCTION);
@@ -102,7 +102,7 @@ describe('test events', () => {
   it.each([
     ['saving', () => events.publish(FUNCTION, EVENTS)],
     ['removing', () => events.remove(FUNCTION)],
-  ])('name when %s the permissions that are missing', async (_name, act) => {
+  ])('name when %s the missing permissions', async (_name, act) => {
     server.faults.deny = true;
     await expect(act()).rejects.toMatchObject({
       kind: 'config',

@@ -34,7 +34,7 @@ describe('the folder lake/', () => {
   });
   afterEach(() => folder.remove());
 
-  it('holds the current snapshot under its id, for any tool that reads files', async () => {
+  it('has the current snapshot under its id, for any tool that reads files', async () => {
     const catalog = createLocalCatalog(folder.path);
     await catalog.setSnapshot(ORDERS, day, 's1');
     await catalog.setSnapshot(ORDERS, day, 's2');
@@ -54,7 +54,7 @@ describe('the folder lake/', () => {
     expect(await readdir(links)).toEqual(['s2.parquet']);
   });
 
-  it('keeps its snapshot when the new one is gone', async () => {
+  it('keeps its snapshot if the new snapshot is gone', async () => {
     const catalog = createLocalCatalog(folder.path);
     await catalog.setSnapshot(ORDERS, day, 's1');
     await expect(catalog.setSnapshot(ORDERS, day, 's3')).rejects.toMatchObject({

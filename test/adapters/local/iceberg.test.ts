@@ -19,10 +19,10 @@ describe('a folder of an Iceberg table', () => {
     ['of a run that died before it wrote the hint', '2', 3],
     ['of the first run, which died before it wrote the hint', undefined, 1],
     ['whose hint is lost', undefined, 3],
-    ['whose hint is no number', '../v1', 3],
+    ['whose hint is not a number', '../v1', 3],
     ['whose hint is negative', '-1', 3],
     ['whose hint is ahead of all metadata', '9', 3],
-  ])('%s has its newest metadata, and a hint at it', async (_name, hint, newest) => {
+  ])('%s has its newest metadata, and a hint that names it', async (_name, hint, newest) => {
     const store = memoryStore();
     for (let version = newest > 1 ? 2 : 1; version <= newest; version += 1)
       await put(store, `v${version}.metadata.json`, `metadata ${version}`);

@@ -55,7 +55,7 @@ describe('a lake folder', () => {
   });
   afterEach(() => folder.remove());
 
-  it('lists and deletes what lies behind a link to a folder, and leaves out what is no key', async () => {
+  it('lists and deletes objects after a link to a folder, and leaves out names that are not keys', async () => {
     const store = openLocalStore(lake);
     for (const key of ['raw/a/1', 'raw/b/2']) await store.put(key, new Uint8Array(1), { ifAbsent: true });
     await rename(join(lake, 'raw'), join(folder.path, 'disk'));
@@ -92,7 +92,7 @@ describe('a lake folder', () => {
     }
   });
 
-  it('keeps its mode where it exists, and folders in it have the usual one', async () => {
+  it('keeps its mode if it exists, and its folders have the usual mode', async () => {
     await mkdir(lake);
     await chmod(lake, 0o755);
     await openLocalStore(lake).put('a/key', new Uint8Array(1), { ifAbsent: true });
@@ -107,7 +107,7 @@ describe('a lake folder', () => {
     await expect(access(lake)).rejects.toThrow('ENOENT');
   });
 
-  it('leaves no temporary file behind a conflict or an abort', async () => {
+  it('leaves no temporary file after a conflict or an abort', async () => {
     const store = openLocalStore(lake);
     await store.put('key', Buffer.from('one'), { ifAbsent: true });
     await store.put('key', Buffer.from('two'), { ifAbsent: true });
@@ -118,7 +118,7 @@ describe('a lake folder', () => {
     expect(await readdir(join(lake, '.tmp'))).toEqual([]);
   });
 
-  it('removes what crashed writers left more than a day ago, and nothing else', async () => {
+  it('removes files of crashed writers that are older than a day, and nothing else', async () => {
     await mkdir(join(lake, '.tmp'), { recursive: true });
     await writeFile(join(lake, '.tmp', 'old'), '');
     await writeFile(join(lake, '.tmp', 'new'), '');
@@ -127,14 +127,14 @@ describe('a lake folder', () => {
     expect(await readdir(join(lake, '.tmp'))).toEqual(['new']);
   });
 
-  it('removes folders that became empty, and no others', async () => {
+  it('removes folders that became empty, and no other folders', async () => {
     const store = openLocalStore(lake);
     for (const key of ['a/b/c/d', 'a/e']) await store.put(key, Buffer.from(''), { ifAbsent: true });
     await store.delete(['a/b/c/d']);
     expect(await readdir(join(lake, 'a'))).toEqual(['e']);
   });
 
-  it('I5: lets one of many writers create an object, though others remove its empty folder all the time', async () => {
+  it('I5: lets one of many writers create an object, even if others keep removing its empty folder', async () => {
     const stores = Array.from({ length: 8 }, () => openLocalStore(lake));
     for (let round = 0; round < 20; round += 1) {
       const created = await Promise.all(
@@ -146,7 +146,7 @@ describe('a lake folder', () => {
     expect(await readdir(join(lake, '.tmp'))).toEqual([]);
   });
 
-  it('I5: takes the lock of the folder that is there, where another one was removed', async () => {
+  it('I5: locks the current folder after the folder was removed and created', async () => {
     const store = openLocalStore(lake);
     await store.put('a', Buffer.from('1'), { ifAbsent: true });
     await changeOf(store, 'a');
@@ -160,7 +160,7 @@ describe('a lake folder', () => {
     expect(await writing).toHaveProperty('etag');
   });
 
-  it('says why a folder cannot be a lake', async () => {
+  it('explains why a folder cannot be a lake', async () => {
     await writeFile(lake, 'a file');
     await expect(openLocalStore(lake).put('key', Buffer.from(''), { ifAbsent: true })).rejects.toMatchObject({
       kind: 'config',
@@ -169,7 +169,7 @@ describe('a lake folder', () => {
     });
   });
 
-  it('says that its lock is damaged', async () => {
+  it('reports that its lock is damaged', async () => {
     const store = openLocalStore(lake);
     await store.put('key', Buffer.from(''), { ifAbsent: true });
     await writeFile(join(lake, '.lock'), 'not a database'.repeat(1000));
@@ -188,18 +188,18 @@ describe('a lake folder', () => {
     ['EXDEV', 'config', 'lake_unusable'],
     ['EMFILE', 'config', 'too_many_open_files'],
     ['EIO', 'transient', 'disk_failed'],
-  ])('says who has to act on %s', (code, kind, ourCode) => {
+  ])('reports who has to act on %s', (code, kind, ourCode) => {
     const error = diskError(Object.assign(new Error(`${code}: no luck, write`), { code }), '/lake');
     expect(error).toMatchObject({ kind, code: ourCode, message: expect.stringContaining('/lake') });
   });
 
-  it('leaves errors of the program as they are', () => {
+  it('leaves errors of the program unchanged', () => {
     const error = new TypeError('ours');
     expect(diskError(error, '/lake')).toBe(error);
   });
 });
 
-/** A change of the version that is there. */
+/** Changes the current version. */
 async function changeOf(store: ObjectStore, key: string): Promise<PutOutcome> {
   const { etag = '' } = (await store.get(key)) ?? {};
   return store.put(key, Buffer.from('changed'), { ifMatch: etag });
@@ -212,7 +212,7 @@ describe('a disk that fails', () => {
   });
   afterEach(() => folder.remove());
 
-  /** The codes of a new run on the folder: what registering it meets, and what a write meets. */
+  /** The codes of a new run on the folder: of its registration, and of a write. */
   function codesUnder(shell: string[], script: string, what = ''): unknown {
     const [program = '', ...options] = shell;
     const command = `${script} "$@"`;
@@ -224,12 +224,12 @@ describe('a disk that fails', () => {
     return JSON.parse(started.stdout || JSON.stringify(started.stderr));
   }
 
-  it('is named where no file can be opened any more', () => {
+  it('is named if no more files can be opened', () => {
     const codes = codesUnder(['sh'], 'ulimit -n 64 &&', 'files');
     expect(codes).toEqual(['config too_many_open_files', 'config too_many_open_files']);
   });
 
-  // Only where this user may mount a file system of its own.
+  // Only if this user may mount a file system.
   const mounting = ['unshare', '-rm', 'sh'];
   const [unshare = '', ...rest] = mounting;
   const canMount = spawnSync(unshare, [...rest, '-c', 'mount -t tmpfs none /mnt']).status === 0;
@@ -238,7 +238,7 @@ describe('a disk that fails', () => {
     ['is full', `${mount('size=64k')} && ! head -c 99999 /dev/zero > "$4/fill" 2> /dev/null`, 'disk_full'],
     ['has no inode left', mount('nr_inodes=1'), 'disk_full'],
     ['is read-only', mount('ro,size=64k'), 'lake_not_writable'],
-  ])('is named where it %s', (_name, script, code) => {
+  ])('is named if it %s', (_name, script, code) => {
     expect(codesUnder(mounting, `${script} &&`)).toEqual([`config ${code}`, `config ${code}`]);
   });
 });
@@ -264,7 +264,7 @@ describe('the runs on a lake folder', () => {
     expect(await readdir(join(folder.path, '.runs'))).toEqual([]);
   });
 
-  it('I5: report a run of another process as alive until it is killed, and as dead at once afterwards', async () => {
+  it('I5: report a run of another process as alive until it is killed, and as dead right after', async () => {
     const runs = createLocalRunRegistry(folder.path);
     const run = startProcess('live', folder.path, 'r1');
     await once(run.stdout, 'data');

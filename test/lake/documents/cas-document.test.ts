@@ -58,7 +58,7 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['a']);
   });
 
-  it('shows a change that was left for the next write, and writes both together', async () => {
+  it('shows a change left for the next write, and writes both together', async () => {
     const store = memoryStore();
     const document = open(store);
     document.updateLater(add('a'));
@@ -70,7 +70,7 @@ describe('a document of the lake', () => {
     expect((await document.update(add('d'))).notes).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('keeps a change that was left while a write is under way for the write after it', async () => {
+  it('keeps a change that is left during a write for the write after it', async () => {
     const store = memoryStore();
     const document = open(store);
     const writing = document.update(add('a'));
@@ -83,7 +83,7 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['a', 'b']);
   });
 
-  it('I5: makes a change that was left of what another process has written meanwhile', async () => {
+  it('I5: applies a change that was left to content that another process has written', async () => {
     const store = memoryStore();
     const [one, other] = [open(store), open(store)];
     await one.cached();
@@ -93,7 +93,7 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['b', 'a']);
   });
 
-  it('keeps a change that was left where its write fails', async () => {
+  it('keeps a change that was left if its write fails', async () => {
     const memory = memoryStore();
     let isBroken = true;
     const document = open({
@@ -107,7 +107,7 @@ describe('a document of the lake', () => {
     expect(await stored(memory)).toEqual(['a']);
   });
 
-  it('I5: begins as it is told without a read, unless another process was the first', async () => {
+  it('I5: begins with its given content without a read, unless another process was first', async () => {
     const memory = memoryStore();
     let reads = 0;
     const store: ObjectStore = {
@@ -130,7 +130,7 @@ describe('a document of the lake', () => {
 
   it.each([
     ['its first write failed', 'refused', ['first', 'b']],
-    ['the answer to its first write was lost', 'lost', ['first', 'a', 'b']],
+    ['the response to its first write was lost', 'lost', ['first', 'a', 'b']],
   ] as const)('still begins as it is told where %s', async (_name, fate, notes) => {
     const memory = memoryStore();
     const store = losesAnswers(memory, (put) => (put === 0 ? fate : 'answered'));
@@ -143,7 +143,7 @@ describe('a document of the lake', () => {
     expect(await stored(memory)).toEqual(notes);
   });
 
-  it('does not begin anew where it was written and is gone', async () => {
+  it('does not begin anew if it was written and is gone', async () => {
     const memory = memoryStore();
     const first = { notes: ['first'], recentWrites: [] };
     const document = new CasDocument({
@@ -154,7 +154,7 @@ describe('a document of the lake', () => {
     expect((await document.refresh()).notes).toEqual([]);
   });
 
-  it('is not taken for written where the store fails for another reason than a lost answer', async () => {
+  it('does not count as written if the store fails for another reason than a lost response', async () => {
     const memory = memoryStore();
     const refusing: ObjectStore = {
       ...memory,
@@ -180,7 +180,7 @@ describe('a document of the lake', () => {
     expect(values.map(({ notes }) => notes.join(''))).toEqual(['a', 'abcd', 'abcd', 'abcd']);
   });
 
-  it('is what stands for a damaged object, until a change writes over that object', async () => {
+  it('has the recovered content instead of a damaged object, until a change overwrites the object', async () => {
     const store = memoryStore();
     await store.put(KEY, Buffer.from('?'), { ifAbsent: true });
     const recover = (body: Uint8Array): Notes => ({ notes: [`${Buffer.from(body)}`], recentWrites: [] });
@@ -196,7 +196,7 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['?', 'a']);
   });
 
-  it('is not what stands for damage where its reading fails otherwise', async () => {
+  it('does not use the recovered content if its read fails for another reason', async () => {
     const memory = memoryStore();
     await memory.put(KEY, Buffer.from('{}'), { ifAbsent: true });
     const opened = (parseWith: () => Notes) =>
@@ -220,7 +220,7 @@ describe('a document of the lake', () => {
     await expect(opened(failing(damage)).cached()).rejects.toBe(damage);
   });
 
-  it('remembers its last twenty writes', async () => {
+  it('keeps the ids of its last twenty writes', async () => {
     const document = open(memoryStore());
     for (let write = 0; write < 25; write += 1) await document.update(add('a'));
     const { recentWrites } = await document.refresh();
@@ -245,7 +245,7 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['a', 'b', 'c']);
   });
 
-  it('applies a change again to what another process has written', async () => {
+  it('applies a change again to content that another process has written', async () => {
     const store = memoryStore();
     const [one, other] = [open(store), open(store)];
     await Promise.all([one.cached(), other.cached()]);
@@ -258,7 +258,7 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['taken']);
   });
 
-  it('does not retry a change that threw, even if it would suit what another process writes', async () => {
+  it('does not retry a change that threw, even if it would fit the content of another process', async () => {
     const memory = memoryStore();
     const rival = open(memory);
     let puts = 0;
@@ -280,7 +280,7 @@ describe('a document of the lake', () => {
     expect(await stored(memory)).toEqual(['a', 'rival', 'b']);
   });
 
-  it('loses no change that arrives just as the last write ends', async () => {
+  it('loses no change that arrives as the last write ends', async () => {
     for (let ticks = 0; ticks < 40; ticks += 1) {
       const store = memoryStore();
       const document = open(store);
@@ -291,7 +291,7 @@ describe('a document of the lake', () => {
     }
   }, 5_000);
 
-  it('gives up after too many lost races with an error, and works afterwards', async () => {
+  it('gives up with an error after too many lost races, and works afterwards', async () => {
     const memory = memoryStore();
     const rival = open(memory);
     const rounds: number[] = [];
@@ -339,7 +339,7 @@ describe('a document of the lake', () => {
     expect(await stored(memory)).toEqual(['before', 'meanwhile', 'after']);
   });
 
-  it('I5: keeps its own write when a read that began before it ends later', async () => {
+  it('I5: keeps its own write if a read that began before the write ends later', async () => {
     const memory = memoryStore();
     const gate = Promise.withResolvers<void>();
     let late = false;
@@ -361,7 +361,7 @@ describe('a document of the lake', () => {
     expect((await document.cached()).notes).toEqual(['a', 'b']);
   });
 
-  it('is not parsed where a read finds what a write of its own has put there, whose answer is still on the way', async () => {
+  it('is not parsed if a read finds its own write, whose response is still on the way', async () => {
     const memory = memoryStore();
     const answer = Promise.withResolvers<void>();
     let parsed = 0;
@@ -393,7 +393,7 @@ describe('a document of the lake', () => {
   });
 
   it.each(['while a read waits for it', 'during a read'])(
-    'I5: is what another process wrote behind a write of its own whose answer comes %s',
+    'I5: has the content that another process wrote after its own write, whose response comes %s',
     async (moment) => {
       const memory = memoryStore();
       const [answer, found] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -427,7 +427,7 @@ describe('a document of the lake', () => {
     },
   );
 
-  it('is read although a write of its own overtakes each read', async () => {
+  it('is read even if its own write overtakes each read', async () => {
     const memory = memoryStore();
     let reads = 0;
     const document: CasDocument<Notes> = open({
@@ -474,11 +474,11 @@ describe('a document of the lake', () => {
 describe('a writer whose response was lost', () => {
   it.each<[string, PutFate, number]>([
     ['an error, and no other write follows', 'lost', 0],
-    ['an error, another has built on it', 'lost', 1],
-    ['an error, as many have built on it as are remembered', 'lost', 19],
+    ['an error, and another writer has built on it', 'lost', 1],
+    ['an error, and as many writers have built on it as ids are kept', 'lost', 19],
     ['a conflict with itself, and no other write follows', 'denied', 0],
-    ['a conflict with itself, another has built on it', 'denied', 1],
-    ['a conflict with itself, as many have built on it as are remembered', 'denied', 19],
+    ['a conflict with itself, and another writer has built on it', 'denied', 1],
+    ['a conflict with itself, and as many writers have built on it as ids are kept', 'denied', 19],
   ])('I4: recognises its own write by its id: %s', async (_name, fate, others) => {
     const memory = memoryStore();
     const rival = open(memory);
@@ -495,13 +495,13 @@ describe('a writer whose response was lost', () => {
     expect(store.puts).toBe(1);
   });
 
-  it('I4: recognises also its own creation of a document', async () => {
+  it('I4: recognises its own creation of a document too', async () => {
     const memory = memoryStore();
     await open(losesAnswers(memory, () => 'lost')).update(add('first'));
     expect(await stored(memory)).toEqual(['first']);
   });
 
-  it('still fails where nothing was written', async () => {
+  it('fails if nothing was written', async () => {
     const memory = memoryStore();
     const document = open(losesAnswers(memory, (put) => (put === 0 ? 'refused' : 'answered')));
     await expect(document.update(add('a'))).rejects.toMatchObject({ kind: 'transient' });
@@ -515,7 +515,7 @@ const fates = fc.array(fc.constantFrom<PutFate>('answered', 'answered', 'lost', 
 });
 const writers = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
 
-/** A store whose operations take effect, and answer, in any order. */
+/** A store whose operations take effect, and respond, in any order. */
 function scheduled(store: ObjectStore, scheduler: fc.Scheduler): ObjectStore {
   const turn = () => scheduler.schedule(Promise.resolve());
   return {
@@ -576,13 +576,13 @@ describe('a damaged document', () => {
   it.each<[string, Uint8Array]>([
     ['nothing at all', Buffer.from('')],
     ['text that is not JSON', Buffer.from('<html>')],
-    ['JSON that breaks off', Buffer.from(valid.slice(0, -1))],
+    ['truncated JSON', Buffer.from(valid.slice(0, -1))],
     ['two documents', Buffer.from(valid + valid)],
     [
       'bytes that are not UTF-8',
       Buffer.concat([Buffer.from('{"notes":["'), Buffer.from([0xff]), Buffer.from('"],"recentWrites":[]}')]),
     ],
-    ['lists without end', Buffer.from('['.repeat(200_000))],
+    ['lists nested without end', Buffer.from('['.repeat(200_000))],
     ['another document', Buffer.from('{"recentWrites":[]}')],
     ['no ids of its last writes', Buffer.from('{"notes":[]}')],
     ['null', Buffer.from('null')],
@@ -601,7 +601,7 @@ describe('a damaged document', () => {
 });
 
 describe('a document that is read whether it is damaged or not', () => {
-  it('is what it is, or nothing where it is damaged', async () => {
+  it('returns its content, or nothing if it is damaged', async () => {
     const store = memoryStore();
     expect(await refreshUndamaged(open(store))).toEqual({ notes: [], recentWrites: [] });
     await store.put(KEY, Buffer.from('{'), { ifAbsent: true });
@@ -611,13 +611,13 @@ describe('a document that is read whether it is damaged or not', () => {
   it.each<[string, Error]>([
     ['the store', new BrandReportsError('transient', 'aws_unavailable', 'no answer')],
     ['the program', new TypeError('not a function')],
-  ])('fails with what is a fault of %s', async (_name, error) => {
+  ])('throws a fault of %s', async (_name, error) => {
     const store = { ...memoryStore(), get: () => Promise.reject(error) };
     await expect(refreshUndamaged(open(store))).rejects.toBe(error);
   });
 });
 
-describe('what is said of damage', () => {
+describe('the message about damage', () => {
   const nextStep = 'Nothing was changed. Next step: run "brand-reports repair"; it lists what can be done.';
   const schema = storedObject(() => ({
     name: z.string(),
@@ -645,7 +645,7 @@ describe('what is said of damage', () => {
     });
   });
 
-  it('is that it is not JSON, and why', () => {
+  it('contains that the document is not JSON, and why', () => {
     expect(() => parseJsonDocument(KEY, Buffer.from('{'))).toThrow(
       expect.objectContaining({
         message: `${KEY} cannot be used: it is not JSON. ${nextStep}`,
@@ -656,21 +656,25 @@ describe('what is said of damage', () => {
   });
 
   it.each<[string, Json, string]>([
-    ['nothing', { name: 'a', days: { d: { count: 0, at: '2026-01-31T10:00:00Z' } } }, 'nothing'],
+    ['no problem', { name: 'a', days: { d: { count: 0, at: '2026-01-31T10:00:00Z' } } }, 'nothing'],
     ['the document', 7, 'the document is 7: Invalid input: expected object, received number'],
-    ['a list for it', [], 'the document: Invalid input: expected object, received array'],
+    ['a list in place of the document', [], 'the document: Invalid input: expected object, received array'],
     [
       'a field that is missing',
       { days: {} },
       'name is undefined: Invalid input: expected string, received undefined',
     ],
-    ['an object for a text', { name: {}, days: {} }, 'name: Invalid input: expected string, received object'],
     [
-      'a time that is none',
+      'an object in place of a text',
+      { name: {}, days: {} },
+      'name: Invalid input: expected string, received object',
+    ],
+    [
+      'a time that is not a time',
       { name: 'a', days: { d: { count: 1, at: 'x'.repeat(200) } } },
       `days.d.at is "${'x'.repeat(79)}: Invalid ISO datetime`,
     ],
-  ])('names the field, what it is and what was expected: %s', (_name, stored, problem) => {
+  ])('names the field, its value and what was expected: %s', (_name, stored, problem) => {
     expect(problemOf(stored)).toBe(problem);
   });
 });

@@ -19,7 +19,7 @@ function documentsOf(store: ObjectStore = memoryStore(), random = 0.5) {
 
 const bodyOf = ({ objects }: MemoryStore, key: string) => `${Buffer.from(objects.get(key)?.body ?? [])}`;
 
-/** Every document of a lake: how it is opened, where it lies, and what is in it before its first write. */
+/** Every document of a lake: how it is opened, its key, and its content before the first write. */
 const all: {
   document: string;
   open: (documents: LakeDocuments) => CasDocument<HasRecentWrites>;
@@ -59,7 +59,7 @@ const all: {
 ];
 
 describe('a document of the lake', () => {
-  it.each(all)('lies at its own place, and is empty at first: $document', async ({ open, key, empty }) => {
+  it.each(all)('lies at its own key, and is empty at first: $document', async ({ open, key, empty }) => {
     const store = memoryStore();
     const { documents } = documentsOf(store);
     expect(await open(documents).cached()).toMatchObject({ version: 1, ...empty, recentWrites: [] });
@@ -71,7 +71,7 @@ describe('a document of the lake', () => {
 
   const recovers = ['the rate of a brand', 'the state of a report'];
   it.each(all.filter(({ document }) => !recovers.includes(document)))(
-    'is refused with its key where it is damaged: $document',
+    'is refused with its key if it is damaged: $document',
     async ({ open, key }) => {
       const store = memoryStore();
       await store.put(key, Buffer.from('{}'), { ifAbsent: true });
@@ -83,7 +83,7 @@ describe('a document of the lake', () => {
   );
 
   it.each(all.filter(({ document }) => recovers.includes(document)))(
-    'is empty where it is damaged, because runs find out again what it says: $document',
+    'is empty if it is damaged, because runs can find out its contents again: $document',
     async ({ open, key, empty }) => {
       const store = memoryStore();
       await store.put(key, Buffer.from('{}'), { ifAbsent: true });
@@ -91,7 +91,7 @@ describe('a document of the lake', () => {
     },
   );
 
-  it('has one object for each ledger, which knows what was written to it', async () => {
+  it('has one object for each ledger, which sees what was written through it', async () => {
     const { documents } = documentsOf();
     const ledger = documents.ledger('order_list', 'acme', '2026-01');
     await ledger.update((current) => ({ ...current, days: { '2026-01-05': {} } }));

@@ -23,7 +23,7 @@ function contents({ objects }: Awaited<ReturnType<typeof lakeWith>>) {
   return Object.fromEntries([...objects].map(([key, { body }]) => [key, Buffer.from(body).toString()]));
 }
 
-/** Everything that a program can do to a store. */
+/** All operations that a program can run on a store. */
 const operations: Record<string, (store: ObjectStore) => Promise<unknown>> = {
   get: (store) => store.get(LEDGER),
   range: (store) => store.range(LEDGER, 0, 1),
@@ -43,7 +43,7 @@ describe('a lake of another format', () => {
   const lakes: [what: string, objects: Record<string, string>, found: string][] = [
     ['a later number', { [FORMAT_KEY]: '{"format":2}', [LEDGER]: '{}' }, 'has format 2'],
     ['an earlier number', { [FORMAT_KEY]: '{"format":0}' }, 'has format 0'],
-    ['ledgers and no number', { [LEDGER]: '{}' }, `has ledgers, but no document ${FORMAT_KEY}`],
+    ['ledgers without a number', { [LEDGER]: '{}' }, `has ledgers, but no document ${FORMAT_KEY}`],
     ['a damaged document', { [FORMAT_KEY]: '{"form' }, `has no format number in ${FORMAT_KEY}`],
     ['a number that is a text', { [FORMAT_KEY]: '{"format":"1"}' }, `has no format number in ${FORMAT_KEY}`],
   ];
@@ -83,7 +83,7 @@ describe('a lake without ledgers', () => {
     expect(contents(store)).toEqual({});
   });
 
-  it('gets one number of two runs that begin at the same time', async () => {
+  it('gets one number if two runs begin at the same time', async () => {
     const store = await lakeWith({});
     const [first, second] = [inOurFormat(store), inOurFormat(store)];
     await Promise.all([put(first, 'a'), put(second, 'b')]);
@@ -99,7 +99,7 @@ describe('a lake without ledgers', () => {
     expect(contents(store)).toEqual({ [FORMAT_KEY]: '{"format":2}' });
   });
 
-  it('is ours if another run writes number and ledger between two requests of the check', async () => {
+  it('is accepted if another run writes number and ledger between two requests of the check', async () => {
     const store = await lakeWith({});
     const racing: ObjectStore = {
       ...store,
@@ -114,7 +114,7 @@ describe('a lake without ledgers', () => {
 });
 
 describe('the check', () => {
-  it('is one request, beside the first read, however many follow', async () => {
+  it('is one request in parallel with the first read, however many reads follow', async () => {
     const counting = countingLake({
       store: await lakeWith({ [FORMAT_KEY]: ours, [LEDGER]: '{}' }),
       catalog: memoryCatalog(),

@@ -73,7 +73,7 @@ const full: DayEntry = {
   continuation: 'q1',
 };
 
-/** What is known of a version that a reading has brought. */
+/** The facts of a version that a reading has brought. */
 const whole = { whole: true, timeZone: 'America/New_York' };
 
 function ledgerOf(entry: DayEntry): Ledger {
@@ -93,7 +93,7 @@ function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS): DayCommit {
   };
 }
 
-describe('what checks found', () => {
+describe('the findings of data checks', () => {
   const before = {
     checks: { findings: { link_differs: 2, others: 1 }, examined: { link_differs: 'ab', others: 'cd' } },
   };
@@ -106,21 +106,21 @@ describe('what checks found', () => {
       }),
     ).committed;
 
-  it('is recorded beside what others found', () => {
+  it('are recorded beside the findings of other checks', () => {
     expect(recorded('s1', 3)).toEqual({
       ...published,
       checks: { findings: { link_differs: 3, others: 1 }, examined: { link_differs: 'ef', others: 'cd' } },
     });
   });
 
-  it('is no count where a check does not apply any more', () => {
+  it('have no count if a check no longer applies', () => {
     expect(recorded('s1', undefined)).toMatchObject({
       checks: { findings: { others: 1 }, examined: { link_differs: 'ef' } },
     });
     expect(recorded('s1', undefined)?.checks?.findings).not.toHaveProperty('link_differs');
   });
 
-  it('is dropped where other content was committed meanwhile, or nothing is', () => {
+  it('are dropped if other content was committed in the meantime, or nothing is committed', () => {
     expect(recorded('s0', 3)).toEqual({ ...published, ...before });
     const empty = ledgerOf({});
     expect(recordFindings(empty, { day: DAY, snapshot: 's1', checks: new Map() })).toBe(empty);
@@ -132,7 +132,7 @@ describe('a claim', () => {
     ['a day without a claim', undefined],
     ['a day that was released', { ...claim, runId: null }],
     ['a day whose run is gone', { ...claim, runId: 'r0' }],
-  ])('is recorded for %s, if the entry is still the one that was decided on', (_name, before) => {
+  ])('is recorded for %s, if the entry has not changed since the decision', (_name, before) => {
     const ledger = ledgerOf({ ...full, claim: before });
     expect(entryOf(claimDay(ledger, DAY, before, claim))).toEqual({ ...full, claim });
   });
@@ -142,14 +142,14 @@ describe('a claim', () => {
     ['another run has taken it over', { ...claim, runId: 'r0' }, { ...claim, runId: 'r2' }],
     ['another attempt was begun', { ...claim, runId: null }, { ...claim, runId: null, attempt: 'a2' }],
     ['it was published', { ...claim, runId: null }, undefined],
-  ])('I5: is refused where meanwhile %s', (_name, judged, now) => {
+  ])('I5: is refused if meanwhile %s', (_name, judged, now) => {
     const ledger = ledgerOf({ committed: published, claim: now });
     expect(() => claimDay(ledger, DAY, judged, { ...claim, runId: 'mine' })).toThrow(
       expect.objectContaining({ kind: 'conflict', message: expect.stringContaining(DAY) }),
     );
   });
 
-  it('is released so that any run may resume what is staged', () => {
+  it('is released so that any run may resume the staged pages', () => {
     const released = releaseDay(ledgerOf(full), DAY, 'r1');
     expect(entryOf(released)).toEqual({ ...full, claim: { ...claim, runId: null } });
   });
@@ -164,7 +164,7 @@ describe('a claim', () => {
 });
 
 describe('a commit', () => {
-  it('records the attempt and what it replaces, and ends claim and failure', () => {
+  it('records the attempt and the replaced version, and ends claim and failure', () => {
     const next = { ...published, snapshot: 's2', rows: 4 };
     expect(entryOf(commitDay(ledgerOf(full), DAY, { ...commitOf(), committed: next }))).toEqual({
       firstCommittedAt: NOW,
@@ -177,7 +177,7 @@ describe('a commit', () => {
     });
   });
 
-  it('keeps the snapshot where the content is unchanged', () => {
+  it('keeps the snapshot if the content is unchanged', () => {
     const committed = entryOf(commitDay(ledgerOf({ committed: published, claim }), DAY, commitOf({})));
     expect(committed).toEqual({
       firstCommittedAt: NOW,
@@ -187,7 +187,7 @@ describe('a commit', () => {
     });
   });
 
-  it('says since when the content is what it is, and since when the day is known', () => {
+  it('records since when the content is current, and since when the day is known', () => {
     const first = entryOf(commitDay(ledgerOf({ claim }), DAY, commitOf()));
     const commitAfter = (before: DayEntry, minutes: number, change: Partial<Committed>) =>
       entryOf(commitDay(ledgerOf({ ...before, claim }), DAY, commitOf(change, NOW_MS + minutes * MINUTE_MS)));
@@ -202,16 +202,16 @@ describe('a commit', () => {
   });
 
   it.each<[string, Partial<Committed>, Partial<Superseded>]>([
-    ['one that is part of a day', { state: 'open' }, { whole: false, timeZone: 'America/New_York' }],
-    ['a whole one', { state: 'unconfirmed' }, { whole: true, timeZone: 'America/New_York' }],
-    ['one whose reading a repair has lost', { state: 'unconfirmed', timeZone: undefined }, {}],
-  ])('records of a replaced version whether it is whole, and its zone: %s', (_name, change, known) => {
+    ['a part of a day', { state: 'open' }, { whole: false, timeZone: 'America/New_York' }],
+    ['a whole version', { state: 'unconfirmed' }, { whole: true, timeZone: 'America/New_York' }],
+    ['a version whose reading a repair has lost', { state: 'unconfirmed', timeZone: undefined }, {}],
+  ])('records whether a replaced version is whole, and its zone: %s', (_name, change, known) => {
     const before: DayEntry = { committed: { ...published, ...change }, claim };
     const { superseded } = entryOf(commitDay(ledgerOf(before), DAY, commitOf({ snapshot: 's2' })));
     expect(superseded).toEqual([{ snapshot: 's1', at: null, ...known }]);
   });
 
-  describe('of a reading that was disregarded', () => {
+  describe('of a disregarded reading', () => {
     const disregarded = { at: NOW, rows: 1, queryFingerprint: 'q' };
     const kept = (entry: DayEntry) =>
       commitDay(ledgerOf(entry), DAY, {
@@ -230,7 +230,7 @@ describe('a commit', () => {
       });
     });
 
-    it('is forgotten with the next reading that is committed', () => {
+    it('is forgotten with the next committed reading', () => {
       const again = claimDay(kept(full), DAY, undefined, claim);
       expect(entryOf(commitDay(again, DAY, commitOf())).disregarded).toBeUndefined();
     });
@@ -240,8 +240,8 @@ describe('a commit', () => {
     ['the day was taken over', { claim: { ...claim, runId: 'r2' } }],
     ['the day was released', { claim: { ...claim, runId: null } }],
     ['another attempt is claimed', { claim: { ...claim, attempt: 'a2' } }],
-    ['the ledger was made again', {}],
-  ])('I5: changes nothing where %s', (_name, entry) => {
+    ['the ledger was rebuilt', {}],
+  ])('I5: changes nothing if %s', (_name, entry) => {
     const ledger = ledgerOf(entry);
     expect(() => commitDay(ledger, DAY, commitOf({ snapshot: 's2' }))).toThrow(
       expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }),
@@ -254,7 +254,7 @@ describe('a commit', () => {
     ...change,
   });
 
-  it('I2: does not replace a reading by one that began earlier', () => {
+  it('I2: does not replace a reading with a reading that began earlier', () => {
     const ledger = ledgerOf({ committed: readAt('2026-01-06T09:00:00.001Z'), claim });
     const earlier = readAt('2026-01-06T09:00:00Z', { snapshot: 's2' });
     expect(() => commitDay(ledger, DAY, commitOf(earlier))).toThrow(
@@ -264,7 +264,7 @@ describe('a commit', () => {
 
   it.each<[string, Committed, Committed]>([
     [
-      'one that a clock ahead has read',
+      'a reading by a clock that was ahead',
       marked(readAt('2026-01-07T10:00:00.001Z'), '2026-01-07T10:00:00.001Z', () => NOW_MS),
       readAt('2026-01-06T09:00:00Z', { state: 'open' }),
     ],
@@ -293,14 +293,14 @@ describe('a commit', () => {
     );
   });
 
-  it('that comes too late says what is committed, and what to compare', () => {
+  it('that is too late reports what is committed, and what to compare', () => {
     const ledger = ledgerOf({ committed: readAt('2026-01-06T09:00:00Z'), claim });
     expect(() => commitDay(ledger, DAY, commitOf({ readFrom: '2026-01-06T08:00:00Z' }))).toThrow(
       /2026-01-05 was read at 2026-01-06T09:00:00Z and is closed.*compare the clock/,
     );
   });
 
-  it('touches no other day, and does not change what it was given', () => {
+  it('changes no other day, and does not modify its input', () => {
     const ledger = { ...ledgerOf(full), days: { '2026-01-04': full, [DAY]: full } };
     const before = structuredClone(ledger);
     const { days } = commitDay(ledger, DAY, commitOf({ snapshot: 's2' }));
@@ -318,7 +318,7 @@ describe('an attempt that is abandoned', () => {
   it.each<[string, Ledger]>([
     ['another run has it', ledgerOf({ claim: { ...claim, runId: 'r2' } })],
     ['no run has it', ledgerOf({})],
-    ['nothing is known of it', { ...ledgerOf({}), days: {} }],
+    ['the ledger does not have the day', { ...ledgerOf({}), days: {} }],
   ])('I5: is not abandoned by a run whose day is no longer its own: %s', (_name, ledger) => {
     expect(abandonDay(ledger, DAY, 'r1')).toBe(ledger);
   });
@@ -341,7 +341,7 @@ describe('a version that is committed without a reading', () => {
       wallMs: NOW_MS + HOUR_MS,
     });
 
-  it('replaces the one before, which is kept, and says nothing of the readings of the day', () => {
+  it('replaces the version before, which is kept, and contains nothing about the readings of the day', () => {
     expect(entryOf(back({ ...day, claim: held }))).toEqual({
       ...day,
       committed: {
@@ -357,13 +357,13 @@ describe('a version that is committed without a reading', () => {
     });
   });
 
-  it('I5: leaves what another run has staged to be resumed', () => {
+  it('I5: leaves the pages that another run has staged, so that they can be resumed', () => {
     const ledger = back({ ...day, claim });
     expect(entryOf(ledger).claim).toEqual({ ...claim, runId: null });
     expect(() => commitDay(ledger, DAY, commitOf())).toThrow(expect.objectContaining({ code: 'claim_lost' }));
   });
 
-  it('is one more version: the next one replaces it like any other', () => {
+  it('counts as a version: the next version replaces it like any other', () => {
     const done = recordPublished(
       back({ ...day, claim: held }),
       DAY,
@@ -382,8 +382,8 @@ describe('a version that is committed without a reading', () => {
     ]);
   });
 
-  it.each<[string, DayEntry]>([['the ledger was made again', {}]])(
-    'I5: changes nothing where meanwhile %s',
+  it.each<[string, DayEntry]>([['the ledger was rebuilt', {}]])(
+    'I5: changes nothing if meanwhile %s',
     (_name, entry) => {
       expect(() => back(entry)).toThrow(expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }));
     },
@@ -401,19 +401,19 @@ describe('versions whose time is over', () => {
   const forget = (entry: DayEntry) => forgetVersions(ledgerOf(entry), NOW_MS, 30 * DAY_MS);
   const keptOf = (entry: DayEntry) => entryOf(forget(entry)).superseded?.length;
 
-  it('are forgotten, and the ledger says from when on all are kept', () => {
+  it('are forgotten, and the ledger records from when on all versions are kept', () => {
     const { superseded, versionsFrom } = entryOf(forget(agedDays(40, 30, 29.9)));
     expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(['s2']);
     expect(versionsFrom).toBe('2025-12-07T10:00:00.000Z');
   });
 
-  it('are forgotten, too, where a machine whose clock was far ahead recorded their end', () => {
+  it('are forgotten even if a machine whose clock was far ahead recorded their end', () => {
     const { superseded, versionsFrom } = entryOf(forget(agedDays(40, -60, 20)));
     expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(['s2']);
     expect(versionsFrom).toBe(NOW);
   });
 
-  it('never make all known from an earlier time on', () => {
+  it('never move the time from which all versions are kept to an earlier time', () => {
     const versionsFrom = '2026-01-01T00:00:00.000Z';
     expect(entryOf(forget({ ...agedDays(40), versionsFrom })).versionsFrom).toBe(versionsFrom);
   });
@@ -424,8 +424,8 @@ describe('versions whose time is over', () => {
       'their replacement is not published',
       { committed: published, superseded: [{ snapshot: 's0', at: null }] },
     ],
-    ['one before them may not be forgotten', agedDays(10, 40)],
-  ])('change nothing where %s', (_name, entry) => {
+    ['a version before them must be kept', agedDays(10, 40)],
+  ])('change nothing if %s', (_name, entry) => {
     const ledger = ledgerOf(entry);
     expect(forgetVersions(ledger, NOW_MS, 30 * DAY_MS)).toBe(ledger);
   });
@@ -449,16 +449,16 @@ describe('versions whose time is over', () => {
     expect(keptOf(entryOf(once))).toBe(0);
   });
 
-  it('are the oldest of a day with more than 200', () => {
+  it('are the oldest if a day has more than 200', () => {
     expect(keptOf(agedDays(...Array.from({ length: 230 }, (_, index) => 25 - index / 10)))).toBe(200);
   });
 
-  it('are none that were replaced within the last day, however many there are', () => {
+  it('never include a version that was replaced within the last day, however many there are', () => {
     expect(keptOf(agedDays(...Array.from({ length: 300 }, (_, index) => 1.05 - index / 1000)))).toBe(249);
   });
 });
 
-describe('what became of the records of a version', () => {
+describe('the lifecycle object of a version', () => {
   const lifecycle = { snapshot: 'l1', rows: 1, bytes: 1, digest: 'd', basis: 'b' };
   const first = { ...published, published: true, lifecycle };
   const held: DayEntry = { committed: first, claim };
@@ -466,12 +466,12 @@ describe('what became of the records of a version', () => {
   it.each<[string, Committed, { snapshot: string; lifecycle: string }[]]>([
     ['ends with the version', { ...first, snapshot: 's2' }, [{ snapshot: 's1', lifecycle: 'l1' }]],
     [
-      'ends where it is made again, so that queries of its time find it',
+      'ends when it is rebuilt, so that queries of its time find it',
       { ...first, lifecycle: { ...lifecycle, snapshot: 'l2' } },
       [{ snapshot: 's1', lifecycle: 'l1' }],
     ],
-    ['goes on with an equal reading', first, []],
-  ])('of its day %s', (_name, next, superseded) => {
+    ['stays after an equal reading', first, []],
+  ])('of a day %s', (_name, next, superseded) => {
     const { superseded: kept = [] } = entryOf(commitDay(ledgerOf(held), DAY, commitOf(next)));
     expect(kept.map(({ snapshot, lifecycle: of }) => ({ snapshot, lifecycle: of }))).toEqual(superseded);
   });
@@ -492,7 +492,7 @@ describe('a publication', () => {
     ).toBe(true);
   });
 
-  it('I3: is what replaces snapshots for queries, however long it was pending', () => {
+  it('I3: replaces snapshots for queries, however long it was pending', () => {
     const twice = [1, 2].reduce(
       (ledger, day) =>
         commitDay(
@@ -511,7 +511,7 @@ describe('a publication', () => {
   });
 
   it.each<[string, DayEntry, string]>([
-    ['of a snapshot that was replaced meanwhile', full, 's0'],
+    ['of a snapshot that was replaced in the meantime', full, 's0'],
     ['of a day that is not published', { claim }, 's1'],
   ])('I3: is not recorded %s', (_name, entry, snapshot) => {
     const ledger = ledgerOf(entry);
@@ -545,13 +545,13 @@ describe('the time of a publication', () => {
     ],
   ];
 
-  it.each(transitions)('of %s is never before the one of the publication before', (_name, publish) => {
+  it.each(transitions)('of %s is never before the time of the previous publication', (_name, publish) => {
     const { superseded, committed } = entryOf(publish(day, NOW_MS - 3 * HOUR_MS));
     expect(superseded?.map(({ at }) => at)).toEqual([NOW, NOW]);
     expect(committed?.committedAt).toBe(NOW);
   });
 
-  it.each(transitions)('of %s follows no time that is more than a day ahead', (_name, publish) => {
+  it.each(transitions)('of %s ignores a time that is more than a day ahead', (_name, publish) => {
     const far = new Date(NOW_MS + 40 * DAY_MS).toISOString();
     const wrong = { ...day, superseded: [{ snapshot: 's0', at: far }], firstCommittedAt: far };
     const { superseded, firstCommittedAt } = entryOf(publish(wrong, NOW_MS + HOUR_MS));
@@ -562,7 +562,7 @@ describe('the time of a publication', () => {
 });
 
 describe('a failure', () => {
-  it('keeps the published snapshot, and records the first failure, their number and the next retry', () => {
+  it('keeps the published snapshot, and records the first failure, the number of failures and the next try', () => {
     expect(entryOf(failDay(ledgerOf({ committed: published, claim }), DAY, failed))).toEqual({
       committed: published,
       failure: {
@@ -585,7 +585,7 @@ describe('a failure', () => {
       [0, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440],
     ],
     [
-      'doubles up to an hour for a service that does not answer',
+      'doubles up to an hour for a service that does not respond',
       { kind: 'transient', code: 'http_503' },
       [0, 5, 10, 20, 40, 60, 60],
     ],
@@ -599,8 +599,8 @@ describe('a failure', () => {
       { kind: 'contract', code: 'service_code', isPast: true },
       [0, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440],
     ],
-    ['is none for refused credentials', { kind: 'auth', code: 'http_401' }, [0, 0, 0]],
-    ['is none for a wrong setting', { kind: 'config', code: 'http_404' }, [0, 0, 0]],
+    ['is zero for refused credentials', { kind: 'auth', code: 'http_401' }, [0, 0, 0]],
+    ['is zero for a wrong setting', { kind: 'config', code: 'http_404' }, [0, 0, 0]],
   ])('waits before the next try: the wait %s', (_name, kindAndCode, expected) => {
     let ledger = ledgerOf({});
     const waits = expected.map(() => {
@@ -613,9 +613,9 @@ describe('a failure', () => {
   });
 
   it.each<[string, number, number]>([
-    ['as long as the service asked for, where that is longer', 14 * 60_000, 14],
-    ['as short as the service asked for, at first', 60_000, 1],
-    ['an hour at most, whatever the service asked for', Number.POSITIVE_INFINITY, 60],
+    ['as long as the service requested, if that is longer', 14 * 60_000, 14],
+    ['as short as the service requested, at first', 60_000, 1],
+    ['at most an hour, whatever the service requested', Number.POSITIVE_INFINITY, 60],
   ])('waits %s', (_name, retryAfterMs, minutes) => {
     const unavailable = { ...failed, kind: 'transient' as const, retryAfterMs };
     const { failure } = entryOf(failDay(ledgerOf({ claim }), DAY, unavailable));
@@ -623,15 +623,15 @@ describe('a failure', () => {
   });
 
   it.each<[string, boolean, Claim | undefined]>([
-    ['is kept for the next run where it can be resumed', true, { ...claim, runId: null }],
-    ['is dropped where it cannot', false, undefined],
-  ])('what was staged %s', (_name, keep, left) => {
+    ['is kept for the next run if it can be resumed', true, { ...claim, runId: null }],
+    ['is dropped if it cannot be resumed', false, undefined],
+  ])('the staged work %s', (_name, keep, left) => {
     expect(entryOf(failDay(ledgerOf(full), DAY, { ...failed, keep })).claim).toEqual(left);
   });
 
   it.each<[string, Pick<Failure, 'kind'>, number]>([
-    ['stays where the service did not answer', { kind: 'transient' }, 2],
-    ['begins anew where the service spoiled the day', { kind: 'contract' }, 0],
+    ['stays if the service did not respond', { kind: 'transient' }, 2],
+    ['begins at 0 if the service spoiled the day', { kind: 'contract' }, 0],
   ])('the count of restarts %s', (_name, kind, restarts) => {
     const ledger = ledgerOf({ claim: { ...claim, restarts: 2 } });
     const after = failDay(ledger, DAY, { ...failed, ...kind, keep: true });
@@ -639,11 +639,11 @@ describe('a failure', () => {
   });
 
   it.each<[string, Partial<Committed>, Partial<Committed>, boolean]>([
-    ['is recorded of a day that may be read again', {}, { state: 'closed', contradictions: 1 }, true],
-    ['is recorded of a day that nothing was read of whole', { state: 'open' }, { state: 'open' }, true],
-    ['is none of a settled day', { state: 'settled' }, { state: 'settled' }, false],
-    ['is none where it settles the day', {}, { state: 'settled' }, false],
-  ])('%s, whose version has the state that it led to', (_name, change, after, isRecorded) => {
+    ['is recorded for a day that may be read again', {}, { state: 'closed', contradictions: 1 }, true],
+    ['is recorded for a day without a whole reading', { state: 'open' }, { state: 'open' }, true],
+    ['is not recorded for a settled day', { state: 'settled' }, { state: 'settled' }, false],
+    ['is not recorded if it settles the day', {}, { state: 'settled' }, false],
+  ])('%s, and the version has the state after the failure', (_name, change, after, isRecorded) => {
     const committed = { ...published, ...change };
     const times = 4;
     const ledger = ledgerOf({ committed, claim, failure: { ...failure, times } });
@@ -654,13 +654,13 @@ describe('a failure', () => {
     expect(next.claim?.attempt).toBe(isRecorded ? claim.attempt : undefined);
   });
 
-  it('delays the lookups of a settled day that are due by themselves', () => {
+  it('delays lookups of a settled day that are due by themselves', () => {
     const ledger = ledgerOf({ committed: { ...published, state: 'settled' }, claim });
     const { failure: recorded } = entryOf(failDay(ledger, DAY, { ...failed, isRequested: false }));
     expect(recorded?.times).toBe(1);
   });
 
-  it('I5: is not recorded by a run whose day was taken over and has been published since', () => {
+  it('I5: is not recorded by a run whose day was taken over and published in the meantime', () => {
     const ledger = ledgerOf({ committed: published });
     expect(failDay(ledger, DAY, failed)).toBe(ledger);
   });
@@ -670,11 +670,11 @@ describe('a stored ledger', () => {
   const parse = parseLedger(KEY, OF);
   const stored = (value: unknown): Json => parseJson(JSON.stringify(value));
 
-  it('is empty where none is stored', () => {
+  it('is empty if no ledger is stored', () => {
     expect(parse(undefined)).toEqual({ version: 1, ...OF, days: {}, recentWrites: [] });
   });
 
-  it('marks what a clock ahead has read until the clocks are corrected, in copies too, and no write stores the mark', () => {
+  it('marks readings of a clock that was ahead until the clocks are corrected, also in copies, and no write stores the mark', () => {
     const days = { [DAY]: { committed: { ...published, readFrom: '2026-01-06T10:10:00.001Z' } } };
     let latestMs = NOW_MS;
     const ledger = parseLedger(KEY, OF, () => latestMs)(stored({ ...ledgerOf({}), days }));
@@ -687,9 +687,9 @@ describe('a stored ledger', () => {
   });
 
   it.each<[string, string, boolean]>([
-    ['of a wait that may have begun by now', '2026-01-09T10:10:00.000Z', false],
-    ['of a wait that begins later than now', '2026-01-09T10:10:00.001Z', true],
-  ])('marks the next try of a lookup if it is that %s', (_name, retryAt, isMarked) => {
+    ['in a wait that may have begun by now', '2026-01-09T10:10:00.000Z', false],
+    ['in a wait that begins later than now', '2026-01-09T10:10:00.001Z', true],
+  ])('marks the next try of a lookup only if it is %s', (_name, retryAt, isMarked) => {
     const days = { [DAY]: { committed: { ...published, refusedLookups: { count: 1, retryAt } } } };
     const ledger = parseLedger(KEY, OF, () => NOW_MS)(stored({ ...ledgerOf({}), days }));
     expect(isFuture(entryOf(ledger).committed?.refusedLookups ?? {})).toBe(isMarked);
@@ -721,7 +721,7 @@ describe('a stored ledger', () => {
     );
   });
 
-  it('may hold the longest name of a snapshot, and every state of a day', () => {
+  it('may have the longest name of a snapshot, and every state of a day', () => {
     const committed = {
       ...published,
       snapshot: `s${'-'.repeat(199)}`,
@@ -745,12 +745,12 @@ describe('a stored ledger', () => {
     ['another report’s ledger', broken({ report: 'clicks_list' }), 'ledger/clicks_list/acme/2026-01.json'],
     ['another month’s ledger', broken({ month: '2026-02' }), 'ledger/order_list/acme/2026-02.json'],
     [
-      'a day that is none',
+      'a day that is not a day',
       broken({ days: { 'next-week': full } }),
       'days.next-week is "next-week": Invalid key',
     ],
     [
-      'a snapshot of too long a name',
+      'a snapshot with a name that is too long',
       brokenDay({ committed: { ...published, snapshot: 's'.repeat(201) } }),
       'committed.snapshot',
     ],
@@ -759,14 +759,18 @@ describe('a stored ledger', () => {
       brokenDay({ committed: { ...published, refusedLookups: { count: 0.5 } } }),
       'refusedLookups.count is 0.5',
     ],
-    ['a day that no calendar has', broken({ days: { '2026-01-32': full } }), 'days.2026-01-32'],
+    ['a day that does not exist', broken({ days: { '2026-01-32': full } }), 'days.2026-01-32'],
     [
       'a day of another month',
       broken({ days: { '2026-02-01': full } }),
       '2026-02-01 is not a day of its month',
     ],
-    ['a claim at no time', brokenDay({ claim: { ...claim, at: 'noon' } }), 'claim.at is "noon"'],
-    ['restarts below none', brokenDay({ claim: { ...claim, restarts: -1 } }), 'claim.restarts is -1'],
+    ['a claim with an invalid time', brokenDay({ claim: { ...claim, at: 'noon' } }), 'claim.at is "noon"'],
+    [
+      'a negative number of restarts',
+      brokenDay({ claim: { ...claim, restarts: -1 } }),
+      'claim.restarts is -1',
+    ],
     [
       'a snapshot in another place',
       brokenDay({ committed: { ...published, snapshot: '../../../x' } }),
@@ -791,12 +795,12 @@ describe('a stored ledger', () => {
       'disregarded.rows',
     ],
     [
-      'an event without a number that orders it',
+      'an event without a sequence number',
       brokenDay({ events: { sequence: 1, version: 's1', pending: [{ type: 'Day Changed' }] } }),
       'events.pending.0',
     ],
     [
-      'events whose number grows no more',
+      'events whose number cannot grow',
       brokenDay({ events: { sequence: 2 ** 60, version: 's1', pending: [] } }),
       'events.sequence',
     ],
@@ -808,7 +812,7 @@ describe('a stored ledger', () => {
 
   const changes = { snapshot: 'c1', bytes: 1, rows: 1, at: NOW, times: 1 };
 
-  /** Every field that becomes a part of a key. */
+  /** Every field that becomes part of a key. */
   describe.each<[string, (id: string) => object]>([
     ['committed.snapshot', (id) => ({ committed: { ...published, snapshot: id } })],
     ['committed.attempt', (id) => ({ committed: { ...published, attempt: id } })],
@@ -823,14 +827,14 @@ describe('a stored ledger', () => {
     ['claim.attempt', (id) => ({ claim: { ...claim, attempt: id } })],
     ['superseded.0.snapshot', (id) => ({ superseded: [{ snapshot: id, at: NOW }] })],
   ])('the id at %s', (field, change) => {
-    it('may be an id of ours', () => {
+    it('may be an id of this program', () => {
       for (const id of ['0199f1c2-7d7e-7000-8000-0123456789ab', 'rollback-s1'])
         expect(parse(stored(ledgerOf({ ...full, ...change(id) })))).toMatchObject({
           days: { [DAY]: change(id) },
         });
     });
 
-    it.each(HOSTILE_IDS)('is refused as %j, which names another place', (id) => {
+    it.each(HOSTILE_IDS)('is refused as %j, which leads to another place', (id) => {
       expect(() => parse(stored(ledgerOf({ ...full, ...change(id) })))).toThrow(
         expect.objectContaining({
           code: 'damaged_document',

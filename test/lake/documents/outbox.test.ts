@@ -45,12 +45,12 @@ describe('a commit', () => {
     { what: 'of a settled day', before: settled('a'), after: settled('b'), type: 'Day Changed' },
     { what: 'after a clock was ahead', before: closed('a'), after: open('b') },
     { what: 'after a repair', before: repaired('a'), after: closed('a'), type: 'Day Published' },
-  ])('$what: whether it has an event, and which', ({ before, after, open = false, type }) => {
+  ])('$what: whether it adds an event, and which', ({ before, after, open = false, type }) => {
     const events = outboxAfter({ committed: before }, after, AT, open);
     expect(events?.pending.map((event) => event.type) ?? []).toEqual(type ? [type] : []);
   });
 
-  it('has an event with the facts of its version', () => {
+  it('adds an event with the facts of its version', () => {
     const { events: none, ...of } = { events: undefined, committed: closed('a') };
     expect(none).toBeUndefined();
     const sequence = Date.parse(AT) / 1000;
@@ -66,7 +66,7 @@ describe('a commit', () => {
   });
 });
 
-it('the events of a day have growing numbers and name the version before, however many are received or dropped', () => {
+it('the events of a day have growing numbers and name the previous version, however many are received or dropped', () => {
   const step = fc.record({
     state: fc.constantFrom<Version['state']>('open', 'unconfirmed', 'closed', 'settled'),
     digest: fc.constantFrom('a', 'b', 'c'),

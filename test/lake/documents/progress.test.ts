@@ -106,14 +106,14 @@ describe('a staged group', () => {
     });
   });
 
-  it.each([1, 2, 3])('changes the last slice alone, of %d', (count) => {
+  it.each([1, 2, 3])('changes only the last slice of %d', (count) => {
     const before = progressOf(...Array.from({ length: count }, () => emptySlice(window, queries)));
     const { slices } = withStagedGroup(before, groupOf());
     expect(slices.map(({ parts }) => parts[0]?.records)).toEqual([...Array(count - 1).fill(0), 2]);
     expect(slices.slice(0, -1)).toEqual(before.slices.slice(0, -1));
   });
 
-  it('adds the lookups that the service refused to those of earlier groups', () => {
+  it('adds the refused lookups to the refused lookups of earlier groups', () => {
     const [one, two] = ['1', '2'].map((key) => ({ key, code: 'c', tries: 1 }));
     if (!one || !two) throw new Error('there are two');
     const refusedAfter = (...groups: (typeof one)[][]) =>
@@ -128,7 +128,7 @@ describe('a staged group', () => {
     expect(refusedAfter([one], [], [two])?.refused).toEqual([one, two]);
   });
 
-  it('keeps the page to fetch again where the group has none', () => {
+  it('keeps the page to fetch again if the group has no page', () => {
     const once = withStagedGroup(progressOf(emptySlice(window, queries)), groupOf());
     const twice = withStagedGroup(once, groupOf({ last: undefined, cursor: '3' }));
     expect(lastSlice(twice).parts[0]).toMatchObject({ last: { cursor: '1', hash: 'h1' }, cursor: '3' });
@@ -149,7 +149,7 @@ describe('a staged group', () => {
     expect(lastSlice(withStagedGroup(one, { ...ended, part: 1 })).done).toBe(true);
   });
 
-  it('gives the same totals however the pages were grouped', () => {
+  it('gives the same totals for every grouping of the pages', () => {
     const sizes = fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(sizes, (records) => {
@@ -180,7 +180,7 @@ describe('a staged group', () => {
     );
   });
 
-  it('is refused where there is no slice', () => {
+  it('is refused without a slice', () => {
     expect(() => withStagedGroup(progressOf(), groupOf())).toThrow('staged into a slice');
   });
 });
@@ -220,7 +220,7 @@ describe('stored progress', () => {
   const upstream = { snapshot: 's1', digest: '1:ab', bytes: 5, closed: true };
   const slice: Slice = { ...emptySlice({ ...window, upstream }, queries), parts: [part] };
 
-  it('is empty where none is stored', () => {
+  it('is empty if no progress is stored', () => {
     expect(parse(undefined)).toEqual({ version: 1, queryFingerprint: '', slices: [], recentWrites: [] });
   });
 
@@ -229,7 +229,7 @@ describe('stored progress', () => {
     ['the first position', 0],
     ['an integer past 2^53', rawNumber('9007199254740993')],
     ['an object', { after: [1, null] }],
-    ['none', null],
+    ['null', null],
   ])('I6: keeps a cursor exactly as the service sent it: %s', (_name, cursor) => {
     const stored = {
       ...progressOf(slice),
@@ -240,7 +240,7 @@ describe('stored progress', () => {
   });
 
   it.each(['include', 'exclude', 'restore'] as const)(
-    'has parts whose records may be those to %s',
+    'has parts whose records may be there to %s',
     (role) => {
       const refused = [
         { key: '1', code: 'c', tries: 8 },
@@ -271,36 +271,36 @@ describe('stored progress', () => {
     ['slices as an object', broken({ slices: {} }), 'slices'],
     ['a lease without a run', broken({ lease: { runId: null, renewedAt: AT } }), 'lease.runId'],
     ['a lease without a time', broken({ lease: { runId: 'r1', renewedAt: '' } }), 'lease.renewedAt is ""'],
-    ['no question', broken({ queryFingerprint: undefined }), 'queryFingerprint'],
+    ['no query fingerprint', broken({ queryFingerprint: undefined }), 'queryFingerprint'],
     ['no recent writes', broken({ recentWrites: 'w1' }), 'recentWrites is "w1"'],
     ['a window without an end', brokenSlice({ toMs: null }), 'slices.0.toMs'],
     ['a window with a fraction', brokenSlice({ fromMs: 0.5 }), 'slices.0.fromMs is 0.5'],
-    ['a slice begun at no time', brokenSlice({ startedAt: 'today' }), 'startedAt is "today"'],
+    ['a slice with an invalid start', brokenSlice({ startedAt: 'today' }), 'startedAt is "today"'],
     ['a slice without parts', brokenSlice({ parts: undefined }), 'slices.0.parts'],
     ['an unknown role', brokenPart({ role: 'more' }), 'role is "more"'],
-    ['a question of objects', brokenPart({ fields: { start_time: {} } }), 'fields.start_time'],
+    ['a query field that is an object', brokenPart({ fields: { start_time: {} } }), 'fields.start_time'],
     ['no cursor', brokenPart({ cursor: undefined }), 'cursor is undefined: a JSON value was expected'],
     ['a refused lookup without a key', brokenRefused({ key: undefined }), 'refused.0.key'],
     ['a refused lookup without a code', brokenRefused({ code: undefined }), 'refused.0.code'],
     ['half a try of a refused lookup', brokenRefused({ tries: 0.5 }), 'refused.0.tries is 0.5'],
     ['a last page without its cursor', brokenPart({ last: { hash: 'h' } }), 'last.cursor'],
-    ['pages below none', brokenPart({ pages: -1 }), 'pages is -1'],
+    ['a negative number of pages', brokenPart({ pages: -1 }), 'pages is -1'],
     ['half a record', brokenPart({ records: 1.5 }), 'records is 1.5'],
     ['chunks without names', brokenPart({ chunks: [{ records: 1 }] }), 'chunks.0.name'],
     ['chunks of unknown size', brokenPart({ chunks: [{ name: 'c' }] }), 'chunks.0.records'],
-    ['a part that may be done', brokenPart({ done: 'maybe' }), 'done is "maybe"'],
+    ['a part whose end is a text', brokenPart({ done: 'maybe' }), 'done is "maybe"'],
   ])('is refused with its key and the field: %s', (_name, value, place) => {
     const damaged = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(expect.objectContaining(damaged));
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(place);
   });
 
-  /** Every field that becomes a part of a key. */
+  /** Every field that becomes part of a key. */
   describe.each<[string, (id: string) => unknown]>([
     ['slices.0.parts.0.chunks.0.name', (id) => brokenPart({ chunks: [{ name: id, records: 1 }] })],
     ['slices.0.upstream.snapshot', (id) => brokenSlice({ upstream: { ...upstream, snapshot: id } })],
   ])('the id at %s', (field, change) => {
-    it.each(HOSTILE_IDS)('is refused as %j, which names another place', (id) => {
+    it.each(HOSTILE_IDS)('is refused as %j, which leads to another place', (id) => {
       expect(() => parse(parseJson(JSON.stringify(change(id))))).toThrow(`${field} is `);
     });
   });

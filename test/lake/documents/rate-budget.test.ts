@@ -37,26 +37,21 @@ const total = (budget: RateBudget) => Object.values(ratesOf(budget)).reduce((sum
 
 describe('a renewal', () => {
   it.each<[string, Record<string, number>, Partial<Renewal>, Record<string, number>]>([
-    ['takes everything where no run is', {}, {}, { a: 6 }],
-    ['takes no more than the run wants', {}, { wants: 2 }, { a: 2 }],
-    ['takes nothing where nothing is free', { b: 6 }, {}, { a: 0, b: 6 }],
-    ['takes what is free, up to a fair part', { b: 4, c: 2 }, {}, { a: 0, b: 4, c: 2 }],
-    ['takes a fair part of what is free', { b: 1 }, {}, { a: 3, b: 1 }],
-    ['gives back what is more than a fair part', { a: 6, b: 0 }, { inUse: 3 }, { a: 3, b: 0 }],
-    ['gives back nothing that is in use', { a: 6, b: 0 }, { inUse: 5 }, { a: 5, b: 0 }],
+    ['takes everything if there is no other run', {}, {}, { a: 6 }],
+    ['takes no more than the run can use', {}, { wants: 2 }, { a: 2 }],
+    ['takes nothing if nothing is free', { b: 6 }, {}, { a: 0, b: 6 }],
+    ['takes the free rate, up to a fair part', { b: 4, c: 2 }, {}, { a: 0, b: 4, c: 2 }],
+    ['takes a fair part of the free rate', { b: 1 }, {}, { a: 3, b: 1 }],
+    ['gives back rate above a fair part', { a: 6, b: 0 }, { inUse: 3 }, { a: 3, b: 0 }],
+    ['gives back no rate that is in use', { a: 6, b: 0 }, { inUse: 5 }, { a: 5, b: 0 }],
     ['that was forgotten begins anew', { b: 6 }, { inUse: 5 }, { a: 0, b: 6 }],
-    ['takes what a run had that is gone', { b: 6 }, { gone: new Set(['b']) }, { a: 6 }],
-    ['takes nothing where others have too much', { b: 9 }, {}, { a: 0, b: 9 }],
-    ['takes nothing where others have more than its limit', { b: 5 }, { limit: 4 }, { a: 0, b: 5 }],
+    ['takes the rate of a run that is gone', { b: 6 }, { gone: new Set(['b']) }, { a: 6 }],
+    ['takes nothing if others have too much', { b: 9 }, {}, { a: 0, b: 9 }],
+    ['takes nothing if others have more than its limit', { b: 5 }, { limit: 4 }, { a: 0, b: 5 }],
     ['takes a fair part of its limit', { b: 2 }, { limit: 4 }, { a: 2, b: 2 }],
+    ['takes a fair part of the limit of others if that is smaller', { b: 1 }, { limit: 9 }, { a: 3, b: 1 }],
     [
-      'takes a fair part of the limit of others where that is smaller',
-      { b: 1 },
-      { limit: 9 },
-      { a: 3, b: 1 },
-    ],
-    [
-      'takes its limit where one with a smaller limit is gone',
+      'takes its limit if a run with a smaller limit is gone',
       { b: 6 },
       { limit: 9, wants: 9, gone: new Set(['b']) },
       { a: 9 },
@@ -66,10 +61,10 @@ describe('a renewal', () => {
   });
 
   it.each<[string, number[], number, number]>([
-    ['what others do not want', [1], LIMIT, 5],
-    ['half of what a third one does not want', [LIMIT, 1], LIMIT, 2.5],
-    ['what it wants, where others want more', [LIMIT, LIMIT], 1, 1],
-  ])('has for its fair part %s', (_name, others, wants, part) => {
+    ['all rate that others cannot use', [1], LIMIT, 5],
+    ['half of the rate that a third run cannot use', [LIMIT, 1], LIMIT, 2.5],
+    ['its maximum, if others can use more', [LIMIT, LIMIT], 1, 1],
+  ])('has as its fair part %s', (_name, others, wants, part) => {
     const runs = others.map((want, index) => [
       `other-${index}`,
       { rate: 0, wants: want, limit: LIMIT, renewals: 1 },
@@ -78,7 +73,7 @@ describe('a renewal', () => {
     expect(fairRate(budget, renewal({ wants }))).toBe(part);
   });
 
-  it('raises the counter of its run alone', () => {
+  it('raises only the counter of its run', () => {
     const { runs } = withRenewal(budgetOf({ a: 3, b: 3 }), renewal());
     expect([runs.a?.renewals, runs.b?.renewals]).toEqual([2, 1]);
   });
@@ -118,7 +113,7 @@ describe('a run that leaves', () => {
     expect(ratesOf(withoutRun(budgetOf({ a: 2, b: 4 }), 'a'))).toEqual({ b: 4 });
   });
 
-  it('changes nothing where it is not', () => {
+  it('changes nothing if it is not in the budget', () => {
     const budget = budgetOf({ b: 4 });
     expect(withoutRun(budget, 'a')).toBe(budget);
   });
@@ -128,12 +123,12 @@ describe('a silent run', () => {
   const before = budgetOf({ b: 6 });
   const seen = withSightings(new Map(), before, 1_000);
 
-  it('is one whose counter has not changed for long', () => {
+  it('is a run whose counter has not changed for long', () => {
     expect(silentRuns(seen, before, 1_000 + FORGET_AFTER_MS - 1)).toEqual([]);
     expect(silentRuns(withSightings(seen, before, 20_000), before, 1_000 + FORGET_AFTER_MS)).toEqual(['b']);
   });
 
-  it('is none whose counter has changed, or that was never seen', () => {
+  it('is not a run whose counter has changed, or that was never seen', () => {
     const renewed = budgetOf({ b: 6, c: 0 }, 2);
     const later = 1_000 + 2 * FORGET_AFTER_MS;
     expect(silentRuns(seen, renewed, later)).toEqual([]);
@@ -153,7 +148,7 @@ describe('a stored budget', () => {
   const broken = (change: object): unknown => ({ ...full, ...change });
   const brokenRun = (change: object): unknown => broken({ runs: { a: { ...entry, ...change } } });
 
-  it('has no runs where none is stored', () => {
+  it('has no runs if no budget is stored', () => {
     expect(parse(undefined)).toEqual({ version: 1, runs: {}, recentWrites: [] });
   });
 
@@ -168,12 +163,12 @@ describe('a stored budget', () => {
     ['no runs', broken({ runs: undefined }), 'runs'],
     ['a run without a name', broken({ runs: { '': entry } }), 'runs'],
     ['a run whose name begins with a path', broken({ runs: { '../a': entry } }), 'runs.../a'],
-    ['a run whose name ends with one', broken({ runs: { 'a/': entry } }), 'runs.a/'],
+    ['a run whose name ends with a slash', broken({ runs: { 'a/': entry } }), 'runs.a/'],
     ['a run that is null', broken({ runs: { a: null } }), 'runs.a'],
     ['a run without a rate', brokenRun({ rate: undefined }), 'runs.a.rate'],
-    ['a rate below none', brokenRun({ rate: -1 }), 'runs.a.rate is -1'],
-    ['a wish that is text', brokenRun({ wants: '1' }), 'runs.a.wants is "1"'],
-    ['a limit of nothing', brokenRun({ limit: 0 }), 'runs.a.limit is 0'],
+    ['a negative rate', brokenRun({ rate: -1 }), 'runs.a.rate is -1'],
+    ['a maximum that is text', brokenRun({ wants: '1' }), 'runs.a.wants is "1"'],
+    ['a limit of 0', brokenRun({ limit: 0 }), 'runs.a.limit is 0'],
     ['half a renewal', brokenRun({ renewals: 0.5 }), 'runs.a.renewals is 0.5'],
     ['no recent writes', broken({ recentWrites: undefined }), 'recentWrites'],
     ['recent writes that are not text', broken({ recentWrites: [1] }), 'recentWrites.0 is 1'],

@@ -28,7 +28,7 @@ function lake() {
     clock: { sleep: async () => {}, wallMs: () => 0 },
     random: () => 0,
   });
-  /** Commits a snapshot of each of these days; the others have an entry without a commit. */
+  /** Commits a snapshot of each of these days; a day without a snapshot gets an entry without a commit. */
   const hold = async (
     report: string,
     brand: string,
@@ -63,7 +63,7 @@ async function lakeOfTwoBrands() {
 }
 
 describe('the ledgers of a lake', () => {
-  it('are listed by report and brand; those of unknown reports and other objects are left out', async () => {
+  it('are listed by report and brand, without unknown reports and other objects', async () => {
     expect(await listLedgers(await lakeOfTwoBrands(), reports)).toEqual([
       { report: clicks, brand: 'acme', months: ['2026-03'] },
       { report: orders, brand: 'acme', months: ['2026-02', '2026-03'] },
@@ -71,7 +71,7 @@ describe('the ledgers of a lake', () => {
     ]);
   });
 
-  it('are read of what a report looks up too, because the state of its days depends on it', async () => {
+  it('include the months of an upstream report, because the state of a day of lookups depends on them', async () => {
     const { store, hold } = lake();
     for (const { name } of [clicks, clickDetails])
       for (const month of ['2025-11', '2026-02', '2026-03']) await hold(name, 'acme', month, {});
@@ -91,7 +91,7 @@ describe('the ledgers of a lake', () => {
     { shows: 'from a month on', span: { from: '2026-03' }, months: [['2026-03'], ['2026-03'], []] },
     { shows: 'up to a month', span: { to: '2026-02' }, months: [[], ['2026-02'], ['2026-01']] },
     { shows: 'of no month that is there', span: { from: '2027-01' }, months: [[], [], []] },
-  ])('are listed $shows, and every report of a brand in any case', async ({ span, months }) => {
+  ])('are listed $shows, and every report of a brand is listed in any case', async ({ span, months }) => {
     const listed = await listLedgers(await lakeOfTwoBrands(), reports, span);
     expect(listed.map((each) => each.months)).toEqual(months);
     const read = await readLedgers(await lakeOfTwoBrands(), reports, span);
@@ -115,7 +115,7 @@ describe('the ledgers of a lake', () => {
     expect(Object.keys(ofMarch?.days ?? {})).toEqual(['2026-03-05']);
   });
 
-  it('are none in an empty lake', async () => {
+  it('are an empty list in an empty lake', async () => {
     expect(await readLedgers(memoryStore(), reports)).toEqual([]);
   });
 
@@ -132,7 +132,7 @@ describe('the ledgers of a lake', () => {
       month: {},
       left: { months: ['2026-02', '2026-03'], policy: '', hasReturnedRecords: true },
     },
-  ])('are read but for $shows that is damaged, which is named', async ({ key, month, left }) => {
+  ])('are read except for $shows that is damaged, which is named', async ({ key, month, left }) => {
     const store = await lakeOfTwoBrands();
     const etag = (await store.get(key))?.etag ?? '';
     await store.put(key, Buffer.from('{'), { ifMatch: etag });
@@ -147,7 +147,7 @@ describe('the ledgers of a lake', () => {
     expect([clicksOfAcme?.damaged, ordersOfGlobex?.damaged]).toEqual([[], []]);
   });
 
-  it('are named in the order of their keys where several are damaged', async () => {
+  it('are named in the order of their keys if several are damaged', async () => {
     const store = await lakeOfTwoBrands();
     const keys = ['2026-02', '2026-03', 'state'].map((name) => `ledger/order_list/acme/${name}.json`);
     for (const key of keys.toReversed())
@@ -157,11 +157,11 @@ describe('the ledgers of a lake', () => {
   });
 
   it.each<[string, Record<string, number | undefined>, boolean]>([
-    ['a day of several has records', { '2026-03-01': 0, '2026-03-02': 3, '2026-03-03': undefined }, true],
+    ['one day of several has records', { '2026-03-01': 0, '2026-03-02': 3, '2026-03-03': undefined }, true],
     ['no day has records', { '2026-03-01': 0, '2026-03-02': 0 }, false],
     ['no day is committed', { '2026-03-01': undefined }, false],
   ])(
-    'say whether the report ever returned a record, without its state: %s',
+    'show without the report state whether the report ever returned a record: %s',
     async (_name, days, returned) => {
       const { store, documents } = lake();
       await documents.ledger(orders.name, 'acme', '2026-03').update((ledger) => ({
@@ -179,9 +179,8 @@ describe('the ledgers of a lake', () => {
     },
   );
 
-  it('are not read where the store cannot be', async () => {
-    const get = async () =>
-      Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'no answer'));
+  it('are not read if the store cannot be read', async () => {
+    const get = async () => Promise.reject(new BrandReportsError('transient', 'unavailable', 'no answer'));
     await expect(readLedgers({ ...(await lakeOfTwoBrands()), get }, reports)).rejects.toMatchObject({
       code: 'aws_unavailable',
     });
@@ -189,7 +188,7 @@ describe('the ledgers of a lake', () => {
 });
 
 describe('the ledger of one month', () => {
-  it('is what is stored, or empty', async () => {
+  it('has the stored content, or is empty', async () => {
     const store = await lakeOfTwoBrands();
     const days = async (month: string) => Object.keys((await readLedger(store, orders, 'acme', month)).days);
     expect(await days('2026-02')).toEqual(['2026-02-05']);
@@ -201,7 +200,7 @@ describe('the ledger of one month', () => {
 });
 
 describe('the schema of a report', () => {
-  it('I7: has the documented columns, and those that were found', async () => {
+  it('I7: has the documented columns, and the columns that were found', async () => {
     const { store, documents } = lake();
     const names = async () => (await readSchema(store, orders)).columns.map(({ name }) => name);
     const before = await names();
@@ -214,7 +213,7 @@ describe('the schema of a report', () => {
 });
 
 describe('the committed days', () => {
-  it('are those with a snapshot, in order, report by report', async () => {
+  it('are the days with a snapshot, in order, report by report', async () => {
     const { store, hold } = lake();
     await hold(orders.name, 'acme', '2026-03', {
       '2026-03-09': 's9',

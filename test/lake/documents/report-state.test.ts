@@ -27,7 +27,7 @@ function stateOf(known: KnownMonth): ReportState {
   return { ...empty, policy: 'p1', months: { [MONTH]: known } };
 }
 
-/** What a run saw that read this state before the ledgers. */
+/** The months that a run saw if it read this state before the ledgers. */
 function seenIn({ months }: ReportState): SeenMonths {
   return new Map(Object.entries(months));
 }
@@ -38,41 +38,51 @@ function dirtyBy(by: string, agoMs = 0): ReportState {
 
 describe('a month of the report state', () => {
   it.each<[string, ReportState, boolean]>([
-    ['nothing is known of it', empty, true],
+    ['it is unknown', empty, true],
     [
-      'only others are known',
+      'only other months are known',
       { ...stateOf({ nextDue: null }), months: { '2026-01': { nextDue: null } } },
       true,
     ],
-    ['its time has come', stateOf({ nextDue: NOW }), true],
-    ['its time has come, as the last run said', stateOf({ nextDue: NOW, asOf: NOW }), true],
-    ['its time has not come', stateOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }), false],
-    ['it was due when it was left', stateOf({ nextDue: '2026-03-10T10:00:00.001Z' }), true],
-    ['all of it is settled', stateOf({ nextDue: null, asOf: NOW }), false],
-    ['it was reckoned by another policy', { ...stateOf({ nextDue: null }), policy: 'p0' }, true],
-    ['it was settled by another policy', { ...stateOf({ nextDue: null, asOf: NOW }), policy: 'p0' }, true],
+    ['its due time has come', stateOf({ nextDue: NOW }), true],
+    ['its due time has come, as the last run computed', stateOf({ nextDue: NOW, asOf: NOW }), true],
+    ['its due time has not come', stateOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }), false],
+    ['it was due when the run left it', stateOf({ nextDue: '2026-03-10T10:00:00.001Z' }), true],
+    ['all its days are settled', stateOf({ nextDue: null, asOf: NOW }), false],
+    ['it was computed for another policy', { ...stateOf({ nextDue: null }), policy: 'p0' }, true],
+    ['it was settled under another policy', { ...stateOf({ nextDue: null, asOf: NOW }), policy: 'p0' }, true],
     ['a run is at work in it', dirtyBy('other'), true],
     ['a run that died was at work in it', dirtyBy('other', 1_000 * HOUR_MS), true],
-  ])('may have due days, or none: %s', (_name, state, expected) => {
+  ])('may have due days, or not: %s', (_name, state, expected) => {
     expect(mayBeDue(state, 'p1', MONTH, NOW_MS)).toBe(expected);
   });
 });
 
-describe('a month of a report that looks up another one', () => {
+describe('a month of a report that looks up another report', () => {
   const upstreamOf = (known: KnownMonth) => stateOf(known);
   const settled = { nextDue: null, asOf: NOW };
   const examined = stateOf({ ...settled, upstream: 'c1' });
 
   it.each<[string, ReportState, ReportState, boolean]>([
-    ['the other one is as it was examined', examined, upstreamOf({ ...settled, content: 'c1' }), false],
-    ['so, though that one is due', examined, upstreamOf({ nextDue: NOW, content: 'c1' }), false],
-    ['the other one has changed', examined, upstreamOf({ ...settled, content: 'c2' }), true],
-    ['a run is at work in the other one', examined, dirtyBy('other'), true],
-    ['nothing is known of the other one', examined, empty, true],
-    ['the content of the other one is not known', examined, upstreamOf(settled), true],
-    ['it is not known what was examined', stateOf(settled), upstreamOf({ ...settled, content: 'c1' }), true],
-    ['neither is known', stateOf(settled), upstreamOf(settled), true],
-  ])('may have due days, or none: %s', (_name, state, upstream, expected) => {
+    [
+      'the upstream month has the examined content',
+      examined,
+      upstreamOf({ ...settled, content: 'c1' }),
+      false,
+    ],
+    [
+      'the upstream month has the examined content and is due',
+      examined,
+      upstreamOf({ nextDue: NOW, content: 'c1' }),
+      false,
+    ],
+    ['the upstream month has changed', examined, upstreamOf({ ...settled, content: 'c2' }), true],
+    ['a run is at work in the upstream month', examined, dirtyBy('other'), true],
+    ['the upstream month is unknown', examined, empty, true],
+    ['the content of the upstream month is unknown', examined, upstreamOf(settled), true],
+    ['the examined content is unknown', stateOf(settled), upstreamOf({ ...settled, content: 'c1' }), true],
+    ['both contents are unknown', stateOf(settled), upstreamOf(settled), true],
+  ])('may have due days, or not: %s', (_name, state, upstream, expected) => {
     expect(mayBeDue(state, 'p1', MONTH, NOW_MS, upstream)).toBe(expected);
   });
 });
@@ -84,21 +94,21 @@ describe('the content of a month', () => {
 
   it.each([
     ['another day is committed', { '2026-02-01': closed, '2026-02-02': closed }],
-    ['it is that of another day', { '2026-02-02': closed }],
+    ['it belongs to another day', { '2026-02-02': closed }],
     ['records changed', { '2026-02-01': readAt(NOW, { digest: 'd2' }) }],
     ['the day is not closed', { '2026-02-01': readAt(NOW, { digest: 'd1', state: 'open' as const }) }],
     ['nothing is committed', { '2026-02-01': {} }],
-  ])('differs where %s', (_name, days) => {
+  ])('differs if %s', (_name, days) => {
     expect(contentOf(days)).not.toBe(base);
   });
 
   it.each([
     [
-      'the day was only read again',
+      'the day was read again without changes',
       { '2026-02-01': readAt('2026-04-01T00:00:00.000Z', { digest: 'd1', state: 'settled' }) },
     ],
-    ['a day without a commit is there', { '2026-02-03': {}, '2026-02-01': closed }],
-  ])('is the same where %s', (_name, days) => {
+    ['the month has a day without a commit', { '2026-02-03': {}, '2026-02-01': closed }],
+  ])('is the same if %s', (_name, days) => {
     expect(contentOf(days)).toBe(base);
   });
 
@@ -124,7 +134,7 @@ describe('a run at work in months', () => {
     for (const month of [MONTH, '2026-03']) expect(mayBeDue(state, 'p1', month, NOW_MS)).toBe(true);
   });
 
-  it('writes nothing where all are already marked', () => {
+  it('writes nothing if all months are already marked', () => {
     const state = markMonthsDirty(empty, [MONTH], mark, new Map());
     expect(markMonthsDirty(state, [MONTH], later, seenIn(state))).toBe(state);
     expect(markMonthsDirty(empty, [], mark, new Map())).toBe(empty);
@@ -162,14 +172,14 @@ describe('a run that ends', () => {
   const examined = (dueMs: number | null) => new Map([[MONTH, { dueMs, content: 'c1' }]]);
   const record = (state: ReportState, dueMs: number | null, seen = seenIn(state)) =>
     recordMonths(state, examined(dueMs), 'p1', { ...me, seen });
-  /** What makes the next run look. */
+  /** Makes the next run read the month. */
   const unknown = stateOf({ nextDue: NOW });
 
   it.each<[string, ReportState]>([
     ['it has marked', dirtyBy('mine')],
     ['no run has marked', stateOf({ nextDue: null })],
-    ['it knows nothing of', { ...empty, policy: 'p1' }],
-  ])('records when a month is next due that %s', (_name, state) => {
+    ['the state does not have', { ...empty, policy: 'p1' }],
+  ])('records the next due time of a month that %s', (_name, state) => {
     expect(record(state, NOW_MS + 1)).toEqual(
       stateOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW, content: 'c1' }),
     );
@@ -184,25 +194,25 @@ describe('a run that ends', () => {
       stateOf({ nextDue: null, dirty: [{ by: 'mine', at: NOW, shared: true }] }),
       empty,
     ],
-    ['has died there long ago', dirtyBy('other', HOUR_MS), dirtyBy('other', HOUR_MS)],
+    ['died there long ago', dirtyBy('other', HOUR_MS), dirtyBy('other', HOUR_MS)],
     [
       'was there before a repair forgot the month',
       { ...empty, policy: 'p1' },
       stateOf({ nextDue: null, asOf: NOW }),
     ],
-  ])('I5: lets the next run look where another run %s', (_name, state, before) => {
+  ])('I5: makes the next run read the month if another run %s', (_name, state, before) => {
     for (const dueMs of [null, NOW_MS, NOW_MS + 1])
       expect(record(state, dueMs, seenIn(before))).toEqual(unknown);
     expect(mayBeDue(unknown, 'p1', MONTH, NOW_MS)).toBe(true);
   });
 
-  it('I11: hides nothing from a run with an earlier current time than the run that computed it', () => {
+  it('I11: hides no due day from a run with an earlier current time than the run that computed it', () => {
     const settled = record(empty, null);
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS)).toBe(false);
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS - 1)).toBe(true);
   });
 
-  it('I5: leaves the mark of another run that it made within the hour, and removes its own', () => {
+  it('I5: keeps the mark that another run made within the hour, and removes its own', () => {
     const other = { by: 'other', at: new Date(NOW_MS - HOUR_MS + 1).toISOString() };
     const left = stateOf({ nextDue: NOW, dirty: [other] });
     const own = { by: 'mine', at: NOW, shared: true as const };
@@ -212,7 +222,7 @@ describe('a run that ends', () => {
     expect(mayBeDue(left, 'p1', MONTH, NOW_MS)).toBe(true);
   });
 
-  it('I5: notices that another run came and went while it was at work', () => {
+  it('I5: notices that another run worked there in the meantime', () => {
     const mark = { by: 'mine', at: NOW };
     const mine = markMonthsDirty(empty, [MONTH], mark, new Map());
     const both = markMonthsDirty(mine, [MONTH], { by: 'other', at: NOW }, seenIn(mine));
@@ -221,12 +231,12 @@ describe('a run that ends', () => {
     expect(record(gone, null, new Map())).toEqual(unknown);
   });
 
-  it('writes nothing where the state says so already', () => {
+  it('writes nothing if the state is already the same', () => {
     const state = stateOf({ nextDue: NOW, content: 'c1' });
     expect(record(state, NOW_MS)).toBe(state);
   });
 
-  it('keeps what other months say, and its policy even where no month is there', () => {
+  it('keeps the other months, and its policy even without months', () => {
     const state = { ...empty, policy: 'p1', months: { '2026-01': { nextDue: NOW } } };
     expect(record(state, NOW_MS).months).toEqual({
       '2026-01': { nextDue: NOW },
@@ -268,7 +278,7 @@ describe('a stored report state', () => {
     recentWrites: ['w1'],
   };
 
-  it('has no hints where none is stored', () => {
+  it('has no hints if no state is stored', () => {
     expect(empty).toEqual({
       version: 1,
       policy: '',
@@ -296,17 +306,29 @@ describe('a stored report state', () => {
     ['months as a list', broken({ months: [] }), 'months'],
     ['no months', broken({ months: undefined }), 'months'],
     ['a month without a due time', brokenMonth({ nextDue: undefined }), 'nextDue'],
-    ['a month due at no time', brokenMonth({ nextDue: 'soon' }), 'nextDue is "soon"'],
-    ['a month due on no day', brokenMonth({ nextDue: '2026-02-30T00:00:00.000Z' }), 'nextDue'],
-    ['a mark at no time', brokenMonth({ dirty: [{ by: 'other', at: '' }] }), 'dirty.0.at is ""'],
+    ['a month with an invalid due time', brokenMonth({ nextDue: 'soon' }), 'nextDue is "soon"'],
+    [
+      'a month due on a day that does not exist',
+      brokenMonth({ nextDue: '2026-02-30T00:00:00.000Z' }),
+      'nextDue',
+    ],
+    ['a mark with an invalid time', brokenMonth({ dirty: [{ by: 'other', at: '' }] }), 'dirty.0.at is ""'],
     ['a mark without a run', brokenMonth({ dirty: [{ at: NOW }] }), 'dirty.0.by'],
-    ['a request since no time', broken({ continuations: { due: { id: 'q', since: 'x' } } }), 'since is "x"'],
-    ['a request without an id', broken({ continuations: { due: { since: NOW } } }), 'continuations.due.id'],
+    [
+      'a continuation with an invalid time',
+      broken({ continuations: { due: { id: 'q', since: 'x' } } }),
+      'since is "x"',
+    ],
+    [
+      'a continuation without an id',
+      broken({ continuations: { due: { since: NOW } } }),
+      'continuations.due.id',
+    ],
     ['proof that is a text', broken({ hasReturnedRecords: 'yes' }), 'hasReturnedRecords is "yes"'],
     ['a month whose content is a number', brokenMonth({ content: 7 }), 'content is 7'],
     ['a month that examined a number', brokenMonth({ upstream: 7 }), 'upstream is 7'],
-    ['a look at no time', broken({ examinedAt: 'x' }), 'examinedAt is "x"'],
-    ['a vacuum at no time', broken({ vacuumedAt: 'x' }), 'vacuumedAt is "x"'],
+    ['an examination at an invalid time', broken({ examinedAt: 'x' }), 'examinedAt is "x"'],
+    ['a vacuum at an invalid time', broken({ vacuumedAt: 'x' }), 'vacuumedAt is "x"'],
     ['no recent writes', broken({ recentWrites: {} }), 'recentWrites'],
   ])('is refused with its key and the field: %s', (_name, value, place) => {
     const damaged = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };

@@ -22,7 +22,7 @@ describe('a stored schema', () => {
     expect(parse(parseJson(JSON.stringify(later)))).toEqual(later);
   });
 
-  it('I7: has the documented columns where nothing is stored', () => {
+  it('I7: has the documented columns if no schema is stored', () => {
     expect(parse(undefined)).toEqual({
       version: 1,
       table: 'orders',
@@ -39,23 +39,27 @@ describe('a stored schema', () => {
     ['another table', { ...stored, table: 'clicks' }, /the schema of clicks/],
     ['no recent writes', { ...stored, recentWrites: undefined }, /recentWrites/],
     [
-      'a type of tomorrow',
+      'an unknown type',
       { ...stored, columns: [...columns, { name: 'x', type: 'map' }] },
       /"map" is not a column type/,
     ],
     [
-      'a name that is none',
+      'a name that is not allowed',
       { ...stored, columns: [...columns, { name: 'x"; drop', type: 'string' }] },
       /columns\.5\.name/,
     ],
-    ['one name twice', { ...stored, columns: [...columns, { name: 'amount', type: 'string' }] }, /one name/],
     [
-      'one field twice in one type',
+      'one name for two columns',
+      { ...stored, columns: [...columns, { name: 'amount', type: 'string' }] },
+      /one name/,
+    ],
+    [
+      'one field in two columns of one type',
       { ...stored, columns: [...columns, { name: 'x', type: 'decimal(38,9)', field: 'amount' }] },
       /one field/,
     ],
     ['no _rescued', { ...stored, columns: columns.filter(({ name }) => name !== '_rescued') }, /_rescued/],
-  ])('that holds %s is refused', (_name, document, message) => {
+  ])('with %s is refused', (_name, document, message) => {
     const read = () => parse(parseJson(JSON.stringify(document)));
     expect(read).toThrow(message);
     expect(read).toThrow(/schema\/orders\.json/);

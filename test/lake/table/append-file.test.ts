@@ -24,12 +24,12 @@ function* rows(count: number, from = 0): Generator<Row> {
 
 describe('appending a file', () => {
   it.each<[string, Column[], number[], number[]]>([
-    ['few rows: they join those before', columns, [3, 4], [7]],
-    ['many rows: they stay a row group', columns, [5_000], [5_000]],
+    ['few rows join the rows before', columns, [3, 4], [7]],
+    ['many rows stay a row group', columns, [5_000], [5_000]],
     ['few after many', columns, [5_000, 2], [5_000, 2]],
-    ['many between few: the order stays', columns, [2, 5_000, 3, 4], [2, 5_000, 7]],
+    ['many rows between few keep the order', columns, [2, 5_000, 3, 4], [2, 5_000, 7]],
     ['many rows in other columns', columns.slice(0, 4), [5_000, 2], [5_000, 2]],
-  ])('has every reader read its rows: %s', async (_name, of, sizes, groups) => {
+  ])('lets every reader read its rows: %s', async (_name, of, sizes, groups) => {
     const output = new CollectingWriter();
     const file = writeParquet(output, columns);
     let from = 0;
@@ -51,10 +51,10 @@ describe('appending a file', () => {
     expect(row_groups.map(({ num_rows }) => Number(num_rows))).toEqual(groups);
   });
 
-  it('has the first column at the front of each row group, whichever column has the first value', async () => {
+  it('puts the first column at the front of each row group, whichever column has the first value', async () => {
     const output = new CollectingWriter();
     const file = writeParquet(output, columns);
-    // Whatever has a value in the first row arrives first: `c0` has none, and arrives last.
+    // Columns with a value in the first row arrive first; `c0` has no value there, and arrives last.
     await file.append({ c1: 1n, c3: true });
     for (const row of rows(1_200, 1)) await file.append(row);
     await file.appendFile(readable(await parquetOf(columns, rows(1_200))));
@@ -68,7 +68,7 @@ describe('appending a file', () => {
       expect(others.every((other = 0n) => other > (first ?? 0n))).toBe(true);
   });
 
-  it('fails where the file is none', async () => {
+  it('fails if the file is not a Parquet file', async () => {
     const file = writeParquet(new CollectingWriter(), columns);
     await expect(file.appendFile(readable(Buffer.from('no Parquet file')))).rejects.toThrow();
   });

@@ -26,13 +26,13 @@ const columns = fc.constantFrom(...TYPES).chain(([type, most]) => {
     fc.record({
       type: fc.constant(type),
       numbers: fc.constant(numbers),
-      // A code beyond all numbers is NULL, too.
+      // A code beyond all numbers is NULL too.
       codes: fc.array(fc.nat(numbers.length), { maxLength: 40 }),
     }),
   );
 });
 
-/** As 8 bytes each, and as BigInt. */
+/** The numbers as 8 bytes each, and as BigInt. */
 function bothWays(numbers: readonly (number | undefined)[], rowCodes: readonly number[]) {
   const codes = Uint32Array.from(rowCodes);
   return {
@@ -78,7 +78,7 @@ describe('a column of short numbers as doubles', () => {
 
   it.each<[string, ColumnType, number]>([
     ['a fraction', 'bigint', 0.5],
-    ['what a double may have rounded', 'bigint', 2 ** 53],
+    ['a number that a double may have rounded', 'bigint', 2 ** 53],
     ['a number of more bytes than the column', 'decimal(2,0)', 128],
   ])('cannot hold %s', (_name, type, number) => {
     const units = { codes: new Uint32Array(), units: Float64Array.of(number) };

@@ -34,7 +34,7 @@ interface Group {
 const FIRST_MS = Date.parse('0001-01-01');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Everything that a column of the type can hold, often the same and the ends of its range. */
+/** Every value that a column of the type can hold, with many repetitions and the ends of its range. */
 function anyValueOf(type: ColumnType): fc.Arbitrary<Value> {
   if (type === 'string')
     return fc.oneof(
@@ -58,7 +58,10 @@ function integer(max: bigint, min: bigint): fc.Arbitrary<bigint> {
   return fc.oneof(fc.bigInt({ min, max }), fc.constantFrom(0n, 1n, -1n, max, min));
 }
 
-/** A code per row and some more; the first value is NULL, as are others; some are of no row, and some are equal. */
+/**
+ * A code for each row, and some more codes. The first value is NULL, as are others; some values belong to no row, and
+ * some are equal.
+ */
 function codedColumn(type: ColumnType, rows: number): fc.Arbitrary<CodedColumn | undefined> {
   const values = fc.array(fc.option(anyValueOf(type), { nil: undefined, freq: 10 }), { maxLength: 12 });
   const column = values.chain((some) => {
@@ -111,7 +114,7 @@ function rowsOf(columns: readonly Column[], groups: readonly Group[]): Row[] {
   });
 }
 
-/** Readers leave a NULL out, or give null or undefined. */
+/** Readers either leave a NULL out, or return null or undefined. */
 function withNulls(columns: readonly Column[], rows: readonly Row[]): Row[] {
   return rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null])));
 }
@@ -131,7 +134,7 @@ function previousFileOf(columns: readonly Column[], groups: readonly Group[]): U
   );
 }
 
-/** What the footer says of each column of each row group, besides where it is. */
+/** The footer's facts about each column of each row group, without the places. */
 function statisticsOf(bytes: Uint8Array) {
   return parquetMetadata(bytes).row_groups.map(({ num_rows, columns }) => ({
     num_rows,
@@ -209,7 +212,7 @@ describe('columns of codes', () => {
       ),
     ],
     [
-      'NULL but for the last row',
+      'NULL except in the last row',
       column(
         'string',
         every(ROWS, (row) => (row === ROWS - 1 ? 1 : 0)),
@@ -233,7 +236,7 @@ describe('columns of codes', () => {
       ),
     ],
     [
-      'all different, from the last one to the first',
+      'all different, in reverse order',
       column(
         'bigint',
         every(ROWS, (row) => ROWS - 1 - row),
@@ -303,7 +306,7 @@ describe('columns of codes', () => {
     },
   );
 
-  it('of a wide table cost little where they are empty, and the footer says that they are', async () => {
+  it('of a wide table cost little if they are empty, and the footer shows that they are empty', async () => {
     const columns = every(1_000, (at) => at).map(
       (at): Column => ({ name: `c${at}`, type: types[at % types.length] ?? 'string' }),
     );

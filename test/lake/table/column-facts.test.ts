@@ -33,12 +33,12 @@ describe('sums of numeric columns', () => {
     ['row groups', [[{ clicks: 2n }], [{ clicks: 5n }]], { clicks: '7' }],
     ['a decimal, with all its places', [[{ amount: 1_500_000_000n }]], { amount: '1.500000000' }],
     [
-      'what no double could hold',
+      'a sum that no double could hold',
       [[{ clicks: 2n ** 62n }, { clicks: 1n }]],
       { clicks: String(2n ** 62n + 1n) },
     ],
     ['doubles', [[{ rate: 0.1 }, { rate: 0.2 }]], { rate: '0.3' }],
-    ['a column that is no number', [[{ made: new Date(5), status: '7' }]], {}],
+    ['a column that is not numeric', [[{ made: new Date(5), status: '7' }]], {}],
   ])('are right for %s', (_name, groups, sums) => {
     expect(factsOf(groups).sums).toEqual(sums);
   });
@@ -72,11 +72,11 @@ describe('rescued values', () => {
     ).toEqual({ amount: 7, rate: 1 });
   });
 
-  it('are not told where there are none', () => {
+  it('are missing if no value is rescued', () => {
     expect(factsWith([])).toBeUndefined();
   });
 
-  it('are told of the twenty columns with the most', () => {
+  it('are listed for the twenty columns with the most', () => {
     const all = Array.from({ length: 30 }, (_, index): [string, number] => [`column_${index}`, 30 + index]);
     expect(factsWith(all)).toEqual(Object.fromEntries(all.slice(10)));
   });

@@ -4,10 +4,10 @@ import { writeColumnChunk } from '../../../shared/lake/table/column-chunk.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 
 it.each<[string, string, string, number | undefined]>([
-  ['has those of short texts', 'a', 'b'.repeat(1_024), 1_024],
-  ['I12: holds the beginning of a huge text until the file ends', 'a', 'b'.repeat(100_000), 1_024],
+  ['has the bounds of short texts', 'a', 'b'.repeat(1_024), 1_024],
+  ['I12: holds only the beginning of a huge text until the file ends', 'a', 'b'.repeat(100_000), 1_024],
   [
-    'has no bound of a huge text that none of its beginnings is below',
+    'has no bound for a huge text if every beginning is too small',
     'a',
     '\u{10ffff}'.repeat(1_000),
     undefined,

@@ -86,7 +86,7 @@ describe('the type of a discovered column', () => {
     expect(discovered({ [field]: 7 })).toMatchObject([{ type: 'decimal(38,9)', field }]);
   });
 
-  it('is that of the setting where there is one', () => {
+  it('is taken from the setting if the setting has a type', () => {
     expect(grown([{ orderTotal: 1 }], { order_total: 'decimal(18,2)' }).columns.at(-1)).toEqual({
       name: 'order_total',
       type: 'decimal(18,2)',
@@ -120,7 +120,7 @@ describe('the name of a discovered column', () => {
     expect(discovered({ [field]: 'a' })).toEqual([{ name, type: 'string', field }]);
   });
 
-  it('gets a number where two fields would have the same name, in the order of the fields', () => {
+  it('gets a number if two fields would have the same name, in the order of the fields', () => {
     const record = { order_id: 'c', ORDER_ID: 'a', orderId: 'b' };
     expect(discovered(record).map(({ field, name }) => [field, name])).toEqual([
       ['ORDER_ID', 'order_id'],
@@ -129,7 +129,7 @@ describe('the name of a discovered column', () => {
     ]);
   });
 
-  it('is not given to a field that cannot be a column, which is rescued instead', () => {
+  it('is not given to a field that cannot be a column; that field is rescued instead', () => {
     const record = json(`"__proto__":"a","${'k'.repeat(10_000)}":"b"`);
     expect(discovered(record)).toEqual([]);
     const base = baseSchema([]);
@@ -140,7 +140,7 @@ describe('the name of a discovered column', () => {
     ]);
   });
 
-  it('is that of a field of up to 255 characters, cut so that a number fits behind it', () => {
+  it('has up to 255 characters, cut so that a number fits after it', () => {
     const [longest, alike, tooLong] = ['k'.repeat(255), `${'k'.repeat(250)}z`, 'k'.repeat(256)];
     expect(discovered({ [longest]: 'a', [alike]: 'b', [tooLong]: 'c' })).toEqual([
       { name: 'k'.repeat(250), type: 'string', field: longest },
@@ -148,7 +148,7 @@ describe('the name of a discovered column', () => {
     ]);
   });
 
-  it('comes in the order of the fields, whatever their frequency', () => {
+  it('follows the order of the fields, whatever their frequency', () => {
     expect(discovered({ b: 'x', c: 'x' }, { c: 'x' }, { a: 'x', c: 'x' }).map(({ name }) => name)).toEqual([
       'a',
       'b',
@@ -184,7 +184,7 @@ describe('I7: a table only grows', () => {
     expect(growSchema(first, observations({ amount: 'n/a' }), { amount: 'decimal(38,9)' })).toBe(first);
   });
 
-  it('I7: a setting that comes later adds a column of its type beside the first one, once', () => {
+  it('I7: a later setting adds a column of its type beside the first column, once', () => {
     const first = grown([{ orderTotal: 1, amount: '2' }]);
     const fixed = { order_total: 'decimal(18,2)', created_time: 'string', never_met: 'bigint' } as const;
     const observed = observations({ orderTotal: 2, created_time: 'x' });
@@ -198,12 +198,12 @@ describe('I7: a table only grows', () => {
     expect(growSchema(second, observed, {})).toBe(second);
   });
 
-  it('I7: a column beside another one waits until a record has a value of its field', () => {
+  it('I7: a column beside another column waits until a record has a value of its field', () => {
     const first = grown([{ amount: 1 }]);
     expect(growSchema(first, observations({ amount: null }), { amount: 'string' })).toBe(first);
   });
 
-  it('I7: a column beside another one takes no name that is taken, and none that is too long', () => {
+  it('I7: a column beside another column takes no name that is taken or too long', () => {
     const long = 'k'.repeat(255);
     const first = grown([{ amount: 1, amount_string: 'a', [long]: 1 }]);
     const fixed = { amount: 'string', ['k'.repeat(250)]: 'decimal(38,10)' } as const;
@@ -229,7 +229,7 @@ describe('I7: a table only grows', () => {
   const discoveredIn = (schema: TableSchema) =>
     schema.columns.slice(documented.length + 2).map(({ field }) => field);
 
-  it(`I7: stops at ${MAX_DISCOVERED_OF_DAY} discovered columns of a day, the same ones in any order; the others are rescued`, () => {
+  it(`I7: stops at ${MAX_DISCOVERED_OF_DAY} discovered columns of a day, the same columns in any order; other fields are rescued`, () => {
     const fields = manyFields(3_000);
     const records = Array.from({ length: 10 }, (_, part) =>
       recordOf(fields.slice(part * 300, part * 300 + 300)),
@@ -244,7 +244,7 @@ describe('I7: a table only grows', () => {
     expect(fieldsWithoutColumn(schema, observations(...records))).toHaveLength(2_750);
   });
 
-  it('I7: adds nothing where the same day is read again, however often', () => {
+  it('I7: adds nothing if the same day is read again, however often', () => {
     const odd = observations(recordOf(manyFields(2_000)), { amount: 1 }, { amount: 2 });
     const first = growSchema(baseSchema(documented), odd, {});
     expect(growSchema(first, odd, {})).toBe(first);
@@ -252,14 +252,14 @@ describe('I7: a table only grows', () => {
     expect(growSchema(first, grownDay, {})).toBe(first);
   });
 
-  it('I7: prefers the fields that most records have, and those that the settings name', () => {
+  it('I7: prefers the fields that most records have, and the fields in the settings', () => {
     const odd = recordOf(manyFields(2_000, 'a'));
     const schema = grown([odd, { transid: '1' }, { transid: '2' }, { zone: 'x' }], { zone: 'string' });
     expect(discoveredIn(schema)).toHaveLength(251);
     expect(discoveredIn(schema)).toEqual(expect.arrayContaining(['transid', 'zone', 'a0000']));
   });
 
-  it('I7: prefers frequent fields though odd records came before, more of them than are kept', () => {
+  it('I7: prefers frequent fields even after many records with odd fields', () => {
     const odd = Array.from({ length: 9 }, (_, index) => recordOf(manyFields(900, `a${index}`)));
     const real = Array.from({ length: 5 }, () => ({ transid: '1', status: 'new' }));
     expect(discoveredIn(grown([...odd, ...real]))).toEqual(expect.arrayContaining(['status', 'transid']));
@@ -280,7 +280,7 @@ describe('I7: a table only grows', () => {
     expect(discoveredIn(last).slice(-2)).toEqual(['d0248', 'one']);
   });
 
-  it('I7: the fields that the settings name come first where there is little room', () => {
+  it('I7: the fields in the settings come first if there is little room', () => {
     const days = ['a', 'b', 'c', 'd'].map((letter) => observations(recordOf(manyFields(250, letter))));
     const full = days.reduce((current, day) => growSchema(current, day, {}), baseSchema(documented));
     const withRoom = { columns: full.columns.slice(0, -1) };
@@ -292,7 +292,7 @@ describe('I7: a table only grows', () => {
 
 describe('observations', () => {
   it.each<[string, JsonObject[], Observations]>([
-    ['nothing of a field that is null', [{ x: null }], {}],
+    ['nothing for a field that is null', [{ x: null }], {}],
     ['a text', [{ x: 'a' }], { x: 16 + 1 }],
     ['a number', [json('"x":1')], { x: 16 + 2 }],
     ['a number of many digits', [json('"x":1.10')], { x: 16 + 2 }],
@@ -301,12 +301,12 @@ describe('observations', () => {
     ['a list', [{ x: [] }], { x: 16 + 8 }],
     ['two of a kind', [{ x: 'a' }, { x: 'b' }], { x: 32 + 1 }],
     ['two kinds', [{ x: 'a' }, { x: 1 }], { x: 32 + 3 }],
-    ['nothing of what cannot be a column', [json('"__proto__":1,"x":1,"x":2')], { x: 16 + 2 }],
+    ['nothing for a field that cannot be a column', [json('"__proto__":1,"x":1,"x":2')], { x: 16 + 2 }],
   ])('count records and note kinds: %s', (_name, records, all) => {
     expect(observations(...records)).toEqual(all);
   });
 
-  it('are in the order of the fields where they are merged', () => {
+  it('are in the order of the fields after a merge', () => {
     expect(Object.keys(mergeObservations({ c: 17, a: 17 }, { b: 17, a: 17 }))).toEqual(['a', 'b', 'c']);
     expect(mergeObservations({ a: 17 }, { a: 18 })).toEqual({ a: 32 + 3 });
   });
@@ -315,7 +315,7 @@ describe('observations', () => {
     Array.from({ length: count }, (_, index) => `f${String(index).padStart(4, '0')}`);
   const odd = (count: number): JsonObject => Object.fromEntries(fields(count).map((field) => [field, 'a']));
 
-  it('of a day keep the most frequent half, once they are more than 5,000', () => {
+  it('of a day keep the most frequent half once there are more than 5,000', () => {
     const all = observations(odd(5_000));
     expect(Object.keys(all)).toHaveLength(5_000);
     observe(all, recordListOf([{ f4999: 'a' }]));
@@ -324,7 +324,7 @@ describe('observations', () => {
     expect(Object.keys(all).sort()).toEqual(['another', ...fields(2_497), 'f4998', 'f4999']);
   });
 
-  it('keep the 2,500 most frequent fields where they are merged', () => {
+  it('keep the 2,500 most frequent fields after a merge', () => {
     const merged = mergeObservations(observations(odd(2_500)), {});
     expect(Object.keys(merged)).toEqual(fields(2_500));
     const more = mergeObservations(merged, observations({ z: 'a', f0000: 'a' }, { z: 'a' }));
@@ -382,7 +382,7 @@ describe('I6: nothing in a record is dropped', () => {
     );
   });
 
-  it('I6: the same where other records have fixed the columns', () => {
+  it('I6: the record can be restored if other records have fixed the columns', () => {
     fc.assert(
       fc.property(fc.array(anyRecord), anyRecord, fc.constantFrom(...fixedTypes), (others, record, fixed) => {
         const schema = grown(others, fixed);
@@ -396,7 +396,7 @@ describe('I6: nothing in a record is dropped', () => {
   const column = 'column';
   const rescue = 'rescue';
   const sat = new Date('2026-01-31T10:00:00Z');
-  // Which literals a type holds exactly: exact-values.test.ts.
+  // exact-values.test.ts tests which literals a type can hold exactly.
   it.each<[ColumnType, string, typeof both | typeof column | typeof rescue, Value?]>([
     ['string', '"a"', column, 'a'],
     ['string', '9007199254740993', column, '9007199254740993'],
@@ -456,7 +456,7 @@ describe('I6: nothing in a record is dropped', () => {
     });
   });
 
-  it('I6: what a repeated key held before its last value is rescued, and becomes no column', () => {
+  it('I6: earlier values of a repeated key are rescued, and become no column', () => {
     const record = json('"amount":1,"amount":"2"');
     const schema = grown([record]);
     expect(schema.columns.map(({ name }) => name)).not.toContain('_duplicates');
@@ -496,7 +496,7 @@ function expectTold(schema: TableSchema, row: Row, record: JsonObject): void {
   }
 }
 
-/** What a column says, by value. */
+/** The record that a column stands for, by value. */
 function storedText(type: ColumnType, held: Value): string {
   if (held instanceof Date) return held.toISOString();
   return type.startsWith('decimal') || type === 'double' || type === 'bigint'
@@ -504,7 +504,7 @@ function storedText(type: ColumnType, held: Value): string {
     : String(held);
 }
 
-/** What the record said, by value, worked out without the code under test. */
+/** The content of the record, by value, computed without the code under test. */
 function meant(type: ColumnType, value: Json): string {
   const text = typeof value === 'string' ? value : (numberText(value) ?? stringifyJson(value));
   if (type === 'timestamp') return new Date(text).toISOString();

@@ -30,7 +30,7 @@ const COLUMNS: readonly Column[] = [
 ];
 const VERSION = { columns: COLUMNS, groupRows: 1000 };
 
-/** A row by column as text: what both sides of a comparison are made of. */
+/** A row by column as text, from which both sides of a comparison are built. */
 type Texts = Record<string, string>;
 
 async function fileOf(rows: readonly Row[], { columns, groupRows } = VERSION): Promise<Uint8Array> {
@@ -94,7 +94,7 @@ function twin(before: readonly Row[], after: readonly Row[], key: string | undef
   return { added: sum([...counts.values()]), removed: sum([...counts.values()].map((n) => -n)), altered: 0 };
 }
 
-/** What a version becomes by the changes. @param inverted what it was before them */
+/** Applies the changes to a version. @param inverted to get the version before the changes */
 function applied(rows: readonly Row[], { records = [] }: TableDiff, inverted = false): string[] {
   const kept = rows.map((row) => textsOf(row));
   for (const change of inverted ? records.map(inverse) : records) {
@@ -145,7 +145,7 @@ const row: fc.Arbitrary<Row> = fc.record(
   { requiredKeys: [] },
 );
 const anyRows = fc.array(row, { maxLength: 12 });
-/** Rows of which each has an id of its own. */
+/** Rows with unique ids. */
 const keyedRows = fc
   .uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), row), { selector: ([id]) => id })
   .map((rows) => rows.map(([id, held]) => ({ ...held, id })));
@@ -155,24 +155,27 @@ describe('the difference of two versions', () => {
   it.each([
     ['with a key that identifies rows', keyedRows],
     ['of any rows', anyRows],
-  ])('counts what plain maps count, and leads from one to the other and back, %s', async (_name, rows) => {
-    const property = fc.asyncProperty(
-      rows,
-      rows,
-      fc.constantFrom('id', undefined),
-      fc.record({ before: groupRows, after: groupRows }),
-      async (before, after, key, versions) => {
-        const found = await diff(before, after, key, versions);
-        const { records: _records, ...counts } = found;
-        expect(counts).toEqual(twin(before, after, key));
-        expect(applied(before, found)).toEqual(after.map((each) => identity(textsOf(each))).sort());
-        expect(applied(after, found, true)).toEqual(before.map((each) => identity(textsOf(each))).sort());
-      },
-    );
-    await fc.assert(property, runs(30));
-  });
+  ])(
+    'counts the same as plain maps, and leads from one version to the other and back, %s',
+    async (_name, rows) => {
+      const property = fc.asyncProperty(
+        rows,
+        rows,
+        fc.constantFrom('id', undefined),
+        fc.record({ before: groupRows, after: groupRows }),
+        async (before, after, key, versions) => {
+          const found = await diff(before, after, key, versions);
+          const { records: _records, ...counts } = found;
+          expect(counts).toEqual(twin(before, after, key));
+          expect(applied(before, found)).toEqual(after.map((each) => identity(textsOf(each))).sort());
+          expect(applied(after, found, true)).toEqual(before.map((each) => identity(textsOf(each))).sort());
+        },
+      );
+      await fc.assert(property, runs(30));
+    },
+  );
 
-  it('names the columns of a record that were altered, with the values of both', async () => {
+  it('names the columns of an altered record, with the values of both versions', async () => {
     const before = [
       { id: 'a', status: 'new', amount: 1_500_000_000n, clicks: 1n },
       { id: 'b', status: 'new' },
@@ -195,7 +198,7 @@ describe('the difference of two versions', () => {
     ]);
   });
 
-  it('counts equal rows of a report without a key as often as they are', async () => {
+  it('counts equal rows of a report without a key as often as they occur', async () => {
     const rows = (count: number) => Array.from({ length: count }, () => ({ status: 'new' }));
     expect(await diff(rows(5), [...rows(2), { status: 'void' }])).toEqual({
       added: 1,
@@ -211,15 +214,15 @@ describe('the difference of two versions', () => {
   it.each<[string, Row[], Row[]]>([
     ['two rows before have it', [{ id: 'a' }, { id: 'a', status: 'x' }], [{ id: 'a', status: 'y' }]],
     ['two rows after have it, one of them unchanged', [{ id: 'a' }], [{ id: 'a' }, { id: 'a', status: 'y' }]],
-    ['a row has none', [{ id: 'a' }, { status: 'x' }], [{ id: 'a', status: 'y' }]],
-    ['no row has any', [{ status: 'x' }], [{ status: 'y' }]],
-  ])('takes a field for no key where %s', async (_name, before, after) => {
+    ['a row lacks it', [{ id: 'a' }, { status: 'x' }], [{ id: 'a', status: 'y' }]],
+    ['no row has it', [{ status: 'x' }], [{ status: 'y' }]],
+  ])('does not use a field as key if %s', async (_name, before, after) => {
     const found = await diff(before, after, 'id');
     expect(found.altered).toBe(0);
     expect(found.records?.some(({ key }) => key !== undefined)).toBe(false);
   });
 
-  it('takes a column that only one version has as NULL in the other', async () => {
+  it('treats a column that only one version has as NULL in the other', async () => {
     const grown = {
       columns: [...COLUMNS, { name: 'sku', type: 'string', field: 'sku' } as const],
       groupRows: 9,
@@ -232,7 +235,7 @@ describe('the difference of two versions', () => {
     ]);
   });
 
-  it('takes a value of another type for another value', async () => {
+  it('treats a value of another type as another value', async () => {
     const typed = {
       columns: [
         { name: 'id', type: 'string' },
@@ -252,7 +255,7 @@ describe('the difference of two versions', () => {
   it.each([
     ['records', { records: 2, bytes: 1_000 }],
     ['bytes', { records: 10, bytes: 20 }],
-  ])('counts more %s than can be listed, and lists none', async (_name, limits) => {
+  ])('counts more %s than can be listed, and lists no record', async (_name, limits) => {
     const [before, after] = [
       ['void', 'void', 'x'],
       ['effective', 'effective', 'x', 'y'],
@@ -298,7 +301,7 @@ describe('a snapshot read by columns', () => {
     expect(found).toEqual(rows.map(({ status }) => status));
   });
 
-  it('reads only the row groups that hold the rows which are wanted', async () => {
+  it('reads only the row groups that have the requested rows', async () => {
     const bytes = await fileOf([{ id: 'a' }, { id: 'b' }, { id: 'c' }], { columns: COLUMNS, groupRows: 1 });
     const ranges: number[] = [];
     const file = await openCodedFile({

@@ -20,7 +20,7 @@ const value: fc.Arbitrary<Value | null | undefined> = fc.oneof(
 );
 const row: fc.Arbitrary<Row> = fc.dictionary(fc.constantFrom('a', 'b', 'c', '_rescued', '_synced_at'), value);
 
-/** As in a table, where a column has one type. */
+/** Rows as in a table, where a column has one type. */
 const typedRow: fc.Arbitrary<Row> = fc.record(
   {
     text: fc.oneof(fc.constantFrom('', 'a', 'b'), fc.string({ unit: anyCharacter })),
@@ -72,19 +72,19 @@ describe('digest of a partition', () => {
 
   it.each<[string, Row[], Row[]]>([
     ['a value under another name', [{ a: 'x' }], [{ b: 'x' }]],
-    ['a value cut elsewhere', [{ a: 'x', b: 'yz' }], [{ a: 'xy', b: 'z' }]],
+    ['a value that is cut elsewhere', [{ a: 'x', b: 'yz' }], [{ a: 'xy', b: 'z' }]],
     ['a text that looks like a column', [{ a: 'x', b: 'y' }], [{ a: 'xb 8 string y' }]],
-    ['values that changed rows', [{ a: 'x', b: 'y' }, { a: 'z' }], [{ a: 'x' }, { a: 'z', b: 'y' }]],
+    ['values that change rows', [{ a: 'x', b: 'y' }, { a: 'z' }], [{ a: 'x' }, { a: 'z', b: 'y' }]],
     ['duplicates and other duplicates', [{ a: 'x' }, { a: 'x' }], [{ a: 'y' }, { a: 'y' }]],
     ['an empty text and NULL', [{ a: '' }], [{}]],
     ['an empty row and no row', [{}], []],
     ['a decimal’s last place', [{ a: 10n ** 37n }], [{ a: 10n ** 37n + 1n }]],
     [
-      'texts that differ behind many letters',
+      'texts that differ after many letters',
       [{ a: `${'x'.repeat(5_000)}y` }],
       [{ a: `${'x'.repeat(5_000)}z` }],
     ],
-    ['a text and one with a zero letter behind it', [{ a: 'x' }], [{ a: 'x\u0000' }]],
+    ['a text and the text followed by a zero letter', [{ a: 'x' }], [{ a: 'x\u0000' }]],
     ['numbers of other kinds', [{ a: 1n }], [{ a: 1 }]],
     ['an integer past 2^53', [{ a: 9007199254740993n }], [{ a: 9007199254740992n }]],
   ])('distinguishes %s', (_name, one, other) => {
@@ -114,7 +114,7 @@ describe('digest of a partition', () => {
 });
 
 describe('digest of columns', () => {
-  it('is that of their rows, however they lie in row groups', () => {
+  it('is the digest of their rows, for every division into row groups', () => {
     fc.assert(
       fc.property(fc.array(fc.array(typedRow)), (groups) => {
         const ofColumns = new Digest();
@@ -129,7 +129,7 @@ describe('digest of columns', () => {
     );
   });
 
-  it('is that of their rows where codes are unused, equal in value, NULL, or of no row', () => {
+  it('is the digest of their rows if codes are unused, equal in value, NULL, or of no row', () => {
     const columns = new Map<string, CodedColumn>([
       ['a', { codes: Uint32Array.of(3, 1, 0, 4, 2), values: ['unused?', 'x', 'y', 'x', undefined] }],
       ['_synced_at', { codes: Uint32Array.of(0, 0, 0, 0), values: [new Date(0)] }],
@@ -139,7 +139,7 @@ describe('digest of columns', () => {
     expect(ofColumns.value()).toBe(digest([{ a: 'x' }, { a: 'x' }, { a: 'unused?' }, {}]));
   });
 
-  it('takes a code beyond all values for NULL, whatever was hashed before', () => {
+  it('treats a code beyond all values as NULL, whatever was hashed before', () => {
     const many = Array.from({ length: 500 }, (_, index) => `text ${index}`);
     const columns = new Map<string, CodedColumn>([
       ['a', { codes: Uint32Array.of(1, 2, 3), texts: textsOf([undefined, ...many]) }],
@@ -150,7 +150,7 @@ describe('digest of columns', () => {
     expect(ofColumns.value()).toBe(digest([{ a: 'text 0', b: 'x' }, { a: 'text 1' }, { a: 'text 2' }]));
   });
 
-  it('of equal rows is their number times that of one, mod 2^128', () => {
+  it('of equal rows is their number times the digest of one row, mod 2^128', () => {
     const sumOf = (rows: number) => {
       const many = new Digest();
       Array.from(many.addColumns(rows, new Map([['a', { codes: new Uint32Array(rows), values: ['same'] }]])));
@@ -159,7 +159,7 @@ describe('digest of columns', () => {
     for (const rows of [2, 3, 1_000]) expect(sumOf(rows)).toBe(BigInt.asUintN(128, BigInt(rows) * sumOf(1)));
   });
 
-  it('I12: is that of the rows where texts are too long to be hashed together', () => {
+  it('I12: is the digest of the rows if texts are too long to be hashed together', () => {
     const megabytes = (count: number, letter: string) => letter.repeat(count * 2 ** 20);
     const values = [
       undefined,
@@ -173,7 +173,7 @@ describe('digest of columns', () => {
       'f',
     ];
     const texts = textsOf(values);
-    // The second text comes last in the bytes, as one does that had to be decoded.
+    // The second text comes last in the bytes, like a text that had to be decoded.
     const bytes = Buffer.concat([texts.bytes, Buffer.from('last')]);
     texts.starts[4] = texts.bytes.length;
     texts.ends[4] = bytes.length;

@@ -8,7 +8,7 @@ import { runs } from '../../fixtures/property-runs.ts';
 
 const unlimited = { rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 
-/** A column of these literals, each once, and what is behind their codes. */
+/** A column of these literals, each once, and the values of their codes. */
 function columnOf(literals: readonly string[]): { column: LiteralColumn; byCode: string[] } {
   const columns = new RecordColumns(unlimited);
   const all = [...new Set(literals)];
@@ -45,7 +45,7 @@ const digits = fc.constantFrom(
 const mixed = fc.array(fc.oneof(numbers, texts, others), { minLength: 1, maxLength: 40 });
 
 describe('short numbers', () => {
-  it('I6: are what their exact reading is, or are left to it', () => {
+  it('I6: equal their exact reading, or are left to it', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.array(numbers, { minLength: 1, maxLength: 40 }), mixed),
@@ -81,7 +81,7 @@ describe('short numbers', () => {
 });
 
 describe('plain texts', () => {
-  it('I6: are what their literals say, and those with an escape are left, with all that is no text', () => {
+  it('I6: equal the texts of their literals; literals with an escape or of another type are left', () => {
     fc.assert(
       fc.property(mixed, (literals) => {
         const { column, byCode } = columnOf(literals);

@@ -30,7 +30,7 @@ export const types: readonly ColumnType[] = [
   'decimal(1,0)',
 ];
 
-/** Keeps what is written to it, write by write. */
+/** Keeps each write separately. */
 export class CollectingWriter implements ObjectWriter {
   readonly writes: Uint8Array[] = [];
   ended: 'finished' | 'aborted' | undefined;
@@ -60,7 +60,7 @@ export async function parquetOf(columns: readonly Column[], rows: Iterable<Row>)
   return output.bytes();
 }
 
-/** What hyparquet-writer itself makes of a table, which values each row group has by column. */
+/** The file that hyparquet-writer itself writes for a table, given the values of each row group by column. */
 export function hyparquetWriterFileOf(
   columns: readonly Column[],
   groups: readonly ReadonlyMap<string, readonly (Value | undefined)[]>[],
@@ -98,7 +98,7 @@ export function readable(bytes: Uint8Array): ReadableFile {
 
 const duckdbInstance = DuckDBInstance.create(':memory:');
 
-/** Runs a query in DuckDB, where `{file}` stands for the Parquet file. */
+/** Runs a query in DuckDB; `{file}` stands for the Parquet file. */
 export async function duckdb(bytes: Uint8Array, sql: string): Promise<Record<string, DuckDBValue>[]> {
   const folder = await mkdtemp(join(tmpdir(), 'parquet-'));
   const connection = await (await duckdbInstance).connect();
@@ -114,7 +114,7 @@ export async function duckdb(bytes: Uint8Array, sql: string): Promise<Record<str
 }
 
 export async function duckdbRows(bytes: Uint8Array, columns: readonly Column[]): Promise<Row[]> {
-  // As bytes, because DuckDB's own client takes a byte order mark away from a text.
+  // As bytes, because DuckDB's own client removes a byte order mark from a text.
   const selected = columns.map(({ name, type }) =>
     type === 'string' ? `encode("${name}") as "${name}"` : `"${name}"`,
   );

@@ -51,7 +51,7 @@ const edges: Row[] = [
   {},
 ];
 
-/** Many rows that make dictionaries of every size, runs and NULLs. */
+/** Many rows that lead to dictionaries of every size, runs and NULLs. */
 function* manyRows(count: number): Generator<Row> {
   for (let index = 0; index < count; index += 1) {
     yield {
@@ -141,7 +141,7 @@ describe('three readers read what was written', () => {
   });
 });
 
-describe('what engines see', () => {
+describe('engines see', () => {
   it('I7: the declared types, every column optional', async () => {
     const bytes = await parquetOf(oneOfEach, edges);
     const described = await duckdb(bytes, 'describe select * from {file}');
@@ -160,7 +160,7 @@ describe('what engines see', () => {
     );
   });
 
-  it('annotations that Athena knows, ZSTD, statistics, no column index, and who wrote it', async () => {
+  it('annotations that Athena supports, ZSTD, statistics, no column index, and the writer', async () => {
     const bytes = await parquetOf(oneOfEach, manyRows(100));
     const metadata = parquetMetadata(bytes);
     expect(metadata.created_by).toBe('brand-reports');
@@ -192,7 +192,7 @@ describe('what engines see', () => {
     'x'.repeat(17),
     `${'😀'.repeat(4)}z`,
   ];
-  it.each(names)('a filter on the name %j finds it among any other names', async (name) => {
+  it.each(names)('a filter on the name %j finds it among all other names', async (name) => {
     for (const other of names) {
       const bytes = await parquetOf([{ name: 'name', type: 'string' }], [{ name }, { name: other }, {}]);
       const [found] = await duckdb(
@@ -261,7 +261,7 @@ describe('a file that is being written', () => {
     ]);
   });
 
-  it('I12: ends a row group early where its values are huge', async () => {
+  it('I12: ends a row group early if its values are huge', async () => {
     const output = new CollectingWriter();
     const file = writeParquet(output, [{ name: 'text', type: 'string' }]);
     for (let index = 0; index < 40; index += 1) await file.append({ text: 'x'.repeat(2 ** 21) });
@@ -269,7 +269,7 @@ describe('a file that is being written', () => {
     await file.abort();
   });
 
-  it('I12: ends a row group early where the table is wide, and all readers still read it', async () => {
+  it('I12: ends a row group early if the table is wide, and all readers still read it', async () => {
     const wide = Array.from({ length: 1_000 }, (_, index): Column => ({ name: `c${index}`, type: 'string' }));
     const rows = Array.from(
       { length: 5_000 },
@@ -306,7 +306,7 @@ describe('a file that is being written', () => {
     await expect(file.finish()).rejects.toThrow('disk full');
   });
 
-  it('is finished only when its last bytes are written', async () => {
+  it('is finished only after its last bytes are written', async () => {
     const gate = Promise.withResolvers<void>();
     const output = new CollectingWriter();
     output.write = () => gate.promise;
@@ -318,7 +318,7 @@ describe('a file that is being written', () => {
     expect(output.ended).toBe('finished');
   });
 
-  it('does not exist once it is aborted', async () => {
+  it('does not exist after it was aborted', async () => {
     const output = new CollectingWriter();
     const file = writeParquet(output, columns);
     await file.append({ n: 1n });
@@ -352,12 +352,8 @@ describe('a file that is being written', () => {
   });
 
   it.each<[string, boolean, Map<string, CodedColumn>]>([
-    ['goes on while a large page is compressed', true, coded(5_000, (row) => `${row} of many`)],
-    [
-      'is not left for a small page, so that tests in virtual time see no turn of it',
-      false,
-      coded(100, String),
-    ],
+    ['continues while a large page is compressed', true, coded(5_000, (row) => `${row} of many`)],
+    ['takes no turn for a small page, so that tests in virtual time stay exact', false, coded(100, String)],
   ])('the event loop %s', async (_name, turned, columns) => {
     const file = writeParquet(new CollectingWriter(), oneOfEach);
     let hasTurned = false;
@@ -389,12 +385,12 @@ describe('reading some columns', () => {
       [{ id: 'a' }, { id: 'b' }],
     ],
     [['of a later schema'], [{}, {}]],
-  ])('returns the cells of %j alone', async (names, expected) => {
+  ])('returns only the cells of %j', async (names, expected) => {
     const read = await Array.fromAsync(readParquetRows(readable(await parquetOf(columns, rows)), names));
     expect(read).toEqual(expected);
   });
 
-  it('reads only their bytes', async () => {
+  it('reads only the bytes of these columns', async () => {
     const wide: Column[] = [{ name: 'id', type: 'bigint' }, ...oneOfEach];
     const bytes = await parquetOf(
       wide,

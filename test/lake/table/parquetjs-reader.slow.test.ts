@@ -48,7 +48,7 @@ describe('reading back with parquetjs-lite', () => {
   it.each<[string, (bytes: Uint8Array) => Uint8Array]>([
     ['nothing', () => new Uint8Array()],
     ['not Parquet', () => Buffer.from('<html>not Parquet</html>')],
-    ['a cut-off file', (bytes) => bytes.subarray(0, -20)],
+    ['a truncated file', (bytes) => bytes.subarray(0, -20)],
     ['a damaged page', (bytes) => Buffer.from(bytes).fill(0, 20, 60)],
   ])('fails with a clear error for %s', async (_name, damage) => {
     const bytes = await parquetOf(
@@ -62,7 +62,7 @@ describe('reading back with parquetjs-lite', () => {
     });
   });
 
-  it('fails with a clear error where a column has another type than the table', async () => {
+  it('fails with a clear error if a column has another type than the table', async () => {
     const bytes = await parquetOf([{ name: 'n', type: 'string' }], [{ n: '1' }]);
     await expect(Array.fromAsync(readWithParquetjs(bytes, columns))).rejects.toThrow('bigint');
   });

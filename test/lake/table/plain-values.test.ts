@@ -33,11 +33,11 @@ describe('values as Parquet lays them out', () => {
       [-(2n ** 64n)],
       [255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0],
     ],
-  ])('of %s is what the format says', (_name, type, values, bytes) => {
+  ])('of %s follow the format', (_name, type, values, bytes) => {
     expect([...fixed(type, values).encode(codesOf(values))]).toEqual(bytes);
   });
 
-  it('decimals of any width as the two-complement number whose highest byte comes first', () => {
+  it('of decimals of any width are the two’s complement, highest byte first', () => {
     const decimal = fc
       .integer({ min: 1, max: 38 })
       .chain((digits) =>
@@ -58,7 +58,7 @@ describe('values as Parquet lays them out', () => {
     );
   });
 
-  it('texts of any length and alphabet as UTF-8', () => {
+  it('of texts of any length and alphabet are UTF-8', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.string({ unit: anyCharacter }), fc.string({ maxLength: 60 }))),
@@ -77,25 +77,25 @@ describe('values as Parquet lays them out', () => {
 
   it.each<[string, ColumnType, Value]>([
     ['a boolean', 'boolean', 1],
-    ['a day that 32 bits can tell', 'date', new Date(8.64e15 * 2)],
+    ['a day that fits into 32 bits', 'date', new Date(8.64e15 * 2)],
     ['64 bits', 'bigint', 2n ** 63n],
     ['an integer', 'bigint', '1'],
     ['a number', 'double', Number.NaN],
     ['two bytes', 'decimal(4,0)', 2n ** 15n],
     ['sixteen bytes', 'decimal(38,0)', -(2n ** 127n) - 1n],
     ['a text', 'string', 'a'],
-  ])('fail where a value is not %s', (_name, type, value) => {
+  ])('fail if a value is not %s', (_name, type, value) => {
     expect(() => fixed(type, [value])).toThrow(RangeError);
   });
 
-  it('fail where NULL is to have bytes', () => {
+  it('fail if NULL has to have bytes', () => {
     expect(() => texts([undefined]).encode(Uint32Array.of(0))).toThrow(RangeError);
     expect(() => fixed('bigint', [undefined]).encode(Uint32Array.of(0))).toThrow(RangeError);
   });
 });
 
 describe('the order of values', () => {
-  it('of texts is that of their bytes in UTF-8', () => {
+  it('of texts is the order of their bytes in UTF-8', () => {
     const unit = fc.constantFrom(
       'a',
       'z',
@@ -134,7 +134,7 @@ describe('the order of values', () => {
     ['booleans', 'boolean', fc.boolean()],
     ['days', 'date', fc.integer({ min: -99_999, max: 99_999 }).map((day) => new Date(day * 86_400_000))],
     ['instants', 'timestamp', fc.date({ noInvalidDate: true })],
-  ])('of %s is that of the numbers', (_name, type, any) => {
+  ])('of %s is the order of the numbers', (_name, type, any) => {
     fc.assert(
       fc.property(any, any, (a, b) => {
         const { min, max } = fixed(type, [a, b]).extremes(BOTH);
@@ -144,7 +144,7 @@ describe('the order of values', () => {
     );
   });
 
-  it('of many values tells the smallest and the largest', () => {
+  it('of many values gives the smallest and the largest value', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(short, long), { minLength: 1 }), (values) => {
         const { min, max } = fixed('bigint', values).extremes(codesOf(values));

@@ -8,7 +8,7 @@ import { runs } from '../../fixtures/property-runs.ts';
 
 const unlimited = { rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 
-/** The slow twin: a map per row. */
+/** The slow twin: a map for each row. */
 class Rows {
   rows: Map<string, string>[] = [];
 
@@ -20,7 +20,7 @@ class Rows {
         );
   }
 
-  /** By field: the distinct literals in the order in which they came, and a code per row. */
+  /** By field: the distinct literals in the order of their first occurrence, and a code for each row. */
   columns(): Record<string, { literals: string[]; codes: number[] }> {
     const fields = [...new Set(this.rows.flatMap((row) => [...row.keys()]))];
     return Object.fromEntries(
@@ -79,7 +79,7 @@ const step = fc.oneof(
 );
 
 describe('records as columns', () => {
-  it('I6: have every value of every row, as maps of rows have them', () => {
+  it('I6: have every value of every row, like maps of rows', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
         const columns = new RecordColumns(unlimited);
@@ -119,7 +119,7 @@ describe('records as columns', () => {
     expect(columnsOf(columns)).toEqual(twin.columns());
   });
 
-  it('I6: have the values of a field that hardly repeats, and then does', () => {
+  it('I6: have the values of a field that first hardly repeats, and then repeats', () => {
     const values = Array.from({ length: 12_000 }, (_, row) => (row < 9_000 ? `id ${row}` : `id ${row % 2}`));
     const columns = new RecordColumns(unlimited);
     for (const group of ['first', 'second']) {
@@ -131,7 +131,7 @@ describe('records as columns', () => {
     }
   });
 
-  it('have no column of a field that no row has', () => {
+  it('have no column for a field that no row has', () => {
     const columns = new RecordColumns(unlimited);
     columns.append(recordListOf([{ a: 1 }, { b: 1 }]), 0, Uint8Array.of(1, 0));
     expect(columns.fields).toEqual(['a']);
@@ -141,7 +141,7 @@ describe('records as columns', () => {
     expect(columns.column('a')).toBeUndefined();
   });
 
-  it('I12: stop at the rows of a row group, and go on with the next one at the record that is not in', () => {
+  it('I12: stop at the rows of a row group, and continue the next one at the first record left', () => {
     const list = recordListOf(Array.from({ length: 10 }, (_, index) => ({ a: index })));
     const columns = new RecordColumns({ ...unlimited, rows: 4 });
     const kept = Uint8Array.of(1, 1, 0, 1, 1, 1, 1, 1, 0, 1);
@@ -184,7 +184,7 @@ describe('records as columns', () => {
     expect(columnsOf(columns)).toEqual(twin.columns());
   });
 
-  it('I12: count each of thousands of fields, but a field only where it occurs', () => {
+  it('I12: count each of thousands of fields, but a field only if it occurs', () => {
     const bytesOf = (rows: number, fieldsPerRow: number) => {
       const columns = new RecordColumns(unlimited);
       for (let row = 0; row < rows; row += 1)
@@ -201,11 +201,11 @@ describe('records as columns', () => {
       return columns.bytes;
     };
     expect(bytesOf(1, 4_000)).toBeGreaterThan(4_000 * 1_000);
-    // Twice the rows with fields of their own take twice the memory, not four times.
+    // Twice the rows, each with its own fields, take twice the memory, not four times.
     expect(bytesOf(800, 2)).toBe(2 * bytesOf(400, 2));
   });
 
-  it('I12: count a record in every row, because what no column holds is written out for each', () => {
+  it('I12: count a record in every row, because a value that fits no column is written for each row', () => {
     const bytesOf = (records: readonly JsonObject[]) => {
       const columns = new RecordColumns(unlimited);
       columns.append(recordListOf(records));
@@ -217,17 +217,17 @@ describe('records as columns', () => {
     expect(bytesOf(Array.from({ length: 1_000 }, () => ({ a: 1 })))).toBeLessThan(20_000);
   });
 
-  it('I12: keep no memory for the fields of a page that are not in the row group', () => {
+  it('I12: keep no memory for fields of a page that are not in the row group', () => {
     const columns = new RecordColumns({ ...unlimited, rows: 1 });
     const fields = Array.from({ length: 60_000 }, (_, index): [string, number] => [`f${index}`, index]);
     const list = recordListOf([{ a: 1 }, Object.fromEntries(fields)]);
     columns.append(list);
     expect(columns.fields).toEqual(['a']);
-    // The list itself is copied; 60,000 columns would take 90 MB.
+    // Only the list itself is copied; 60,000 columns would take 90 MB.
     expect(columns.column('a')?.bytes.buffer.byteLength).toBeLessThan(2 ** 23);
   });
 
-  it('I6: are apart from those of another row group, and from texts that are read meanwhile', () => {
+  it('I6: are separate from other row groups, and from texts that are read in the meantime', () => {
     const several = [0, 1, 2].map(() => ({ columns: new RecordColumns(unlimited), twin: new Rows() }));
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(2), step), { maxLength: 12 }), (steps) => {
@@ -261,7 +261,7 @@ describe('records as columns', () => {
     expect(Math.max(...kept)).toBeLessThan(2 ** 22);
   });
 
-  it('I12: keep no room for the pages that they came from', () => {
+  it('I12: keep no memory for the pages from which they were read', () => {
     const record = { id: 'y'.repeat(1_000) };
     const page = Buffer.from(stringifyJson(Array.from({ length: 4_000 }, () => record)));
     const pending = Array.from({ length: 10 }, () => new RecordColumns(unlimited));

@@ -35,7 +35,7 @@ function grown(
   return growSchema(before, all, types);
 }
 
-/** Another column of this type beside each of the records. */
+/** Another column of this type beside each column of the records. */
 function beside(schema: TableSchema, records: readonly JsonObject[], type: ColumnType): TableSchema {
   return grown(schema, records, Object.fromEntries(schema.columns.map(({ name }) => [name, type])));
 }
@@ -64,7 +64,11 @@ describe('the record of a row', () => {
   it.each<[string, JsonObject, JsonObject]>([
     ['a number without its zeros', { amount: 1.5 }, { amount: 1.5 }],
     ['a value that its column cannot hold', { amount: 'many' }, { amount: 'many' }],
-    ['a text that its column holds otherwise', { amount: '1.50000000000' }, { amount: '1.50000000000' }],
+    [
+      'a text that its column holds in another form',
+      { amount: '1.50000000000' },
+      { amount: '1.50000000000' },
+    ],
     ['a field without a column', { other: [{ a: 1 }] }, { other: [{ a: 1 }] }],
   ])('has %s', (_name, record, expected) => {
     const schema = grown(baseSchema([]), [{ amount: 1 }]);

@@ -25,7 +25,7 @@ export const awkwardTexts = [
   '9007199254740993',
 ];
 
-/** Literals of JSON numbers, among them those that a JavaScript number does not hold. */
+/** Literals of JSON numbers, including numbers that a JavaScript number cannot hold. */
 export const awkwardNumbers = [
   '0',
   '-0',

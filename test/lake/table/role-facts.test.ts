@@ -76,7 +76,7 @@ describe('totals', () => {
       {},
     ],
     [
-      'a nested word that is no currency',
+      'a nested word that is not a currency',
       [[{ amount: NANO, unit: '{"group": "all"}' }]],
       { '': { amount: '1.000000000' } },
       {},
@@ -86,7 +86,7 @@ describe('totals', () => {
       [[usd(1n), { currency: 'USD', _rescued: '{"amount":0.30000000000000004}' }]],
       { USD: { amount: '1.300000000' } },
     ],
-    ['a currency that is none', [[usd(1n, { currency: 'dollars of the USA' })]], undefined],
+    ['a currency that is not a currency', [[usd(1n, { currency: 'dollars of the USA' })]], undefined],
     [
       'more currencies than there can be',
       [Array.from({ length: 21 }, (_, index) => usd(1n, { currency: `C${index}` }))],
@@ -99,27 +99,27 @@ describe('totals', () => {
       {},
     ],
     [
-      'a currency that settings have misspelt',
+      'a misspelt currency in the settings',
       [[{ amount: NANO, currency: 'EUR' }]],
       undefined,
       { fields: { currency: 'curency' } },
     ],
     [
-      'a field that looks like the currency, if the service has none',
+      'a field that looks like the currency although the settings deny a currency',
       [[{ amount: NANO, unit: 'EUR' }]],
       { '': { amount: '1.000000000' } },
       { fields: { currency: null } },
     ],
   ];
   it.each(rows.map(([name, groups, totals, basis]) => [name, groups, totals, basis] as const))(
-    'are those of %s',
+    'are right for %s',
     (_name, groups, byCurrency, basis) => {
       const of = basis ? columns.filter(({ name }) => name !== 'currency') : columns;
       expect(factsOf(groups, basis, of).values.totals?.byCurrency).toEqual(byCurrency);
     },
   );
 
-  it('are of the fields that are said, also in nested objects', () => {
+  it('are sums of the decided fields, also in nested objects', () => {
     const of = [text('pay'), text('commission')];
     const fields = { commission: 'pay.net', currency: 'pay.unit', amount: null };
     const rows = [
@@ -133,7 +133,7 @@ describe('totals', () => {
     });
   });
 
-  it('are unknown where an object has a currency of its own, until that is said', () => {
+  it('are unknown if an object has its own currency, until the currency is decided', () => {
     const rows = [{ commission: '{"value": 1, "currency": "EUR"}' }];
     const facts = factsOf([rows], { fields: { commission: 'commission.value' } }, [text('commission')]);
     expect(facts.values).toEqual({
@@ -165,18 +165,18 @@ describe('rows whose state can change', () => {
     expect(factsOf([[{ state }]], { states }, [{ name: 'state', type }]).unsettled).toBe(unsettled);
   });
 
-  it('are not counted where the report has no states', () => {
+  it('are not counted if the report has no states', () => {
     expect(factsOf([[{ status: 'paid' }]]).unsettled).toBeUndefined();
   });
 
-  it('name the states that nobody knows', () => {
+  it('name the unknown states', () => {
     const rows = ['Annulled', 'new', 'İptal', 'İptal', 'void\t', '', null].map((status) => ({ status }));
     expect(factsOf([rows], { states }).values.unknownStates).toEqual({ İptal: 2, 'void\t': 1 });
   });
 });
 
 describe('fitting values', () => {
-  it('are counted by column of texts, apart from empty ones', () => {
+  it('are counted by column of texts, without empty texts', () => {
     const rows = [
       { status: 'VOID', commission: '1', currency: 'USD', unit: 'USD' },
       { status: 'pending', commission: 'x', currency: '', unit: 'EUR' },
@@ -187,12 +187,12 @@ describe('fitting values', () => {
     });
   });
 
-  it('are counted of amounts that their column cannot hold', () => {
+  it('include amounts that their column cannot hold', () => {
     const rows = ['1.0320000000000003', '"n/a"'].map((amount) => ({ _rescued: `{"amount":${amount}}` }));
     expect(factsOf([rows]).values.fitting).toEqual({ amount: 1 });
   });
 
-  it('leave out a column of another name as soon as it has something else than currencies', () => {
+  it('leave out a column of another name as soon as it has a value that is not a currency', () => {
     expect(factsOf([[{ unit: 'USD' }], [{ unit: 'piece' }], [{ unit: 'USD' }]]).values.fitting).toEqual({});
     expect(factsOf([[{ unit: 'ALL' }]]).values.fitting).toEqual({});
   });

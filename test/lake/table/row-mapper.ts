@@ -6,8 +6,8 @@ import { type Json, type JsonObject, stringifyJson } from '../../../shared/json.
 import type { Row, TableSchema } from '../../../shared/lake/table/columns.ts';
 
 /**
- * Prepares a schema for mapping records. A value that its column cannot store or could not reproduce exactly, and every
- * field without a column, goes into the row's `_rescued`: JSON by field, in name order.
+ * Prepares a schema for mapping records. A value that its column cannot store or reproduce exactly, and every field
+ * without a column, goes into the row's `_rescued`: JSON by field, in name order.
  * @returns (record, when this content was first read) → row
  */
 export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: Date) => Row {
@@ -22,7 +22,7 @@ export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: D
         if (held !== undefined) row[column.name] = held;
         return held !== undefined && roundTrips(column.spec, held, value);
       });
-      // I6: what no column can store, or could reproduce exactly, is kept as it came.
+      // I6: a value that no column can store or reproduce exactly is kept as it arrived.
       if (exact.length === 0) rescued.push([field, value]);
     }
     if (rescued.length > 0) row._rescued = stringifyJson(Object.fromEntries(rescued.sort(byField)));

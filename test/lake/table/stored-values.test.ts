@@ -11,10 +11,10 @@ import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { runs } from '../../fixtures/property-runs.ts';
 
 const WIDEST = 20;
-/** Before a text stands how many bytes it has. */
+/** Four bytes before a text contain its length. */
 const LENGTH_BYTES = 4;
 
-/** Runs of the same and of different numbers, some as long as a group. */
+/** Runs of equal and of different numbers, some as long as a group. */
 const numbers = fc.integer({ min: 0, max: WIDEST }).chain((width) =>
   fc
     .array(
@@ -28,7 +28,7 @@ const numbers = fc.integer({ min: 0, max: WIDEST }).chain((width) =>
 );
 
 describe('packed numbers', () => {
-  it('are packed as hyparquet-writer packs them', () => {
+  it('are packed like hyparquet-writer packs them', () => {
     fc.assert(
       fc.property(numbers, ({ width, all }) => {
         const expected = new ByteWriter();
@@ -58,7 +58,7 @@ function expectedParts(sizes: readonly (number | undefined)[], mostBytes: number
 }
 
 describe('pages of texts', () => {
-  it('end before the value that would make them too large, and hold one value at least', () => {
+  it('end before the value that would make them too large, and have at least one value', () => {
     const text = fc.oneof(fc.string({ maxLength: 30 }), fc.constant('x'.repeat(200)));
     const column = fc.array(fc.option(text, { nil: undefined, freq: 4 }), { minLength: 1, maxLength: 8 });
     const columns = column.chain((texts) =>

@@ -31,7 +31,7 @@ function schemaOf(
 const TYPES = ['bigint', 'double', 'string', 'timestamp', 'date', 'boolean', 'decimal(9,2)'] as const;
 
 describe('typed columns', () => {
-  it('I6: hold the rows that the slow twin makes of each record by itself', () => {
+  it('I6: have the rows that the slow twin builds from each record alone', () => {
     fc.assert(
       fc.property(
         fc.array(anyRecord, { maxLength: 12 }),
@@ -41,7 +41,7 @@ describe('typed columns', () => {
         (records, known, repeated, type) => {
           const all = [...records, ...repeated.map((index) => records[index]).filter(isJsonObject)];
           const first = schemaOf(known);
-          // Every column that the records have gets another one of this type beside it.
+          // Every column of the records gets another column of this type beside it.
           const retyped = Object.fromEntries(first.columns.map(({ name }) => [name, type]));
           const schema = schemaOf(records, retyped, first);
           const toRow = rowMapper(schema);
@@ -58,11 +58,15 @@ describe('typed columns', () => {
 
   it.each<[string, JsonObject[], Record<string, number>]>([
     ['all values fit', [{ amount: 2 }, { amount: null }, {}], {}],
-    ['a column cannot hold some', [{ amount: 'many' }, { amount: 2 }, { amount: 'many' }], { amount: 2 }],
-    ['a column holds the number, but not the text', [{ amount: '2.5000000000' }], { amount: 1 }],
+    [
+      'a column cannot hold some values',
+      [{ amount: 'many' }, { amount: 2 }, { amount: 'many' }],
+      { amount: 2 },
+    ],
+    ['a column can hold the number, but not the text', [{ amount: '2.5000000000' }], { amount: 1 }],
     ['a field has no column', [{ amount: 2, other: 'x' }], {}],
-    ['two columns cannot', [{ amount: 'many', dpv: 'few' }, { dpv: [] }], { amount: 1, dpv: 2 }],
-  ])('count the rows of each column whose value is rescued where %s', (_name, records, expected) => {
+    ['two columns cannot hold values', [{ amount: 'many', dpv: 'few' }, { dpv: [] }], { amount: 1, dpv: 2 }],
+  ])('count the rows of each column whose value is rescued if %s', (_name, records, expected) => {
     const rescued: Record<string, number> = {};
     typedRows(schemaOf([{ amount: 1 }]), records, (column, rows) => {
       rescued[column] = rows;
@@ -70,7 +74,7 @@ describe('typed columns', () => {
     expect(rescued).toEqual(expected);
   });
 
-  it('I6: of a field that has columns of several types are rescued where none is exact', () => {
+  it('I6: of a field with columns of several types are rescued if no column is exact', () => {
     const schema = growSchema(schemaOf([{ amount: 'a' }]), observed([{ amount: 1 }]), { amount: 'bigint' });
     expect(schema.columns.slice(-2).map(({ name, type }) => [name, type])).toEqual([
       ['amount', 'string'],
@@ -89,7 +93,7 @@ describe('typed columns', () => {
     ]);
   });
 
-  it('I6: keep a value that does not fit beside the others of its row', () => {
+  it('I6: keep a value that does not fit beside the other values of its row', () => {
     const schema = schemaOf([{ amount: 1 }]);
     const rows = typedRows(schema, [{ amount: 'many', x: null }, { amount: 2 }, { b: 1, a: { c: [true] } }]);
     expect(rows).toEqual([

@@ -8,8 +8,8 @@ import { typedColumns } from '../../../shared/lake/table/typed-columns.ts';
 import { recordListOf } from '../../../shared/records/record-list.ts';
 
 /**
- * The rows that the records become, by their columns; without `_synced_at`, and NULL is missing.
- * @param onRescued told of each column some of whose values are rescued: in how many rows
+ * The rows that the columns build from the records, without `_synced_at`; a NULL is missing.
+ * @param onRescued receives each column that has rescued values, and in how many rows
  */
 export function typedRows(
   { columns }: TableSchema,
@@ -27,7 +27,7 @@ export function typedRows(
   return rows;
 }
 
-/** What a code of the column stands for. */
+/** The value of a code of the column. */
 export function valueAt(column: CodedColumn, code: number): Value | undefined {
   if (!('texts' in column)) return valueOfCode(column, code);
   const { texts } = column;
