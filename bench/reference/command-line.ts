@@ -154,7 +154,7 @@ export async function commandLinePage(): Promise<string> {
     '## Environment variables',
     tableOf(['variable', 'meaning'], VARIABLES),
     '## Common options',
-    'Several commands share these options. Each command lists the ones that it takes.',
+    'Several commands share these options. The section of each command lists the options that the command takes.',
     optionTable(shared, []),
     ...commands.flatMap((each) => sectionOf(each, shared)),
   );
