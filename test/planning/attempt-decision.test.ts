@@ -46,7 +46,7 @@ function situation(name: string, now = at('10:00'), change: Partial<DaySituation
     queryFingerprint: 'as-now',
     upstream: undefined,
     onlyRefusedDue: false,
-    byName: false,
+    isRequested: false,
     ...change,
   };
 }
@@ -147,19 +147,19 @@ describe('the attempt that a claim continues', () => {
     [
       'none of a day of lookups that was asked for by name',
       { committed: committed() },
-      situation('clicks_detail', at('10:00'), { upstream, byName: true }),
+      situation('clicks_detail', at('10:00'), { upstream, isRequested: true }),
       undefined,
     ],
     [
       'none of such a day, though a run was at it and has died',
       { claim, committed: committed() },
-      situation('clicks_detail', at('10:00'), { upstream, byName: true }),
+      situation('clicks_detail', at('10:00'), { upstream, isRequested: true }),
       undefined,
     ],
     [
       'the claimed one of such a day, where a run of that range began it',
       { claim: { ...claim, attempt: 'a2' }, committed: committed() },
-      situation('clicks_detail', at('10:00'), { upstream, byName: true }),
+      situation('clicks_detail', at('10:00'), { upstream, isRequested: true }),
       'a2',
     ],
     [

@@ -319,7 +319,7 @@ describe('the last reading of a day', () => {
           const readFrom = new Date(nowMs).toISOString();
           const { contradictions: _before, ...version } =
             stays && before ? before : readAt(readFrom, { ...content, digest }).committed;
-          committed = { ...version, ...next.said, timeZone: ZONE };
+          committed = { ...version, ...next.recorded, timeZone: ZONE };
           if (past && before) expect(committed.rows).toBeGreaterThan(before.rows === 0 ? -1 : 0);
           const entry: DayEntry = {
             committed,

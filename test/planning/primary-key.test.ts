@@ -28,17 +28,19 @@ it.each<[string, string | undefined, boolean, unknown[]]>([
   ['transaction_list', 'line', true, ['transaction_id', 'id']],
 ])(
   'versions of %s with the setting %s, proven to be no key: %s, are compared by %j',
-  (name, key, isNone, keys) => {
+  (name, key, keyIsNone, keys) => {
     const report = reports[name];
     if (!report) throw new Error(`there is no report ${name}`);
-    expect(comparableKeys({ report, ...(key !== undefined && { settings: { key } }) }, isNone)).toEqual(keys);
+    expect(comparableKeys({ report, ...(key !== undefined && { settings: { key } }) }, keyIsNone)).toEqual(
+      keys,
+    );
   },
 );
 
 describe('a key of the settings', () => {
   const fields = ['amount', 'order_id', 'sku', '\u001b[31mx'];
   const MANY = Array.from({ length: 30 }, (_, index) => `field_${index}`);
-  const evidence = { records: 9, withoutKey: 0, fields, isNone: false };
+  const evidence = { records: 9, withoutKey: 0, fields, keyIsNone: false };
 
   it.each<[string, string | string[], Partial<KeyEvidence>, string | undefined]>([
     ['identifies every record', 'order_id', {}, undefined],
@@ -64,9 +66,14 @@ describe('a key of the settings', () => {
       'is missing in some records, or twice on a page',
       ['order_id', 'sku'],
       { withoutKey: 2 },
-      '2 of 9 records have no "order_id" and "sku" of their own',
+      '2 of 9 records have no "order_id" and "sku"',
     ],
-    ['is the same in different records', 'order_id', { isNone: true }, 'records with one "order_id" differ'],
+    [
+      'is the same in different records',
+      'order_id',
+      { keyIsNone: true },
+      'records with the same "order_id" differ',
+    ],
     [
       'is one of many fields',
       'x_1',

@@ -200,8 +200,8 @@ describe('a reading', () => {
       { state: 'open' },
     ],
     ['of a closed day by a clock that is behind', version(), whole({ kind: 'open' }), early, undefined],
-  ])('leads to the next state: %s', (_name, before, reading, policy, said) => {
-    expect(afterReading(before, reading, policy)?.said).toEqual(said);
+  ])('leads to the next state: %s', (_name, before, reading, policy, recorded) => {
+    expect(afterReading(before, reading, policy)?.recorded).toEqual(recorded);
   });
 
   it('settles a day with a whole version after at most twelve that fail or contradict, whatever they are', () => {
@@ -229,7 +229,7 @@ describe('a reading', () => {
             reread += 1;
             const content = reading.kind === 'failed' || next.outcome.keeps ? before : reading;
             const { rows, digest, queryFingerprint } = content;
-            before = { ...version({ rows, digest, queryFingerprint }), ...next.said };
+            before = { ...version({ rows, digest, queryFingerprint }), ...next.recorded };
             expect(before.rows).toBeGreaterThan(0);
           }
           expect(before.state).toBe('settled');
@@ -251,7 +251,7 @@ describe('a version that is replaced without a reading', () => {
     ['settled', 'rebuilt', 'settled'],
   ])('is read as before: %s, %s: %s', (state, event, to) => {
     const before = version({ state, contradictions: 2 });
-    expect(afterCommand(before, event)?.said).toEqual({
+    expect(afterCommand(before, event)?.recorded).toEqual({
       state: to,
       // The next reading is compared with what a person has chosen.
       ...(event === 'rebuilt' && { contradictions: 2 }),
