@@ -1,7 +1,8 @@
 /*
  * Claims a day for one run. A commit needs the claim in the ledger: if another run takes the day over, it replaces the
- * claim, and the commit of the previous run is refused (I5). The lease in the progress document only prevents double work:
- * other runs respect a claim while its run renews the lease, and take the day over a minute after the last renewal.
+ * claim, and the commit of the previous run is refused (I5). The lease in the progress document only prevents double
+ * work: other runs respect a claim while its run renews the lease, and take the day over a minute after the last
+ * renewal.
  */
 import { MINUTE_MS, monthOf } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
@@ -46,8 +47,8 @@ export interface Attempt extends OpenDay {
 }
 
 /**
- * Claims a day in the ledger and takes over its lease. After that, the run reads the last slice of the progress document,
- * or the slice is complete and waits for its commit.
+ * Claims a day in the ledger and takes over its lease. After that, the run reads the last slice of the progress
+ * document, or the slice is complete and waits for its commit.
  * @param isRequested whether the day is read with `--from` and `--to`: then all of it is read
  * @returns `undefined` if another run has the day
  */
@@ -95,8 +96,8 @@ export async function claim(
 }
 
 /**
- * Begins an attempt without writing its progress document. Only this run has its id, and nothing is lost if the run dies
- * now: the document is written with the first pages.
+ * Begins an attempt without writing its progress document. Only this run has its id, and nothing is lost if the run
+ * dies now: the document is written with the first pages.
  */
 function newAttempt(
   ctx: RunContext,
@@ -222,8 +223,8 @@ export async function isBeingRead(
 }
 
 /**
- * Claims a day for a version that is made from objects in the lake. The claim protects the version from the vacuum until
- * it is committed. A run may later resume the pages that another run has staged.
+ * Claims a day for a version that is made from objects in the lake. The claim protects the version from the vacuum
+ * until it is committed. A run may later resume the pages that another run has staged.
  * @param open the day as the caller judged it
  * @returns `undefined` if another run works on the day or has replaced its version since
  */

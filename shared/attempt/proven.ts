@@ -1,12 +1,12 @@
 /*
  * Reuses what earlier readings have proven, so that a reading sends fewer requests (I1, I8).
- * - The queries that exclude records. A single reading cannot prove whether a range includes its end. An empty response to
- *   the query of that instant means that the service excludes the end, or that it has no record there. But if a reading
- *   returns exactly the records of the reading before, with the same content, no new record is at the end of the range.
- *   Then the earlier responses to these queries still hold, if two readings in a row returned the same keys for them: one
- *   empty response may be wrong.
- * - How the service pages: see `service/paging/habits.ts`. The report's state keeps these habits for a week; after that,
- *   they are proven again.
+ * - The queries that exclude records. A single reading cannot prove whether a range includes its end. An empty response
+ *   to the query of that instant means that the service excludes the end, or that it has no record there. But if a
+ *   reading returns exactly the records of the reading before, with the same content, no new record is at the end of
+ *   the range. Then the earlier responses to these queries still hold, if two readings in a row returned the same keys
+ *   for them: one empty response may be wrong.
+ * - How the service pages: see `service/paging/habits.ts`. The report's state keeps these habits for a week; after
+ *   that, they are proven again.
  */
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -110,7 +110,9 @@ function habitsIn(ctx: RunContext, { paging }: ReportState): ReportState['paging
   return isProven ? paging : undefined;
 }
 
-/** Records the paging habits of a reading with the run's next write: a run that dies before that write proves nothing. */
+/**
+ * Records the paging habits of a reading with the run's next write: a run that dies before that write proves nothing.
+ */
 export function learnHabits(ctx: RunContext, shown: PagingHabits): void {
   const begun = { settings: pagingSettings(ctx), since: new Date(ctx.clock.wallMs()).toISOString() };
   ctx.reportState.updateLater((state) => {

@@ -1,8 +1,8 @@
 /*
- * Decides which records of a page are rows of the day (I1): every record, as often as the service has it. If every record
- * has a primary key, records that pages or slices share are dropped by that key. A record with a time or date of its own
- * belongs to the day of that time. If two records of a reading have the same key and differ, either the record changed
- * during the reading or the field is not a key: `build` decides that from a second reading.
+ * Decides which records of a page are rows of the day (I1): every record, as often as the service has it. If every
+ * record has a primary key, records that pages or slices share are dropped by that key. A record with a time or date of
+ * its own belongs to the day of that time. If two records of a reading have the same key and differ, either the record
+ * changed during the reading or the field is not a key: `build` decides that from a second reading.
  */
 import { hash } from 'node:crypto';
 import { endOfDay, startOfDay } from '../days.ts';
@@ -31,7 +31,9 @@ export interface Versions {
 export type Verdict = 'excluded' | Versions | undefined;
 
 export interface RowsOfDay {
-  /** Begins the next older slice: a record of a newer slice replaces a record with the same key, whatever its content. */
+  /**
+   * Begins the next older slice: a record of a newer slice replaces a record with the same key, whatever its content.
+   */
   beginSlice(): void;
   /**
    * @param verdictOf returns the verdict of each record of the page, by index
@@ -118,7 +120,9 @@ interface OwnDay {
 
 type Context = Pick<BuildContext, 'report' | 'policy' | 'brandSettings' | 'log'>;
 
-/** Without these times and dates, the records of a service with other days would be in the partition of the wrong day. */
+/**
+ * Without these times and dates, the records of a service with other days would be in the partition of the wrong day.
+ */
 function ownDay(ctx: Context, day: string): OwnDay {
   const rule = ctx.report.day;
   if (rule.by === 'created') return ownTimes(ctx, day, rule.field);

@@ -1,7 +1,7 @@
 /*
- * Stores fetched pages before they are processed. It writes a chunk with their records first, then the progress document
- * with the next cursor. A crash between the two leaves an unreferenced chunk, never a cursor whose records are missing
- * (I4). Pages are staged in groups, because a document write for each page would cost more than the page.
+ * Stores fetched pages before they are processed. It writes a chunk with their records first, then the progress
+ * document with the next cursor. A crash between the two leaves an unreferenced chunk, never a cursor whose records are
+ * missing (I4). Pages are staged in groups, because a document write for each page would cost more than the page.
  */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';

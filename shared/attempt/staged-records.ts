@@ -1,7 +1,7 @@
 /*
  * Reads the staged records of a day from their chunks and decides which of them belong to the day (I1). Records of the
- * next day, which a range with an inclusive end returns, are excluded by key and content, or without a key as a multiset.
- * If several slices looked up the same record, the newest response stays.
+ * next day, which a range with an inclusive end returns, are excluded by key and content, or without a key as a
+ * multiset. If several slices looked up the same record, the newest response stays.
  */
 import { hash } from 'node:crypto';
 import { BrandReportsError } from '../errors.ts';
@@ -35,7 +35,7 @@ export function recordsOf(slices: readonly Slice[]): number {
   return slices.flatMap(({ parts }) => parts).reduce((sum, { records }) => sum + records, 0);
 }
 
-/** The fields that identify records; `undefined` if some record has no value of them, because then they are not a key. */
+/** The fields that identify records; `undefined` if some record has no key of its own, because then they are no key. */
 export function usedKeyField(
   ctx: Pick<BuildContext, 'report' | 'settings'>,
   slices: readonly Slice[],
@@ -83,7 +83,9 @@ function fingerprint(text: string): string {
 }
 
 interface Exclusions {
-  /** The verdict by record of a page. With a primary key, an exclusion covers all equal records, without a key only one. */
+  /**
+   * The verdict by record of a page. With a primary key, an exclusion covers all equal records, without a key only one.
+   */
   among(list: RecordList): (index: number) => Verdict;
   /** Whether some exclusions were used, and others match no record of the day. */
   holdMoreThanTheDay(): boolean;

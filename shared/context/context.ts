@@ -22,7 +22,9 @@ import type { TimeBudget } from './time-budget.ts';
 export interface RunClock extends Clock {
   /** The time by which days are planned and closed. */
   now: () => Date;
-  /** The earlier of both, in milliseconds. Ages are judged by it, so that a clock ahead does not make objects look old. */
+  /**
+   * The earlier of both, in milliseconds. Ages are judged by it, so that a clock ahead does not make objects look old.
+   */
   earlierMs: () => number;
   /** The later of both, in milliseconds. A later timestamp was written by a clock that was ahead. */
   laterMs: () => number;

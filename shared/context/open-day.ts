@@ -5,8 +5,8 @@ import type { BrandReport } from './context.ts';
 
 /**
  * A day that the caller works on: its ledger entry, and the keys of its objects. The entry is read once and passed from
- * step to step; a step that changes the day returns the changed day. If every step read the ledger itself, two steps could
- * decide from different entries.
+ * step to step; a step that changes the day returns the changed day. If every step read the ledger itself, two steps
+ * could decide from different entries.
  */
 export interface OpenDay {
   /** `YYYY-MM-DD` */

@@ -7,8 +7,8 @@ export interface Deadline {
 }
 
 /**
- * The time that a run has left. Without `tryStartDay`, a run with too little time would stop before its first day, and so
- * would every later run. Without `fits`, the end of the process would interrupt a publication in every run.
+ * The time that a run has left. Without `tryStartDay`, a run with too little time would stop before its first day, and
+ * so would every later run. Without `fits`, the end of the process would interrupt a publication in every run.
  */
 export interface TimeBudget {
   /** Whether no new work should start. */
@@ -19,11 +19,16 @@ export interface TimeBudget {
   untilOverMs(): number;
   /** Whether the process may be ended at any moment. */
   isOver(): boolean;
-  /** Counts a day as started, unless the time is up and the run has already started a day: every run reads at least one. */
+  /**
+   * Counts a day as started, unless the time is up and the run has already started a day: every run reads at least one.
+   */
   tryStartDay(): boolean;
   /** Call it if the last day was not read after all: the day does not count as started. */
   giveDayBack(): void;
-  /** Whether work of `needsMs` may start: it ends in time, or it is the run's only day, which later runs cannot fit either. */
+  /**
+   * Whether work of `needsMs` may start: it ends in time, or it is the run's only day, which later runs cannot fit
+   * either.
+   */
   fits(needsMs: number): boolean;
 }
 

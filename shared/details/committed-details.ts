@@ -20,7 +20,10 @@ export interface CommittedDetails {
 
 const RECORDS_PER_PAGE = 50;
 
-/** Reads the committed snapshot. A missing or damaged snapshot has no records. I12: memory holds the keys and a row group. */
+/**
+ * Reads the committed snapshot. A missing or damaged snapshot has no records. I12: memory holds the keys and a row
+ * group.
+ */
 export function committedDetails(
   ctx: RunContext,
   { day, committed, keys }: OpenDay,

@@ -21,13 +21,14 @@ import { upstreamRecords } from '../attempt/upstream-records.ts';
 const KEYS_PER_PAGE = 50;
 
 /**
- * Looks up another report's records one by one (docs/explanation/interface.md, section 4.2) and returns the responses as
- * pages. A page has the responses about 50 records, which are looked up concurrently; its cursor is the rank of the last
- * of them. A refused lookup belongs to its page like a record. Memory holds only the keys of the day's records (I12).
+ * Looks up another report's records one by one (docs/explanation/interface.md, section 4.2) and returns the responses
+ * as pages. A page has the responses about 50 records, which are looked up concurrently; its cursor is the rank of the
+ * last of them. A refused lookup belongs to its page like a record. Memory holds only the keys of the day's records
+ * (I12).
  *
- * I1: as long as an upstream record exists, its committed details stay, whatever the service responds now. The raw records
- * may have been deleted, or belong to another attempt. So after the lookups, details that no slice has found are staged
- * again from the committed snapshot.
+ * I1: as long as an upstream record exists, its committed details stay, whatever the service responds now. The raw
+ * records may have been deleted, or belong to another attempt. So after the lookups, details that no slice has found
+ * are staged again from the committed snapshot.
  */
 export async function* lookedUpPages(
   ctx: RunContext,
@@ -85,7 +86,9 @@ interface Known {
   upstream: ReadonlyMap<string, UpstreamRecord>;
   /** The key of the upstream record that a response is about. */
   ownerOf: (answered: string) => string | undefined;
-  /** When an earlier slice found a record, in milliseconds; infinite if the service has responded about it again since. */
+  /**
+   * When an earlier slice found a record, in milliseconds; infinite if the service has responded about it again since.
+   */
   foundAtMs: ReadonlyMap<string, number>;
   /** The lookups for which earlier slices got no record. */
   missing: ReadonlyMap<string, MissingLookup>;
@@ -146,7 +149,10 @@ function withoutRecord(
   };
 }
 
-/** The upstream records that the slice looks up: records that no earlier slice looked up, and records whose wait is over. */
+/**
+ * The upstream records that the slice looks up: records that no earlier slice looked up, and records whose wait is
+ * over.
+ */
 async function recordsToLookUp(
   ctx: RunContext,
   day: string,
@@ -210,8 +216,8 @@ interface RankedRecord {
 }
 
 /**
- * Puts the records into a random order, which differs between slices. Otherwise a few neighbours that the service refuses
- * would look like a service that refuses everything.
+ * Puts the records into a random order, which differs between slices. Otherwise a few neighbours that the service
+ * refuses would look like a service that refuses everything.
  */
 function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): RankedRecord[] {
   const ranked = records.map((record) => ({
@@ -223,9 +229,9 @@ function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): Ra
 
 /**
  * Proves that the service accepts the credentials, before lookups are sent that it has refused or whose day has failed.
- * Without such proof, two refusals end a run, because they may mean wrong credentials. It looks up a record that was found
- * before. If the service has deleted that record since, it requests the upstream report of the day, which the service
- * returns if the credentials are right.
+ * Without such proof, two refusals end a run, because they may mean wrong credentials. It looks up a record that was
+ * found before. If the service has deleted that record since, it requests the upstream report of the day, which the
+ * service returns if the credentials are right.
  */
 async function proveCredentials(
   ctx: RunContext,
@@ -258,8 +264,8 @@ async function lookupFound(ctx: RunContext, slice: Slice, known: Known, lookup: 
 }
 
 /**
- * Fails the day if the service refuses even a record that was found before, and has answered no lookup in this run. Then
- * the service refuses the action itself, so no lookup of the day loses a try.
+ * Fails the day if the service refuses even a record that was found before, and has answered no lookup in this run.
+ * Then the service refuses the action itself, so no lookup of the day loses a try.
  */
 async function assertAnswersAny(
   ctx: RunContext,

@@ -1,6 +1,6 @@
 /*
- * Builds one version of a day: it takes pages of records and writes their rows to a Parquet file under a new prefix.
- * A reading feeds the builder while its pages arrive. A rebuild, or a reading whose assumptions were wrong, feeds it from
+ * Builds one version of a day: it takes pages of records and writes their rows to a Parquet file under a new prefix. A
+ * reading feeds the builder while its pages arrive. A rebuild, or a reading whose assumptions were wrong, feeds it from
  * chunks. SQL does not see the file before the commit. Memory holds a page, a row group and some tens of bytes for each
  * record that has a key (I12).
  */
@@ -42,7 +42,7 @@ export interface KeyConflict extends Versions {
 
 /** What rows depend on besides their records. Chunks prove it; a reading assumes it until its last page. */
 export interface Basis {
-  /** The fields that identify a record; `undefined` if some record has no value of them. */
+  /** The fields that identify a record; `undefined` if some record has no key of its own. */
   keyField: RecordKey | undefined;
   rule: KeyRule;
   /** The table's columns; missing: the columns that follow from the pages so far. */

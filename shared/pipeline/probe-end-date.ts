@@ -40,9 +40,9 @@ function isPaused({ clock }: RunContext, pausedAt: string | undefined): boolean 
 }
 
 /**
- * Observes the service and ignores a failure of the probe: reading the days will show the problem. If the service requires
- * a pause, the pause is recorded, because it holds all requests: otherwise every run would begin with the probe and end
- * there.
+ * Observes the service and ignores a failure of the probe: reading the days will show the problem. If the service
+ * requires a pause, the pause is recorded, because it holds all requests: otherwise every run would begin with the
+ * probe and end there.
  */
 async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
   try {
@@ -57,8 +57,8 @@ async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
 }
 
 /**
- * Compares three consecutive days, queried separately, with one query of all three: only whole days add up. Two days are
- * not enough: if one day is empty and the other begins with a record at midnight, midnights add up too.
+ * Compares three consecutive days, queried separately, with one query of all three: only whole days add up. Two days
+ * are not enough: if one day is empty and the other begins with a record at midnight, midnights add up too.
  */
 export async function observeEndDate(ctx: FetchContext): Promise<EndDateMeaning> {
   const days = probedDays(ctx);

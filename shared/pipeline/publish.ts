@@ -41,9 +41,9 @@ async function pointAt(context: BrandReport, day: string, objects: DayObjects): 
 }
 
 /**
- * Publishes the version in the ledger, then reads the ledger again, until both agree. Without the second read, a slow run
- * could point the partition at its own snapshot after a newer snapshot was committed and published. The next write of the
- * ledger records the publication. If the run dies before that write, the next run publishes the version again.
+ * Publishes the version in the ledger, then reads the ledger again, until both agree. Without the second read, a slow
+ * run could point the partition at its own snapshot after a newer snapshot was committed and published. The next write
+ * of the ledger records the publication. If the run dies before that write, the next run publishes the version again.
  */
 export async function publishDay(context: BrandReport, day: string): Promise<void> {
   const ledger = context.ledger(monthOf(day));

@@ -1,13 +1,13 @@
 /*
- * Reads a day: page → chunk → rows. Each page of the service is staged in a chunk and added to the version that is being
- * built. The builder assumes that later pages bring no surprise. If they do, or if an earlier run staged a part of the
- * day, `build` builds the version from the chunks instead.
+ * Reads a day: page → chunk → rows. Each page of the service is staged in a chunk and added to the version that is
+ * being built. The builder assumes that later pages bring no surprise. If they do, or if an earlier run staged a part
+ * of the day, `build` builds the version from the chunks instead.
  *
  * A run without time left stages its pages and stops. The next run fetches the last staged page again and resumes after
- * it only if the page has the same records and the same next cursor. After records have moved, positions and page numbers
- * mean other records, and an expired cursor may end the list or begin it again. If the page differs, the run reads the
- * pages again from the first page. Such restarts are counted, and a restarted day is read to its end even after the time
- * is up: otherwise it might never be complete.
+ * it only if the page has the same records and the same next cursor. After records have moved, positions and page
+ * numbers mean other records, and an expired cursor may end the list or begin it again. If the page differs, the run
+ * reads the pages again from the first page. Such restarts are counted, and a restarted day is read to its end even
+ * after the time is up: otherwise it might never be complete.
  */
 import { rethrowBugs } from '../errors.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
@@ -27,7 +27,8 @@ import { recordsOf, stagedDay } from '../attempt/staged-records.ts';
 
 /**
  * I12: memory for unwritten rows, in bytes: a total shared by all days in flight, and a minimum for each day, because
- * small row groups make queries slower. Rows are written while a run waits for pages, so that less work is left at the end.
+ * small row groups make queries slower. Rows are written while a run waits for pages, so that less work is left at the
+ * end.
  */
 const PENDING_BYTES = 64 * 2 ** 20;
 const MIN_PENDING_BYTES = 4 * 2 ** 20;
@@ -37,8 +38,8 @@ const PUBLISH_BASE_MS = 5_000;
 
 /**
  * Reads the rest of the attempt's last slice and makes a version of the day.
- * @param readBack whether the day is read with `--from` and `--to`: then nothing is reused from earlier readings, and the
- * committed snapshot is re-read before it is reported as `unchanged`
+ * @param readBack whether the day is read with `--from` and `--to`: then nothing is reused from earlier readings, and
+ * the committed snapshot is re-read before it is reported as `unchanged`
  * @param onFetched called when all pages are staged
  * @returns `undefined` if the time was up before
  */

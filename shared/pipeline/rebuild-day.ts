@@ -1,12 +1,12 @@
 /*
  * Rebuilds a day from the raw records of its committed reading, without any request to the service. The builder of a
- * reading is fed from chunks; then the version is committed, with the facts of the reading unchanged, and published. The
- * current settings apply as far as the raw records allow. If they do not, the day stays as it is, and the outcome contains
- * the reason.
+ * reading is fed from chunks; then the version is committed, with the facts of the reading unchanged, and published.
+ * The current settings apply as far as the raw records allow. If they do not, the day stays as it is, and the outcome
+ * contains the reason.
  *
  * The claim protects the new version from the vacuum; if a run takes the claim over, that run wins (I5). If the process
- * dies before the commit, it leaves a version that nothing references. If it dies after the commit, the next run repeats
- * the publication (I4).
+ * dies before the commit, it leaves a version that nothing references. If it dies after the commit, the next run
+ * repeats the publication (I4).
  */
 import { monthOf } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
@@ -44,8 +44,8 @@ export type RebuildObstacle =
 export interface RebuiltDay {
   dt: string;
   /**
-   * `kept`: the day stays as it is, for the reason given. `busy`: a run reads the day. `pending`: the time was up before the
-   * day. `failed`: see `reason` and `message`.
+   * `kept`: the day stays as it is, for the reason given. `busy`: a run reads the day. `pending`: the time was up
+   * before the day. `failed`: see `reason` and `message`.
    */
   outcome: 'published' | 'unchanged' | 'kept' | 'busy' | 'pending' | 'failed';
   rows: number;

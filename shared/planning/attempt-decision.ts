@@ -1,12 +1,13 @@
 /*
- * Decides which part of a day a run reads after it has claimed the day. It is pure, so that a table can test every case.
+ * Decides which part of a day a run reads after it has claimed the day. It is pure, so that a table can test every
+ * case.
  *
  * A closed day is one slice that covers it whole (I2). The open day of a report with `openDay: 'slices'` is one attempt
- * that grows: each run appends a slice with the records since the previous slice, overlapping it by `lateMinutes`.
- * A run resumes staged pages only if it would read the same pages now. Otherwise it reads the slice again from its first
- * page, and the claim counts that restart. Each lookup is a call of its own, so its result stays valid when the day closes
- * and at each refresh. If the upstream day changes or the service refused lookups, the run appends a slice to the
- * committed attempt.
+ * that grows: each run appends a slice with the records since the previous slice, overlapping it by `lateMinutes`. A
+ * run resumes staged pages only if it would read the same pages now. Otherwise it reads the slice again from its first
+ * page, and the claim counts that restart. Each lookup is a call of its own, so its result stays valid when the day
+ * closes and at each refresh. If the upstream day changes or the service refused lookups, the run appends a slice to
+ * the committed attempt.
  */
 import { HOUR_MS, dayOf, endOfDay } from '../days.ts';
 import { type Committed, type DayEntry, isRolledBack } from '../lake/documents/ledger.ts';
@@ -91,8 +92,8 @@ export function slicesAfterRestart(
 }
 
 /**
- * The slices of an attempt that another run continues. Slices of lookups are not marked as resumed: each lookup is a call
- * of its own, so its result does not depend on the run that makes it.
+ * The slices of an attempt that another run continues. Slices of lookups are not marked as resumed: each lookup is a
+ * call of its own, so its result does not depend on the run that makes it.
  */
 export function asResumed(slices: readonly Slice[]): Slice[] {
   return slices.map((slice) =>
@@ -179,8 +180,8 @@ function withNewSlice(
 }
 
 /**
- * What a slice of lookups takes over from the slice before: when the reading began, and whether only refused lookups are
- * left. When the upstream day closes, nothing is taken over, so that lookups without a record are repeated.
+ * What a slice of lookups takes over from the slice before: when the reading began, and whether only refused lookups
+ * are left. When the upstream day closes, nothing is taken over, so that lookups without a record are repeated.
  */
 function carriedOver(
   before: Slice | undefined,
@@ -200,8 +201,8 @@ function carriedOver(
 }
 
 /**
- * Ends a slice of lookups at its last staged page. Its records are valid without the rest, so the next slice looks up only
- * the remaining records.
+ * Ends a slice of lookups at its last staged page. Its records are valid without the rest, so the next slice looks up
+ * only the remaining records.
  */
 function endedAtLastPage(slice: Slice): Slice {
   if (slice.done || !slice.parts.some(({ pages }) => pages > 0)) return slice;

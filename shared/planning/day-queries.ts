@@ -15,8 +15,8 @@ export type Window = Pick<Slice, 'fromMs' | 'toMs' | 'whole'>;
 
 /**
  * The queries of a part of a day. The interface does not document whether a range includes its end
- * (docs/explanation/interface.md, sections 4.1, 4.3, 4.4 and 4.5). Together the queries return exactly the day's records
- * in both cases (I1).
+ * (docs/explanation/interface.md, sections 4.1, 4.3, 4.4 and 4.5). Together the queries return exactly the day's
+ * records in both cases (I1).
  */
 export function dayQueries(
   report: ReportDefinition,
@@ -100,8 +100,8 @@ function unitMs(brand: BrandSettings): number {
 }
 
 /**
- * The part of a day to read now: from `lateMinutes` before `sinceMs` on, or from the start of the day. If `sinceMs` is in
- * the future, a clock that was ahead recorded it, and the day is read from its start.
+ * The part of a day to read now: from `lateMinutes` before `sinceMs` on, or from the start of the day. If `sinceMs` is
+ * in the future, a clock that was ahead recorded it, and the day is read from its start.
  */
 export function windowToRead(
   brand: BrandSettings,
@@ -117,7 +117,9 @@ export function windowToRead(
   return { fromMs, toMs, whole: fromMs === startMs };
 }
 
-/** Fingerprint of everything in the queries except the day. A day whose reading had another fingerprint is read again. */
+/**
+ * Fingerprint of everything in the queries except the day. A day whose reading had another fingerprint is read again.
+ */
 export function queryFingerprint(
   report: ReportDefinition,
   brand: BrandSettings,

@@ -1,8 +1,8 @@
 /*
  * Decides the state of a day from its ledger entry, the policy and the time. `day-facts.ts` applies these rules to all
- * days, and they build on `due.ts` (when a day is due). If Athena, the status page and the alarms had rules of their own,
- * the same day could be complete in one of them and overdue in another. What a run did with a day is another value,
- * `DayOutcome.outcome`.
+ * days, and they build on `due.ts` (when a day is due). If Athena, the status page and the alarms had rules of their
+ * own, the same day could be complete in one of them and overdue in another. What a run did with a day is another
+ * value, `DayOutcome.outcome`.
  */
 import { startOfDay } from '../days.ts';
 import type { Committed, DayEntry, Failure } from '../lake/documents/ledger.ts';
@@ -81,8 +81,8 @@ export interface KnownDay {
 }
 
 /**
- * Whether the day has a version or should have one: no run reads a day before the start date. If the ledger has an entry
- * of a day that has not begun, a clock that was ahead wrote it.
+ * Whether the day has a version or should have one: no run reads a day before the start date. If the ledger has an
+ * entry of a day that has not begun, a clock that was ahead wrote it.
  */
 export function isExpected(
   { day, entry, policy }: Pick<KnownDay, 'day' | 'entry' | 'policy'>,
@@ -99,8 +99,8 @@ export function failureOf({ day, entry, policy }: KnownDay): Failure | undefined
 }
 
 /**
- * The state of the committed version, whatever happened to the day since. A day that was read whole stays complete even if
- * a refresh fails or is overdue: the "newest complete day" is the newest day whose committed state is complete.
+ * The state of the committed version, whatever happened to the day since. A day that was read whole stays complete even
+ * if a refresh fails or is overdue: the "newest complete day" is the newest day whose committed state is complete.
  */
 export function committedState(committed: Committed, hasReturnedRecords: boolean): CommittedState {
   const { state, timeZone, rows } = committed;

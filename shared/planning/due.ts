@@ -1,8 +1,8 @@
 /*
  * Decides from the ledger entry and the policy when a day is due, when it may be closed (I2) and which reading is its
- * last one. The refresh policy is a promise (I11): a day is re-read as often as `refresh` requires for its age, and after
- * `refresh` ends every 14 days while a record can still change. A settled day is never due, whatever the settings are.
- * Everything is pure. `plan.ts` orders the due days, `transitions.ts` decides how a reading changes a day, and
+ * last one. The refresh policy is a promise (I11): a day is re-read as often as `refresh` requires for its age, and
+ * after `refresh` ends every 14 days while a record can still change. A settled day is never due, whatever the settings
+ * are. Everything is pure. `plan.ts` orders the due days, `transitions.ts` decides how a reading changes a day, and
  * `day-state.ts` finds the days that have been due for too long.
  */
 import {
@@ -83,9 +83,9 @@ export function closesAtMs(day: string, policy: Policy): number {
 }
 
 /**
- * When the day is next due, in milliseconds; `null` if it is settled, erased or before the start date. The result depends
- * only on the ledger entry, the policy and the time. A reading dated in the future, by a clock that was ahead, counts as
- * missing.
+ * When the day is next due, in milliseconds; `null` if it is settled, erased or before the start date. The result
+ * depends only on the ledger entry, the policy and the time. A reading dated in the future, by a clock that was ahead,
+ * counts as missing.
  */
 export function dueAtMs(
   day: string,
@@ -173,7 +173,9 @@ function isUnsettled({ rows = 0, unsettled }: StateCounts, policy: Policy): bool
   return unsettled?.states === policy.statesFingerprint ? rows > 0 && unsettled.rows > 0 : true;
 }
 
-/** After `refresh` ends, a day with a record that can still change is re-read this often, up to `watchUnsettledDays`. */
+/**
+ * After `refresh` ends, a day with a record that can still change is re-read this often, up to `watchUnsettledDays`.
+ */
 const WATCHED_EVERY = '14 days';
 
 /** How often the day is re-read: as the refresh policy requires, then less often while records can still change. */
@@ -191,8 +193,8 @@ function daysOf(tiers: readonly RefreshTier[]): number {
 }
 
 /**
- * When a failed day's backoff ends: immediately if the settings have changed the queries since the failure, or if a clock
- * that was ahead dated it.
+ * When a failed day's backoff ends: immediately if the settings have changed the queries since the failure, or if a
+ * clock that was ahead dated it.
  */
 function retryAtMs(failure: Failure, policy: Policy, nowMs: number): number {
   const { retryAt, queryFingerprint } = failure;

@@ -1,8 +1,9 @@
 /*
  * Decides when to repeat a lookup that brought no record: the service refused it, or responded without a record. Such a
  * lookup is stored beside the records that were found, and the records are published. Later runs repeat only these
- * lookups, after waits of their own, until their tries are used up. Without these rules, one click whose detail is refused
- * would block the details of its whole day, and every run would repeat all lookups of that day. Everything here is pure.
+ * lookups, after waits of their own, until their tries are used up. Without these rules, one click whose detail is
+ * refused would block the details of its whole day, and every run would repeat all lookups of that day. Everything here
+ * is pure.
  */
 import { exponentialMs } from '../backoff.ts';
 import { DAY_MS, HOUR_MS } from '../days.ts';
@@ -73,8 +74,8 @@ export function refusedLookup(
 }
 
 /**
- * The lookups that have brought no record after these slices, by key. Waits begin when the last page of a slice is staged,
- * because a later run may have resumed the slice.
+ * The lookups that have brought no record after these slices, by key. Waits begin when the last page of a slice is
+ * staged, because a later run may have resumed the slice.
  */
 export function missingAfter(slices: readonly Slice[]): Map<string, MissingLookup> {
   let missing = new Map<string, MissingLookup>();

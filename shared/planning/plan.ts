@@ -37,10 +37,10 @@ export interface PlanOptions {
 }
 
 /**
- * The due days, in the order in which they are read: open day and yesterday, days in progress, days never read
- * (newest first), re-reads, days that failed before. A failed day is not due before its backoff ends, unless it is
- * read with `--from` and `--to`. Failed days take turns with the other days: if no day has failed since the last reading,
- * the failed day that has waited longest is read directly after the urgent days.
+ * The due days, in the order in which they are read: open day and yesterday, days in progress, days never read (newest
+ * first), re-reads, days that failed before. A failed day is not due before its backoff ends, unless it is read with
+ * `--from` and `--to`. Failed days take turns with the other days: if no day has failed since the last reading, the
+ * failed day that has waited longest is read directly after the urgent days.
  */
 export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
@@ -97,8 +97,9 @@ function latestMs(
 }
 
 /**
- * Among days of equal rank, the day that has waited longest comes first. Otherwise runs with time for one day would read
- * the open day each time and never yesterday, and a few days that always fail would block the retries of the others.
+ * Among days of equal rank, the day that has waited longest comes first. Otherwise runs with time for one day would
+ * read the open day each time and never yesterday, and a few days that always fail would block the retries of the
+ * others.
  */
 function longestWaiting(reason: DueDay['reason'], entry: DayEntry): number {
   if (isUrgent({ reason })) return Date.parse(entry.committed?.readFrom ?? '') || 0;
@@ -144,7 +145,9 @@ function isAheadOf(day: string, entry: DayEntry, policy: Policy, nowMs: number):
   return Date.parse(readFrom) > nowMs || (isWhole(entry.committed) && nowMs < closesAtMs(day, policy));
 }
 
-/** Whether this continuation, or any run since its `since`, has read the day with the queries of the current settings. */
+/**
+ * Whether this continuation, or any run since its `since`, has read the day with the queries of the current settings.
+ */
 function wasRead(
   entry: DayEntry,
   continuation: Continuation,

@@ -16,8 +16,8 @@ export function primaryKeyField({ report, settings }: KeyedReport): RecordKey | 
 }
 
 /**
- * The keys by which two versions of a day may be compared, the best key first. The caller uses the first key whose values
- * are unique in both versions. Uniqueness proves the key, so a likely key needs no setting.
+ * The keys by which two versions of a day may be compared, the best key first. The caller uses the first key whose
+ * values are unique in both versions. Uniqueness proves the key, so a likely key needs no setting.
  * @param keyIsNone whether readings have proven that the primary key does not identify records
  */
 export function comparableKeys(of: KeyedReport, keyIsNone: boolean): RecordKey[] {
@@ -44,7 +44,7 @@ export function keyText(key: RecordKey): string {
 /** What the records of a reading show about the key in the settings. */
 export interface KeyEvidence {
   records: number;
-  /** How many records have no value of the key. */
+  /** How many records have no key, or the same key as another record of their page. */
   withoutKey: number;
   /** The fields that have a value in some record. */
   fields: readonly string[];
@@ -63,7 +63,8 @@ export function keyProblem(key: RecordKey, evidence: KeyEvidence): string | unde
   const met = new Set(evidence.fields);
   const fields = [...met].filter((field) => PLAIN_NAME.test(field));
   const unmet = fieldsOfKey(key).filter((field) => !met.has(field));
-  if (unmet.length === 0) return `${withoutKey} of ${records} records have no ${keyText(key)}`;
+  if (unmet.length === 0)
+    return `${withoutKey} of ${records} records have no ${keyText(key)}, or share it with another record of the same page`;
   const meant = unmet.flatMap((field) => closestMatch(field, fields) ?? []);
   const more = met.size > MAX_NAMES ? ` and ${met.size - MAX_NAMES} more` : '';
   const hint = meant.length > 0 ? `, did you mean ${meant.join(', ')}?` : '';

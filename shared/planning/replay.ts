@@ -3,9 +3,9 @@
  * test every case.
  *
  * The progress document has the queries of the reading, which are compared with the queries of the current settings. If
- * they are the same, the day can be rebuilt even if other settings have changed, such as types or the key. If they differ,
- * only the service has the day's records. So it is after a change of the time zone, because the day then begins and ends
- * at other times.
+ * they are the same, the day can be rebuilt even if other settings have changed, such as types or the key. If they
+ * differ, only the service has the day's records. So it is after a change of the time zone, because the day then begins
+ * and ends at other times.
  */
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';

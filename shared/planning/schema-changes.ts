@@ -1,10 +1,11 @@
 /*
- * Finds fields that appear, vanish or change. A service may rename a field, or send it as text from one day to the next,
- * without notice. The lake keeps every value (I6), but a query of the old column silently finds nothing to add up. So each
- * complete day is compared with the days before it, by the column statistics in the ledgers. The result depends only on
- * the ledgers, so `schema_changes`, `status` and the watcher always agree; a restated day may change it. A day that was
- * read before the days it is compared with shows an older form of the service's records, which is not a change. If days
- * are few, small or irregular, no change is reported: false alarms would make people ignore all of them.
+ * Finds fields that appear, vanish or change. A service may rename a field, or send it as text from one day to the
+ * next, without notice. The lake keeps every value (I6), but a query of the old column silently finds nothing to add
+ * up. So each complete day is compared with the days before it, by the column statistics in the ledgers. The result
+ * depends only on the ledgers, so `schema_changes`, `status` and the watcher always agree; a restated day may change
+ * it. A day that was read before the days it is compared with shows an older form of the service's records, which is
+ * not a change. If days are few, small or irregular, no change is reported: false alarms would make people ignore all
+ * of them.
  */
 import { addDays } from '../days.ts';
 import { isFuture } from '../lake/documents/cas-document.ts';
@@ -22,8 +23,8 @@ export interface SchemaChange {
   column: string;
   change: FieldChange;
   /**
-   * The usual share of rows before the day, and the share on the day. Rows with a value count; for `null_share` rows without
-   * a value; for `drifted` it is the share of the field's values that are in `_rescued`.
+   * The usual share of rows before the day, and the share on the day. Rows with a value count; for `null_share` rows
+   * without a value; for `drifted` it is the share of the field's values that are in `_rescued`.
    */
   shareBefore: number;
   shareAfter: number;
@@ -34,8 +35,8 @@ export interface SchemaChange {
   /** The change in words, with the numbers. */
   detail: string;
   /**
-   * `YYYY-MM-DD`, only for a field that has vanished on a day too old to be news: when readings of that day and all later
-   * days first found this.
+   * `YYYY-MM-DD`, only for a field that has vanished on a day too old to be news: when readings of that day and all
+   * later days first found this.
    */
   found?: string;
 }
@@ -54,7 +55,9 @@ export interface FieldDay {
   isNews: boolean;
   /** Since when it has this content, ISO 8601; later readings with the same content do not count. */
   contentAt: string | undefined;
-  /** Whether this content has replaced an earlier one. Days of a history, whose newest days are read first, have not. */
+  /**
+   * Whether this content has replaced an earlier one. Days of a history, whose newest days are read first, have not.
+   */
   isRestated: boolean;
 }
 

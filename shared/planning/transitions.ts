@@ -1,8 +1,8 @@
 /*
  * Decides how each event changes the state of a day's version: the complete table, state × event. Readings, rollbacks,
- * rebuilds and repairs all use it. If one of them had rules of its own, records would sooner or later be lost: before this
- * table existed, every proven defect came from two copies of a rule that differed slightly. Time alone changes no state.
- * Everything is pure; docs/reference/states.md is printed from it (`npm run states`).
+ * rebuilds and repairs all use it. If one of them had rules of its own, records would sooner or later be lost: before
+ * this table existed, every proven defect came from two copies of a rule that differed slightly. Time alone changes no
+ * state. Everything is pure; docs/reference/states.md is printed from it (`npm run states`).
  */
 
 /** Every state of a day's version, with its meaning. */
@@ -161,8 +161,8 @@ export function outcomeOf(state: State, event: DayEvent, facts: Facts): Outcome 
 }
 
 /**
- * After this many contradicting readings in a row, the day is re-read only as the policy requires: some field differs in
- * every reading.
+ * After this many contradicting readings in a row, the day is re-read only as the policy requires: some field differs
+ * in every reading.
  */
 export const MAX_CONTRADICTIONS = 3;
 /**

@@ -27,7 +27,7 @@ it.each<[string, string | undefined, boolean, unknown[]]>([
   ['transaction_list', 'line', false, ['line', 'transaction_id', 'id']],
   ['transaction_list', 'line', true, ['transaction_id', 'id']],
 ])(
-  'versions of %s with the setting %s, proven to be no key: %s, are compared by %j',
+  'versions of %s with the setting %s, whose key is disproven: %s, are compared by %j',
   (name, key, keyIsNone, keys) => {
     const report = reports[name];
     if (!report) throw new Error(`there is no report ${name}`);
@@ -57,16 +57,16 @@ describe('a key of the settings', () => {
       'no record has "skus", did you mean sku? (fields: amount, order_id, sku)',
     ],
     [
-      'is like no field',
+      'is similar to no field',
       'reference',
       { withoutKey: 9 },
       'no record has "reference" (fields: amount, order_id, sku)',
     ],
     [
-      'is missing in some records, or twice on a page',
+      'is missing in some records, or occurs twice on a page',
       ['order_id', 'sku'],
       { withoutKey: 2 },
-      '2 of 9 records have no "order_id" and "sku"',
+      '2 of 9 records have no "order_id" and "sku", or share it with another record of the same page',
     ],
     [
       'is the same in different records',
@@ -80,7 +80,7 @@ describe('a key of the settings', () => {
       { withoutKey: 9, fields: MANY },
       `no record has "x_1" (fields: ${MANY.slice(0, 20).join(', ')} and 10 more)`,
     ],
-  ])('that %s', (_name, key, found, problem) => {
+  ])('has its problem named if it %s', (_name, key, found, problem) => {
     expect(keyProblem(key, { ...evidence, ...found })).toEqual(problem);
   });
 });
