@@ -63,7 +63,7 @@ const part: SlicePart = {
   done: false,
 };
 
-/** A slice whose reading ended at `to`, with one staged page. */
+/** A slice up to `to`, which is also when its reading began, with one staged page. */
 function slice(from: string, to: string, change: Partial<Slice> = {}): Slice {
   return {
     fromMs: Date.parse(from),

@@ -121,7 +121,7 @@ function findClicks(served: ServedCall): Page {
 const digits = (text: string) => (/^\d+$/.test(text) ? Number(text) : undefined);
 const far = 10n ** 19n;
 
-/** How `endCursor` is written (`next`: 0-based offset of the record after the page) and where a `first` starts. */
+/** How `endCursor` is written (`next`: 0-based offset of the record after the page) and the offset at which a `first` starts. */
 const positions: Record<
   Position,
   { write: (next: number) => string; start: (first: bigint | string) => number | undefined }

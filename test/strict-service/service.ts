@@ -198,7 +198,7 @@ function bend(page: Page, fault: Fault | undefined): Page {
   return page;
 }
 
-/** Responds with a transport fault. @returns whether the response has been sent */
+/** Responds with a transport fault. @returns whether nothing is left to send */
 function failInTransport(fault: Fault, response: ServerResponse): boolean {
   switch (fault) {
     case '503':
