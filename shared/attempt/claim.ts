@@ -110,8 +110,8 @@ function newAttempt(
 }
 
 /**
- * Whether the last run failed because the service did not respond. The pages grow old until the next try, even if they
- * were read fast enough, so that does not count as a restart.
+ * Whether the last run failed because the service did not respond. The pages then grow old until the next try, even if
+ * they were read fast enough, so earlier restarts no longer count.
  */
 function waitsAfterOutage({ claim, failure }: DayEntry): boolean {
   return claim?.runId === null && failure?.kind === 'transient';

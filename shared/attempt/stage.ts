@@ -126,7 +126,7 @@ export class Stage {
       done: last.next === null,
       stagedAt: this.#ctx.clock.now().toISOString(),
     };
-    // The group is cleared before the write: a write whose response is lost may have happened, and must not happen twice.
+    // Cleared before the write: if the response is lost, the write may have happened, and it must not happen twice.
     this.#bytes = 0;
     this.#records = 0;
     this.#pages = [];

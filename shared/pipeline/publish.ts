@@ -81,7 +81,7 @@ export async function publishDays(
   return first;
 }
 
-/** The days of these months whose partitions do not point at the committed snapshots and nothing else. */
+/** The days of these months whose partitions do not point at exactly the committed snapshots. */
 export async function pendingPublications(
   { brand, report, lake: { catalog } }: BrandReport,
   ledgers: Iterable<Ledger>,
