@@ -1,7 +1,8 @@
 /*
- * Which run reads a day. A commit needs the claim in the ledger: a run that takes the day over replaces the claim, and
- * the commit of the previous run is refused (I5). The lease in the progress document only spares double work: a
- * claim is left alone while its run renews the lease, and taken over when that has stopped for a minute.
+ * Claims a day for one run. A commit needs the claim in the ledger: if another run takes the day over, it replaces the
+ * claim, and the commit of the previous run is refused (I5). The lease in the progress document only prevents double
+ * work: other runs respect a claim while its run renews the lease, and take the day over a minute after the last
+ * renewal.
  */
 import { MINUTE_MS, monthOf } from '../days.ts';
 import type { ErrorCode } from '../error-codes.ts';
@@ -36,28 +37,32 @@ const MAX_RESTARTS = 3;
 /** Why the pages of an attempt are dropped and read again. */
 export type RestartCause = Obstacle | 'last_page_changed' | 'cursor_died' | 'key_conflict';
 
-/** A claimed day: one attempt at it, whose pages may come from several runs. */
+/** A claimed day and the attempt to read it, whose pages may come from several runs. */
 export interface Attempt extends OpenDay {
   id: string;
   progress: CasDocument<Progress>;
-  /** Whether it continues behind pages that an earlier run staged. */
+  /** Whether the run continues after pages that an earlier run staged. */
   resumed: boolean;
-  /** How often its pages were dropped because they could not be resumed. */
+  /** How often the attempt's pages were dropped because they could not be resumed. */
   restarts: number;
 }
 
 /**
- * Claims a day in the ledger and takes over its lease. Afterwards the last slice of the progress document is the one
- * to read, or is complete and waits to be committed.
- * @param byName whether the day was asked for by name: then all of it is read
- * @returns `undefined` where another run has the day
+ * Claims a day in the ledger and takes over its lease. After that, the run reads the last slice of the progress
+ * document, or the slice is complete and waits for its commit.
+ * @param isRequested whether the day is read with `--from` and `--to`: then all of it is read
+ * @returns `undefined` if another run has the day
  */
-export async function claim(ctx: RunContext, open: OpenDay, byName: boolean): Promise<Attempt | undefined> {
+export async function claim(
+  ctx: RunContext,
+  open: OpenDay,
+  isRequested: boolean,
+): Promise<Attempt | undefined> {
   const { day } = open;
   const entry = withoutFuture(open.entry);
-  const situation = await situationOf(ctx, day, entry, byName);
+  const situation = await situationOf(ctx, day, entry, isRequested);
   const earlier = attemptToContinue(entry, situation);
-  // What a damaged document names can be fetched again.
+  // If the progress document is damaged, the attempt is dropped: its pages can be fetched again.
   const leased = entry.claim?.attempt ?? earlier;
   const before = leased === undefined ? undefined : await refreshUndamaged(ctx.progress(day, leased));
   if (entry.claim && (await isLeaseLive(ctx, entry.claim, before))) return undefined;
@@ -91,7 +96,10 @@ export async function claim(ctx: RunContext, open: OpenDay, byName: boolean): Pr
   return attempt;
 }
 
-/** Nobody else knows its id before the claim, and nothing is lost with it: its progress is written with its first pages. */
+/**
+ * Begins an attempt without writing its progress document. Only this run has its id, and nothing is lost if the run
+ * dies now: the document is written with the first pages.
+ */
 function newAttempt(
   ctx: RunContext,
   attempt: OpenDay & Pick<Attempt, 'id' | 'restarts'>,
@@ -102,7 +110,10 @@ function newAttempt(
   return { ...attempt, progress: ctx.progress(attempt.day, attempt.id, first), resumed: false };
 }
 
-/** Whether the service did not answer the last run: until the next try pages grow old, however fast they are read. */
+/**
+ * Whether the last run failed because the service did not respond. The pages then grow old until the next try, even if
+ * they were read fast enough, so earlier restarts no longer count.
+ */
 function waitsAfterOutage({ claim, failure }: DayEntry): boolean {
   return claim?.runId === null && failure?.kind === 'transient';
 }
@@ -113,9 +124,9 @@ export function withRenewedLease(progress: Progress, ctx: Pick<RunContext, 'runI
 }
 
 /**
- * Drops the pages of the last slice, which is then read from its first page, and counts that in the claim.
- * @param conflict fingerprint of the records that differ, where the cause is `key_conflict`
- * @throws BrandReportsError `contract` where the attempt was restarted too often already
+ * Drops the pages of the last slice, so that it is read from its first page, and counts the restart in the claim.
+ * @param conflict if the cause is `key_conflict`: the fingerprint of the records that differ
+ * @throws BrandReportsError `contract` if the attempt has already been restarted too often
  */
 export async function restartAttempt(
   ctx: RunContext,
@@ -152,27 +163,27 @@ function restartedTooOften(
   const reasons: Record<RestartCause, { code: ErrorCode; why: string; next: string }> = {
     cursor_died: {
       code: 'cursor_dies',
-      why: 'the service no longer knew the cursor of the last page',
+      why: 'the service no longer accepted the cursor of the last page',
       next: `${more}, so that one run reads the whole day`,
     },
     last_page_changed: {
       code: 'cursor_dies',
-      why: 'the last page that an earlier run had staged was another one when it was read again',
+      why: 'the last page that an earlier run stored had changed when it was read again',
       next: `${more}, so that one run reads the whole day`,
     },
     too_old: {
       code: 'too_slow',
-      why: `the last page was staged more than resumeWithinHours (${brandSettings.resumeWithinHours}) before`,
+      why: `the last page was stored more than resumeWithinHours (${brandSettings.resumeWithinHours}) ago`,
       next: `raise "resumeWithinHours" or "requestsPerSecond", or ${more}`,
     },
     started_in_the_future: {
       code: 'restarted_too_often',
-      why: 'its pages were staged at a time that is still to come',
+      why: 'its pages were stored at a time in the future',
       next: 'compare the clocks of the machines that run this with the service’s, and do not use --now',
     },
     older_than_committed: {
       code: 'restarted_too_often',
-      why: 'what is committed was read later by the clock of the run that read it',
+      why: 'by the clock of the run that read it, the committed version is newer than these pages',
       next: 'compare the clocks of the machines that run this with the service’s, and do not use --now',
     },
     queries_changed: {
@@ -182,12 +193,12 @@ function restartedTooOften(
     },
     upstream_changed: {
       code: 'too_slow',
-      why: 'the report that it looks up was read again before all was looked up',
+      why: 'the report whose records it looks up was read again before all lookups were done',
       next: `raise "requestsPerSecond", or ${more}`,
     },
     key_conflict: {
       code: 'restarted_too_often',
-      why: 'records with one primary key differed, and a second pass has to show why',
+      why: 'records with the same primary key differed, and a second reading has to show why',
       next: `${more}, or set "key" to the field that identifies a record`,
     },
     day_has_ended: { code: 'too_slow', why: 'the day ended while it was read', next: more },
@@ -196,13 +207,13 @@ function restartedTooOften(
   return new BrandReportsError(
     'contract',
     code,
-    `${report.name} ${day}: restarted from its first page ${MAX_RESTARTS} times, and would be again, because ${why}; ${next}`,
+    `${report.name} ${day}: gave up after ${MAX_RESTARTS} restarts from the first page, because ${why}; ${next}`,
   );
 }
 
 type LeaseContext = Pick<RunContext, 'leases' | 'runId' | 'clock' | 'lake'>;
 
-/** Whether another run works at the day. @param progressOf the progress document of an attempt at it */
+/** Whether another run works on the day. @param progressOf returns the progress document of an attempt */
 export async function isBeingRead(
   ctx: LeaseContext,
   { claim }: DayEntry,
@@ -214,10 +225,10 @@ export async function isBeingRead(
 }
 
 /**
- * Claims a day for a version that is made of what the lake has: the vacuum keeps it until it is committed. What another
- * run has staged may be resumed after it.
- * @param open what the version was judged by
- * @returns `undefined` if another run works at the day, or has done so since
+ * Claims a day for a version that is made from objects in the lake. The claim protects the version from the vacuum
+ * until it is committed. A run may later resume the pages that another run has staged.
+ * @param open the day as the caller judged it
+ * @returns `undefined` if another run works on the day or has replaced its version since
  */
 export async function claimForVersion(
   ctx: LeaseContext & Pick<RunContext, 'ledger' | 'brand' | 'report'>,
@@ -254,7 +265,7 @@ function hasSameVersions(one: DayEntry, other: DayEntry): boolean {
   return versionsIn(one) === versionsIn(other);
 }
 
-/** Whether another run works at the claimed day, as far as its signs of life tell. */
+/** Whether another run works on the claimed day, according to its signs of life. */
 async function isLeaseLive(
   ctx: LeaseContext,
   claim: Claim,
@@ -271,7 +282,7 @@ async function situationOf(
   ctx: RunContext,
   day: string,
   entry: DayEntry,
-  byName: boolean,
+  isRequested: boolean,
 ): Promise<DaySituation> {
   const { report, brandSettings, settings, policy, clock } = ctx;
   const nowMs = clock.now().getTime();
@@ -284,8 +295,8 @@ async function situationOf(
     settings,
     queryFingerprint: policy.queryFingerprint,
     upstream: upstreamSnapshot(upstream),
-    onlyRefusedDue: !byName && onlyRefusedDue(day, entry, policy, nowMs, upstreamState(upstream)),
-    byName,
+    onlyRefusedDue: !isRequested && onlyRefusedDue(day, entry, policy, nowMs, upstreamState(upstream)),
+    isRequested,
   };
 }
 

@@ -1,4 +1,4 @@
-/* How pages are requested, and the first one. `read-day.ts` reads them all. */
+/* Builds the page requests of a report and fetches first pages. `read-day.ts` reads all pages of a day. */
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
@@ -7,7 +7,7 @@ import type { Page, PageRequest } from '../service/paging/page.ts';
 import { firstPage, samePage } from '../service/paging/pages.ts';
 import type { FetchContext, RunContext } from '../context/context.ts';
 
-/** How the pages of the report are requested, with these fields of its action. */
+/** The request for pages of the report, with these fields of its action. */
 export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
   const { report, service, settings, brandSettings } = ctx;
   const keyHint = primaryKeyField(ctx);
@@ -24,12 +24,12 @@ export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest 
   };
 }
 
-/** Whether the last staged page is what it was, so that the rest of the pass follows it. */
-export async function leadsOn(ctx: RunContext, { parts, withoutKey }: Slice): Promise<boolean> {
+/** Whether the last staged page has not changed, so that the reading may continue after it. */
+export async function isLastPageSame(ctx: RunContext, { parts, withoutKey }: Slice): Promise<boolean> {
   const part = parts.find(({ done }) => !done);
   const { style } = ctx.report.paging;
   if (!part?.last || style === 'lookup') return true;
-  // Which records without a key the next page has in common with that one only shows in one run.
+  // Pages by position may share records. Without a key, a run recognizes these only on pages that it fetched itself.
   if (style === 'position' && withoutKey > 0) return false;
   try {
     return await samePage(pageRequest(ctx, part.fields), { ...part.last, next: part.cursor });
@@ -56,7 +56,7 @@ export async function fetchFirstPageOf(
   }
 }
 
-/** Names the setting that helps if the service refuses the query of the one instant that ends the day. */
+/** The error, with the setting that helps if the service refuses the query of the single instant that ends the day. */
 export function explained(
   { report, brandSettings }: FetchContext,
   { role, fields }: Pick<SlicePart, 'role' | 'fields'>,
@@ -66,11 +66,11 @@ export function explained(
   if (!sendsInstants || error.code !== 'service_code') return error;
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
   const allowed =
-    setting === 'endTime' ? '"inclusive" or "exclusive", as the service means it' : '"whole_day"';
+    setting === 'endTime' ? '"inclusive" or "exclusive", whichever the service uses' : '"whole_day"';
   return new BrandReportsError(
     'contract',
     'instant_refused',
-    `${error.message}; the request was for the one instant that ends the day, to learn whether the range before includes it: set "${setting}" (now "${brandSettings[setting]}") to ${allowed}`,
+    `${error.message}; the request was for the single instant that ends the day, to learn whether the day's range includes it: set "${setting}" (now "${brandSettings[setting]}") to ${allowed}`,
     { context: error.context },
   );
 }

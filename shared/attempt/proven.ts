@@ -1,11 +1,12 @@
 /*
- * What earlier readings have proven, so that a reading sends fewer requests (I1, I8).
- * - Whether a range includes its end: nothing proves that, because an exclusive service answers the query of one instant
- *   with nothing, and so does an inclusive one that has no record there. But a reading that returns the very records of
- *   the reading before, with the same content, has no new one at the end of the range, whatever the service does. Then the
- *   answers of the queries that exclude records still hold, if two readings in a row got them for the same keys: one empty
- *   answer may be wrong.
- * - How the service pages: see `service/paging/habits.ts`. It is in the report's state for a week, and then proven again.
+ * Reuses what earlier readings have proven, so that a reading sends fewer requests (I1, I8).
+ * - The queries that exclude records. A single reading cannot prove whether a range includes its end. An empty response
+ *   to the query of that instant means that the service excludes the end, or that it has no record there. But if a
+ *   reading returns exactly the records of the reading before, with the same content, no new record is at the end of
+ *   the range. Then the earlier responses to these queries still hold, if two readings in a row returned the same keys
+ *   for them: one empty response may be wrong.
+ * - How the service pages: see `service/paging/habits.ts`. The report's state keeps these habits for a week; after
+ *   that, they are proven again.
  */
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -24,13 +25,13 @@ import type { RunContext } from '../context/context.ts';
 import type { StagedPage } from './stage.ts';
 import { pagesOfPart } from './staged-records.ts';
 
-/** The committed reading of a day: its queries, and where its chunks lie. */
+/** The committed reading of a day: its queries, and the prefix of its chunks. */
 interface ReadingBefore {
   prefix: string;
   parts: readonly SlicePart[];
 }
 
-/** @returns `undefined` if the slice has one query only, or the reading before had other ones */
+/** @returns `undefined` if the slice has only one query, or if the reading before had other queries */
 export async function readingBefore(
   ctx: RunContext,
   { day, id, committed, keys }: Attempt,
@@ -44,7 +45,7 @@ export async function readingBefore(
   return { prefix: keys.attempt(committed.attempt), parts: before.parts };
 }
 
-/** Adds to the last page of a query which records the query returned, and whether these are those of the reading before. */
+/** Adds to the last page of a query the digests of its records, and whether the reading before had the same digests. */
 export function withAnswer(ctx: RunContext, before: SlicePart | undefined): (page: StagedPage) => StagedPage {
   const [contents, identities] = [new Digest(), new Digest()];
   const field = primaryKeyField(ctx);
@@ -65,7 +66,7 @@ export function withAnswer(ctx: RunContext, before: SlicePart | undefined): (pag
   };
 }
 
-/** @returns the pages of a query of the reading before, if the service would return the same now */
+/** @returns the pages of a query of the reading before, if the service would now return the same records */
 export async function answerBefore(
   ctx: RunContext,
   { progress }: Attempt,
@@ -98,7 +99,7 @@ function pagingSettings({ brandSettings, settings, policy }: RunContext): string
   return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 16);
 }
 
-/** What the readings of a week have shown of how the service pages. */
+/** How the service pages, as the readings of a week have shown. */
 export async function knownHabits(ctx: RunContext): Promise<PagingHabits | undefined> {
   return habitsIn(ctx, await ctx.reportState.cached());
 }
@@ -109,7 +110,9 @@ function habitsIn(ctx: RunContext, { paging }: ReportState): ReportState['paging
   return isProven ? paging : undefined;
 }
 
-/** Notes what a pass has shown. It is written with what the run writes next: a run that dies before proves nothing. */
+/**
+ * Records the paging habits of a reading with the run's next write: a run that dies before that write proves nothing.
+ */
 export function learnHabits(ctx: RunContext, shown: PagingHabits): void {
   const begun = { settings: pagingSettings(ctx), since: new Date(ctx.clock.wallMs()).toISOString() };
   ctx.reportState.updateLater((state) => {

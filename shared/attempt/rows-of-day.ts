@@ -1,8 +1,8 @@
 /*
- * Decides which records of a page are rows of the day (I1): every record as often as the service has it. Overlaps of
- * pages and of slices are dropped by primary key if every record has one. A record with a time or date of its own belongs
- * to that day. If two records of one reading have one key and differ, either the record changed meanwhile or the field is
- * no key: `build` decides, from a second reading.
+ * Decides which records of a page are rows of the day (I1): every record, as often as the service has it. If every
+ * record has a primary key, records that pages or slices share are dropped by that key. A record with a time or date of
+ * its own belongs to the day of that time. If two records of a reading have the same key and differ, either the record
+ * changed during the reading or the field is not a key: `build` decides that from a second reading.
  */
 import { hash } from 'node:crypto';
 import { endOfDay, startOfDay } from '../days.ts';
@@ -16,36 +16,39 @@ import type { ReportDefinition } from '../reports/definition.ts';
 import type { BuildContext } from '../context/context.ts';
 
 /**
- * `identifies`: records with one key are one. `is_none`: it was proven that they are not. `changes`: they are one if they
- * also have the same time of their own, because its content is another one in every response.
+ * - `identifies`: Records with the same key are the same record.
+ * - `is_none`: It is proven that records with the same key are different records.
+ * - `changes`: The content of a record differs in every response, so its key and its own time identify it.
  */
 export type KeyRule = 'identifies' | 'changes' | 'is_none';
 
-/** Fingerprint of the key and the contents of records that have one key and differ. */
+/** Fingerprint of the key and the contents of records that have the same key and differ. */
 export interface Versions {
   versions: string;
 }
 
-/** What other staged records show of a record: that it is not the day's, or that one with its key differs. */
+/** What other staged records show about a record: it does not belong to the day, or a record with its key differs. */
 export type Verdict = 'excluded' | Versions | undefined;
 
 export interface RowsOfDay {
-  /** Begins the next older slice: a record of a newer one replaces it, whatever its content. */
+  /**
+   * Begins the next older slice: a record of a newer slice replaces a record with the same key, whatever its content.
+   */
   beginSlice(): void;
   /**
-   * @param verdictOf by record of the page
-   * @returns `kept`: a byte per record, 1 for a row; `ofDay`: how many records are the day's, rows or repeated;
-   * `conflict`: why it is not known which of the page's records are rows
+   * @param verdictOf returns the verdict of each record of the page, by index
+   * @returns `kept`: a byte per record, 1 for a row; `ofDay`: how many records belong to the day, rows or repeated;
+   * `conflict`: why it is unknown which of the page's records are rows
    */
   among(
     list: RecordList,
     verdictOf: (index: number) => Verdict,
   ): { kept: Uint8Array; ofDay: number; conflict?: Versions };
-  /** To be called after the last record. @throws BrandReportsError `contract` if all dates are other days' */
+  /** Call it after the last record. @throws BrandReportsError `contract` if all records have dates of other days */
   end(): void;
 }
 
-/** Decides a page at a time which records are rows, the pages of the newest slice first. */
+/** Decides for one page after another which records are rows. Pages of the newest slice come first. */
 export function createRowsOfDay(
   ctx: BuildContext,
   day: string,
@@ -55,13 +58,13 @@ export function createRowsOfDay(
   const { report } = ctx;
   const own = ownDay(ctx, day);
   const records = new MetRecords();
-  // If the key is none nothing is dropped, but positions may overlap by design: there a record is its content.
+  // Without a key no record is dropped. But pages by position may overlap by design: there the content identifies a record.
   const canRepeat = keyField !== undefined && (rule !== 'is_none' || report.paging.style === 'position');
   const distinction = (list: RecordList, index: number) => {
     if (rule === 'identifies') return '';
     return `\n${rule === 'changes' ? ownTimeOf(report, list, index) : contentOf(list, index)}`;
   };
-  /** By record of a page. `repeated`: another page, or a newer slice, has it. */
+  /** By record of a page. `repeated`: another page or a newer slice has the record. */
   const overlapsOf = (list: RecordList): ((index: number) => 'new' | 'repeated' | Versions) => {
     if (!canRepeat) return () => 'new';
     const keys = keysOf(list, keyField);
@@ -101,23 +104,25 @@ function ownTimeOf({ day }: ReportDefinition, list: RecordList, index: number): 
   return day.by === 'created' ? stringifyJson(recordAt(list, index)[day.field] ?? null) : '';
 }
 
-/** The same text for the same fields in any order. */
+/** The record as text: the same text for the same fields in any order. */
 export function contentOf(list: RecordList, index: number): string {
   const entries = Object.entries(recordAt(list, index));
   return stringifyJson(Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-/** Which records are the queried day's, by a time or a date of their own. */
+/** Decides which records belong to the queried day, by a time or date of their own. */
 interface OwnDay {
-  /** By record, whether its own time or date is the day's. One without a readable one stays in the day queried. */
+  /** By record, whether its time or date is of the day. A record without a readable time or date stays in the day. */
   has(list: RecordList): (index: number) => boolean;
-  /** To be called after the last record. @throws BrandReportsError `contract` where all dates are other days' */
+  /** Call it after the last record. @throws BrandReportsError `contract` if all dates are of other days */
   end(): void;
 }
 
 type Context = Pick<BuildContext, 'report' | 'policy' | 'brandSettings' | 'log'>;
 
-/** Without the dates, a service whose days are not the brand's would have a day's records in the partition of another. */
+/**
+ * Without these times and dates, the records of a service with other days would be in the partition of the wrong day.
+ */
 function ownDay(ctx: Context, day: string): OwnDay {
   const rule = ctx.report.day;
   if (rule.by === 'created') return ownTimes(ctx, day, rule.field);
@@ -125,7 +130,7 @@ function ownDay(ctx: Context, day: string): OwnDay {
   return { has: () => () => true, end: () => {} };
 }
 
-/** The range that was asked for may have more than the day: records of its end are the next day's. */
+/** The requested range may include more than the day: records at its end belong to the next day. */
 function ownTimes({ policy }: Context, day: string, field: string): OwnDay {
   const startMs = startOfDay(day, policy.timeZone);
   const endMs = endOfDay(day, policy.timeZone);
@@ -170,7 +175,7 @@ function ownDates(ctx: Context, day: string, field: string): OwnDay {
       ctx.log({
         event: 'other_dates_excluded',
         day,
-        message: `the response for ${day} also has records whose "${field}" is another day's, which belong to the query of that day: ${shown}`,
+        message: `the response for ${day} also has records whose "${field}" is another day. They are left out, because the query of their own day returns them: ${shown}`,
       });
     },
   };
@@ -180,11 +185,11 @@ function otherDates({ report, brandSettings, policy }: Context, day: string, fie
   return new BrandReportsError(
     'contract',
     'other_dates',
-    `${report.name} ${day}: no record of the response has the date that was asked for, but by "${field}" there are ${shown}; compare the settings "timeZone" (now "${policy.timeZone}") and "endDate" (now "${brandSettings.endDate}") with the brand's dashboard`,
+    `${report.name} ${day}: no record of the response has the requested date; by "${field}" there are ${shown}. Compare the settings "timeZone" (now "${policy.timeZone}") and "endDate" (now "${brandSettings.endDate}") with the brand's dashboard`,
   );
 }
 
-/** Neighbours mostly have the same time or date: it is read once. */
+/** Remembers the last result: neighbouring records mostly have the same time or date, so it is parsed once. */
 function lastAnswer<Answer>(
   answer: (value: Json | undefined) => Answer,
 ): (value: Json | undefined) => Answer {

@@ -1,8 +1,7 @@
 /*
- * Stores fetched pages before they are processed. A chunk with their records is written first, then the progress
- * document with the cursor behind them: a crash between the two leaves an unreferenced chunk, never a cursor
- * whose records are missing (I4). Pages are staged in groups, because a document write for each would cost more than
- * the page.
+ * Stores fetched pages before they are processed. It writes a chunk with their records first, then the progress
+ * document with the next cursor. A crash between the two leaves an unreferenced chunk, never a cursor whose records are
+ * missing (I4). Pages are staged in groups, because a document write for each page would cost more than the page.
  */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
@@ -25,39 +24,39 @@ import type { RunContext } from '../context/context.ts';
 
 const compressAside = promisify(zstdCompress);
 const decompressAside = promisify(zstdDecompress);
-/** Level 3, the default, takes half as long again for about the same size. A checksum tells damaged chunks. */
+/** Level 3, the default, takes 50 % longer for about the same size. The checksum detects damaged chunks. */
 const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 };
-/** What takes less time than a thread takes to begin. */
+/** Compressing this much takes less time than starting a thread. */
 const SMALL_BYTES = 2 ** 16;
 
 /** Begins each page of a chunk, as in a JSON text sequence (RFC 7464): no JSON text holds this byte. */
 const RECORD_SEPARATOR = Buffer.of(0x1e);
 
 const MAX_GROUP_BYTES = 4_000_000;
-/** What nearly every chunk fits into: its parts would be put together otherwise. */
+/** Nearly every chunk fits into a buffer of this size; a larger chunk has to be put together from parts. */
 const UNPACKED_BYTES = MAX_GROUP_BYTES + 2 ** 19;
-/** How many times as large as its frame a chunk mostly is at most, and a small one for whose frame that is too little. */
+/** Most chunks are at most this many times as large as their frame. Small chunks get at least the minimum. */
 const UNPACKED_RATIO = 32;
 const MIN_UNPACKED_BYTES = 2 ** 14;
 const MAX_GROUP_MS = 10_000;
-/** I12: of a page. A row group takes 2 kB of memory for each, and a table has 1,000 columns at most. */
+/** I12: limit for a page. A row group takes 2 kB of memory for each field, and a table has at most 1,000 columns. */
 const MAX_FIELDS = 50_000;
 
-/** A page, and how to continue behind it. */
+/** A page, and how to continue after it. */
 export interface StagedPage {
   records: RecordList;
-  /** The cursor that it was fetched with, and the hash of its records. */
+  /** The cursor that the page was fetched with, and the hash of its records. */
   cursor: Json;
   hash: string;
-  /** The cursor of the next page; `null` where this was the last. */
+  /** The cursor of the next page; `null` if this page is the last. */
   next: Json;
-  /** Short hash of the cursor that it was fetched with. */
+  /** Short hash of the cursor that the page was fetched with. */
   seen: string;
-  /** Of the last page. */
+  /** Only on the last page: the digests of all records of the query. */
   answer?: SlicePart['answer'];
-  /** Of lookups: those that the service refused. */
+  /** For lookups: the lookups that the service refused. */
   refused?: readonly RefusedLookup[];
-  /** Of lookups: the keys of those that were answered without a record. */
+  /** For lookups: the keys for which the service responded without a record. */
   empty?: readonly string[];
 }
 
@@ -67,7 +66,7 @@ export class Stage {
   readonly #attempt: Attempt;
   readonly #part: number;
   readonly #primaryKey: RecordKey | undefined;
-  /** The chunk to be written, in a buffer that is used again: what a page was read from can go. */
+  /** The chunk to be written, in a buffer that is reused: the memory of a page's response can be freed. */
   #chunk = Buffer.alloc(0);
   #bytes = 0;
   #records = 0;
@@ -76,7 +75,7 @@ export class Stage {
   #observations: Observations = {};
   #withoutKey = 0;
   #startedMs: number;
-  /** Names below it are in use: without it a day that was restarted would find out anew with each chunk. */
+  /** Numbers below it are in use. Without it, a restarted day would try the names in use again for each chunk. */
   #nextChunk = 0;
 
   constructor(ctx: RunContext, attempt: Attempt, part: number, primaryKey: RecordKey | undefined) {
@@ -87,7 +86,7 @@ export class Stage {
     this.#startedMs = ctx.clock.monotonicMs();
   }
 
-  /** Adds a page, and stages the group where it is large or old enough, or the page is the last one. */
+  /** Adds a page. If the group is large or old enough, or if the page is the last one, the group is staged. */
   async add(page: StagedPage): Promise<void> {
     const { records: list, ...rest } = page;
     if (list.fields.length > MAX_FIELDS) throw tooManyFields(this.#ctx, list.fields.length);
@@ -104,7 +103,7 @@ export class Stage {
     if (this.#bytes >= MAX_GROUP_BYTES || isOld || page.next === null) await this.flush();
   }
 
-  /** Stages what was added so far: a later run resumes behind it. */
+  /** Stages the pages that were added so far: a later run resumes after them. */
   async flush(): Promise<void> {
     const last = this.#pages.at(-1);
     if (!last) return;
@@ -127,7 +126,7 @@ export class Stage {
       done: last.next === null,
       stagedAt: this.#ctx.clock.now().toISOString(),
     };
-    // Cleared before the write: a write whose response is lost may have happened, and must not happen twice.
+    // Cleared before the write: if the response is lost, the write may have happened, and it must not happen twice.
     this.#bytes = 0;
     this.#records = 0;
     this.#pages = [];
@@ -161,20 +160,23 @@ export class Stage {
       const name = chunkName(number);
       const written = await lake.store.put(prefix + name, body, { ifAbsent: true });
       this.#nextChunk = number + 1;
-      // A name in use belongs to a pass that was dropped, or to a run that died before its progress document named it.
+      // A name in use belongs to pages that were dropped, or to a run that died before its progress document listed it.
       if (written !== 'conflict') return name;
     }
   }
 }
 
 function tooManyFields({ brand, report: { action } }: RunContext, fields: number): BrandReportsError {
-  const message = `the records of one page have ${fields} different fields, ${MAX_FIELDS} are allowed: if keys of the service are data, report it to its operator; if the records are right, lower page_size or limit`;
+  const message = `the records of one page have ${fields} different fields, at most ${MAX_FIELDS} are allowed. If the service uses data as field names, report it to its operator. If the records are right, lower page_size or limit`;
   return new BrandReportsError('contract', 'too_many_fields', `${brand} ${action}: ${message}`, {
     context: { brand, action },
   });
 }
 
-/** The pages of a staged chunk, as the service sent them. @throws BrandReportsError `transient` where it is not what was staged */
+/**
+ * The pages of a staged chunk, as the service sent them.
+ * @throws BrandReportsError `transient` if the chunk is missing or damaged
+ */
 export async function readChunk(
   store: ObjectStore,
   prefix: string,
@@ -185,7 +187,7 @@ export async function readChunk(
     new BrandReportsError(
       'transient',
       'damaged_chunk',
-      `${prefix}${chunk.name} ${what}, though progress.json names it; the next run reads the day from its first page`,
+      `${prefix}${chunk.name} ${what}, although progress.json lists it; the next run reads the day from its first page`,
       { cause, context: { problem: `${prefix}${chunk.name} ${what}`, isMissing: !stored } },
     );
   if (!stored) throw damaged('is missing');
@@ -195,16 +197,16 @@ export async function readChunk(
   } catch (cause) {
     throw damaged('cannot be read', cause);
   }
-  throw damaged(`does not hold the ${chunk.records} records that were staged`);
+  throw damaged(`does not contain the ${chunk.records} records that were staged`);
 }
 
-/** In buffers of about the right size: memory outside the heap starts collections of all garbage. */
+/** Uses buffers of about the right size, because memory outside the heap triggers full garbage collections. */
 function compress(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
   const options = { params: ZSTD_PARAMS, chunkSize: Math.min(2 ** 20, chunk.length + 2 ** 10) };
   return chunk.length <= SMALL_BYTES ? zstdCompressSync(chunk, options) : compressAside(chunk, options);
 }
 
-/** Its pages, each after a record separator. */
+/** The chunk's pages, each after a record separator. */
 export function decompress(frame: Uint8Array): Buffer | Promise<Buffer> {
   const likelyBytes = Math.max(MIN_UNPACKED_BYTES, frame.length * UNPACKED_RATIO);
   const options = { chunkSize: Math.min(UNPACKED_BYTES, likelyBytes) };

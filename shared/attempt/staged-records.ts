@@ -1,7 +1,7 @@
 /*
- * What is staged of a day, in chunks, and what it shows of the day's records (I1): records of the next day that the end of
- * the range included are excluded, by key and content or else as a multiset; of several slices of lookups the newest
- * answer stays.
+ * Reads the staged records of a day from their chunks and decides which of them belong to the day (I1). Records of the
+ * next day, which a range with an inclusive end returns, are excluded by key and content, or without a key as a
+ * multiset. If several slices looked up the same record, the newest response stays.
  */
 import { hash } from 'node:crypto';
 import { BrandReportsError } from '../errors.ts';
@@ -16,26 +16,26 @@ import { type Verdict, contentOf } from './rows-of-day.ts';
 import { readChunk } from './stage.ts';
 import { upstreamRecords } from './upstream-records.ts';
 
-/** What was staged of a day. */
+/** A day and its staged records. */
 export interface StagedDay extends OpenDay {
-  /** Of the attempt: where its chunks lie. */
+  /** The prefix of the attempt's chunks. */
   prefix: string;
   /** The oldest first. */
   slices: readonly Slice[];
 }
 
-/** All that the attempt has staged so far. */
+/** The day with everything that the attempt has staged so far. */
 export async function stagedDay(attempt: Attempt): Promise<StagedDay> {
   const { slices } = await attempt.progress.cached();
   return { ...attempt, prefix: attempt.keys.attempt(attempt.id), slices };
 }
 
-/** How many records are staged, including those that are excluded. */
+/** How many records are staged, including excluded records. */
 export function recordsOf(slices: readonly Slice[]): number {
   return slices.flatMap(({ parts }) => parts).reduce((sum, { records }) => sum + records, 0);
 }
 
-/** What tells records apart: where some record has none, it is no key. */
+/** The fields that identify records; `undefined` if some record has no key of its own, because then they are no key. */
 export function usedKeyField(
   ctx: Pick<BuildContext, 'report' | 'settings'>,
   slices: readonly Slice[],
@@ -44,7 +44,7 @@ export function usedKeyField(
   return isOnEvery ? primaryKeyField(ctx) : undefined;
 }
 
-/** The pages of a slice's queries of one role that have records. */
+/** The pages with records, of a slice's queries with this role. */
 export async function* pagesOf(
   ctx: Pick<BuildContext, 'lake'>,
   prefix: string,
@@ -54,7 +54,7 @@ export async function* pagesOf(
   for (const part of parts) if (part.role === role) yield* pagesOfPart(ctx, prefix, part);
 }
 
-/** The pages of a query that have records. */
+/** The pages with records, of one query. */
 export async function* pagesOfPart(
   { lake }: Pick<BuildContext, 'lake'>,
   prefix: string,
@@ -63,7 +63,7 @@ export async function* pagesOfPart(
   for (const chunk of chunks) yield* await readChunk(lake.store, prefix, chunk);
 }
 
-/** Which records stay of those that several slices have looked up. */
+/** Decides which looked-up records stay if several slices have looked some up. */
 export async function answersOf(
   ctx: BuildContext,
   day: string,
@@ -83,15 +83,17 @@ function fingerprint(text: string): string {
 }
 
 interface Exclusions {
-  /** By record of a page of the day; one exclusion stands for one occurrence, with a primary key for all. */
+  /**
+   * The verdict by record of a page. With a primary key, an exclusion covers all equal records, without a key only one.
+   */
   among(list: RecordList): (index: number) => Verdict;
   /** Whether some exclusions were used, and others match no record of the day. */
   holdMoreThanTheDay(): boolean;
 }
 
 /**
- * The records of the next day that the end of the range included.
- * @param keyField the field that identifies a record, if there is one
+ * The records of the next day that the range returned because it includes its end.
+ * @param keyField the field that identifies a record, if there is such a field
  */
 export async function exclusionsOf(
   ctx: Pick<BuildContext, 'lake'>,
@@ -101,7 +103,7 @@ export async function exclusionsOf(
 ): Promise<Exclusions> {
   const left = new Map<string, number>();
   const met = new Set<string>();
-  // I1: another record with the key may be the day's, so what is excluded is a content.
+  // I1: another record with the same key may belong to the day, so exclusions match key and content.
   const idsOf = (list: RecordList) => {
     const keys = keysOf(list, keyField);
     return (index: number) => fingerprint(keys[index] ?? '') + fingerprint(contentOf(list, index));
@@ -113,7 +115,7 @@ export async function exclusionsOf(
       const idOf = idsOf(list);
       for (let index = 0; index < list.count; index += 1) {
         const id = idOf(index);
-        // Pages of one query may overlap.
+        // Pages of one query may overlap: a record that they share counts once.
         if (keyField !== undefined && inPart.has(id)) continue;
         if (keyField !== undefined) inPart.add(id);
         left.set(id, (left.get(id) ?? 0) + (part.role === 'exclude' ? 1 : -1));
@@ -144,12 +146,12 @@ export async function exclusionsOf(
   };
 }
 
-/** The exclusions contain all records of the day and more: the service did not return records of one instant only. */
+/** The error if the exclusions contain all records of the day and more: the service returned records of other times. */
 export function instantUnclear({ report, brandSettings }: BuildContext, day: string): BrandReportsError {
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
   return new BrandReportsError(
     'contract',
     'instant_unclear',
-    `${report.name} ${day}: for a query of the day's last instant alone, the service returned all records of the day and more, so which of them belong to the next day is unknown; set "${setting}" (now "${brandSettings[setting]}") to what the service means`,
+    `${report.name} ${day}: for a query of only the day's last instant, the service returned all records of the day and more. So it is unknown which of them belong to the next day; set "${setting}" (now "${brandSettings[setting]}") to the meaning that the service uses`,
   );
 }

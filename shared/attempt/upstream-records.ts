@@ -6,7 +6,10 @@ import { fileIn } from '../lake/table/readable-file.ts';
 import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
 import type { BrandReport } from '../context/context.ts';
 
-/** The records of the upstream snapshot that the slice was planned from, by key. @throws where that snapshot is gone */
+/**
+ * The records of the upstream snapshot that the slice was planned from, by key.
+ * @throws BrandReportsError `contract` if that snapshot is missing or damaged
+ */
 export async function upstreamRecords(
   ctx: BrandReport,
   day: string,
@@ -36,14 +39,14 @@ export async function upstreamRecords(
   return records;
 }
 
-/** What the Parquet reader throws at damaged bytes is no failure of this program. */
+/** An error that the Parquet reader throws at damaged bytes is not a bug of this program. */
 function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinition, day: string): unknown {
   const { kind, code, message } = asBrandReportsError(thrown);
   if (kind !== 'bug' && code !== 'object_missing') return thrown;
   return new BrandReportsError(
     'contract',
     'damaged_snapshot',
-    `${key} cannot be read: ${message}. Make it again: brand-reports sync ${name} --from ${day} --to ${day}`,
+    `${key} cannot be read: ${message}. To read the day again: brand-reports sync ${name} --from ${day} --to ${day}`,
     { cause: thrown },
   );
 }

@@ -1,6 +1,6 @@
 /*
- * The contexts of the pipeline's steps, from small to large, so that the type of a step's parameter shows what it can
- * use: fetching a page needs no lake, the catalog needs no service, and only reading days needs a run.
+ * Defines the contexts of the pipeline's steps, from small to large. The type of a step's parameter shows what the step
+ * can use: fetching a page needs no lake, the catalog needs no service, and only reading days needs a run.
  */
 import { DAY_MS, dayOf } from '../days.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
@@ -18,19 +18,21 @@ import type { BrandSettings, ReportSettings, Settings } from '../settings/settin
 import type { DaysInFlight } from './days-in-flight.ts';
 import type { TimeBudget } from './time-budget.ts';
 
-/** The clocks of a run: the machine's and the service's, whose difference the service's responses show. */
+/** The clocks of a run: the machine's and the service's. The service's responses show the difference between them. */
 export interface RunClock extends Clock {
-  /** By which days are planned and closed. */
+  /** The time by which days are planned and closed. */
   now: () => Date;
-  /** The earlier of both, in milliseconds: ages are judged by it, because a clock ahead must not make what is young look old. */
+  /**
+   * The earlier of both, in milliseconds. Ages are judged by it, so that a clock ahead does not make objects look old.
+   */
   earlierMs: () => number;
-  /** The later of both: what was written after it was written by a clock that was ahead. */
+  /** The later of both, in milliseconds. A later timestamp was written by a clock that was ahead. */
   laterMs: () => number;
 }
 
 /**
- * I2: `now` plans and closes days by the earlier of both clocks, so that neither closes a day that is not over. A time
- * that replaces it (`--now`) can lie in the past only, and replaces it for nothing else.
+ * I2: `now` plans and closes days by the earlier of both clocks, so that neither clock closes a day that is not over. A
+ * fixed time (`--now`) replaces `now` only if it is in the past, and it replaces no other time.
  */
 export function runClock(clock: Clock, service: Pick<ReportService, 'clockSkewMs'>): RunClock {
   const earlierMs = () => clock.wallMs() + Math.min(0, service.clockSkewMs);
@@ -39,16 +41,16 @@ export function runClock(clock: Clock, service: Pick<ReportService, 'clockSkewMs
   return { ...clock, earlierMs, laterMs, now: () => new Date(Math.min(latestMs, earlierMs())) };
 }
 
-/** One report of one brand in a lake: everything that its part of the catalog is made from. */
+/** One report of one brand in a lake: everything that its part of the catalog needs. */
 export interface BrandReport {
   brand: string;
   report: ReportDefinition;
-  /** All that there are: a view may read the tables of several. */
+  /** All reports: a view may read the tables of several reports. */
   reports: ReportRegistry;
-  /** Missing where the settings do not know the brand, or do not enable the report. */
+  /** Missing if the settings do not have the brand, or do not enable the report. */
   policy: Policy | undefined;
   lake: Lake;
-  /** Missing where the settings leave it out, or the lake has none. */
+  /** Missing if the settings leave it out, or if the lake has no Iceberg catalog. */
   iceberg?: ReportIceberg;
   clock: RunClock;
   log: ReportLog;
@@ -57,37 +59,37 @@ export interface BrandReport {
   ledger: (month: string) => CasDocument<Ledger>;
   reportState: CasDocument<ReportState>;
   schema: CasDocument<StoredSchema>;
-  /** Of another report's table. */
+  /** The schema of another report's table. */
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
   /** Which fields of the table have which roles. */
   roles: CasDocument<StoredRoles>;
-  /** Of another report's table. */
+  /** The roles of another report's table. */
   rolesOf: (report: ReportDefinition) => CasDocument<StoredRoles>;
   /** For a report with an upstream: the upstream report, its ledgers and its state. */
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
-  /** Receives the events of its days; missing: nobody listens in this process. */
+  /** Receives the events of its days; missing: this process sends no events. */
   events?: EventSink;
-  /** Whether versions of a day that is not over have events. */
+  /** Whether versions of a day that is not over are sent as events. */
   sendsOpenDay: boolean;
-  /** Another report of the brand by its name; a run may read those of `reportsReadBy`. */
+  /** Another report of the brand by its name. A run may read only the reports that `reportsReadBy` returns. */
   other: (name: string) => OtherReport | undefined;
 }
 
-/** The Iceberg table of a report, which the days of all brands share. */
+/** The Iceberg table of a report. All brands share it. */
 export interface ReportIceberg {
   catalog: IcebergCatalog;
-  /** How long its snapshots are kept; no longer than any brand keeps the versions that they name. */
+  /** How long its snapshots are kept: as long as the brand with the shortest retention keeps its versions. */
   keptMs: number;
 }
 
-/** What is committed of another report. */
+/** Another report and its ledgers. */
 export interface OtherReport {
   report: ReportDefinition;
   /** @param month `YYYY-MM` */
   ledger: (month: string) => CasDocument<Ledger>;
 }
 
-/** What is needed to fetch pages of one report of one brand. */
+/** Everything that fetching pages of one report of one brand needs. */
 export interface FetchContext {
   brand: string;
   report: ReportDefinition;
@@ -99,7 +101,7 @@ export interface FetchContext {
   log: ReportLog;
 }
 
-/** What is needed to make a snapshot of a day's raw records: no service. */
+/** Everything that making a snapshot from a day's raw records needs: no service. */
 export interface BuildContext extends BrandReport {
   brandSettings: BrandSettings;
   settings: ReportSettings;
@@ -114,21 +116,21 @@ export interface RunContext extends BuildContext, FetchContext {
   runId: string;
   /** Shared by all brands and reports of the run. */
   time: TimeBudget;
-  /** Days of the brand that are read at the same time, at most. */
+  /** The maximum number of days of the brand that are read at the same time. */
   daysInFlight: number;
   /** Shared by all brands and reports of the run. */
   days: DaysInFlight;
-  /** Whether fewer records replace what can change no more: a person has asked for that, and named the days. */
+  /** Whether fewer records replace records that can no longer change: a person used `--accept-fewer` with a range. */
   acceptsFewer: boolean;
   /** Whether the service has returned a day of the report in this run. */
   hasReturned: () => boolean;
-  /** Leases only spare double work: without them runs take over each other's days, and only requests grow (I5). */
+  /** Leases only prevent double work: without them, runs take over each other's days and send more requests (I5). */
   leases: boolean;
-  /** @param first how the document of a new attempt begins */
+  /** @param first the first content of a new attempt's document */
   progress(day: string, attempt: string, first?: Progress): CasDocument<Progress>;
 }
 
-/** What is needed to work in a lake. */
+/** Everything that working in a lake needs. */
 export interface LakeAccess {
   lake: Lake;
   clock: Clock;
@@ -136,11 +138,11 @@ export interface LakeAccess {
   /** In [0, 1), for backoff. */
   random: () => number;
   newId: () => string;
-  /** Receives the events of days; missing: nobody listens. */
+  /** Receives the events of days; missing: no events are sent. */
   events?: EventSink;
 }
 
-/** The context of one report of one brand, without settings where the report is not enabled. */
+/** The context of one report of one brand. It has no settings if the report is not enabled. */
 export function createBrandReport(
   {
     lake,
@@ -175,7 +177,7 @@ export function createBrandReport(
     policy,
     lake,
     ...(iceberg && { iceberg }),
-    // Without a service the machine's clock is all there is.
+    // Without a service, only the machine's clock is known.
     clock: runClock(clock, { clockSkewMs: 0 }),
     log: bindReport(log, brand, report.name),
     newId,
@@ -194,7 +196,7 @@ export function createBrandReport(
   };
 }
 
-/** Without settings nothing is known of how long to keep snapshots, so that all are kept. */
+/** Without settings it is unknown how long to keep snapshots, so all snapshots are kept. */
 function icebergOf({ iceberg: catalog }: Lake, settings: Settings | undefined): ReportIceberg | undefined {
   if (!catalog || (settings && !settings.catalogs.includes('iceberg'))) return undefined;
   const days = Object.values(settings?.brands ?? {}).map(
@@ -208,7 +210,7 @@ export function todayIn({ clock, policy }: Pick<FetchContext, 'clock' | 'policy'
   return dayOf(clock.now().getTime(), policy.timeZone);
 }
 
-/** Whether the work was last done a day ago, or by a clock that was a day ahead. */
+/** Whether daily work was last done a day or more ago, or was dated by a clock that was a day or more ahead. */
 export function isDailyWorkDue({ clock }: Pick<RunContext, 'clock'>, doneAt: string | undefined): boolean {
   if (doneAt === undefined) return true;
   return Math.abs(clock.earlierMs() - Date.parse(doneAt)) >= DAY_MS;

@@ -1,20 +1,20 @@
 /**
- * The days that a run reads or builds at the same time. Each takes some megabytes (I12), and a run may have a hundred
- * brands: each has its share, and one day in any case, so that neither a slow service nor a long history of one takes
- * the room of the others.
+ * Counts the days that a run reads or builds at the same time. Each day takes some megabytes (I12), and a run may have
+ * a hundred brands. Each brand has an equal share of the memory, at least one day. So a slow service or a long history
+ * of one brand does not hold up the other brands.
  */
 export class DaysInFlight {
-  /** Those that may still read a day. */
+  /** How many brands may still read a day. */
   #brands: number;
   readonly #byBrand = new Map<string, number>();
   #change = Promise.withResolvers<void>();
 
-  /** @param brands how many the run has */
+  /** @param brands how many brands the run has */
   constructor(brands: number) {
     this.#brands = brands;
   }
 
-  /** Of all brands. */
+  /** The days of all brands. */
   get count(): number {
     return this.#byBrand.values().reduce((sum, days) => sum + days, 0);
   }
@@ -24,7 +24,7 @@ export class DaysInFlight {
     return this.#of(brand) < Math.max(1, Math.floor(MOST / this.#brands));
   }
 
-  /** Resolves when there may be more room: at the next end of a day or of a brand. */
+  /** Resolves when there may be room for another day: when the next day or brand ends. */
   changed(): Promise<void> {
     return this.#change.promise;
   }
@@ -35,24 +35,24 @@ export class DaysInFlight {
 
   end(brand: string): void {
     this.#byBrand.set(brand, this.#of(brand) - 1);
-    this.#tell();
+    this.#notify();
   }
 
-  /** A brand reads no further day: its share is for the others. */
+  /** Call it when a brand reads no further day: the other brands get its share. */
   leave(): void {
     this.#brands -= 1;
-    this.#tell();
+    this.#notify();
   }
 
   #of(brand: string): number {
     return this.#byBrand.get(brand) ?? 0;
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers<void>();
   }
 }
 
-/** What one brand has at most by its settings: 32 that are read, and as many that are built meanwhile. */
+/** The most days that the settings of one brand allow: 32 days being read, and 32 days being built meanwhile. */
 const MOST = 64;

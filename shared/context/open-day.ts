@@ -4,9 +4,9 @@ import { attemptPrefix, versionKey } from '../lake/paths.ts';
 import type { BrandReport } from './context.ts';
 
 /**
- * A day that somebody works on: what the ledger says of it, and where its objects lie. It is read once; each step takes
- * it, and one that changes it returns the next one. If every step asked the ledger by itself, two of them could decide by
- * different days.
+ * A day that the caller works on: its ledger entry, and the keys of its objects. The entry is read once and passed from
+ * step to step; a step that changes the day returns the changed day. If every step read the ledger itself, two steps
+ * could decide from different entries.
  */
 export interface OpenDay {
   /** `YYYY-MM-DD` */
@@ -16,24 +16,24 @@ export interface OpenDay {
   keys: {
     /** The Parquet object of a version. */
     version: (snapshot: string) => string;
-    /** The prefix of what an attempt has staged. */
+    /** The prefix of the objects that an attempt has staged. */
     attempt: (id: string) => string;
   };
 }
 
 type DayContext = Pick<BrandReport, 'brand' | 'report' | 'ledger'>;
 
-/** The day as this process last saw its ledger, which is read if it never was. */
+/** The day from the ledger as this process last read it. The ledger is read if this process has not read it yet. */
 export async function openDay(ctx: DayContext, day: string): Promise<OpenDay> {
   return dayIn(ctx, day, await ctx.ledger(monthOf(day)).cached());
 }
 
-/** The same, as the ledger is now. */
+/** The day from the ledger, which is read again. */
 export async function openDayAnew(ctx: DayContext, day: string): Promise<OpenDay> {
   return dayIn(ctx, day, await ctx.ledger(monthOf(day)).refresh());
 }
 
-/** Applies a transition of the ledger. @returns the day from then on */
+/** Applies a transition of the ledger. @returns the day after the transition */
 export async function changeDay<Day extends Pick<OpenDay, 'day'>>(
   ctx: DayContext,
   open: Day,

@@ -1,33 +1,38 @@
-/** Until when a run may work, in milliseconds of the clock that nobody sets (`Clock.monotonicMs`). */
+/** When a run has to end, in milliseconds of the monotonic clock (`Clock.monotonicMs`). */
 export interface Deadline {
-  /** From then on nothing new starts. */
+  /** After this time no new work starts. */
   softMs: number;
-  /** From then on the process may be gone: a publication must be over. */
+  /** After this time the process may be ended: a publication must be over. */
   hardMs: number;
 }
 
 /**
- * The time that a run has left. Without `tryStartDay` a run with too little time would stop before its first day, and
- * so would every run after it; without `fits` the end of the process would interrupt a publication, in every run.
+ * The time that a run has left. Without `tryStartDay`, a run with too little time would stop before its first day, and
+ * so would every later run. Without `fits`, the end of the process would interrupt a publication in every run.
  */
 export interface TimeBudget {
-  /** Nothing new should start. */
+  /** Whether no new work should start. */
   isUp(): boolean;
-  /** How long new work may still start, in milliseconds: 0 where time is up, Infinity without a limit. */
+  /** How long new work may still start, in milliseconds: 0 if the time is up, Infinity without a limit. */
   leftMs(): number;
-  /** How long until the process may be gone, in milliseconds: 0 where it may be gone, Infinity without a limit. */
+  /** How long until the process may be ended, in milliseconds: 0 if it may be ended now, Infinity without a limit. */
   untilOverMs(): number;
-  /** The process may be gone at any moment. */
+  /** Whether the process may be ended at any moment. */
   isOver(): boolean;
-  /** Counts a day as started, unless time is up and the run has started one before: every run does one unit of work. */
+  /**
+   * Counts a day as started, unless the time is up and the run has already started a day: every run reads at least one.
+   */
   tryStartDay(): boolean;
-  /** The last day was not read after all: it does not count as started. */
+  /** Call it if the last day was not read after all: the day does not count as started. */
   giveDayBack(): void;
-  /** Whether work of `needsMs` may start: it ends in time, or the run has done nothing else and never will have more. */
+  /**
+   * Whether work of `needsMs` may start: it ends in time, or it is the run's only day, which later runs cannot fit
+   * either.
+   */
   fits(needsMs: number): boolean;
 }
 
-/** @param deadline may move while the run works (Ctrl-C moves it to now); missing: no time limit */
+/** @param deadline it may move while the run works (Ctrl-C moves it to now); missing: no time limit */
 export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: () => number): TimeBudget {
   let daysStarted = 0;
   const until = (end: keyof Deadline) =>

@@ -8,23 +8,28 @@ import type { Lookup } from '../reports/definition.ts';
 import type { RunContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
 
-/** What is committed of a report that looks up another one's records, where no raw record tells it. */
+/**
+ * The committed records of a report that looks up another report's records. They are read if the raw records are gone.
+ */
 export interface CommittedDetails {
-  /** What its records name, as the service wrote it. Read once. */
+  /** The keys in the records, as the service wrote them. They are read once. */
   keys(): Promise<readonly string[]>;
-  /** The records that name a wanted key, in pages; those that name one key are on one page. */
+  /** The records with a wanted key, in pages. Records with the same key are on one page. */
   pages(isWanted: (key: string) => boolean): AsyncGenerator<JsonObject[]>;
 }
 
 const RECORDS_PER_PAGE = 50;
 
-/** A snapshot that is missing or damaged holds nothing. I12: memory holds the keys, and a row group. */
+/**
+ * Reads the committed snapshot. A missing or damaged snapshot has no records. I12: memory holds the keys and a row
+ * group.
+ */
 export function committedDetails(
   ctx: RunContext,
   { day, committed, keys }: OpenDay,
   { answerField }: Lookup,
 ): CommittedDetails {
-  /** @param field the only one that is read; missing: all */
+  /** @param field the only field to read; missing: all fields */
   async function* records(field?: string): AsyncGenerator<JsonObject> {
     if (!committed || committed.rows === 0) return;
     const { snapshot, bytes } = committed;
@@ -40,7 +45,7 @@ export function committedDetails(
     } catch (thrown) {
       const { kind, code, message } = asBrandReportsError(thrown);
       if (kind !== 'bug' && code !== 'object_missing') throw thrown;
-      const lost = `${key} cannot be read: ${message}; of the records in it, those that the service answers no more are lost`;
+      const lost = `${key} cannot be read: ${message}; records in it that the service no longer returns are lost`;
       ctx.log({ event: 'committed_details_unreadable', day, message: lost });
     }
   }

@@ -21,12 +21,14 @@ import { upstreamRecords } from '../attempt/upstream-records.ts';
 const KEYS_PER_PAGE = 50;
 
 /**
- * The records of a report that looks up another report's records one by one (docs/explanation/interface.md, section 4.2). A page
- * is what the service knows about 50 of them, looked up concurrently; its cursor is the rank of the last one. A refused
- * lookup belongs to its page like a record. Memory holds the keys of the day and nothing else of its records (I12).
+ * Looks up another report's records one by one (docs/explanation/interface.md, section 4.2) and returns the responses
+ * as pages. A page has the responses about 50 records, which are looked up concurrently; its cursor is the rank of the
+ * last of them. A refused lookup belongs to its page like a record. Memory holds only the keys of the day's records
+ * (I12).
  *
- * I1: what is committed of a record that is still there stays, whatever the service answers now. Raw records may be gone,
- * and another attempt has none: what no slice has found is staged again from the committed snapshot, behind the lookups.
+ * I1: as long as an upstream record exists, its committed details stay, whatever the service responds now. The raw
+ * records may have been deleted, or belong to another attempt. So after the lookups, details that no slice has found
+ * are staged again from the committed snapshot.
  */
 export async function* lookedUpPages(
   ctx: RunContext,
@@ -35,8 +37,8 @@ export async function* lookedUpPages(
   part: SlicePart,
   lookup: Lookup,
 ): AsyncGenerator<StagedPage> {
-  const known = await whatIsKnown(ctx, attempt, slice, part, lookup);
-  const asked = await recordsToLookUp(ctx, attempt.day, slice, known, lookup);
+  const known = await knownRecords(ctx, attempt, slice, part, lookup);
+  const ranked = await recordsToLookUp(ctx, attempt.day, slice, known, lookup);
   let cursor = typeof part.cursor === 'string' ? part.cursor : '';
   const page = (found: JsonObject[], next: string | null): StagedPage => {
     const records = recordListOf(found);
@@ -48,22 +50,22 @@ export async function* lookedUpPages(
     known.hasFailed,
   );
   try {
-    for (let left = asked.filter(({ rank }) => rank > cursor); left.length > 0; ) {
+    for (let left = ranked.filter(({ rank }) => rank > cursor); left.length > 0; ) {
       const batch = left.slice(0, KEYS_PER_PAGE);
       const records = batch.map(({ record }) => record);
       const { answers, failure } = await lookUpBatch(ctx, lookup, records, refusals);
-      // Where the service refuses the action itself, what it refused before is no click's fault.
+      // If the service refuses the action itself, its earlier refusals do not count against single clicks.
       if (failure && (failure.kind !== 'transient' || answers.length === 0)) throw failure;
       await assertAnswersAny(ctx, slice, known, lookup, refusals);
       left = left.slice(answers.length);
       for (const { key, records: found } of answers) if (found.length > 0) known.found.add(key);
       const isEnd = left.length === 0 && (await keysToKeep(known)).size === 0;
-      const behind = batch[answers.length - 1]?.rank ?? cursor;
+      const reached = batch[answers.length - 1]?.rank ?? cursor;
       const found = answers.flatMap((answer) => answer.records);
-      yield { ...page(found, isEnd ? null : behind), ...withoutRecord(ctx, answers, known) };
+      yield { ...page(found, isEnd ? null : reached), ...withoutRecord(ctx, answers, known) };
       if (failure) throw failure;
       if (isEnd) return;
-      cursor = behind;
+      cursor = reached;
     }
   } finally {
     const [first] = refusals.met;
@@ -79,25 +81,27 @@ export async function* lookedUpPages(
   yield page([], null);
 }
 
-/** What is known of the records of the upstream day, by their keys. */
+/** What earlier slices and the committed version show about the records of the upstream day, by their keys. */
 interface Known {
   upstream: ReadonlyMap<string, UpstreamRecord>;
-  /** The key of the record that an answer names. */
+  /** The key of the upstream record that a response is about. */
   ownerOf: (answered: string) => string | undefined;
-  /** When earlier slices found a record the only time, in milliseconds; infinite if it was answered again since. */
+  /**
+   * When an earlier slice found a record, in milliseconds; infinite if the service has responded about it again since.
+   */
   foundAtMs: ReadonlyMap<string, number>;
-  /** The lookups that have brought no record to earlier slices. */
+  /** The lookups for which earlier slices got no record. */
   missing: ReadonlyMap<string, MissingLookup>;
-  /** Those of which this slice has records. */
+  /** The keys for which this slice has records. */
   found: Set<string>;
   committed: CommittedDetails;
-  /** Whether the attempt is the one that is committed. */
+  /** Whether this attempt is the committed attempt. */
   isCommittedAttempt: boolean;
-  /** Whether the day failed the last time. */
+  /** Whether the last attempt to read the day failed. */
   hasFailed: boolean;
 }
 
-async function whatIsKnown(
+async function knownRecords(
   ctx: RunContext,
   attempt: Attempt,
   slice: Slice,
@@ -123,7 +127,7 @@ async function whatIsKnown(
   };
 }
 
-/** Which of the upstream records are in the committed snapshot, and were found by no slice. */
+/** The keys of upstream records that are in the committed snapshot and that no slice has found. */
 async function keysToKeep({ upstream, ownerOf, foundAtMs, found, committed }: Known): Promise<Set<string>> {
   const isMissing = (key: string) => !found.has(key) && !foundAtMs.has(key);
   if (![...upstream.keys()].some(isMissing)) return new Set();
@@ -145,7 +149,10 @@ function withoutRecord(
   };
 }
 
-/** The upstream records that the slice requests: those that no earlier slice has requested, and those whose wait is over. */
+/**
+ * The upstream records that the slice looks up: records that no earlier slice looked up, and records whose wait is
+ * over.
+ */
 async function recordsToLookUp(
   ctx: RunContext,
   day: string,
@@ -153,30 +160,30 @@ async function recordsToLookUp(
   known: Known,
   lookup: Lookup,
 ): Promise<RankedRecord[]> {
-  // The raw records of what is committed are gone: its snapshot says what was found.
+  // If the raw records of the committed version have been deleted, its snapshot shows which records were found.
   const areRawGone = known.isCommittedAttempt && known.foundAtMs.size === 0;
   const published = areRawGone && !lookup.recordsChange ? await publishedKeys(known) : new Set();
-  const asked = [...known.upstream.values()].filter(({ key }) => {
+  const requested = [...known.upstream.values()].filter(({ key }) => {
     const { missing, foundAtMs } = known;
     const [lookedUp, atMs] = [missing.get(key), foundAtMs.get(key)];
-    // A record that was found stays found, though the service answers later that it has none.
+    // A record that was found stays found, even if the service later responds without a record.
     if (lookedUp && (lookedUp.code !== undefined || atMs === undefined)) return isDue(lookedUp, slice);
     if (slice.onlyRefused || published.has(key)) return false;
     return atMs === undefined || (lookup.recordsChange && hasAged(slice, atMs));
   });
-  if ((slice.onlyRefused || known.hasFailed) && asked.length > 0)
-    await goAhead(ctx, day, slice, known, lookup);
-  return scattered(slice, asked);
+  if ((slice.onlyRefused || known.hasFailed) && requested.length > 0)
+    await proveCredentials(ctx, day, slice, known, lookup);
+  return scattered(slice, requested);
 }
 
-/** A day later by the hourly schedule, whose runs do not begin at the same second. */
+/** A day less half an hour, because the runs of an hourly schedule do not begin at the same second. */
 const CHANGED_AFTER_MS = DAY_MS - 30 * MINUTE_MS;
 
 function hasAged({ startedAt }: Slice, atMs: number): boolean {
   return Date.parse(startedAt) - atMs >= CHANGED_AFTER_MS;
 }
 
-/** The upstream records of which the committed snapshot has records. */
+/** The keys of the upstream records whose details are in the committed snapshot. */
 async function publishedKeys({ committed, ownerOf }: Known): Promise<Set<string>> {
   return new Set((await committed.keys()).flatMap((key) => ownerOf(key) ?? []));
 }
@@ -209,8 +216,8 @@ interface RankedRecord {
 }
 
 /**
- * In an order without meaning, or some neighbours that the service refuses would look like a service that refuses
- * everything; another slice has another order.
+ * Puts the records into a random order, which differs between slices. Otherwise a few neighbours that the service
+ * refuses would look like a service that refuses everything.
  */
 function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): RankedRecord[] {
   const ranked = records.map((record) => ({
@@ -221,12 +228,12 @@ function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): Ra
 }
 
 /**
- * Two refusals end a run that the service has answered nothing yet, because they may mean the credentials. So a record
- * that was found before is looked up ahead of those that were refused, and of a day that failed. The service may have
- * forgotten it since: then it is asked for the upstream report of that day, which it must answer where the credentials
- * are right.
+ * Proves that the service accepts the credentials, before lookups are sent that it has refused or whose day has failed.
+ * Without such proof, two refusals end a run, because they may mean wrong credentials. It looks up a record that was
+ * found before. If the service has deleted that record since, it requests the upstream report of the day, which the
+ * service returns if the credentials are right.
  */
-async function goAhead(
+async function proveCredentials(
   ctx: RunContext,
   day: string,
   slice: Slice,
@@ -235,7 +242,7 @@ async function goAhead(
 ): Promise<void> {
   if (ctx.service.hasAnswered) return;
   await lookupFound(ctx, slice, known, lookup);
-  if (!ctx.service.hasAnswered) await answerAlone(() => firstUpstreamPage(ctx, day));
+  if (!ctx.service.hasAnswered) await ignoringRefusal(() => firstUpstreamPage(ctx, day));
 }
 
 /**
@@ -252,13 +259,13 @@ async function lookupFound(ctx: RunContext, slice: Slice, known: Known, lookup: 
   const candidates =
     staged.length > 0 ? staged : [...upstream.values()].filter(({ key }) => published.has(key));
   const [first] = scattered(slice, candidates);
-  if (first) await answerAlone(() => lookUp(ctx.service, action, lookup, first.record));
+  if (first) await ignoringRefusal(() => lookUp(ctx.service, action, lookup, first.record));
   return first !== undefined;
 }
 
 /**
- * If the service refuses even a record that was found before, and has answered no lookup in this run, it refuses the
- * action: the day fails, and no lookup of it loses a try.
+ * Fails the day if the service refuses even a record that was found before, and has answered no lookup in this run.
+ * Then the service refuses the action itself, so no lookup of the day loses a try.
  */
 async function assertAnswersAny(
   ctx: RunContext,
@@ -272,10 +279,10 @@ async function assertAnswersAny(
   if (isKnown && !ctx.service.hasAnsweredTo(ctx.report.action)) throw refusals.ofAction();
 }
 
-/** Asks for the sake of the answer: a refusal says nothing about the day. */
-async function answerAlone(ask: () => Promise<unknown>): Promise<void> {
+/** Sends a request only to see whether the service answers: a refusal does not fail the day. */
+async function ignoringRefusal(request: () => Promise<unknown>): Promise<void> {
   try {
-    await ask();
+    await request();
   } catch (thrown) {
     const { kind, code } = rethrowBugs(thrown);
     if (kind !== 'contract' || code === 'redirect') throw thrown;
@@ -291,7 +298,7 @@ async function firstUpstreamPage(ctx: RunContext, day: string): Promise<void> {
   if (query) await fetchFirstPage({ ...ctx, report: upstream.report, settings }, query.fields);
 }
 
-/** The keys that the records of a slice name, as the service wrote them. */
+/** The keys in the records of a slice, as the service wrote them. */
 async function* answeredKeys(
   ctx: RunContext,
   { keys, id }: Attempt,

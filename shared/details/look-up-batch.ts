@@ -6,7 +6,7 @@ import { lookUp } from '../service/lookup.ts';
 import { isEndOfRun } from '../service/retry.ts';
 import type { RunContext } from '../context/context.ts';
 
-/** What the service answered to one lookup: its records, or a refusal; a failure of this lookup alone counts as one. */
+/** The result of one lookup: its records, or a refusal. A failure of only this lookup counts as a refusal. */
 export interface LookupAnswer {
   key: string;
   records: JsonObject[];
@@ -14,8 +14,8 @@ export interface LookupAnswer {
 }
 
 /**
- * Looks up several records at a time.
- * @returns the answers, in the order of the batch; where a lookup fails, those before it, and a failure
+ * Looks up several records at the same time.
+ * @returns the answers in the order of the batch; if a lookup fails, the answers before it and the failure
  */
 export async function lookUpBatch(
   ctx: RunContext,
@@ -33,7 +33,7 @@ export async function lookUpBatch(
       throw thrown;
     }
   }).catch(rethrowBugs);
-  // Those that the run had no time for do not say why.
+  // A lookup that the run had no time for does not explain a failure, so another failure is preferred.
   const failure = failures.find((failed) => !isEndOfRun(failed)) ?? failures[0];
   const isServices = failure !== undefined && !isEndOfRun(failure);
   const isMissing = ({ key }: UpstreamRecord) =>
@@ -60,7 +60,7 @@ async function lookUpOne(
     const { kind, code, message, context } = rethrowBugs(thrown);
     const about = `${message} (looking up ${ctx.service.quote(key)})`;
     const error = new BrandReportsError(kind, code, about, { context });
-    // A redirect comes from the address, not from the record that was asked for.
+    // A redirect is caused by the address, not by the requested record.
     if (isEndOfRun(error) || code === 'redirect') throw error;
     if (kind === 'contract') refusals.add(key, error);
     else if (kind === 'transient' && ctx.service.hasAnswered) refusals.addUnanswered(error);
@@ -69,31 +69,33 @@ async function lookUpOne(
   }
 }
 
-/** Refusals without one answer: the service refuses the action, not the records. */
+/** After more refusals than this without an answer, the service is taken to refuse the action, not the records. */
 const MAX_REFUSED_WITHOUT_ANSWER = 9;
-/** The same of a day that failed before: an outage of the action should cost few requests an hour. */
+/** The same limit for a day that failed before: an outage of the action should cost few requests an hour. */
 const MAX_REFUSED_AFTER_FAILURE = 1;
-/** New refusals in a run, with fewer answers. */
+/** The limit of new refusals in a run that has fewer answers than this; with more answers, they are the limit. */
 const MAX_REFUSED = 100;
-/** Lookups in a row that got no answer, however often they were sent: the service is unavailable. */
+/**
+ * After more lookups in a row than this without an answer, retries included, the service is taken to be unavailable.
+ */
 const MAX_UNANSWERED = 2;
 
-/** The refusals that a run meets while it looks up a day. */
+/** Counts the refusals that a run meets while it looks up a day. */
 export interface Refusals {
   readonly met: readonly BrandReportsError[];
   countAnswer(): void;
-  /** @throws the refusal, where there are so many that the service must refuse the action itself */
+  /** @throws the refusal, if there are so many that the service must refuse the action itself */
   add(key: string, refusal: BrandReportsError): void;
-  /** A lookup got no answer. @throws the failure, where that is not the fault of this lookup alone */
+  /** Counts a lookup without an answer. @throws the failure, if it cannot be caused by this lookup alone */
   addUnanswered(failure: BrandReportsError): void;
-  /** The first refusal, as one of the action itself. */
+  /** The first refusal, as a refusal of the action itself. */
   ofAction(): BrandReportsError;
 }
 
 /**
- * @param wasRefused whether an earlier run was refused the lookup: another refusal of it says nothing about the service
- * @param hasAnswered whether the service has answered any lookup in this run, of whatever day
- * @param hasFailed whether the day failed the last time
+ * @param wasRefused whether the service refused this lookup in an earlier run: then another refusal shows nothing new
+ * @param hasAnswered whether the service has answered any lookup in this run, of any day
+ * @param hasFailed whether the last attempt to read the day failed
  */
 export function createRefusals(
   wasRefused: (key: string) => boolean,
@@ -102,13 +104,13 @@ export function createRefusals(
 ): Refusals {
   const met: BrandReportsError[] = [];
   let answers = 0;
-  let refusedAnew = 0;
+  let newlyRefused = 0;
   let unanswered = 0;
   const asRefusedAction = ({ kind, code, message, context }: BrandReportsError) =>
     new BrandReportsError(
       kind,
       code,
-      `${message}; lookups refused: ${met.length}, answered: ${answers}, so the service must refuse the action itself: the day waits for a later run`,
+      `${message}; lookups refused: ${met.length}, answered: ${answers}, so the service seems to refuse the action itself; a later run reads the day`,
       { context },
     );
   return {
@@ -125,10 +127,10 @@ export function createRefusals(
     add(key, refusal) {
       unanswered = 0;
       met.push(refusal);
-      if (!wasRefused(key)) refusedAnew += 1;
+      if (!wasRefused(key)) newlyRefused += 1;
       const limit = answers === 0 ? MAX_REFUSED_WITHOUT_ANSWER : Math.max(MAX_REFUSED, answers);
       const isRefused = hasAnswered()
-        ? refusedAnew > limit
+        ? newlyRefused > limit
         : met.length > (hasFailed ? MAX_REFUSED_AFTER_FAILURE : limit);
       if (isRefused) throw asRefusedAction(refusal);
     },

@@ -281,7 +281,7 @@ function keyFindings(key: RecordKey | undefined, sample: readonly JsonObject[]):
     fieldsOfKey(key).some((field) => keyOf(record[field]) === undefined),
   );
   const fields = [...new Set(sample.flatMap(Object.keys))];
-  const of = { records: sample.length, withoutKey: without.length, fields, isNone: false };
+  const of = { records: sample.length, withoutKey: without.length, fields, keyIsNone: false };
   const problem = keyProblem(key, of);
   return problem === undefined
     ? []

@@ -169,7 +169,7 @@ export function commitRollback(
       const published = ctx.lake.catalog === undefined;
       return {
         ...{ ...reading, ...content, checks, values },
-        ...{ ...afterCommand(current, 'rolled_back')?.said, attempt, published },
+        ...{ ...afterCommand(current, 'rolled_back')?.recorded, attempt, published },
       };
     },
   });

@@ -1,4 +1,7 @@
-/* Makes a version of what is staged of a day: of a reading that has just fed a builder, or chunk → rows. */
+/*
+ * Makes a version of a day from its staged records. If a reading has just fed a builder, that builder finishes the
+ * version; otherwise the chunks are read again.
+ */
 import type { Column } from '../column-types.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
@@ -29,15 +32,15 @@ import {
 export interface BuildOptions {
   /** Whether to re-read the committed snapshot and compare digests before reporting `unchanged`. */
   readBack: boolean;
-  /** What of a field that was proven to be no key need not hold of this one. */
+  /** Whether the key has changed: a proof that the old key does not identify records does not hold for the new key. */
   isKeyNew?: boolean;
 }
 
 /**
- * Makes a version of all that was staged of a day. First the schema grows. Content equal to what is committed makes no
- * snapshot.
- * @param fed the builder that the reading's pages were added to: it is finished if the chunks would make the same
- * @returns a conflict if records with one primary key differ, and only a second reading can tell why (I1)
+ * Makes a version of everything that was staged of a day. The schema grows first. If the content equals the committed
+ * version, no snapshot is written.
+ * @param fed the builder that got the reading's pages: it finishes the version if the chunks would make the same file
+ * @returns a conflict if records with the same primary key differ, and only a second reading can show why (I1)
  */
 export async function build(
   ctx: BuildContext,
@@ -58,7 +61,9 @@ export async function build(
   return 'conflict' in built ? built : withKeyProblem(ctx, slices, built);
 }
 
-/** I1: no record is dropped by a key that does not identify all, and people hear which one the records would have. */
+/**
+ * I1: a key that does not identify all records drops no record. A finding shows the problem and the field names met.
+ */
 function withKeyProblem(
   { settings: { key } }: BuildContext,
   slices: readonly Slice[],
@@ -70,7 +75,7 @@ function withKeyProblem(
       records: recordsOf(slices),
       withoutKey: slices.reduce((sum, { withoutKey }) => sum + withoutKey, 0),
       fields: slices.flatMap(({ observations }) => Object.keys(observations)),
-      isNone: built.values?.keyIsNone ?? false,
+      keyIsNone: built.values?.keyIsNone ?? false,
     });
   return keyUnused === undefined ? built : { ...built, values: { ...built.values, keyUnused } };
 }
@@ -94,9 +99,9 @@ async function buildFromChunks(
 }
 
 /**
- * Adds everything staged, the newest slice first, so that its version of a record is the one that stays.
- * @param excludedBy the field by which records of the next day are recognized, if there is one
- * @throws BrandReportsError `contract` if it cannot be decided from the responses which records are the day's
+ * Adds all staged records, the newest slice first, so that its version of a record stays.
+ * @param excludedBy the field that identifies records of the next day, if there is such a field
+ * @throws BrandReportsError `contract` if the responses do not show which records belong to the day
  */
 async function addChunks(
   ctx: BuildContext,
@@ -120,14 +125,14 @@ async function addChunks(
   }
 }
 
-/** I1: what a conflict proves of the key; `undefined` if only a second reading can tell. */
+/** I1: the rule for the key that a conflict proves; `undefined` if only a second reading can show it. */
 function ruleProvenBy(
   { report }: BuildContext,
   { slice, versions }: KeyConflict,
   { slices }: StagedDay,
   current: Committed | undefined,
 ): KeyRule | undefined {
-  // Where pages overlap by design, every pass has records twice, and one that changes with every response differs.
+  // If pages overlap by design, every reading has records twice, and a record that changes with every response differs.
   const overlap = report.paging.style === 'position';
   if (slice.repeatsConflict !== undefined)
     return overlap && slice.repeatsConflict !== versions ? 'changes' : 'is_none';
@@ -151,7 +156,7 @@ async function growToFit(
   });
   const fields = fieldsWithoutColumn(schema, observed).length;
   if (fields > 0) {
-    const message = `${fields} fields of ${day} have no column: their values are in _rescued, where nothing is lost. Of the fields of one day that the interface does not document, the ${MAX_DISCOVERED_OF_DAY} most frequent can become columns, and ${MAX_DISCOVERED} of a table in all. To see them: SELECT _rescued FROM ${schema.table} WHERE dt = '${day}'. Name those that you need in the setting "columns" of ${ctx.report.name}: they become columns first`;
+    const message = `${fields} fields of ${day} have no column: their values are kept in _rescued. Of the fields that the interface does not document, the ${MAX_DISCOVERED_OF_DAY} most frequent of a day become columns, up to ${MAX_DISCOVERED} for a table. To see the values: SELECT _rescued FROM ${schema.table} WHERE dt = '${day}'. Name the fields that you need in the setting "columns" of ${ctx.report.name}: they become columns first`;
     ctx.log({ event: 'fields_without_column', day, fields, message });
   }
   return schema.columns;

@@ -1,7 +1,7 @@
 /*
- * Builds one version of a day: pages of records go in, and the rows among them become a Parquet file under a new prefix.
- * A reading feeds the builder while its pages come in; a rebuild, or a reading whose assumptions were wrong, feeds it from
- * chunks. SQL sees nothing of the file before the commit. Memory holds a page, a row group and some tens of bytes of each
+ * Builds one version of a day: it takes pages of records and writes their rows to a Parquet file under a new prefix. A
+ * reading feeds the builder while its pages arrive. A rebuild, or a reading whose assumptions were wrong, feeds it from
+ * chunks. SQL does not see the file before the commit. Memory holds a page, a row group and some tens of bytes for each
  * record that has a key (I12).
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -25,54 +25,54 @@ import { areIntact } from '../history/index.ts';
 import { isLifecycleIntact } from '../lifecycle/index.ts';
 import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from '../attempt/rows-of-day.ts';
 
-/** What is to be committed; `snapshot` is the committed one's if the content is the same. */
+/** The version to commit; if the content has not changed, `snapshot` is the committed snapshot. */
 export type BuiltSnapshot = Pick<
   Committed,
   'snapshot' | 'rows' | 'bytes' | 'digest' | 'values' | 'unsettled'
 > & {
   unchanged: boolean;
-  /** Of its rows, if it replaces a closed day: they show what it changes. */
+  /** The hashes of its rows, if it replaces a closed day: they show which rows it changes. */
   hashes?: RowHashes;
 };
 
-/** Records of a slice that have one key and differ. */
+/** Records of a slice that have the same key and differ. */
 export interface KeyConflict extends Versions {
   slice: Slice;
 }
 
-/** What rows depend on besides their records: chunks prove it, a reading assumes it until its last page. */
+/** What rows depend on besides their records. Chunks prove it; a reading assumes it until its last page. */
 export interface Basis {
-  /** What identifies a record; `undefined` if some record lacks it. */
+  /** The fields that identify a record; `undefined` if some record has no key of its own. */
   keyField: RecordKey | undefined;
   rule: KeyRule;
-  /** The table's columns; missing: the columns that the pages so far would make. */
+  /** The table's columns; missing: the columns that follow from the pages so far. */
   columns?: readonly Column[];
-  /** I12: a row group is written when its values take so many bytes. */
+  /** I12: a row group is written when its values take this many bytes. */
   groupBytes?: number;
 }
 
 export interface Builder {
-  /** Why the builder takes no more records: only a second reading can tell which of them are rows (I1). */
+  /** Set when the builder takes no more records, because only a second reading can show which records are rows (I1). */
   readonly conflict: KeyConflict | undefined;
   /**
-   * Appends the rows among a page's records, the newest slice first.
-   * @param verdictOf what other staged records show of a record
-   * @returns how many of the records are the day's
+   * Appends the rows among a page's records. Pages of the newest slice come first.
+   * @param verdictOf what other staged records show about a record
+   * @returns how many of the records belong to the day
    */
   add(list: RecordList, slice: Slice, verdictOf?: (index: number) => Verdict): Promise<number>;
   /**
-   * Replaces the assumptions by what all staged records prove.
-   * @param proven `records`: how many are staged, including those that are excluded
-   * @returns whether the file is what the chunks would make: otherwise only they can make it
+   * Replaces the assumptions with what all staged records prove.
+   * @param proven `records`: how many records are staged, including excluded records
+   * @returns whether the chunks would make the same file; if not, the version has to be built from the chunks
    */
   confirm(proven: Required<Pick<Basis, 'columns'>> & Pick<Basis, 'keyField'> & { records: number }): boolean;
   /**
-   * Writes the rest of the file; a version with equal content stays instead.
-   * @param readBack whether to re-read that version before it is believed to be intact
+   * Writes the rest of the file, unless the committed version has the same content: then that version stays.
+   * @param readBack whether to re-read the committed version to prove that it is intact
    * @throws BrandReportsError `contract` if all records have dates of other days
    */
   finish(readBack: boolean): Promise<BuiltSnapshot>;
-  /** Drops what was written, unless the builder has finished it: whoever creates a builder calls this in the end. */
+  /** Drops the written part of an unfinished file. Whoever creates a builder must call this at the end. */
   abort(): Promise<void>;
 }
 
@@ -159,8 +159,9 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
 }
 
 /**
- * Whether the committed object exists, ends like a Parquet file and, with `readBack`, has the digest of the ledger and the
- * day has its changes and what became of its records: a new version of the same content has these written again.
+ * Whether the committed object exists and ends like a Parquet file. With `readBack`, its digest must also match the
+ * ledger, and the day's change record and lifecycle rows must be intact. If not, a new version with the same content is
+ * written, which writes all of these again.
  */
 async function isIntact(
   ctx: BuildContext,
@@ -183,7 +184,7 @@ async function isIntact(
       (await isLifecycleIntact(ctx, day, committed))
     );
   } catch (thrown) {
-    // An object that the store cannot read now may be intact; one that is not parseable as Parquet is damaged.
+    // An object that the store cannot read now may be intact; an object that is not valid Parquet is damaged.
     const { kind, code } = asBrandReportsError(thrown);
     if (kind !== 'bug' && code !== 'object_missing') throw thrown;
     return false;

@@ -10,21 +10,24 @@ import type { RunContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
 import { replaceVersion } from './replace-version.ts';
 
-/** What a reading is committed as. */
+/** How a reading is committed. */
 export interface ReadingCommit {
   /** Id of the run's continuation: runs that continue it do not read the day again. */
   continuation: string;
-  /** Whether fewer records replace what can change no more, because a person has asked for that. */
+  /**
+   * Whether fewer records replace records that can no longer change, because the run was started with `--accept-fewer`.
+   */
   isAccepted: boolean;
 }
 
 /**
- * Records a reading in the ledger (I4): the version that it has built, or, if the reading is not believed, that the one before
- * stays (I11). Without the claim that the commit checks, a process that wakes up after an hour would replace what others
- * have committed since.
- * @returns the day from then on; `kept`: how many rows the version has that stays although the reading differs
- * @throws BrandReportsError `conflict` where another run has taken the day over, or a later reading is committed; then
- * nothing was changed
+ * Records a reading in the ledger (I4). If the reading is believed, its version is committed; if not, the ledger
+ * records that the version before stays (I11). The commit checks the claim: without it, a process that wakes up after
+ * an hour would overwrite newer data.
+ * @returns the day after the commit; `kept`: if the version before stays although the reading differs, its number of
+ * rows
+ * @throws BrandReportsError `conflict` if another run has taken the day over or a later reading is committed; then
+ * nothing has changed
  */
 export async function commit(
   ctx: RunContext,
@@ -35,15 +38,15 @@ export async function commit(
   const { policy, runId } = ctx;
   const { day, id, progress, committed: replaced } = attempt;
   const { slices } = await progress.cached();
-  const { startedMs, endedMs, closed, resumed, recordPages, said } = readingOf(day, policy, slices);
+  const { startedMs, endedMs, closed, resumed, recordPages, recorded } = readingOf(day, policy, slices);
   const { hasReturnedRecords } = await ctx.reportState.cached();
   const { queryFingerprint, timeZone, fallPercent } = policy;
-  // Where the service never returned a record, the address or the credentials may be another brand's.
+  // If the service has never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
   const nextOf = (counts: Pick<Committed, 'rows' | 'unsettled'>) => {
-    const last = isLast(day, policy, startedMs, counts) && isVerified && !said.refusedLookups?.retryAt;
+    const last = isLast(day, policy, startedMs, counts) && isVerified && !recorded.refusedLookups?.retryAt;
     return afterReading(
-      // What a clock ahead has closed is not over.
+      // A day that a clock ahead has closed is not over.
       replaced && isFuture(replaced) ? { ...replaced, state: 'open' } : replaced,
       {
         ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest },
@@ -53,16 +56,16 @@ export async function commit(
     );
   };
   const read = nextOf(snapshot);
-  // Where the version stays, its records decide whether the policy goes on.
+  // If the version stays, its records decide whether the policy requires further readings.
   const next = read?.outcome.keeps && replaced ? nextOf(replaced) : read;
   if (!next) throw laterReading(day, replaced);
   const keeps = next.outcome.keeps ? replaced : undefined;
-  const { upstreamDigest } = said;
+  const { upstreamDigest } = recorded;
   const disregarded = {
-    ...{ at: said.readFrom, rows: snapshot.rows, queryFingerprint },
+    ...{ at: recorded.readFrom, rows: snapshot.rows, queryFingerprint },
     ...(upstreamDigest !== undefined && { upstreamDigest }),
   };
-  const content = { ...snapshot, unchanged, at: said.readFrom, queryFingerprint };
+  const content = { ...snapshot, unchanged, at: recorded.readFrom, queryFingerprint };
   const open = await replaceVersion(ctx, attempt, {
     runId,
     ...(!keeps && { hashes }),
@@ -70,15 +73,15 @@ export async function commit(
     endedMs,
     cause: 'reading',
     next: (before): Committed => {
-      if (keeps) return { ...(before ?? keeps), ...next.said };
+      if (keeps) return { ...(before ?? keeps), ...next.recorded };
       const checks = carriedChecks(before, content, ctx.report.measure, fallPercent);
       return {
         ...snapshot,
-        // Without a catalog readers follow the ledger itself.
+        // Without a catalog, readers follow the ledger, so the version counts as published.
         published: ctx.lake.catalog === undefined || (unchanged && (before?.published ?? false)),
-        ...next.said,
+        ...next.recorded,
         attempt: id,
-        ...said,
+        ...recorded,
         timeZone,
         queryFingerprint,
         ...(checks && { checks }),
@@ -89,8 +92,8 @@ export async function commit(
 }
 
 /**
- * Whether the reading needs no other one to agree (I11). The last word needs more: records may have moved between two
- * queries, or while another run went on with the reading, and nobody would see it any more.
+ * Whether the reading needs no other reading to agree (I11). The last reading has a stricter rule: records may have
+ * moved between two queries or before another run resumed the reading, and no later reading would correct that.
  */
 function isAlone(
   { pagesAreSnapshot }: Policy,

@@ -4,16 +4,17 @@ import { dateFields } from '../planning/day-queries.ts';
 import { type FetchContext, type RunContext, todayIn } from '../context/context.ts';
 import { fetchFirstPage } from '../attempt/fetch.ts';
 
-/** What the service means by `end_date`; `undefined` where days without records leave that unknown. */
+/** What the service means by `end_date`; `undefined` if days without records leave that unknown. */
 type EndDateMeaning = 'whole_day' | 'midnight' | undefined;
 
-/** After so long the probe compares two other days. */
+/** After this pause the probe compares other days. */
 const PAUSED_PROBE_MS = 2 * DAY_MS;
 
 /**
- * Whether `end_date` means the whole day or its midnight is not documented (docs/explanation/interface.md, section 4.4). With the
- * wrong setting every day would be read empty or cut, so a report's first sync compares it with days that have ended.
- * @throws BrandReportsError `config` where the setting would lose records
+ * Checks the setting `endDate` against days that have ended, in a report's first sync. The interface does not document
+ * whether `end_date` means the whole day or its midnight (docs/explanation/interface.md, section 4.4). With the wrong
+ * setting every day would be read empty or cut.
+ * @throws BrandReportsError `config` if the setting would lose records
  */
 export async function probeEndDate(ctx: RunContext): Promise<void> {
   const { report, brandSettings, brand, reportState } = ctx;
@@ -39,8 +40,9 @@ function isPaused({ clock }: RunContext, pausedAt: string | undefined): boolean 
 }
 
 /**
- * A failure of the probe is ignored: reading the days will show what is wrong. A pause that it was answered with holds
- * all requests, so it is recorded, or every run would begin with the probe and end there.
+ * Observes the service and ignores a failure of the probe: reading the days will show the problem. If the service
+ * requires a pause, the pause is recorded, because it holds all requests: otherwise every run would begin with the
+ * probe and end there.
  */
 async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
   try {
@@ -55,8 +57,8 @@ async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
 }
 
 /**
- * Compares three consecutive days, queried separately, with all of them in one query: only whole days add up. Two days are
- * not enough: if one is empty and the other begins with a record at midnight, midnights add up too.
+ * Compares three consecutive days, queried separately, with one query of all three: only whole days add up. Two days
+ * are not enough: if one day is empty and the other begins with a record at midnight, midnights add up too.
  */
 export async function observeEndDate(ctx: FetchContext): Promise<EndDateMeaning> {
   const days = probedDays(ctx);

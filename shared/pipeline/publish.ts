@@ -1,6 +1,6 @@
 /*
- * Points the catalog at what the ledger says (I3). A commit and its publication are two writes, and a process may die
- * between them, so the ledger remembers which commits are not published yet, and every run publishes those first.
+ * Points the catalog at the versions in the ledger (I3). A commit and its publication are two writes, and a process may
+ * die between them. So the ledger records which commits are not published yet, and every run publishes these first.
  */
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
@@ -41,27 +41,29 @@ async function pointAt(context: BrandReport, day: string, objects: DayObjects): 
 }
 
 /**
- * Publishes what the ledger says now, and reads the ledger again, until both agree; the ledger's
- * next write notes it. Without the second read a slow run could point the partition at its snapshot after a newer one was
- * committed and published. A version is published at least once: a run that dies before the ledger's next write leaves the
- * publication to the next run, which repeats it.
+ * Publishes the version in the ledger, then reads the ledger again, until both agree. Without the second read, a slow
+ * run could point the partition at its own snapshot after a newer snapshot was committed and published. The next write
+ * of the ledger records the publication. If the run dies before that write, the next run publishes the version again.
  */
 export async function publishDay(context: BrandReport, day: string): Promise<void> {
   const ledger = context.ledger(monthOf(day));
-  let wanted = (await ledger.cached()).days[day]?.committed;
-  while (context.lake.catalog && wanted !== undefined) {
-    const objects = wanted;
+  let target = (await ledger.cached()).days[day]?.committed;
+  while (context.lake.catalog && target !== undefined) {
+    const objects = target;
     await pointAt(context, day, objects);
     await ledger.refresh();
     const wallMs = context.clock.wallMs();
     ledger.updateLater((current) => recordPublished(current, day, objects, wallMs));
     const { committed } = (await ledger.cached()).days[day] ?? {};
     if (committed?.published && hasSameObjects(committed, objects)) return;
-    wanted = committed;
+    target = committed;
   }
 }
 
-/** Publishes these days; one that cannot be published stops no other and stays pending. @returns the first failure */
+/**
+ * Publishes these days. A day that cannot be published stays pending and does not stop the others.
+ * @returns the first failure
+ */
 export async function publishDays(
   context: BrandReport,
   days: readonly string[],
@@ -79,7 +81,7 @@ export async function publishDays(
   return first;
 }
 
-/** The days of these months whose partitions do not point, alone, at the committed snapshots. */
+/** The days of these months whose partitions do not point at exactly the committed snapshots. */
 export async function pendingPublications(
   { brand, report, lake: { catalog } }: BrandReport,
   ledgers: Iterable<Ledger>,
@@ -102,7 +104,7 @@ export async function pendingPublications(
   return committed.filter(isPending).map(({ day }) => day);
 }
 
-/** Whether a committed day of the month is not known to be published. */
+/** Whether a day of the month has a commit that the ledger does not record as published. */
 export function hasPendingPublication({ lake }: BrandReport, { days }: Ledger): boolean {
   return (
     lake.catalog !== undefined && Object.values(days).some(({ committed }) => committed?.published === false)

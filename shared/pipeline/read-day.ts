@@ -1,13 +1,13 @@
 /*
- * Reads a day: page → chunk → rows. Each page of the service is staged in a chunk and added to the version that is being
- * built. The builder assumes that later pages bring no surprise; if they do, or an earlier run staged a part of the day,
- * `build` feeds the builder from the chunks instead.
+ * Reads a day: page → chunk → rows. Each page of the service is staged in a chunk and added to the version that is
+ * being built. The builder assumes that later pages bring no surprise. If they do, or if an earlier run staged a part
+ * of the day, `build` builds the version from the chunks instead.
  *
- * A run that has no time left stages what it has and stops. The next one fetches the last staged page again and resumes
- * after it only if its records and its continuation are the same: positions and page numbers mean other records once
- * something moved, and a cursor that the service has forgotten may end the list, or begin it again. Otherwise the pages are
- * read again from the first one. Such restarts are counted, and a restarted day is read to its end, or it might never be
- * complete.
+ * A run without time left stages its pages and stops. The next run fetches the last staged page again and resumes after
+ * it only if the page has the same records and the same next cursor. After records have moved, positions and page
+ * numbers mean other records, and an expired cursor may end the list or begin it again. If the page differs, the run
+ * reads the pages again from the first page. Such restarts are counted, and a restarted day is read to its end even
+ * after the time is up: otherwise it might never be complete.
  */
 import { rethrowBugs } from '../errors.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
@@ -19,29 +19,29 @@ import { build } from './build.ts';
 import { type Builder, type BuiltSnapshot, createBuilder } from './builder.ts';
 import { type Attempt, restartAttempt } from '../attempt/claim.ts';
 import type { RunContext } from '../context/context.ts';
-import { explained, leadsOn, pageRequest } from '../attempt/fetch.ts';
+import { explained, isLastPageSame, pageRequest } from '../attempt/fetch.ts';
 import { lookedUpPages } from '../details/index.ts';
 import { answerBefore, knownHabits, learnHabits, readingBefore, withAnswer } from '../attempt/proven.ts';
 import { Stage, type StagedPage } from '../attempt/stage.ts';
 import { recordsOf, stagedDay } from '../attempt/staged-records.ts';
 
 /**
- * I12: about what rows that are not written yet take of all days that are in flight when a day begins, and of each at
- * least: small row groups cost a reader more. What is written early is not left to the end, when nothing is waited for any
- * more.
+ * I12: memory for unwritten rows, in bytes: a total shared by all days in flight, and a minimum for each day, because
+ * small row groups make queries slower. Rows are written while a run waits for pages, so that less work is left at the
+ * end.
  */
 const PENDING_BYTES = 64 * 2 ** 20;
 const MIN_PENDING_BYTES = 4 * 2 ** 20;
-/** The speed of a publication: that of `npm run bench:parquet` with a large safety margin. */
+/** The speed of a publication, measured by `npm run bench:parquet`, with a large safety margin. */
 const PUBLISH_ROWS_PER_SECOND = 10_000;
 const PUBLISH_BASE_MS = 5_000;
 
 /**
- * Reads the rest of the attempt's last slice, and makes a version of the day.
- * @param readBack whether the day is read with `--from`/`--to`: then nothing is taken from earlier readings, and the
- * committed snapshot is re-read before it is reported as `unchanged`
+ * Reads the rest of the attempt's last slice and makes a version of the day.
+ * @param readBack whether the day is read with `--from` and `--to`: then nothing is reused from earlier readings, and
+ * the committed snapshot is re-read before it is reported as `unchanged`
  * @param onFetched called when all pages are staged
- * @returns `undefined` if time was up before
+ * @returns `undefined` if the time was up before
  */
 export async function readDay(
   ctx: RunContext,
@@ -50,7 +50,7 @@ export async function readDay(
   onFetched: () => void,
 ): Promise<BuiltSnapshot | undefined> {
   let attempt = claimed;
-  if (attempt.resumed && !(await leadsOn(ctx, await lastSliceOf(attempt))))
+  if (attempt.resumed && !(await isLastPageSame(ctx, await lastSliceOf(attempt))))
     attempt = await restartAttempt(ctx, attempt, 'last_page_changed');
   const builder = await builderOfPages(ctx, attempt);
   try {
@@ -58,11 +58,11 @@ export async function readDay(
     if (outcome === 'cursor_died') attempt = await restartAttempt(ctx, attempt, outcome);
     else {
       if (outcome === 'out_of_time' || !(await publicationFits(ctx, attempt))) return undefined;
-      // Not before: the only day of a run always fits, and the next one starts after this.
+      // Only now: after this call the run may start its next day, and only a run's first day always fits.
       onFetched();
       const built = await build(ctx, await stagedDay(attempt), { readBack }, builder);
       if (!('conflict' in built)) return built;
-      // I1: the day is read once more before a record is dropped whose key another one has.
+      // I1: before a record is dropped because another record has the same key, the day is read once more.
       attempt = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
     }
   } finally {
@@ -80,7 +80,7 @@ async function readPages(
 ): Promise<'complete' | 'out_of_time' | 'cursor_died'> {
   const slice = await lastSliceOf(attempt);
   const before = await readingBefore(ctx, attempt, slice);
-  // What is final, or contradicts an earlier reading, must not depend on what earlier ones have proven.
+  // A reading that is final or contradicts an earlier reading must not depend on what earlier readings have proven.
   const isLast = isAfterRefresh(attempt.day, ctx.policy, Date.parse(slice.startedAt));
   const isProof = requested || isLast || slice.repeatsConflict !== undefined;
   for (const [index, part] of slice.parts.entries()) {
@@ -114,7 +114,7 @@ async function readPages(
   return 'complete';
 }
 
-/** The pages of a query after those that are staged. */
+/** The pages of a query after its staged pages. */
 function servicePages(
   ctx: RunContext,
   attempt: Attempt,
@@ -131,16 +131,16 @@ function servicePages(
   return pages(pageRequest(ctx, part.fields), resume, shown);
 }
 
-/** @returns `undefined` if records are staged already: only the chunks have all of them */
+/** @returns `undefined` if records are already staged: then only the chunks have all records */
 async function builderOfPages(ctx: RunContext, attempt: Attempt): Promise<Builder | undefined> {
   if (recordsOf((await attempt.progress.cached()).slices) > 0) return undefined;
-  // Another day may be built for each one that is read.
+  // While a day is read, another day may still be in its builder.
   const days = Math.max(2 * ctx.daysInFlight, ctx.days.count);
   const groupBytes = Math.max(MIN_PENDING_BYTES, PENDING_BYTES / days);
   return createBuilder(ctx, attempt, { keyField: primaryKeyField(ctx), rule: 'identifies', groupBytes });
 }
 
-/** Whether to go on: a restarted day is read to its end, as long as the process certainly still exists. */
+/** Whether to stop for lack of time. A restarted day is read to its end, until the process may be ended. */
 function mustStop({ time }: RunContext, attempt: Attempt): boolean {
   return attempt.restarts === 0 ? time.isUp() : time.isOver();
 }

@@ -1,11 +1,12 @@
 /*
- * Makes a day again from the raw records of the reading that is committed, without one call to the service: the same
- * builder as a reading's, fed from chunks; then a commit of its own that keeps how the day was read, then its publication.
- * What the settings lead to now is honoured as far as the records tell; otherwise the day stays as it is, and the outcome
- * says why.
+ * Rebuilds a day from the raw records of its committed reading, without any request to the service. The builder of a
+ * reading is fed from chunks; then the version is committed, with the facts of the reading unchanged, and published.
+ * The current settings apply as far as the raw records allow. If they do not, the day stays as it is, and the outcome
+ * contains the reason.
  *
- * The claim keeps the new version from the vacuum, and a run that takes it over wins (I5). A process that dies before the
- * commit leaves a version that nothing names, and one that dies after it a publication that the next run repeats (I4).
+ * The claim protects the new version from the vacuum; if a run takes the claim over, that run wins (I5). If the process
+ * dies before the commit, it leaves a version that nothing references. If it dies after the commit, the next run
+ * repeats the publication (I4).
  */
 import { monthOf } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
@@ -32,19 +33,19 @@ export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' |
 /** Why a day stays as it is. */
 export type RebuildObstacle =
   | ReplayObstacle
-  /** Its raw records, or what names them, cannot be read. */
+  /** Its raw records, or the progress document that lists them, cannot be read. */
   | 'raw_damaged'
-  /** Records with one key differ, and only a second pass can tell why. */
+  /** Records with the same key differ, and only a second reading can show why. */
   | 'key_unclear'
-  /** An older version was published by hand: the raw records are those of a later one. */
+  /** A rollback published an older version, and the raw records belong to a later version. */
   | 'rolled_back';
 
 /** What a rebuild did with a day. */
 export interface RebuiltDay {
   dt: string;
   /**
-   * `kept`: it stays as it is, for the reason given. `busy`: a run reads it. `pending`: time was up before it. `failed`:
-   * see `reason` and `message`.
+   * `kept`: the day stays as it is, for the reason given. `busy`: a run reads the day. `pending`: the time was up
+   * before the day. `failed`: see `reason` and `message`.
    */
   outcome: 'published' | 'unchanged' | 'kept' | 'busy' | 'pending' | 'failed';
   rows: number;
@@ -53,7 +54,7 @@ export interface RebuiltDay {
   message?: string;
 }
 
-/** Makes a day again of which something is committed. Failures are returned; bugs are thrown. */
+/** Rebuilds a day that has a committed version. Failures are returned; bugs are thrown. */
 export async function rebuildDay(ctx: RebuildContext, day: string): Promise<RebuiltDay> {
   try {
     const open = await openDayAnew(ctx, day);
@@ -98,12 +99,12 @@ async function rebuildCommitted(
     if (!built.unchanged || isNew || !isCurrent) await commit(ctx, claimed, committed, built);
     return { outcome: built.unchanged ? 'unchanged' : 'published', rows: built.rows };
   } finally {
-    // With the next write: most rebuilt days are unchanged.
+    // The claim is released with the next write of the ledger, because most rebuilt days are unchanged.
     ctx.ledger(monthOf(day)).updateLater((ledger) => releaseDay(ledger, day, ctx.runId));
   }
 }
 
-/** `raw_damaged` where what names the raw records is damaged. */
+/** @returns `raw_damaged` if the progress document that lists the raw records is damaged */
 async function replayOf(
   ctx: RebuildContext,
   day: string,
@@ -125,9 +126,9 @@ async function stagedOf(
   return { ...open, prefix, slices: staged };
 }
 
-/** What was noted of the key while the records were staged holds of the key of then. */
-async function underNewKey(ctx: RebuildContext, prefix: string, ofThen: Slice): Promise<Slice> {
-  const { repeatsConflict: _conflict, ...slice } = ofThen;
+/** Counts the records without the new key: the counts that were staged with the records hold for the old key. */
+async function underNewKey(ctx: RebuildContext, prefix: string, staged: Slice): Promise<Slice> {
+  const { repeatsConflict: _conflict, ...slice } = staged;
   const field = primaryKeyField(ctx);
   let withoutKey = 0;
   for (const role of ['include', 'exclude', 'restore'] as const)
@@ -148,14 +149,14 @@ async function commit(
     next: (before = committed) => ({
       ...withoutContent(before),
       ...content,
-      ...afterCommand(before, 'rebuilt')?.said,
+      ...afterCommand(before, 'rebuilt')?.recorded,
       queryFingerprint: ctx.policy.queryFingerprint,
       published: before.snapshot === content.snapshot ? before.published : ctx.lake.catalog === undefined,
     }),
   });
 }
 
-/** What the content says anew, also where it says nothing of it. */
+/** Without the fields that the new content replaces. They must not stay if the new content does not have them. */
 function withoutContent(committed: Committed): Committed {
   const { values: _values, unsettled: _unsettled, ...others } = committed;
   return others;
@@ -165,14 +166,14 @@ function kept(ctx: RebuildContext, day: string, committed: Committed, reason: Re
   const { brand, report, policy } = ctx;
   const reread = `to read it again: brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day}`;
   const why: Record<RebuildObstacle, string> = {
-    raw_expired: `its raw records are not kept any longer; ${reread}`,
-    raw_damaged: `the progress document of its attempt ${committed.attempt} is damaged, so that its raw records are not known; ${reread}`,
+    raw_expired: `its raw records have been deleted; ${reread}`,
+    raw_damaged: `the progress document of its attempt ${committed.attempt} is damaged, so its raw records cannot be found; ${reread}`,
     reread:
-      'a run has begun to read it again, and the raw records before are gone; rebuild it when it is complete',
-    read_by_other_queries: `the settings (filters, units, meanings of dates) ask for other records now than were asked for when it was read; ${reread}`,
+      'a run has begun to read it again, and the earlier raw records have been deleted; rebuild it when it is complete',
+    read_by_other_queries: `the settings (filters, units, meanings of dates) now request other records than when it was read; ${reread}`,
     other_time_zone: `it was read in the time zone ${committed.timeZone}, and in ${policy.timeZone} it begins and ends at other times; ${reread}`,
-    key_unclear: `records with one ${keyText(primaryKeyField(ctx) ?? '')} differ, and only a second pass can tell whether it is a key; ${reread}`,
-    rolled_back: `an older version of it was published by a rollback, and the raw records are those of a later one; ${reread}`,
+    key_unclear: `records with the same ${keyText(primaryKeyField(ctx) ?? '')} differ, and only a second reading can show whether it is a key; ${reread}`,
+    rolled_back: `a rollback published an older version of it, and the raw records belong to a later version; ${reread}`,
   };
   return {
     dt: day,

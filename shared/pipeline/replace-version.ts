@@ -1,8 +1,10 @@
 /*
- * The one way in which the version of a day is replaced, by a reading, a rollback or a rebuild: the day is claimed, the
- * version is there, its change and what became of its records are recorded, and one transition of the ledger commits all
- * of it (I4). Each way of its own used to
- * forget a part of it: a claim that keeps the version from the vacuum, a change, or the check that nobody was faster (I5).
+ * Replaces the version of a day that the caller has claimed and whose new version is written. Readings, rollbacks,
+ * rebuilds and erasures all use it:
+ * 1. It records the change and the lifecycle rows of the new version.
+ * 2. One transition of the ledger commits all of it (I4).
+ * When each of them had code of its own, a step was forgotten: the claim that protects the version from the vacuum, the
+ * change, or the check that no other run was faster (I5).
  */
 import type { BrandReport } from '../context/context.ts';
 import { type OpenDay, changeDay } from '../context/open-day.ts';
@@ -13,17 +15,17 @@ import type { RowHashes } from '../lake/table/digest.ts';
 
 /** A version of a day that the run has claimed. */
 export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
-  /** What the ledger says from then on; what checks found meanwhile may be taken over. */
+  /** What the ledger records from then on. Findings of data checks may be copied from the version before. */
   next: (before: Committed | undefined) => Omit<Committed, 'changes' | 'lifecycle'>;
-  /** The hashes of its rows, where they are known. */
+  /** The hashes of its rows, if they are known. */
   hashes?: RowHashes | undefined;
-  /** When the reading ended that replaces the version, by the service's time; missing: now. */
+  /** When the reading that replaces the version ended, by the service's time; missing: now. */
   endedMs?: number;
-  /** Of an erasure no change is recorded: it would have what was erased. */
+  /** For an erasure no change is recorded, because the change would contain the erased values. */
   cause: 'reading' | 'rollback' | 'rebuild' | 'erasure';
 }
 
-/** @throws BrandReportsError `conflict` where another run has taken the day over; then nothing was changed */
+/** @throws BrandReportsError `conflict` if another run has taken the day over; then nothing has changed */
 export async function replaceVersion(
   ctx: BrandReport & Pick<LifecycleContext, 'settings'>,
   open: OpenDay,
@@ -36,9 +38,9 @@ export async function replaceVersion(
   const isOther = lifecycle?.snapshot !== replaced?.lifecycle?.snapshot;
   const wallMs = ctx.clock.wallMs();
   const replacing = await changeDay(ctx, open, (ledger) => {
-    const said = next(ledger.days[day]?.committed);
+    const recorded = next(ledger.days[day]?.committed);
     const committed = {
-      ...{ ...said, published: said.published && (!isOther || ctx.lake.catalog === undefined) },
+      ...{ ...recorded, published: recorded.published && (!isOther || ctx.lake.catalog === undefined) },
       ...(changes && { changes }),
       ...(lifecycle && { lifecycle }),
     };
@@ -50,7 +52,7 @@ export async function replaceVersion(
 
   async function changesOf() {
     if (!replaced || cause === 'erasure') return undefined;
-    // Of a repaired day that is not over nobody knows more than that it has grown.
+    // If a repaired day is not over, its new version shows only that the day has grown.
     if (after.state === 'open' && !isWhole(replaced)) return replaced.changes;
     const afterHashes = hashes && { afterHashes: hashes };
     return recordChange(ctx, day, { before: replaced, after, ...afterHashes, cause });

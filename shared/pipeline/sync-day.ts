@@ -1,11 +1,12 @@
 /*
- * The life of one day: claim it, read it (page → chunk → rows of a snapshot), commit the snapshot to the ledger, publish
- * it in the catalog. Before the commit SQL sees nothing of it. After the commit nothing can be lost:
- * the next run publishes what this one did not. A failure before the commit is recorded with the day.
+ * Syncs one day: it claims the day, reads it (page → chunk → rows of a snapshot), commits the snapshot to the ledger
+ * and publishes it in the catalog. Before the commit, SQL does not see the snapshot. After the commit nothing can be
+ * lost: if this run does not publish the snapshot, the next run does. A failure before the commit is recorded with the
+ * day.
  *
- * Another run may take the day over at any moment, after a minute without a sign of life from this one. The claim in
- * the ledger decides at the commit, and the run that lost it ends the day as `busy`. The lease in the progress document
- * only spares double work.
+ * Another run may take the day over if this run gives no sign of life for a minute. The claim in the ledger decides at
+ * the commit, and the run that has lost its claim ends the day as `busy`. The lease in the progress document only
+ * prevents double work.
  */
 import { type BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { type Ledger, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
@@ -24,16 +25,16 @@ import { readDay } from './read-day.ts';
 
 const LEASE_RENEWAL_MS = 15_000;
 
-/** What became of a day, and the error where it failed. */
+/** What the run did with a day, and the error if the day failed. */
 export interface SyncedDay {
   outcome: DayOutcome;
   error?: BrandReportsError;
-  /** The run can send no more requests of the brand: the report's other days need not be claimed. */
+  /** The run can send no more requests for the brand, so the report's other days need not be claimed. */
   endsReport?: true;
 }
 
 /**
- * Takes one due day from its claim to its publication. Failures, also bugs, are recorded and returned.
+ * Takes one due day from its claim to its publication. Failures, including bugs, are recorded and returned.
  * @param onFetched called when all pages are staged
  */
 export async function syncDay(
@@ -57,7 +58,7 @@ export async function syncDay(
       isAccepted,
     });
     if (kept !== undefined && snapshot.rows < kept) logKept(ctx, day, snapshot, kept);
-    // False also for an unchanged day whose snapshot was committed but never published.
+    // `published` is also false for an unchanged day whose snapshot was committed but never published.
     if (!open.committed?.published) await publishDay(ctx, day);
     const read = snapshot.unchanged ? 'unchanged' : 'published';
     const outcome = kept === undefined ? read : 'kept';
@@ -80,15 +81,15 @@ export async function syncDay(
   }
 }
 
-/** I11: records that the service has forgotten are not ours to remove. */
+/** I11: records that the service has deleted stay in the lake. */
 function logKept(
   { brand, report, log }: RunContext,
   day: string,
   { rows }: { rows: number },
   keptRows: number,
 ): void {
-  const again = `brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day} --accept-fewer`;
-  const message = `the service has ${rows} records of ${day}, which had ${keptRows} rows; at its age none can change, so the rows stay. If the service is right: ${again}`;
+  const command = `brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day} --accept-fewer`;
+  const message = `the service has ${rows} records of ${day}, and the lake has ${keptRows} rows; days this old no longer change, so the rows are kept. If the service is right: ${command}`;
   log({ event: 'rows_kept', day, rows, keptRows, message });
 }
 
@@ -97,21 +98,23 @@ function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], row
   return { outcome: { dt: day, outcome, rows, pages } };
 }
 
-/** Keeps what is staged; any run may resume it immediately. */
+/** Keeps the staged pages; any run may resume them immediately. */
 async function leftToNextRun(ctx: RunContext, attempt: Attempt): Promise<SyncedDay> {
   const { day } = attempt;
   await changeDay(ctx, attempt, (ledger) => releaseDay(ledger, day, ctx.runId));
   return ended(ctx, day, 'pending', 0, await pagesStaged(attempt));
 }
 
-/** A later reading is committed already: it stays, and this one is not resumed. */
+/** A later reading is already committed: it stays, and this reading is not resumed. */
 async function leftAsItIs(ctx: RunContext, day: string, { message }: BrandReportsError): Promise<SyncedDay> {
   ctx.log({ event: 'reading_dropped', day, message });
   await changeDay(ctx, { day }, (ledger) => abandonDay(ledger, day, ctx.runId));
   return ended(ctx, day, 'busy');
 }
 
-/** Renews the lease while the run works. A renewal that fails stops nothing: staging and commit check for themselves. */
+/**
+ * Renews the lease while the run works. A failed renewal stops nothing: staging checks the lease, the commit the claim.
+ */
 function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
   return ctx.clock.every(LEASE_RENEWAL_MS, () => {
     progress
@@ -126,10 +129,10 @@ async function pagesStaged({ progress }: Attempt): Promise<number> {
 }
 
 /**
- * What was staged before a page failed is resumed by the next run, so that a day with one bad page costs it a few
- * requests. After a failure of the staged records themselves the claim is dropped, and what is not committed is read
- * from its first page. Damaged chunks are dropped here, because the next slice of an open day would continue the
- * committed attempt and read them again.
+ * Records a failure with the day. The next run resumes after the pages that were staged before the failure, so that a
+ * day with one bad page costs a few requests. If the staged records themselves cause the failure, the claim is dropped,
+ * and everything that is not committed is read again from the first page. Damaged chunks are dropped here, because the
+ * next slice of an open day would continue the committed attempt and read them again.
  */
 async function recordFailure(
   ctx: RunContext,
@@ -164,10 +167,10 @@ async function recordFailure(
 }
 
 function afterFailure({ days }: Ledger, day: string, past: boolean) {
-  return afterReading(days[day]?.committed, { kind: 'failed' }, { past, last: past })?.said;
+  return afterReading(days[day]?.committed, { kind: 'failed' }, { past, last: past })?.recorded;
 }
 
-/** Whether the next run may go on behind what is staged: always after a transient failure, else while pages are left. */
+/** Whether the next run may resume after the staged pages: always after a transient failure, else if pages are left. */
 async function isResumable(
   attempt: Attempt | undefined,
   { kind, code }: BrandReportsError,

@@ -1,12 +1,13 @@
 /*
- * Which part of a day a run that claims it reads: pure, so that a table can test every case.
+ * Decides which part of a day a run reads after it has claimed the day. It is pure, so that a table can test every
+ * case.
  *
- * A closed day is one slice that covers it whole (I2). The open day of a report with `openDay: 'slices'` is one
- * attempt that grows: each run appends a slice with what came since the last one, overlapping it by `lateMinutes`.
- * Pages that an earlier run staged are resumed only while they are what would be read now; otherwise the slice is
- * read from its first page again, which the claim counts. Lookups are calls of their own, so what was looked up stays,
- * from the open day to the closed one and from one refresh to the next: an upstream day that has changed, or lookups that
- * were refused, are a further slice of the committed attempt.
+ * A closed day is one slice that covers it whole (I2). The open day of a report with `openDay: 'slices'` is one attempt
+ * that grows: each run appends a slice with the records since the previous slice, overlapping it by `lateMinutes`. A
+ * run resumes staged pages only if it would read the same pages now. Otherwise it reads the slice again from its first
+ * page, and the claim counts that restart. Each lookup is a call of its own, so its result stays valid when the day
+ * closes and at each refresh. If the upstream day changes or the service refused lookups, the run appends a slice to
+ * the committed attempt.
  */
 import { HOUR_MS, dayOf, endOfDay } from '../days.ts';
 import { type Committed, type DayEntry, isRolledBack } from '../lake/documents/ledger.ts';
@@ -25,15 +26,15 @@ export interface DaySituation {
   settings: ReportSettings;
   /** Fingerprint of the queries as the settings are now. */
   queryFingerprint: string;
-  /** For a report with an upstream: what is committed of the same day of the upstream report. */
+  /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream: Slice['upstream'];
-  /** Whether nothing of the day is due but lookups that the service refused. */
+  /** Whether only lookups that the service refused are due. */
   onlyRefusedDue: boolean;
-  /** Whether the day was asked for by name: then all of it is read, and everything is looked up again. */
-  byName: boolean;
+  /** Whether the day is read with `--from` and `--to`: then all of it is read, and every lookup is repeated. */
+  isRequested: boolean;
 }
 
-/** Why staged pages are not resumed but read again. */
+/** Why staged pages are read again instead of resumed. */
 export type Obstacle =
   | 'queries_changed'
   | 'too_old'
@@ -42,19 +43,19 @@ export type Obstacle =
   | 'upstream_changed'
   | 'day_has_ended';
 
-/** What the claimed attempt does; `slices` are all of its slices from then on, and the last one is the one to read. */
+/** What the claimed attempt does. `slices` are all of its slices from then on; the run reads the last one. */
 export type AttemptDecision =
   | { kind: 'resume'; slices: Slice[] }
   | { kind: 'start' | 'append'; slices: Slice[] }
   | { kind: 'restart'; slices: Slice[]; obstacle: Obstacle };
 
-/** The attempt that a new claim continues: that of the previous claim, or the committed one that further slices go to. */
+/** The attempt that a new claim continues: the previous claim's, or the committed attempt if it gets further slices. */
 export function attemptToContinue(entry: DayEntry, situation: DaySituation): string | undefined {
   const { claim, committed } = entry;
   if (!situation.upstream) return claim?.attempt ?? growingAttempt(entry, situation)?.attempt;
   const isSame = committed?.queryFingerprint === situation.queryFingerprint;
   const answered = isSame && !isRolledBack(committed) ? committed.attempt : undefined;
-  if (!situation.byName) return claim?.attempt ?? answered;
+  if (!situation.isRequested) return claim?.attempt ?? answered;
   return claim?.attempt === committed?.attempt ? undefined : claim?.attempt;
 }
 
@@ -63,17 +64,17 @@ export function decideAttempt(entry: DayEntry, staged: Progress, situation: DayS
   const committedToMs = committedUpTo(entry, attemptToContinue(entry, situation));
   const slices = withNewSlice(staged, entry.committed, committedToMs, situation);
   const isNew = !entry.claim || !hasPagesToResume(staged, committedToMs);
-  const goesOn = { kind: slices.length > 1 ? 'append' : 'start', slices } as const;
-  if (isNew) return goesOn;
+  const withNext = { kind: slices.length > 1 ? 'append' : 'start', slices } as const;
+  if (isNew) return withNext;
   const obstacle = obstacleToResuming(staged, entry.committed, situation);
   if (!obstacle) return { kind: 'resume', slices: staged.slices };
   const dropsNothing = slices.length > staged.slices.length;
-  return dropsNothing || obstacle === 'upstream_changed' ? goesOn : { kind: 'restart', slices, obstacle };
+  return dropsNothing || obstacle === 'upstream_changed' ? withNext : { kind: 'restart', slices, obstacle };
 }
 
 /**
- * The slices of a claimed attempt whose last one is read from its first page again.
- * @param conflict fingerprint of the records with one primary key that differed, where that is why
+ * The slices of a claimed attempt whose last slice is read again from its first page.
+ * @param conflict if two records with the same primary key differed: the fingerprint of these records
  */
 export function slicesAfterRestart(
   entry: DayEntry,
@@ -90,7 +91,10 @@ export function slicesAfterRestart(
   return slices.map((slice) => (slice === slices.at(-1) ? { ...slice, repeatsConflict } : slice));
 }
 
-/** The slices of an attempt that another run goes on with. A lookup is a call of its own: whoever makes it, it is the same. */
+/**
+ * The slices of an attempt that another run continues. Slices of lookups are not marked as resumed: each lookup is a
+ * call of its own, so its result does not depend on the run that makes it.
+ */
 export function asResumed(slices: readonly Slice[]): Slice[] {
   return slices.map((slice) =>
     slice.done || slice.upstream || slice !== slices.at(-1) ? slice : { ...slice, resumed: true },
@@ -102,16 +106,16 @@ function growingAttempt({ committed }: DayEntry, situation: DaySituation): Commi
   const { day, nowMs, report, brandSettings, queryFingerprint } = situation;
   if (report.openDay !== 'slices' || dayOf(nowMs, brandSettings.timeZone) !== day) return undefined;
   const isSame = committed?.state === 'open' && committed.queryFingerprint === queryFingerprint;
-  // A rollback has staged nothing, and its version would stay one of a rollback for ever.
+  // A rollback has staged no pages. If slices were appended to it, its version would count as rolled back permanently.
   return isSame && !isRolledBack(committed) ? committed : undefined;
 }
 
-/** Up to when the attempt's committed slices are complete, in milliseconds. */
+/** The time up to which the attempt's committed slices are complete, in milliseconds. */
 function committedUpTo({ committed }: DayEntry, attempt: string | undefined): number | undefined {
   return committed && committed.attempt === attempt ? Date.parse(committed.readTo) : undefined;
 }
 
-/** Whether the last slice has pages that are not committed: a run that died between its claim and its slice leaves none. */
+/** Whether the last slice has uncommitted pages. A run that died before it began its slice leaves no such pages. */
 function hasPagesToResume({ slices }: Progress, committedToMs: number | undefined): boolean {
   const slice = slices.at(-1);
   if (!slice?.parts.some(({ pages }) => pages > 0)) return false;
@@ -128,16 +132,16 @@ function obstacleToResuming(
   if (queryFingerprint !== now.queryFingerprint) return 'queries_changed';
   const startedMs = Date.parse(slice.startedAt);
   if (startedMs > nowMs) return 'started_in_the_future';
-  // A clock ahead has dated what is committed. All pages would be read, and the commit refused.
+  // A clock that was ahead dated the committed reading. The run would read all pages, and the commit would be refused.
   if (isOlder(slice, committed)) return 'older_than_committed';
-  // A lookup is a call of its own, and neither its age nor other calls make it wrong: only its upstream day matters.
+  // Each lookup is a call of its own: it becomes wrong only if its upstream day changes, not by age or other calls.
   if (slice.upstream) return isSame(slice.upstream, upstream) ? undefined : 'upstream_changed';
   const stagedMs = Date.parse(slice.stagedAt ?? slice.startedAt);
-  // Progress keeps an attempt alive: a day that takes longer than `resumeWithinHours` would otherwise never be complete.
+  // The time of the last page counts: otherwise a day that takes longer than `resumeWithinHours` would never be complete.
   if (nowMs - stagedMs > brandSettings.resumeWithinHours * HOUR_MS) return 'too_old';
   const endMs = endOfDay(day, brandSettings.timeZone);
-  const isWholePassAfterEnd = slice.whole && startedMs >= endMs && slices.length === 1;
-  return nowMs < endMs || isWholePassAfterEnd ? undefined : 'day_has_ended';
+  const isFullReadAfterEnd = slice.whole && startedMs >= endMs && slices.length === 1;
+  return nowMs < endMs || isFullReadAfterEnd ? undefined : 'day_has_ended';
 }
 
 function isOlder(slice: Slice, committed: Committed | undefined): boolean {
@@ -148,7 +152,7 @@ function isSame(one: NonNullable<Slice['upstream']>, other: Slice['upstream']): 
   return other !== undefined && one.snapshot === other.snapshot && one.closed === other.closed;
 }
 
-/** The slices that stay, followed by a new one for what has not been read yet. */
+/** The slices that stay, followed by a new slice for the part of the day that has not been read yet. */
 function withNewSlice(
   staged: Progress,
   committed: Committed | undefined,
@@ -156,9 +160,9 @@ function withNewSlice(
   { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream, onlyRefusedDue }: DaySituation,
 ): Slice[] {
   const isBegun = ({ startedAt }: Slice) => Date.parse(startedAt) <= nowMs;
-  const usable = upstream ? staged.slices.filter(isBegun).map(endedWhereItIs) : staged.slices;
+  const usable = upstream ? staged.slices.filter(isBegun).map(endedAtLastPage) : staged.slices;
   const finished = staged.queryFingerprint === queryFingerprint ? usable.filter(({ done }) => done) : [];
-  // I1: what slices have in common is dropped by key, so records without one need the day in one slice.
+  // I1: records that two slices share are dropped by key, so a day with records without a key is read in one slice.
   const isAppendable = upstream !== undefined || finished.every(({ withoutKey }) => withoutKey === 0);
   const sinceMs = finished.length > 0 && isAppendable ? committedToMs : undefined;
   const window: Window = windowToRead(brandSettings, day, nowMs, sinceMs);
@@ -166,7 +170,7 @@ function withNewSlice(
   const kept = finished.filter(() => upstream !== undefined || !window.whole);
   const lookups = upstream && {
     upstream,
-    ...goingOn(kept.at(-1), committed, upstream, report, onlyRefusedDue),
+    ...carriedOver(kept.at(-1), committed, upstream, report, onlyRefusedDue),
   };
   const next = emptySlice(
     { ...window, startedAt, ...lookups },
@@ -175,8 +179,11 @@ function withNewSlice(
   return [...kept, next];
 }
 
-/** What lookups have left of those of the slice before: once the upstream day is closed, what was empty is asked again. */
-function goingOn(
+/**
+ * What a slice of lookups takes over from the slice before: when the reading began, and whether only refused lookups
+ * are left. When the upstream day closes, nothing is taken over, so that lookups without a record are repeated.
+ */
+function carriedOver(
   before: Slice | undefined,
   committed: Committed | undefined,
   upstream: NonNullable<Slice['upstream']>,
@@ -184,17 +191,20 @@ function goingOn(
   onlyRefusedDue: boolean,
 ): Pick<Slice, 'passStartedAt' | 'onlyRefused'> {
   if (before?.upstream?.closed !== upstream.closed) return {};
-  const isSamePass = (onlyRefusedDue || before.endedEarly) && !isOlder(before, committed);
+  const isSameReading = (onlyRefusedDue || before.endedEarly) && !isOlder(before, committed);
   const isAnswered = !before.endedEarly && before.upstream.digest === upstream.digest;
   const mayChange = paging.style === 'lookup' && paging.lookup.recordsChange;
   return {
-    ...(isSamePass && { passStartedAt: before.passStartedAt ?? before.startedAt }),
+    ...(isSameReading && { passStartedAt: before.passStartedAt ?? before.startedAt }),
     ...(isAnswered && (onlyRefusedDue || !mayChange) && { onlyRefused: true }),
   };
 }
 
-/** Records that were looked up one by one are right without the others: the next slice looks up only those. */
-function endedWhereItIs(slice: Slice): Slice {
+/**
+ * Ends a slice of lookups at its last staged page. Its records are valid without the rest, so the next slice looks up
+ * only the remaining records.
+ */
+function endedAtLastPage(slice: Slice): Slice {
   if (slice.done || !slice.parts.some(({ pages }) => pages > 0)) return slice;
   return { ...slice, endedEarly: true, done: true };
 }

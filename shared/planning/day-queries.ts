@@ -4,18 +4,19 @@ import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 
-/** One query of a day: the action's fields, and what the records that it returns are. */
+/** One query of a day: the action's fields, and the role of the records that it returns. */
 export interface DayQuery {
   role: SlicePart['role'];
   fields: Record<string, string | number>;
 }
 
-/** The part of a day to read, in milliseconds; `whole` where it begins with the day. */
+/** The part of a day to read, in milliseconds; `whole` if it begins with the day. */
 export type Window = Pick<Slice, 'fromMs' | 'toMs' | 'whole'>;
 
 /**
- * The queries of a part of a day. Whether the end of a range belongs to it is not documented (docs/explanation/interface.md,
- * sections 4.1, 4.3, 4.4 and 4.5): together the queries return exactly the day's records in either case (I1).
+ * The queries of a part of a day. The interface does not document whether a range includes its end
+ * (docs/explanation/interface.md, sections 4.1, 4.3, 4.4 and 4.5). Together the queries return exactly the day's
+ * records in both cases (I1).
  */
 export function dayQueries(
   report: ReportDefinition,
@@ -57,8 +58,8 @@ function timestampQueries(
     case 'auto':
       return [whole, query('exclude', toMs, toMs)];
     case 'inclusive': {
-      // The service refuses to be asked for the end alone. What it holds there is in both ranges that meet at the end;
-      // what both have and one range over them has once more is only equal to it.
+      // The service refuses a query of the end alone. Records of that instant are in both ranges that meet there. The range
+      // across both restores records that are in each range only because they have equal content.
       const [before, after] = [toMs - unitMs(brand), toMs + unitMs(brand)];
       return [
         whole,
@@ -99,8 +100,8 @@ function unitMs(brand: BrandSettings): number {
 }
 
 /**
- * The part of a day to read now: from `lateMinutes` before `sinceMs` on, or the day from its start, also if a clock that was
- * ahead has recorded `sinceMs`.
+ * The part of a day to read now: from `lateMinutes` before `sinceMs` on, or from the start of the day. If `sinceMs` is
+ * in the future, a clock that was ahead recorded it, and the day is read from its start.
  */
 export function windowToRead(
   brand: BrandSettings,
@@ -116,7 +117,9 @@ export function windowToRead(
   return { fromMs, toMs, whole: fromMs === startMs };
 }
 
-/** Fingerprint of all queries but their day: a day that was read under another one is read again. */
+/**
+ * Fingerprint of everything in the queries except the day. A day whose reading had another fingerprint is read again.
+ */
 export function queryFingerprint(
   report: ReportDefinition,
   brand: BrandSettings,

@@ -1,42 +1,42 @@
 /*
- * Without one place that decides the state of a day, Athena would call a day complete that the calendar calls overdue,
- * and the alarm would have a third opinion. These rules decide it from the ledger's entry, the policy and the time, and
- * `day-facts.ts` applies them. They build on `due.ts` (when a day is due). What a run did with a day is something else:
- * `DayOutcome.outcome`.
+ * Decides the state of a day from its ledger entry, the policy and the time. `day-facts.ts` applies these rules to all
+ * days, and they build on `due.ts` (when a day is due). If Athena, the status page and the alarms had rules of their
+ * own, the same day could be complete in one of them and overdue in another. What a run did with a day is another
+ * value, `DayOutcome.outcome`.
  */
 import { startOfDay } from '../days.ts';
 import type { Committed, DayEntry, Failure } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
 
 /**
- * Every state that a day can have, and what it means for the reader: the day needs action or time (`problem`), or it is
- * `complete`. Problems are in the order of urgency. The words are those of SQL, command line, page and alarms.
+ * Every state that a day can have, and its meaning: the day needs action or time (`problem`), it is `complete`, or
+ * neither (`none`). Problems are in the order of urgency. SQL, command line, status page and alarms use the same words.
  */
 export const DAY_STATES = {
-  /** The last attempt failed, whatever was committed before it. */
+  /** The last attempt failed, even if an earlier one was committed. */
   failed: 'problem',
   /** Nothing is committed, and no run has begun to read it. */
   missing: 'problem',
   /** Committed, but due again for longer than the grace period. */
   overdue: 'problem',
-  /** Empty, and the report has never returned a record; or nobody knows since a repair whether it is whole. */
+  /** Empty, and the report has never returned a record; or a repair could not prove that the day is whole. */
   unverified: 'problem',
   /** Nothing is committed yet; a run is reading the day, or will resume it. */
   in_progress: 'problem',
   /** A person has erased it; no run reads it. */
   erased: 'none',
-  /** Read up to a time; the day was not over then. */
+  /** Read before the day was over, up to a stated time. */
   open: 'none',
   /** Read whole after the day's end; its records may still be restated. */
   complete: 'complete',
-  /** Complete, and its records can change no more. */
+  /** Complete, and its records can no longer change. */
   settled: 'complete',
 } as const;
 
 /** One of the states above. */
 export type DayState = keyof typeof DAY_STATES;
 
-/** The states that need action, or time. */
+/** The states that need action or time. */
 export type ProblemState = {
   [State in DayState]: (typeof DAY_STATES)[State] extends 'problem' ? State : never;
 }[DayState];
@@ -59,7 +59,7 @@ export function statesSql(states: readonly DayState[]): string {
   return states.map((state) => `'${state}'`).join(', ');
 }
 
-/** What a committed version is, whatever happened since. */
+/** The state of a committed version, whatever happened to the day since. */
 export type CommittedState = Extract<DayState, 'open' | 'complete' | 'settled' | 'unverified'>;
 
 /** Whether a day of this state was read whole after its end, and nothing is wrong with it. */
@@ -67,22 +67,22 @@ export function isComplete(state: DayState | null): boolean {
   return state !== null && DAY_STATES[state] === 'complete';
 }
 
-/** What the state of a day follows from, in addition to the time. */
+/** What the state of a day depends on, in addition to the time. */
 export interface KnownDay {
   /** `YYYY-MM-DD` */
   day: string;
   entry: DayEntry | undefined;
-  /** Missing where the settings do not have the brand or report: then no day is due, and none is overdue. */
+  /** Missing if the settings do not have the brand or report: then no day is due or overdue. */
   policy: Policy | undefined;
   /** Whether the report has ever returned a record. */
   hasReturnedRecords: boolean;
-  /** For a report with an upstream: what is committed of the same day of the upstream report. */
+  /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream?: UpstreamState | undefined;
 }
 
 /**
- * Whether a version of the day is there, or is to be: no run reads a day before the start date. What the ledger says of a
- * day that has not begun comes from a clock that was ahead.
+ * Whether the day has a version or should have one: no run reads a day before the start date. If the ledger has an
+ * entry of a day that has not begun, a clock that was ahead wrote it.
  */
 export function isExpected(
   { day, entry, policy }: Pick<KnownDay, 'day' | 'entry' | 'policy'>,
@@ -93,14 +93,14 @@ export function isExpected(
   return entry?.committed !== undefined || day >= policy.startDate;
 }
 
-/** Why the day failed. Of a day before the start date, what is committed is all there will be. */
+/** Why the day failed. No run reads a day before the start date again, so a failure of such a day does not count. */
 export function failureOf({ day, entry, policy }: KnownDay): Failure | undefined {
   return policy && day < policy.startDate ? undefined : entry?.failure;
 }
 
 /**
- * What the committed snapshot holds, whatever happened since. A failed or overdue refresh does not change that a day was
- * read whole: "newest complete day" means the newest one whose committed state is complete.
+ * The state of the committed version, whatever happened to the day since. A day that was read whole stays complete even
+ * if a refresh fails or is overdue: the "newest complete day" is the newest day whose committed state is complete.
  */
 export function committedState(committed: Committed, hasReturnedRecords: boolean): CommittedState {
   const { state, timeZone, rows } = committed;
@@ -111,8 +111,8 @@ export function committedState(committed: Committed, hasReturnedRecords: boolean
 }
 
 /**
- * When the day becomes overdue unless it is read before, in milliseconds; `null` for never: it can change no more, or
- * its state already says what is wrong with it (`missing`, `in_progress`, `failed`, `unverified`).
+ * When the day becomes overdue unless a run reads it before, in milliseconds. `null` for never: the day can no longer
+ * change, or its state already names the problem (`missing`, `in_progress`, `failed`, `unverified`).
  */
 export function overdueAtMs(
   { day, entry, policy, hasReturnedRecords, upstream }: KnownDay,
@@ -120,8 +120,8 @@ export function overdueAtMs(
 ): number | null {
   if (!policy || !entry?.committed || entry.failure) return null;
   if (committedState(entry.committed, hasReturnedRecords) === 'unverified') return null;
-  // A claim makes a day due immediately, but does not say for how long it has been due. Nor does a reading that another
-  // one has to confirm: after a backfill that is every day.
+  // A claim, or a reading that another one has to confirm, makes a day due immediately but does not show for how long
+  // the day has been due. After a backfill every day waits for such a confirmation.
   const { committed, disregarded } = entry;
   const idle: DayEntry = {
     ...(disregarded && { disregarded }),
@@ -131,7 +131,7 @@ export function overdueAtMs(
   if (dueMs === null) return null;
   const { readFrom, upstreamDigest, committedAt } = committed;
   const changedAtMs = upstream && upstream.digest !== upstreamDigest ? Date.parse(upstream.readFrom) : 0;
-  // A reading may have begun long before the run that went on with it and committed it.
+  // A reading may have begun long before the run that resumed and committed it.
   const committedMs = Date.parse(committedAt ?? readFrom);
   const newestMs = Math.max(Date.parse(readFrom), committedMs > nowMs ? 0 : committedMs);
   return Math.max(dueMs, newestMs, changedAtMs) + gracePeriodMs(policy);
@@ -139,7 +139,7 @@ export function overdueAtMs(
 
 const GRACE_INTERVALS = 2;
 
-/** How long after it is due a day becomes overdue: two intervals of the schedule, so that one run may fail. */
+/** A day becomes overdue this long after it is due: two intervals of the schedule, so that one run may fail. */
 export function gracePeriodMs({ maxGapMs }: Pick<Policy, 'maxGapMs'>): number {
   return GRACE_INTERVALS * maxGapMs;
 }

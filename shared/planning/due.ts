@@ -1,9 +1,9 @@
 /*
- * Without due times a day would be read again for ever, or only once. This file decides from the ledger's entry and the
- * policy when a day is due, when it may be closed (I2) and which reading is its last one. The refresh policy is a promise:
- * a day is read again as often as `refresh` says for its age, and while a record can still change every 14 days after it
- * (I11). A settled day is never due, whatever the settings are. Everything is pure; `plan.ts` orders what is due,
- * `transitions.ts` says what a reading makes of a day, and `day-state.ts` says what has been due for too long.
+ * Decides from the ledger entry and the policy when a day is due, when it may be closed (I2) and which reading is its
+ * last one. The refresh policy is a promise (I11): a day is re-read as often as `refresh` requires for its age, and
+ * after `refresh` ends every 14 days while a record can still change. A settled day is never due, whatever the settings
+ * are. Everything is pure. `plan.ts` orders the due days, `transitions.ts` decides how a reading changes a day, and
+ * `day-state.ts` finds the days that have been due for too long.
  */
 import {
   DAY_MS,
@@ -33,24 +33,24 @@ export interface Policy {
   startDate: string;
   lateMinutes: number;
   refresh: readonly RefreshTier[];
-  /** Fingerprint of the states in which a record changes no more; missing where records have none. */
+  /** Fingerprint of the states in which a record no longer changes; missing if records have no states. */
   statesFingerprint?: string;
-  /** Up to which age a day is read again while a record of it can still change, where that is longer than `refresh`. */
+  /** While a record of a day can still change, the day is re-read up to this age, if that is longer than `refresh`. */
   watchUnsettledDays: number;
-  /** Fingerprint of the queries that the settings now lead to. */
+  /** Fingerprint of the queries that follow from the current settings. */
   queryFingerprint: string;
   pagesAreSnapshot: boolean;
-  /** The longest time between two starts of the schedule: what is due waits no longer, unless something is wrong. */
+  /** The longest time between two starts of the schedule: a due day that waits longer has a problem. */
   maxGapMs: number;
-  /** By how many percent rows or their sum may fall from one reading of a day to the next, before people are told. */
+  /** Rows or their sum may fall by this many percent from one reading of a day to the next before that is a finding. */
   fallPercent: number;
-  /** The setting `fields`: by role its field. */
+  /** The setting `fields`: the field of each role. */
   fields: RoleFields;
-  /** By a word of the service, the state that it stands for. */
+  /** The state that each word of the service stands for. */
   words: Readonly<Record<string, string>>;
 }
 
-/** What is committed of a day of the upstream report. */
+/** The committed version of a day of the upstream report. */
 export interface UpstreamState {
   digest: string;
   closed: boolean;
@@ -58,10 +58,10 @@ export interface UpstreamState {
   readFrom: string;
 }
 
-/** The same by day; `undefined` where that report has nothing of the day. */
+/** Returns the state by day; `undefined` if the upstream report has no version of the day. */
 export type UpstreamDay = (day: string) => UpstreamState | undefined;
 
-/** What a lookup needs to know of the ledger entry of its upstream day. */
+/** What a lookup needs from the ledger entry of its upstream day. */
 export function upstreamState(entry: DayEntry | undefined): UpstreamState | undefined {
   const { committed } = entry ?? {};
   if (!committed || isFuture(committed)) return undefined;
@@ -72,19 +72,20 @@ export function upstreamState(entry: DayEntry | undefined): UpstreamState | unde
   };
 }
 
-/** Due a little early: otherwise an hourly schedule reads a day that is due "every day" an hour later each day. */
+/** A day is due a little early: otherwise an hourly schedule would read a daily day an hour later each day. */
 function slackMs(everyMs: number): number {
   return Math.min(everyMs / 10, 30 * MINUTE_MS);
 }
 
-/** I2: when an ended day may be closed: a pass that begins from then on has the late records as well. */
+/** I2: when an ended day may be closed: a reading that begins at this time or later includes the late records. */
 export function closesAtMs(day: string, policy: Policy): number {
   return endOfDay(day, policy.timeZone) + policy.lateMinutes * MINUTE_MS;
 }
 
 /**
- * When the day is next due, in milliseconds; `null` if it is settled, or lies before the start date. It depends only on the ledger's entry, the policy and the time. A reading that a clock ahead has dated in the
- * future counts as missing.
+ * When the day is next due, in milliseconds; `null` if it is settled, erased or before the start date. The result
+ * depends only on the ledger entry, the policy and the time. A reading dated in the future, by a clock that was ahead,
+ * counts as missing.
  */
 export function dueAtMs(
   day: string,
@@ -96,12 +97,12 @@ export function dueAtMs(
   if (day < policy.startDate || entry?.erasedAt !== undefined) return null;
   if (entry?.failure)
     return Math.max(startOfDay(day, policy.timeZone), retryAtMs(entry.failure, policy, nowMs));
-  const passMs = passDueAtMs(day, entry ?? {}, policy, nowMs, upstream);
+  const readMs = readDueAtMs(day, entry ?? {}, policy, nowMs, upstream);
   const lookupMs = entry?.claim?.attempt !== undefined ? null : refusedDueAtMs(entry?.committed);
-  return passMs === null || lookupMs === null ? (passMs ?? lookupMs) : Math.min(passMs, lookupMs);
+  return readMs === null || lookupMs === null ? (readMs ?? lookupMs) : Math.min(readMs, lookupMs);
 }
 
-/** Whether nothing of the day is due but lookups that the service refused, even if the last try of them failed. */
+/** Whether only lookups that the service refused are due, even if their last retry failed. */
 export function onlyRefusedDue(
   day: string,
   { committed }: DayEntry,
@@ -111,19 +112,19 @@ export function onlyRefusedDue(
 ): boolean {
   const lookupMs = refusedDueAtMs(committed);
   if (!committed || lookupMs === null || lookupMs > nowMs) return false;
-  const passMs = passDueAtMs(day, { committed }, policy, nowMs, upstream);
-  return passMs === null || passMs > nowMs;
+  const readMs = readDueAtMs(day, { committed }, policy, nowMs, upstream);
+  return readMs === null || readMs > nowMs;
 }
 
-/** When the first lookup without a record is repeated: at once if a clock that was ahead began its wait. */
+/** When the first lookup without a record is repeated: immediately if a clock that was ahead began its wait. */
 function refusedDueAtMs(committed: Committed | undefined): number | null {
   const { readFrom, refusedLookups } = committed ?? {};
   if (readFrom === undefined || refusedLookups?.retryAt === undefined) return null;
   return Date.parse(isFuture(refusedLookups) ? readFrom : refusedLookups.retryAt);
 }
 
-/** When the whole day is due, or what came since; refused lookups and failures aside. */
-function passDueAtMs(
+/** When the day, or the next slice of an open day, is due. Refused lookups and failures do not count here. */
+function readDueAtMs(
   day: string,
   { committed, claim, disregarded }: DayEntry,
   policy: Policy,
@@ -132,30 +133,30 @@ function passDueAtMs(
 ): number | null {
   const started = startOfDay(day, policy.timeZone);
   if (!committed || isFuture(committed) || claim?.attempt !== undefined) return started;
-  const asked = lastRequested(committed, disregarded);
-  if (upstream && upstream.digest !== asked.upstreamDigest) return started;
+  const last = lastRequested(committed, disregarded);
+  if (upstream && upstream.digest !== last.upstreamDigest) return started;
   const requestedAtMs = Date.parse(committed.readFrom);
   switch (committed.state) {
     case 'settled':
       return null;
     case 'open':
       if (upstream && !upstream.closed) return null;
-      // A reading that was disregarded lacked its records: the next one may not.
+      // The disregarded reading lacked the day's records; the next reading may have them.
       return disregarded ? Date.parse(disregarded.at) + DAY_MS : started;
     case 'unconfirmed':
       // I11: the next run reads it again, whatever its age.
       return requestedAtMs;
     case 'closed': {
-      // Nothing is read for the sake of lookups that are tried again by their own times.
+      // A day with refused lookups is not re-read because of them: they are repeated at times of their own.
       if (committed.refusedLookups?.retryAt && isLast(day, policy, requestedAtMs, committed)) return null;
-      if (asked.queryFingerprint !== policy.queryFingerprint) return started;
+      if (last.queryFingerprint !== policy.queryFingerprint) return started;
       const age = daysBetween(day, dayOf(nowMs, policy.timeZone));
-      return refreshAtMs(day, Date.parse(asked.at), policy, tiersOf(policy, committed), age);
+      return refreshAtMs(day, Date.parse(last.at), policy, tiersOf(policy, committed), age);
     }
   }
 }
 
-/** When the service was asked last, and for what: a reading that was disregarded counts as well. */
+/** The day's last reading: when it began and by which queries. A disregarded reading counts as well. */
 export function lastRequested(
   { readFrom: at, queryFingerprint, upstreamDigest }: Committed,
   disregarded: DayEntry['disregarded'],
@@ -163,19 +164,21 @@ export function lastRequested(
   return disregarded ?? { at, queryFingerprint, upstreamDigest };
 }
 
-/** How many rows of the day are in which state, as its last reading counted them. */
+/** How many rows the day has and how many of them can still change, as its last reading counted them. */
 type StateCounts = Partial<Pick<Committed, 'rows' | 'unsettled'>>;
 
-/** Whether a record may still change, by its state: also where the rows were counted by other states. */
+/** Whether a record may still change, by its state. If the rows were counted by other states, that is assumed. */
 function isUnsettled({ rows = 0, unsettled }: StateCounts, policy: Policy): boolean {
   if (policy.statesFingerprint === undefined) return false;
   return unsettled?.states === policy.statesFingerprint ? rows > 0 && unsettled.rows > 0 : true;
 }
 
-/** After `refresh` a day with a record that can still change is read so often, up to `watchUnsettledDays`. */
+/**
+ * After `refresh` ends, a day with a record that can still change is re-read this often, up to `watchUnsettledDays`.
+ */
 const WATCHED_EVERY = '14 days';
 
-/** How often the day is read again: as the refresh policy says, and more seldom after it while records can change. */
+/** How often the day is re-read: as the refresh policy requires, then less often while records can still change. */
 function tiersOf(policy: Policy, counts: StateCounts): readonly RefreshTier[] {
   const { refresh, watchUnsettledDays } = policy;
   if (!isUnsettled(counts, policy) || watchUnsettledDays <= daysOf(refresh)) return refresh;
@@ -184,12 +187,15 @@ function tiersOf(policy: Policy, counts: StateCounts): readonly RefreshTier[] {
   return [...refresh, { untilAgeDays: watchUnsettledDays, every }];
 }
 
-/** The age, in days, up to which the tiers have a day read again. */
+/** The age, in days, up to which the tiers require re-reads. */
 function daysOf(tiers: readonly RefreshTier[]): number {
   return tiers.at(-1)?.untilAgeDays ?? 0;
 }
 
-/** When a failed day's backoff ends. It does not hold where the settings lead to other queries since. */
+/**
+ * When a failed day's backoff ends: immediately if the settings have changed the queries since the failure, or if a
+ * clock that was ahead dated it.
+ */
 function retryAtMs(failure: Failure, policy: Policy, nowMs: number): number {
   const { retryAt, queryFingerprint } = failure;
   const isCorrected = queryFingerprint !== undefined && queryFingerprint !== policy.queryFingerprint;
@@ -197,8 +203,8 @@ function retryAtMs(failure: Failure, policy: Policy, nowMs: number): number {
 }
 
 /**
- * When the first of the tiers that apply from `age` on makes the day due again; after the last tier one
- * more read is due, which must begin after that tier's end.
+ * When the day is due by the first of the tiers that apply from `age` on. After the last tier ends, one more reading is
+ * due.
  */
 function refreshAtMs(
   day: string,
@@ -219,12 +225,12 @@ function refreshAtMs(
   return readFromMs < lastMs ? lastMs : dueAfter(tiers.at(-1)?.every ?? 'run');
 }
 
-/** When the last tier ends: after that one last read is due, and no more. */
+/** When the last tier ends. One last reading is due after it. */
 function lastCallMs(day: string, { timeZone }: Policy, tiers: readonly RefreshTier[]): number {
   return startOfDay(addDays(day, daysOf(tiers) + 1), timeZone);
 }
 
-/** I11: whether the policy asks for no reading after one that begins at this time and finds so many rows in each state. */
+/** I11: whether a reading that begins at this time and finds these rows is the last one that the policy requires. */
 export function isLast(day: string, policy: Policy, readFromMs: number, counts: StateCounts): boolean {
   return readFromMs >= Math.max(lastCallMs(day, policy, tiersOf(policy, counts)), closesAtMs(day, policy));
 }
@@ -235,8 +241,9 @@ export function isAfterRefresh(day: string, policy: Policy, readFromMs: number):
 }
 
 /**
- * The earliest time at which a day of the month is due; `null` where all its days are settled.
- * @param upstream of a report with an upstream: that report's ledger of the month; only its committed days can be due
+ * The earliest time at which a day of the month is due; `null` if no day will be due.
+ * @param upstream for a report with an upstream: the upstream report's ledger of the month; only its committed days can
+ * be due
  */
 export function monthDueAtMs(
   month: string,

@@ -1,8 +1,9 @@
 /*
- * These rules decide when a lookup that brought no record is repeated: the service refused it, or answered without a record.
- * Without them, one click whose detail is refused would keep the details of its whole day from being published, and cost
- * all its calls again in every run. Such a lookup is recorded beside the records that were found, and the rest is published.
- * Later runs repeat these lookups alone, after waits of their own, until their tries are used up. Everything here is pure.
+ * Decides when to repeat a lookup that brought no record: the service refused it, or responded without a record. Such a
+ * lookup is stored beside the records that were found, and the records are published. Later runs repeat only these
+ * lookups, after waits of their own, until their tries are used up. Without these rules, one click whose detail is
+ * refused would block the details of its whole day, and every run would repeat all lookups of that day. Everything here
+ * is pure.
  */
 import { exponentialMs } from '../backoff.ts';
 import { DAY_MS, HOUR_MS } from '../days.ts';
@@ -11,16 +12,16 @@ import type { RefusedLookup, Slice } from '../lake/documents/progress.ts';
 import { keysOf, type RecordList } from '../records/record-list.ts';
 
 /**
- * I1: decides which looked-up records belong to the day if several slices have looked some up. A record of the upstream
- * day keeps the answer of the newest slice that found it; what was found for any other record is left out.
+ * I1: decides which looked-up records belong to the day if several slices contain some. An upstream record keeps the
+ * response of the newest slice that found one; responses about records that are not in the upstream day are left out.
  * @param ownerOf returns the upstream record that a response is about, by the key in the response
- * @returns to be called for each slice, the newest first
+ * @returns a function to call for each slice, the newest first
  */
 export function newestAnswers(
   answerField: string,
   ownerOf: (answered: string) => string | undefined,
 ): () => (list: RecordList) => (index: number) => boolean {
-  /** By upstream record, the number of the slice whose answer stays. */
+  /** By upstream record, the number of the slice whose response stays. */
   const sliceOf = new Map<string, number>();
   let slices = 0;
   return () => {
@@ -41,26 +42,26 @@ export function newestAnswers(
 /** All tries of a lookup that is refused fit into four days, because raw records may be kept for seven days only. */
 export const REFUSED_LOOKUP_RETRY = { maxAttempts: 8, baseMs: HOUR_MS, capMs: DAY_MS };
 /**
- * Of a lookup that was answered without a record, after its day is closed. Nothing says that every click has a detail, so
- * it takes fewer tries than a refusal in the same time, each wait four times as long as the one before.
+ * Retries of a lookup that the service answered without a record, after its day closed. A click may have no detail, so
+ * there are fewer tries than for a refusal in the same time: each wait is four times as long as the previous wait.
  */
 export const EMPTY_LOOKUP_RETRY = { maxAttempts: 5, baseMs: HOUR_MS, capMs: MAX_LOOKUP_WAIT_MS };
 
 /** A lookup that has brought no record. */
 export interface MissingLookup {
   key: string;
-  /** Of the last refusal; missing if the service answered without a record. */
+  /** The code of the last refusal; missing if the service responded without a record. */
   code?: string;
-  /** Those that count; 0: answered without a record while the upstream day was open. */
+  /** The tries that count; 0: the service responded without a record while the upstream day was open. */
   tries: number;
-  /** When it is repeated; missing after the last try, or until the upstream day is closed. */
+  /** When the lookup is repeated; missing after the last try, and until the upstream day is closed. */
   retryAtMs?: number;
 }
 
 /**
- * The record of a refusal.
- * @param counts whether the service has answered any lookup in this run: otherwise it refuses the action, and a few days
- * of that would use up the tries of all lookups
+ * The stored form of a refusal.
+ * @param counts whether the service has answered any lookup in this run. Otherwise it refuses the action itself, and a
+ * few days of that would use up the tries of all lookups
  */
 export function refusedLookup(
   key: string,
@@ -73,8 +74,8 @@ export function refusedLookup(
 }
 
 /**
- * The lookups that have brought no record after these slices, by key. Waits begin when the last page of a slice is staged: a
- * later run may have gone on with it.
+ * The lookups that have brought no record after these slices, by key. Waits begin when the last page of a slice is
+ * staged, because a later run may have resumed the slice.
  */
 export function missingAfter(slices: readonly Slice[]): Map<string, MissingLookup> {
   let missing = new Map<string, MissingLookup>();
@@ -107,7 +108,7 @@ function nextTry(fromMs: number, waitMs: number | undefined): Pick<MissingLookup
   return waitMs === undefined ? {} : { retryAtMs: fromMs + waitMs };
 }
 
-/** Whether a slice repeats it: also if a clock that was ahead began its wait. */
+/** Whether a slice repeats the lookup. It does so immediately if a clock that was ahead began the wait. */
 export function isDue(
   { code, tries, retryAtMs }: MissingLookup,
   { startedAt, upstream }: Pick<Slice, 'startedAt' | 'upstream'>,
@@ -117,7 +118,7 @@ export function isDue(
   return leftMs <= 0 || leftMs > MAX_LOOKUP_WAIT_MS;
 }
 
-/** What the ledger says of the lookups of a day that have brought no record; `undefined` if it says nothing. */
+/** The ledger's summary of a day's lookups without a record; `undefined` if there is nothing to record. */
 export function refusedSummary(slices: readonly Slice[]): Committed['refusedLookups'] {
   const missing = [...missingAfter(slices).values()];
   const count = missing.filter(({ code }) => code !== undefined).length;

@@ -6,7 +6,7 @@ import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastRequested } fro
 /** A day to read, and the reason. */
 export interface DueDay {
   day: string;
-  /** Why the day is planned; its state is something else (`dayState`). `settings`: they lead to other queries now. */
+  /** Why the day is planned, which is not its state (`dayState`). `settings`: the settings have changed its queries. */
   reason:
     | 'open'
     | 'yesterday'
@@ -17,14 +17,14 @@ export interface DueDay {
     | 'requested'
     | 'retry'
     | 'failing';
-  /** The lowest first: its turn among the days of all reports, then its place among the days of its own. */
+  /** The lowest first: its turn among the days of all reports, then its place among the days of its own report. */
   order: readonly [turn: number, reason: number, waitsSinceMs: number];
 }
 
-/** What consecutive runs read until it is done: the days that are due, or a range of days. */
+/** A list of days that several short runs work through together: the due days, or a range of days. */
 export interface Continuation {
   id: string;
-  /** Days to read whatever the policy says; `since`: without those that any run has read from then on. */
+  /** Days to read even if they are not due. `since`: days that any run has read at or after this time are left out. */
   range?: { from: string; to: string; since?: string };
 }
 
@@ -37,10 +37,10 @@ export interface PlanOptions {
 }
 
 /**
- * The due days, in the order in which they are read: open day and yesterday, days in progress, days never read
- * (newest first), re-reads, days that failed before. A day that failed is not due before its backoff ends,
- * unless it is read with `--from`/`--to`. The days that failed take turns with the others: if none has failed since
- * a day was read, the one that waited longest is read right after the urgent days.
+ * The due days, in the order in which they are read: open day and yesterday, days in progress, days never read (newest
+ * first), re-reads, days that failed before. A failed day is not due before its backoff ends, unless it is read with
+ * `--from` and `--to`. Failed days take turns with the other days: if no day has failed since the last reading, the
+ * failed day that has waited longest is read directly after the urgent days.
  */
 export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
@@ -78,12 +78,12 @@ export function plan(
   return due.sort(byOrder);
 }
 
-/** When a day of these months failed last, in milliseconds; 0 where none has. */
+/** When a day of these months failed last, in milliseconds; 0 if no day has failed. */
 function lastFailedMs(ledgers: ReadonlyMap<string, Ledger>): number {
   return latestMs(ledgers, ({ failure }) => (failure && !isFuture(failure) ? failure.lastAt : undefined));
 }
 
-/** When the last reading of these months began, in milliseconds; 0 where none did. */
+/** When the last reading of these months began, in milliseconds; 0 if no day has been read. */
 export function lastReadMs(ledgers: ReadonlyMap<string, Ledger>): number {
   return latestMs(ledgers, (entry) => withoutFuture(entry).committed?.readFrom);
 }
@@ -97,8 +97,9 @@ function latestMs(
 }
 
 /**
- * Of equal rank, what waited longest comes first: with time for one day a run, the open day would otherwise be read in
- * every run and yesterday in none, and a few days that fail for good would keep others that failed from being tried.
+ * Among days of equal rank, the day that has waited longest comes first. Otherwise runs with time for one day would
+ * read the open day each time and never yesterday, and a few days that always fail would block the retries of the
+ * others.
  */
 function longestWaiting(reason: DueDay['reason'], entry: DayEntry): number {
   if (isUrgent({ reason })) return Date.parse(entry.committed?.readFrom ?? '') || 0;
@@ -112,8 +113,8 @@ export function byOrder(a: DueDay, b: DueDay): number {
 }
 
 /**
- * The days of these months that this run leaves to later ones, the newest first: those that failed and are not due before
- * their backoff ends; of a range, those that a run with a later clock has read.
+ * The days of these months that this run leaves to later runs, the newest first. Without a range, these are failed days
+ * whose backoff has not ended; with a range, days that a run with a later clock has read.
  */
 export function waitingDays(
   ledgers: ReadonlyMap<string, Ledger>,
@@ -135,8 +136,8 @@ export function waitingDays(
 }
 
 /**
- * I2: whether what is committed is newer than anything that a run with this time can read: a time that lies behind would
- * replace a complete day by a part of it.
+ * I2: whether the committed version is newer than anything that a run with this time can read. A run whose time is
+ * behind would replace a complete day with a part of it.
  */
 function isAheadOf(day: string, entry: DayEntry, policy: Policy, nowMs: number): boolean {
   if (!entry.committed) return false;
@@ -144,7 +145,9 @@ function isAheadOf(day: string, entry: DayEntry, policy: Policy, nowMs: number):
   return Date.parse(readFrom) > nowMs || (isWhole(entry.committed) && nowMs < closesAtMs(day, policy));
 }
 
-/** Whether the day was read already under this continuation, or since, with the queries of today's settings. */
+/**
+ * Whether this continuation, or any run since its `since`, has read the day with the queries of the current settings.
+ */
 function wasRead(
   entry: DayEntry,
   continuation: Continuation,
@@ -171,7 +174,7 @@ function reasonFor(
   }: { today: string; nowMs: number; requested: boolean; isFailuresTurn: boolean },
 ): DueDay['reason'] {
   if (entry.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
-  // What fails again and again must not cost the other days their turn in every run.
+  // A day that keeps failing must not take the turn of the other days in every run.
   if (entry.failure && entry.failure.times > 1 && !isFailuresTurn) return 'retry';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
@@ -183,7 +186,7 @@ function reasonFor(
   return queryFingerprint === policy.queryFingerprint ? 'refresh' : 'settings';
 }
 
-/** By reason: the turn, and the place in it. Open day and yesterday have the same. */
+/** By reason: the turn, and the place in that turn. Open day and yesterday have the same place. */
 const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: number]>> = {
   open: [0, 0],
   yesterday: [0, 0],
@@ -197,7 +200,7 @@ const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: n
 };
 const AHEAD: DueDay['order'] = [1, 0, 0];
 
-/** Whether the day is the open one or yesterday's: those of every report come before all other days. */
+/** Whether the day is the open day or yesterday. The urgent days of all reports come before all other days. */
 export function isUrgent({ reason }: Pick<DueDay, 'reason'>): boolean {
   return reason === 'open' || reason === 'yesterday';
 }

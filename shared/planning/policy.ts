@@ -5,7 +5,7 @@ import { maxGapMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './due.ts';
 
-/** What the settings say about when a report's days are due. */
+/** The part of the settings that decides when a report's days are due. */
 export function policyOf(report: ReportDefinition, brand: BrandSettings, settings: ReportSettings): Policy {
   return {
     timeZone: brand.timeZone,
@@ -23,7 +23,7 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
   };
 }
 
-/** The policy of an enabled report; `undefined` where it is disabled or the settings do not have the brand. */
+/** The policy of an enabled report; `undefined` if it is disabled or the settings do not have the brand. */
 export function enabledPolicy(
   settings: Settings | undefined,
   brandName: string,
@@ -34,7 +34,7 @@ export function enabledPolicy(
   return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
 }
 
-/** Rows that were counted by other states, or another field, are not known to be final. */
+/** If rows were counted by other states or another field, their counts do not prove that they are final. */
 function statesFingerprint({ final, words = {} }: States, field: string | null | undefined): string {
   const mapped = Object.entries(words)
     .map(([word, state]) => `${comparedState(word)} ${state}`)
@@ -43,7 +43,7 @@ function statesFingerprint({ final, words = {} }: States, field: string | null |
   return hash('sha256', rules, 'hex').slice(0, 16);
 }
 
-/** Fingerprint of everything that due times depend on: the hints of the report state are valid for one policy only. */
+/** Fingerprint of everything that due times depend on. Hints in the report state are valid only for the same policy. */
 export function policyFingerprint({
   maxGapMs: _maxGapMs,
   fallPercent: _fallPercent,

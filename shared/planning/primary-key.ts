@@ -4,66 +4,67 @@ import type { ReportDefinition } from '../reports/definition.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { closestMatch } from '../validation/closest-match.ts';
 
-/** A report, with what the settings of a brand say of its key. */
+/** A report, and the key that the settings of a brand define for it. */
 interface KeyedReport {
   report: Pick<ReportDefinition, 'primaryKey' | 'likelyKeys'>;
   settings?: Pick<ReportSettings, 'key'> | undefined;
 }
 
-/** What identifies a record of the report: the setting `key`, or the definition's primary key. */
+/** The fields that identify a record of the report: the setting `key`, or the definition's primary key. */
 export function primaryKeyField({ report, settings }: KeyedReport): RecordKey | undefined {
   return settings?.key ?? report.primaryKey?.field;
 }
 
 /**
- * The keys by which two versions of a day may be compared, the best one first. The first one of which each row of both
- * versions has a value of its own is proven, so a likely key needs no setting.
- * @param isNone whether the primary key was proven to be none
+ * The keys by which two versions of a day may be compared, the best key first. The caller uses the first key whose
+ * values are unique in both versions. Uniqueness proves the key, so a likely key needs no setting.
+ * @param keyIsNone whether readings have proven that the primary key does not identify records
  */
-export function comparableKeys(of: KeyedReport, isNone: boolean): RecordKey[] {
-  const primary = isNone ? undefined : primaryKeyField(of);
+export function comparableKeys(of: KeyedReport, keyIsNone: boolean): RecordKey[] {
+  const primary = keyIsNone ? undefined : primaryKeyField(of);
   return [...(primary === undefined ? [] : [primary]), ...(of.report.likelyKeys ?? [])];
 }
 
-/** The columns of those of these keys that a table has, the best one first. */
-export function keyColumns(of: KeyedReport, columns: readonly Column[], isNone: boolean): Column[][] {
+/** The columns of each comparable key that the table has, the best key first. */
+export function keyColumns(of: KeyedReport, columns: readonly Column[], keyIsNone: boolean): Column[][] {
   const columnsOf = (field: string) => columns.find((column) => column.field === field) ?? [];
-  return comparableKeys(of, isNone).flatMap((key) => {
+  return comparableKeys(of, keyIsNone).flatMap((key) => {
     const own = fieldsOfKey(key).flatMap(columnsOf);
     return own.length === fieldsOfKey(key).length ? [own] : [];
   });
 }
 
-/** A key for people: `"order_id", "sku"`. */
+/** A key as text for people: `"order_id" and "sku"`. */
 export function keyText(key: RecordKey): string {
   return fieldsOfKey(key)
     .map((field) => JSON.stringify(field))
     .join(' and ');
 }
 
-/** What the records of a reading show of the key that the settings name. */
+/** What the records of a reading show about the key in the settings. */
 export interface KeyEvidence {
   records: number;
-  /** How many of them have no value of their own. */
+  /** How many records have no key, or the same key as another record of their page. */
   withoutKey: number;
   /** The fields that have a value in some record. */
   fields: readonly string[];
-  /** Whether records with one key differ. */
-  isNone: boolean;
+  /** Whether records with the same key differ. */
+  keyIsNone: boolean;
 }
 
-/** Only names that a terminal or a mail shows as they are. */
+/** Names that a terminal or a mail shows unchanged; other names are left out of messages. */
 const PLAIN_NAME = /^[\p{L}\p{N}_.$-]{1,60}$/u;
 const MAX_NAMES = 20;
 
-/** Why the key of the settings does not identify the records of a reading; `undefined` where it does. */
+/** Why the key in the settings does not identify the records of a reading; `undefined` if it does. */
 export function keyProblem(key: RecordKey, evidence: KeyEvidence): string | undefined {
-  const { records, withoutKey, isNone } = evidence;
-  if (withoutKey === 0) return isNone ? `records with one ${keyText(key)} differ` : undefined;
+  const { records, withoutKey, keyIsNone } = evidence;
+  if (withoutKey === 0) return keyIsNone ? `records with the same ${keyText(key)} differ` : undefined;
   const met = new Set(evidence.fields);
   const fields = [...met].filter((field) => PLAIN_NAME.test(field));
   const unmet = fieldsOfKey(key).filter((field) => !met.has(field));
-  if (unmet.length === 0) return `${withoutKey} of ${records} records have no ${keyText(key)} of their own`;
+  if (unmet.length === 0)
+    return `${withoutKey} of ${records} records have no ${keyText(key)}, or share it with another record of the same page`;
   const meant = unmet.flatMap((field) => closestMatch(field, fields) ?? []);
   const more = met.size > MAX_NAMES ? ` and ${met.size - MAX_NAMES} more` : '';
   const hint = meant.length > 0 ? `, did you mean ${meant.join(', ')}?` : '';

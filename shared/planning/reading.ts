@@ -3,22 +3,22 @@ import type { Slice } from '../lake/documents/progress.ts';
 import { type Policy, closesAtMs } from './due.ts';
 import { refusedSummary } from './lookups.ts';
 
-/** How a day was read, as the slices of its attempt tell it. */
+/** How a day was read, according to the slices of its attempt. */
 export interface Reading {
   startedMs: number;
-  /** When the last page was staged, by the service's time; a run that publishes pages of another one may have another clock. */
+  /** When the last page was staged, by the service's time: the run that publishes the pages may have another clock. */
   endedMs: number;
-  /** I2: whether it is one pass that began after the day's end, over an upstream day that is closed. */
+  /** I2: whether the day was read whole after its end and, if there is an upstream day, after that day was closed. */
   closed: boolean;
-  /** Whether several runs read the pass. */
+  /** Whether several runs read the pages. */
   resumed: boolean;
-  /** Pages of the pass that had records of the day. */
+  /** Pages that had records of the day. */
   recordPages: number;
-  /** What the ledger says of it. */
-  said: Pick<Committed, 'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups'>;
+  /** What the ledger records of the reading. */
+  recorded: Pick<Committed, 'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups'>;
 }
 
-/** @param slices at least one; all that were staged up to the end of the reading */
+/** @param slices all slices that were staged up to the end of the reading, at least one */
 export function readingOf(day: string, policy: Policy, slices: readonly Slice[]): Reading {
   const last = slices.at(-1);
   if (!last) throw new Error('a reading has a slice');
@@ -34,7 +34,7 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[])
     recordPages: parts
       .filter(({ role }) => role === 'include')
       .reduce((pages, part) => pages + part.recordPages, 0),
-    said: {
+    recorded: {
       pages: slices.flatMap((slice) => slice.parts).reduce((pages, part) => pages + part.pages, 0),
       readFrom,
       readTo: new Date(last.toMs).toISOString(),
@@ -44,7 +44,10 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[])
   };
 }
 
-/** When the reading began that ends with this slice: a pass over a closed upstream day may go on in further slices. */
+/**
+ * When the reading that ends with this slice began. Lookups for a closed upstream day may continue in further slices,
+ * and all of them belong to one reading.
+ */
 export function beganAt({ upstream, passStartedAt, startedAt }: Slice): string {
   return (upstream?.closed && passStartedAt) || startedAt;
 }

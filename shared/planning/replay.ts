@@ -1,9 +1,11 @@
 /*
- * Which raw records a day can be rebuilt from without a request to the service: pure, so that a table can test every case.
+ * Decides from which raw records a day can be rebuilt without a request to the service. It is pure, so that a table can
+ * test every case.
  *
- * The queries of the reading stand beside its records, so they are compared with the queries of today's settings. If the
- * queries are the same, the records are what the service would return, whatever else was changed: types or the key. In
- * another time zone the day begins and ends at other times, and in all other cases too only the service has its records.
+ * The progress document has the queries of the reading, which are compared with the queries of the current settings. If
+ * they are the same, the day can be rebuilt even if other settings have changed, such as types or the key. If they
+ * differ, only the service has the day's records. So it is after a change of the time zone, because the day then begins
+ * and ends at other times.
  */
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
@@ -13,14 +15,14 @@ import { dayQueries } from './day-queries.ts';
 import type { Policy } from './due.ts';
 import { beganAt } from './reading.ts';
 
-/** What is committed of a day, and the slices that its attempt has staged; none where they are gone. */
+/** The committed version of a day and the slices that its attempt has staged; no slices if they have been deleted. */
 export interface RawDay {
   day: string;
   committed: Committed;
   slices: readonly Slice[];
 }
 
-/** The settings of now. */
+/** The current settings. */
 export interface ReplaySettings {
   report: ReportDefinition;
   brandSettings: BrandSettings;
@@ -28,22 +30,22 @@ export interface ReplaySettings {
   policy: Policy;
 }
 
-/** Why a day cannot be made again from raw records. */
+/** Why a day cannot be rebuilt from raw records. */
 export type ReplayObstacle =
-  /** The raw records are not kept any longer. */
+  /** The raw records have been deleted. */
   | 'raw_expired'
-  /** Those that are left are of a reading that is not committed yet. */
+  /** The remaining raw records belong to a reading that is not committed yet. */
   | 'reread'
   /** The day was read in another time zone. */
   | 'other_time_zone'
-  /** The settings now ask for other records than were asked for. */
+  /** The settings now request other records than the reading requested. */
   | 'read_by_other_queries';
 
-/** The raw records that a day is made from again. */
+/** The raw records from which a day is rebuilt. */
 export interface Replay {
   /** The oldest first. */
   slices: Slice[];
-  /** Whether another field may be the key than when they were staged. */
+  /** Whether the key may have changed since the records were staged. */
   isKeyNew: boolean;
 }
 
@@ -60,17 +62,17 @@ export function decideReplay(raw: RawDay, now: ReplaySettings): Replay | ReplayO
 }
 
 /**
- * The slices whose records are committed: an attempt may have staged more since, or begun anew.
- * @returns `undefined` where the attempt does not hold them
+ * The slices whose records are committed: since the commit, the attempt may have staged more slices or started over.
+ * @returns `undefined` if the attempt no longer has these slices
  */
 function committedSlices({ committed, slices }: RawDay, { day }: ReportDefinition): Slice[] | undefined {
-  const isOnePass = committed.state !== 'open' && day.by !== 'upstream';
-  if (isOnePass) return slices.length === 1 && slices[0]?.done ? [...slices] : undefined;
+  const isOneSlice = committed.state !== 'open' && day.by !== 'upstream';
+  if (isOneSlice) return slices.length === 1 && slices[0]?.done ? [...slices] : undefined;
   const readToMs = Date.parse(committed.readTo);
   for (let end = slices.length; end > 0; end -= 1) {
     const kept = slices.slice(0, end);
     const last = kept.at(-1);
-    // An attempt that began anew may have as many pages up to the same time.
+    // An attempt that started over may have the same number of pages up to the same time.
     const isSameReading = last?.toMs === readToMs && beganAt(last) === committed.readFrom;
     const isWhole = isSameReading && kept.every(({ done }) => done);
     if (isWhole && kept.reduce((sum, slice) => sum + pagesOf(slice), 0) === committed.pages) return kept;
@@ -82,16 +84,16 @@ function pagesOf({ parts }: Slice): number {
   return parts.reduce((sum, { pages }) => sum + pages, 0);
 }
 
-/** Whether the settings lead to these queries for what the slice covers. */
+/** Whether the current settings would read the part of the day that the slice covers by the same queries. */
 function hasSameQueries(
   day: string,
   slice: Slice,
   { report, brandSettings, settings }: ReplaySettings,
 ): boolean {
   const queries = dayQueries(report, brandSettings, settings, day, slice);
-  const asked = slice.parts.map(({ role, fields }) => [role, sorted(fields)]);
-  const wanted = queries.map(({ role, fields }) => [role, sorted(fields)]);
-  if (JSON.stringify(asked) !== JSON.stringify(wanted)) return false;
+  const before = slice.parts.map(({ role, fields }) => [role, sorted(fields)]);
+  const now = queries.map(({ role, fields }) => [role, sorted(fields)]);
+  if (JSON.stringify(before) !== JSON.stringify(now)) return false;
   if (report.paging.style !== 'numbered') return true;
   const firstPages = slice.parts.flatMap((part) => firstPageOf(part) ?? []);
   return firstPages.length > 0 && firstPages.every((number) => number === brandSettings.firstPage);
@@ -101,7 +103,7 @@ function sorted(fields: Readonly<Record<string, string | number>>) {
   return Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The number of the first page; `undefined` where there was only one, whose number is not known. */
+/** The number of the first page; `undefined` if there was only one page, because its number is not stored. */
 function firstPageOf({ last, pages }: SlicePart): number | undefined {
   return typeof last?.cursor === 'number' ? last.cursor - pages + 1 : undefined;
 }

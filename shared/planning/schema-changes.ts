@@ -1,11 +1,11 @@
 /*
- * Fields that come and go. A service renames a field, or sends it as text from one day to the next, and says so nowhere:
- * the lake keeps every value (I6), but a query of the old column has silently nothing to add up any more. So each
- * complete day is compared with the days before it, by what the ledgers say of its columns. What is found is a function of the
- * ledgers alone: it is the same for `schema_changes`, `status` and the watcher, whenever it is asked, and a day that is
- * restated may change it. A day that was read before the others shows an older form of the service's records, and no
- * change of its own. It is quiet where the days are few, small or irregular: better to miss a change there than
- * to report what nobody reads any more.
+ * Finds fields that appear, vanish or change. A service may rename a field, or send it as text from one day to the
+ * next, without notice. The lake keeps every value (I6), but a query of the old column silently finds nothing to add
+ * up. So each complete day is compared with the days before it, by the column statistics in the ledgers. The result
+ * depends only on the ledgers, so `schema_changes`, `status` and the watcher always agree; a restated day may change
+ * it. A day that was read before the days it is compared with shows an older form of the service's records, which is
+ * not a change. If days are few, small or irregular, no change is reported: false alarms would make people ignore all
+ * of them.
  */
 import { addDays } from '../days.ts';
 import { isFuture } from '../lake/documents/cas-document.ts';
@@ -13,69 +13,74 @@ import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
 import { MAX_FILLED } from '../lake/table/column-facts.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
 
-/** How a day's field differs from the days before. */
+/** How a field of a day differs from the days before. */
 export type FieldChange = 'new' | 'vanished' | 'returned' | 'drifted' | 'null_share';
 
-/** A field that is different on a day than on the days before it. */
+/** A field that differs on a day from the days before it. */
 export interface SchemaChange {
-  /** `YYYY-MM-DD`: the first complete day on which it is so. */
+  /** `YYYY-MM-DD`: the first complete day with the difference. */
   dt: string;
   column: string;
   change: FieldChange;
   /**
-   * The share of rows, usually before and on the day: those with a value; of `null_share` those without; of `drifted`
-   * the share of its values that are in `_rescued`.
+   * The usual share of rows before the day, and the share on the day. Rows with a value count; for `null_share` rows
+   * without a value; for `drifted` it is the share of the field's values that are in `_rescued`.
    */
   shareBefore: number;
   shareAfter: number;
-  /** Of the day. */
+  /** Rows of the day. */
   rows: number;
-  /** The last day that was as before; of `returned`: the day on which it had vanished. */
+  /** The last day without the change; for `returned`: the day on which the field had vanished. */
   since: string;
-  /** In words, with the numbers. */
+  /** The change in words, with the numbers. */
   detail: string;
-  /** `YYYY-MM-DD`, of a field that is gone on a day too old to be news: when readings of it and all later days found that first. */
+  /**
+   * `YYYY-MM-DD`, only for a field that has vanished on a day too old to be news: when readings of that day and all
+   * later days first found this.
+   */
   found?: string;
 }
 
-/** What a ledger says of the columns of a complete day that has rows. */
+/** The column statistics that a ledger has of a complete day with rows. */
 export interface FieldDay {
   dt: string;
   rows: number;
-  /** By column that some rows have, in the column or in `_rescued`: how many. */
+  /** By column: how many rows have a value, in the column or in `_rescued`. */
   present: ReadonlyMap<string, number>;
-  /** By column: how many rows have it in `_rescued`. */
+  /** By column: how many rows have the value in `_rescued`. */
   rescued: ReadonlyMap<string, number>;
-  /** Whether nothing is known of the columns that are not present. */
+  /** Whether the statistics are cut off, so that a column that is not in `present` may still have values. */
   isCut: boolean;
-  /** Whether it was read as news, and not long after, as a part of the history. */
+  /** Whether it was first read soon after its end, and not much later as a part of the history. */
   isNews: boolean;
-  /** Since when it has this content, ISO 8601; later readings that found the same do not count. */
+  /** Since when it has this content, ISO 8601; later readings with the same content do not count. */
   contentAt: string | undefined;
-  /** Whether this content has replaced another one: not on the days of a history, of which the newest are read first. */
+  /**
+   * Whether this content has replaced an earlier one. Days of a history, whose newest days are read first, have not.
+   */
   isRestated: boolean;
 }
 
-/** How far back a day is compared: a field that comes once a month is no new one each time. */
+/** How far back a day is compared: otherwise a field that appears once a month would be new each time. */
 export const HISTORY_DAYS = 45;
-/** The usual is that of the last days with rows enough, so many at most and at least. */
+/** The usual shares come from the last days with enough rows: at most and at least this many days. */
 const MAX_USUAL_DAYS = 14;
 const MIN_USUAL_DAYS = 7;
-/** With fewer rows the shares of a day say nothing. */
+/** With fewer rows, the shares of a day are not meaningful. */
 const MIN_ROWS_OF_USUAL = 10;
-/** A field is missed, or new, only where by the other days so many values were to be expected: then it is no chance. */
+/** A field has vanished or is new only if the other days' shares would give this many values: fewer may be chance. */
 const EXPECTED_VALUES = 20;
-/** One or two odd values make no change. */
+/** One or two unusual values are not a change. */
 const MIN_VALUES = 3;
 const NULL_SHARE_JUMP = 0.3;
 const RESCUED_SHARE_JUMP = 0.05;
-/** A day that was read for the first time so long after its end belongs to the history. */
+/** A day that was first read this many days after its end, or later, belongs to the history. */
 const NEWS_DAYS = 7;
 
-/** Every commit compares some fifty days of which only one is new. */
+/** Every commit compares about fifty days, of which only one is new. */
 const knownDays = new WeakMap<DayEntry, FieldDay | 'not_compared'>();
 
-/** The days of ledgers that are compared, in order: those that were read whole and have rows. */
+/** The days of ledgers that are compared, in order: the days that were read whole and have rows. */
 export function fieldDays(entries: Iterable<readonly [dt: string, entry: DayEntry]>): FieldDay[] {
   const days: FieldDay[] = [];
   for (const [dt, entry] of entries) {
@@ -103,15 +108,15 @@ function fieldDay(dt: string, { committed, firstCommittedAt }: DayEntry): FieldD
   return { dt, rows, present, rescued: new Map(rescued), isCut, isNews, contentAt, isRestated };
 }
 
-/** Whether the day was just closed with this content, and says something: a reading that finds the same changes nothing. */
+/** Whether this version of a day can be compared: it was read whole and has rows. */
 export function isNewlyCompared(committed: Committed | undefined): boolean {
   return committed !== undefined && committed.state !== 'open' && committed.rows > 0;
 }
 
 /**
- * What is different on each of the days, by day and column.
- * @param days with those of the `HISTORY_DAYS` before `from`; in order
- * @param from only what is different from this day on
+ * The changes on each of the days, by day and column.
+ * @param days in order, including the `HISTORY_DAYS` before `from`
+ * @param from only changes on this day and later days are returned
  */
 export function schemaChanges(days: readonly FieldDay[], from = ''): SchemaChange[] {
   return days.flatMap((day, index) => (day.dt < from ? [] : changesOn(day, historyOf(days, index))));
@@ -123,12 +128,12 @@ function historyOf(days: readonly FieldDay[], index: number): FieldDay[] {
   return days.slice(start, index);
 }
 
-/** Changes of so many days are news. */
+/** Changes on the last days are news: this many days. */
 export const SHOWN_DAYS = 14;
 
 /**
- * What is different on the days of the last two weeks, and which fields the readings of these weeks have found gone from
- * older days on: a service that renames a field does so in all records that it returns.
+ * The changes on the days of the last two weeks, and the fields that readings of these weeks no longer found on older
+ * days. A service that renames a field renames it in all records that it returns.
  * @param today in the brand's time zone
  */
 export function newSchemaChanges(
@@ -172,12 +177,12 @@ export function schemaChangeText({ column, change, detail }: SchemaChange): stri
   return `${column} ${WORDS[change]}: ${detail}`;
 }
 
-/** A day, and what it is compared with. */
+/** A day and the days that it is compared with. */
 interface Comparison {
   day: FieldDay;
   /** All days before it. */
   history: readonly FieldDay[];
-  /** Of these, those whose shares are the usual ones. */
+  /** The days of the history whose shares are the usual ones. */
   usual: readonly FieldDay[];
   /** The last of the usual days. */
   previous: FieldDay;
@@ -202,7 +207,7 @@ function comparison(day: FieldDay, history: readonly FieldDay[]): Comparison | u
   return previous && usual.length >= MIN_USUAL_DAYS ? { day, history, usual, previous } : undefined;
 }
 
-/** Only what differs from the day before too: what lasts is told once. */
+/** A change counts only if the day also differs from the day before: a lasting change is reported once. */
 function changeOf(column: string, compared: Comparison): Found | undefined {
   const now = rowsWith(compared.day, column);
   const before = rowsWith(compared.previous, column);
@@ -212,11 +217,11 @@ function changeOf(column: string, compared: Comparison): Found | undefined {
   return drifted(column, compared) ?? nullShare(column, now, compared);
 }
 
-/** No row has it, though by the usual share many would. */
+/** No row has the field, though at the usual share many rows would. */
 function vanished(column: string, { day, history, usual, previous }: Comparison): Found | undefined {
   const shares = sharesOf(usual, (each) => rowsWith(each, column));
   const hadIt = (each: FieldDay) => (rowsWith(each, column) ?? 0) > 0;
-  // Otherwise the service may have sent it only since the day was read.
+  // Otherwise the service may have begun to send the field only after the day was read.
   if (!history.some((each) => hadIt(each) && !isOlder(day, each))) return undefined;
   if (!hadIt(previous) || allButOneAtLeast(shares) * day.rows < EXPECTED_VALUES) return undefined;
   const shareBefore = median(shares);
@@ -246,7 +251,7 @@ function returned(column: string, now: number, { day, history }: Comparison): Fo
   };
 }
 
-/** No day before had it, though by today's share many of its values would have come. */
+/** No earlier day had the field, though at the day's share the earlier days would have had many values. */
 function appeared(column: string, now: number, { day, history, previous }: Comparison): Found | undefined {
   const shareAfter = now / day.rows;
   const rowsBefore = history.reduce((rows, each) => rows + each.rows, 0);
@@ -262,7 +267,7 @@ function appeared(column: string, now: number, { day, history, previous }: Compa
   };
 }
 
-/** More of its values than usually are not what its column can hold. */
+/** More of the field's values than usual do not fit the type of its column. */
 function drifted(column: string, { day, usual, previous }: Comparison): Found | undefined {
   const values = rescuedRows(day, column);
   if (values < MIN_VALUES) return undefined;
@@ -281,10 +286,10 @@ function drifted(column: string, { day, usual, previous }: Comparison): Found | 
   };
 }
 
-/** Fewer rows than usually have it. */
+/** Fewer rows than usual have the field. */
 function nullShare(column: string, now: number, { day, usual, previous }: Comparison): Found | undefined {
   const share = now / day.rows;
-  // First of all, because of most columns it is all there is to know.
+  // This cheap comparison comes first, because it decides most columns.
   if ((rowsWith(previous, column) ?? 0) / previous.rows - share < NULL_SHARE_JUMP) return undefined;
   const shares = sharesOf(usual, (each) => rowsWith(each, column));
   const usually = allButOneAtLeast(shares);
@@ -299,7 +304,7 @@ function nullShare(column: string, now: number, { day, usual, previous }: Compar
   };
 }
 
-/** Whether the other day has been restated since this one was read. */
+/** Whether the other day has been restated since this day was read. */
 function isOlder({ contentAt }: FieldDay, other: FieldDay): boolean {
   return (
     contentAt !== undefined &&
@@ -309,7 +314,7 @@ function isOlder({ contentAt }: FieldDay, other: FieldDay): boolean {
   );
 }
 
-/** How many rows have the field, in its column or in `_rescued`; `undefined` where the ledger does not say. */
+/** How many rows have the field, in its column or in `_rescued`; `undefined` if the ledger does not contain it. */
 function rowsWith(day: FieldDay, column: string): number | undefined {
   return day.present.get(column) ?? (day.isCut ? undefined : 0);
 }
@@ -318,7 +323,7 @@ function rescuedRows({ rescued }: FieldDay, column: string): number {
   return rescued.get(column) ?? 0;
 }
 
-/** In order, of the days of which it is known. */
+/** The shares in ascending order, of the days whose count is known. */
 function sharesOf(days: readonly FieldDay[], rowsOf: (day: FieldDay) => number | undefined): number[] {
   const shares = days.flatMap((day) => {
     const rows = rowsOf(day);
@@ -327,7 +332,7 @@ function sharesOf(days: readonly FieldDay[], rowsOf: (day: FieldDay) => number |
   return shares.sort(ascending);
 }
 
-/** The share that all of the days but one reach, so that one odd day is none, and what is on and off regularly is usual. */
+/** The share that all days except one reach: one outlier is ignored, and a field that is often missing is usual. */
 function allButOneAtLeast(shares: readonly number[]): number {
   return shares.length < MIN_USUAL_DAYS ? 0 : (shares[1] ?? 0);
 }

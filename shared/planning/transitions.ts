@@ -1,11 +1,11 @@
 /*
- * What becomes of a day's version by everything that can happen to it: the complete table, state × event. Readings,
- * rollbacks, rebuilds and repairs all ask it. A rule of their own in one of them would sooner or later lose records: each
- * defect that was proven of the rules before this table lay where one repeated another one slightly differently.
- * Time alone changes no state. Everything is pure; docs/reference/states.md is printed from it (`npm run states`).
+ * Decides how each event changes the state of a day's version: the complete table, state × event. Readings, rollbacks,
+ * rebuilds and repairs all use it. If one of them had rules of its own, records would sooner or later be lost: before
+ * this table existed, every proven defect came from two copies of a rule that differed slightly. Time alone changes no
+ * state. Everything is pure; docs/reference/states.md is printed from it (`npm run states`).
  */
 
-/** What the version of a day is. */
+/** Every state of a day's version, with its meaning. */
 export const STATES = {
   missing: 'the day has no version',
   open: 'read before the day was over; the version has every record up to a stated time',
@@ -19,7 +19,7 @@ export type State = keyof typeof STATES;
 /** The state of a version. */
 export type VersionState = Exclude<State, 'missing'>;
 
-/** What can happen to a day. A reading is compared with the version; what holds of it first counts. */
+/** Every event of a day. A reading is compared with the version; the first of these descriptions that fits counts. */
 export const EVENTS = {
   read_open: 'a reading that began before the day was over',
   equal: 'a reading with the content of the version',
@@ -36,7 +36,7 @@ export const EVENTS = {
 /** One of the events above. */
 export type DayEvent = keyof typeof EVENTS;
 
-/** What decides between the outcomes of an event. */
+/** The facts that decide between the outcomes of an event. */
 export const FACTS = {
   alone:
     'one reading suffices: its pages are one snapshot, or it has only one page and is not the last reading',
@@ -54,15 +54,15 @@ export type Facts = Readonly<Partial<Record<Fact, boolean>>>;
 
 /** One outcome of an event. */
 export interface Outcome {
-  /** All of these hold; missing: in all other cases. */
+  /** The outcome applies if all of these facts hold; missing: it applies in all other cases. */
   when?: readonly Fact[];
-  /** `refused`: nothing is changed. */
+  /** `refused`: nothing changes. */
   to: State | 'refused';
-  /** The reading, and with it the version, needs no other one to agree. */
+  /** The reading, and with it the version, needs no other reading to agree. */
   believed?: true;
   /** The version stays, although the reading differs from it. */
   keeps?: true;
-  /** Settled though its last reading failed or differed. */
+  /** The day is settled although its last reading failed or differed. */
   givenUp?: true;
 }
 
@@ -76,7 +76,7 @@ const BELIEVED: Outcomes = [
 ];
 const ALONE: Outcomes = only(['alone'], BELIEVED);
 const ACCEPTED: Outcomes = only(['accepted'], BELIEVED);
-/** As it is, and the policy goes on. */
+/** The version stays, and the policy goes on. */
 const KEPT: Outcomes = [
   { when: ['last'], to: 'settled', keeps: true, givenUp: true },
   { to: 'closed', keeps: true },
@@ -84,7 +84,7 @@ const KEPT: Outcomes = [
 const GIVEN_UP: Outcomes = [{ when: ['twelfth'], to: 'settled', keeps: true, givenUp: true }];
 const DOUBTED: Outcomes = [...GIVEN_UP, { to: 'unconfirmed' }];
 const CONTRADICTED: Outcomes = [...GIVEN_UP, { when: ['third'], to: 'closed' }, { to: 'unconfirmed' }];
-/** Its records can change no more: what the service answers now is what it has forgotten. */
+/** Its records can no longer change: if a reading now has fewer records, the service has deleted the others. */
 const STAYS_SETTLED: Outcomes = [...ACCEPTED, { to: 'settled', keeps: true }];
 
 export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outcomes>>>> = {
@@ -154,49 +154,55 @@ function only(facts: readonly Fact[], outcomes: Outcomes): Outcomes {
   return outcomes.map(({ when = [], ...outcome }) => ({ ...outcome, when: [...facts, ...when] }));
 }
 
-/** What becomes of the day. */
+/** The outcome of an event for a day in this state. */
 export function outcomeOf(state: State, event: DayEvent, facts: Facts): Outcome {
   const outcome = TRANSITIONS[state][event].find(({ when = [] }) => when.every((fact) => facts[fact]));
   if (!outcome) throw new Error(`${state} × ${event} has no outcome for all other cases`);
   return outcome;
 }
 
-/** So many contradicting readings in a row, and the day is read again as the policy says: a field is never the same. */
+/**
+ * After this many contradicting readings in a row, the day is re-read only as the policy requires: some field differs
+ * in every reading.
+ */
 export const MAX_CONTRADICTIONS = 3;
-/** So many failed or contradicting readings in a row after `refresh`, and no other will be better: about three days. */
+/**
+ * After this many failed or contradicting readings in a row after `refresh` ends, the day is given up. That takes about
+ * three days.
+ */
 export const MAX_LAST_TRIES = 12;
 
-/** What a reading is compared by. */
+/** The values by which a reading is compared with the version. */
 interface Content {
   rows: number;
   digest: string;
   queryFingerprint: string;
 }
 
-/** A reading, or the failure of one. */
+/** A reading, or a failed reading. */
 export type Reading =
   | (Content & { kind: 'whole' | 'open'; isAlone: boolean; isAccepted: boolean })
   | { kind: 'failed' };
 
-/** The version that is read again, and how its last readings went. */
+/** The version that is read again, and how many of its last readings failed or contradicted it. */
 export interface VersionBefore extends Content {
   state: VersionState;
   contradictions?: number | undefined;
-  /** Missing where a repair has lost it. */
+  /** Missing if a repair could not restore it. */
   timeZone?: string | undefined;
 }
 
-/** What becomes of a day that was read, and what its version is from then on. */
+/** The outcome of an event, and the state of the version from then on. */
 export interface Next {
   outcome: Outcome;
-  /** What the ledger says of the state of the version. */
-  said: { state: VersionState; contradictions?: number };
+  /** What the ledger records of the state of the version. */
+  recorded: { state: VersionState; contradictions?: number };
 }
 
 /**
- * What becomes of a day that was read.
- * @param before missing where the day has no version
- * @returns `undefined` where the reading is refused, or there still is no version
+ * How a reading changes the day.
+ * @param before missing if the day has no version
+ * @returns `undefined` if the reading is refused, or the day still has no version
  */
 export function afterReading(
   before: VersionBefore | undefined,
@@ -205,9 +211,9 @@ export function afterReading(
 ): Next | undefined {
   const state = before?.state ?? 'missing';
   const event = eventOf(reading, before);
-  // What is forgotten after a day has settled changes nothing of how it settled.
+  // After a day has settled, readings with fewer records do not change whether the policy settled it or it was given up.
   const isDoubtful = state === 'unconfirmed' || (policy.past && state !== 'settled');
-  // Before that a failure contradicts no reading.
+  // Before `refresh` ends, a failed reading does not count as a contradiction.
   const counts =
     isDoubtful && (['none', 'fewer', 'different'].includes(event) || (event === 'failed' && policy.past));
   const count = (before?.contradictions ?? 0) + (counts ? 1 : 0);
@@ -223,9 +229,9 @@ export function afterReading(
   return nextOf(outcome, outcome.believed ? 0 : inRow);
 }
 
-/** What becomes of a version that is replaced without a reading. */
+/** How a rollback or a rebuild, which replaces the version without a reading, changes the day. */
 export function afterCommand(before: VersionBefore, event: 'rolled_back' | 'rebuilt'): Next | undefined {
-  // The next reading is compared with the older version: that they differ is no contradiction of readings.
+  // After a rollback the next reading is compared with the older version: a difference is expected, no contradiction.
   const contradictions = event === 'rolled_back' ? 0 : (before.contradictions ?? 0);
   return nextOf(outcomeOf(before.state, event, {}), contradictions);
 }
@@ -233,10 +239,10 @@ export function afterCommand(before: VersionBefore, event: 'rolled_back' | 'rebu
 function nextOf(outcome: Outcome, contradictions: number): Next | undefined {
   const { to } = outcome;
   if (to === 'refused' || to === 'missing') return undefined;
-  return { outcome, said: { state: to, ...(contradictions > 0 && { contradictions }) } };
+  return { outcome, recorded: { state: to, ...(contradictions > 0 && { contradictions }) } };
 }
 
-/** What settled a day: the policy, or that its last readings failed or contradicted it. */
+/** How a day settled: by the policy, or given up because its last readings failed or contradicted it. */
 export function settledBy({
   contradictions = 0,
 }: Pick<VersionBefore, 'contradictions'>): 'policy' | 'given_up' {
@@ -250,7 +256,7 @@ function eventOf(reading: Reading, before: VersionBefore | undefined): DayEvent 
   if (reading.rows === 0) return 'none';
   if (!before) return 'different';
   const isSameQuery = before.timeZone === undefined || reading.queryFingerprint === before.queryFingerprint;
-  // A setting must not take rows away that can change no more.
+  // A changed setting must not remove rows that can no longer change.
   if (reading.rows < before.rows && (isSameQuery || before.state === 'settled')) return 'fewer';
   return isSameQuery ? 'different' : 'query_changed';
 }

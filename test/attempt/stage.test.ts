@@ -102,7 +102,7 @@ function page(number: number, records: readonly JsonObject[], isLast = false): S
   };
 }
 
-/** The records that the progress names, by part, as a run that resumes would find them. */
+/** The records in the chunks that the progress document lists, by part, as a resuming run finds them. */
 async function staged(store: ObjectStore): Promise<JsonObject[][]> {
   const { slices } = await runOn(store).run.progress(DAY, 'a1').refresh();
   const parts = slices.at(-1)?.parts ?? [];
@@ -120,7 +120,7 @@ async function partOf(attempt: Attempt, index = 0) {
 }
 
 describe('staging', () => {
-  it('holds small pages back and stages them together, at the latest with the last page', async () => {
+  it('collects small pages and stages them together, at the latest with the last page', async () => {
     const store = memoryStore();
     const { run } = runOn(store);
     const attempt = await claimed(run);
@@ -144,7 +144,7 @@ describe('staging', () => {
   it.each<[string, number, number]>([
     ['four million characters', 2_000_000, 0],
     ['ten seconds', 1, 10_000],
-  ])('I12: stages a group that has reached %s', async (_name, length, ms) => {
+  ])('I12: stages a group when it reaches %s', async (_name, length, ms) => {
     const { run, time } = runOn(memoryStore());
     const attempt = await claimed(run);
     const stage = new Stage(run, attempt, 0, undefined);
@@ -157,7 +157,7 @@ describe('staging', () => {
     expect(await partOf(attempt)).toMatchObject({ pages: 2 });
   });
 
-  it('I4: writes the chunk before the progress document that names it', async () => {
+  it('I4: writes the chunk before the progress document that lists it', async () => {
     const memory = memoryStore();
     const written: string[] = [];
     const store: ObjectStore = {
@@ -188,7 +188,7 @@ describe('staging', () => {
     expect([...store.objects.keys()]).toEqual([`${PREFIX}progress.json`]);
   });
 
-  it('I4: neither overwrites nor reads the chunks that a dead run left without naming them', async () => {
+  it('I4: neither overwrites nor reads the unlisted chunks of a dead run', async () => {
     const store = memoryStore();
     const left = gzipSync('{"of":"the dead"}\n');
     for (const number of [0, 1]) await store.put(PREFIX + chunkName(number), left, { ifAbsent: true });
@@ -200,7 +200,7 @@ describe('staging', () => {
     expect(Buffer.from(store.objects.get(PREFIX + chunkName(0))?.body ?? []).equals(left)).toBe(true);
   });
 
-  it('tries the names that a dropped pass has used once, not with each chunk', async () => {
+  it('tries the names of dropped chunks only once, not for each chunk', async () => {
     const memory = memoryStore();
     for (const number of [0, 1, 2, 3])
       await memory.put(PREFIX + chunkName(number), gzipSync('{"of":"the dropped pass"}\n'), {
@@ -221,7 +221,7 @@ describe('staging', () => {
     expect(await staged(memory)).toEqual([[{ number: 1 }, { number: 2 }, { number: 3 }], []]);
   });
 
-  it('I5: adds nothing to the progress where another run has taken the attempt over', async () => {
+  it('I5: adds nothing to the progress document if another run has taken the attempt over', async () => {
     const store = memoryStore();
     const { run } = runOn(store);
     const stage = new Stage(run, await claimed(run), 0, undefined);
@@ -259,18 +259,21 @@ describe('staging', () => {
     expect(await added).toBe(becomes);
   });
 
-  it.each(['lost', 'denied'] as const)('I1: counts a group once whose response is %s', async (fate) => {
-    const memory = memoryStore();
-    // The attempt's claim is the first put, the chunk the second, the progress the third.
-    const store = losesAnswers(memory, (put) => (put === 2 ? fate : 'answered'));
-    const { run } = runOn(store);
-    const attempt = await claimed(run);
-    await new Stage(run, attempt, 0, undefined).add(page(1, [{ a: 1 }, { a: 1 }], true));
-    expect(await staged(memory)).toEqual([[{ a: 1 }, { a: 1 }], []]);
-    expect(await partOf(attempt)).toMatchObject({ pages: 1, records: 2 });
-  });
+  it.each(['lost', 'denied'] as const)(
+    'I1: counts a group once if the response to its write is %s',
+    async (fate) => {
+      const memory = memoryStore();
+      // The first put writes the claim, the second the chunk, the third the progress document.
+      const store = losesAnswers(memory, (put) => (put === 2 ? fate : 'answered'));
+      const { run } = runOn(store);
+      const attempt = await claimed(run);
+      await new Stage(run, attempt, 0, undefined).add(page(1, [{ a: 1 }, { a: 1 }], true));
+      expect(await staged(memory)).toEqual([[{ a: 1 }, { a: 1 }], []]);
+      expect(await partOf(attempt)).toMatchObject({ pages: 1, records: 2 });
+    },
+  );
 
-  it('stages the held pages at the next attempt where a chunk could not be written', async () => {
+  it('stages the collected pages at the next try if a chunk could not be written', async () => {
     const memory = memoryStore();
     const store = losesAnswers(memory, (put) => (put === 1 ? 'refused' : 'answered'));
     const { run } = runOn(store);
@@ -280,8 +283,8 @@ describe('staging', () => {
     expect(await staged(memory)).toEqual([[{ a: 1 }], []]);
   });
 
-  // What is held is dropped only after the progress was seen to name it: a second flush stages it once more.
-  it('I1: counts a group once, however often it is flushed, where the response is lost and the store fails', async () => {
+  // Pages are dropped only after the progress document is seen to list them: a second flush stages them once more.
+  it('I1: counts a group once, however often it is flushed, if a response is lost and the store fails', async () => {
     const memory = memoryStore();
     let down = false;
     const flaky: ObjectStore = {
@@ -303,7 +306,7 @@ describe('staging', () => {
     expect(await staged(memory)).toEqual([[{ a: 1 }], []]);
   });
 
-  it('I1: loses and duplicates nothing, however pages fall into groups and parts', async () => {
+  it('I1: loses and duplicates nothing, however pages are divided into groups and parts', async () => {
     const pages = fc.array(fc.record({ count: fc.nat(3), part: fc.nat(1), flushed: fc.boolean() }), {
       maxLength: 12,
     });
@@ -357,16 +360,16 @@ describe('a staged chunk', () => {
     ['it is empty', Buffer.from(''), 'cannot be read'],
     ['it is not compressed', Buffer.from(pages), 'cannot be read'],
     ['an older version compressed it', gzipSync('{"a":1}\n{"a":2}\n'), 'cannot be read'],
-    ['it breaks off', zstd(pages).subarray(0, -4), 'cannot be read'],
+    ['it is cut off', zstd(pages).subarray(0, -4), 'cannot be read'],
     ['a page is not JSON', zstd('\x1e[{"a":1}]\x1e[{"a":}]'), 'cannot be read'],
-    ['a page breaks off', zstd('\x1e[{"a":1}]\x1e[{"a":1}'), 'cannot be read'],
+    ['a page is cut off', zstd('\x1e[{"a":1}]\x1e[{"a":1}'), 'cannot be read'],
     ['a page is not UTF-8', zstd(Buffer.from('\x1e[{"a":1},{"a":"\xff"}]', 'latin1')), 'cannot be read'],
-    ['a record is missing', zstd('\x1e[{"a":1}]'), 'does not hold the 2 records'],
-    ['there is one more', zstd(`${pages}\x1e[{"a":3}]`), 'does not hold the 2 records'],
-    ['a record is none', zstd('\x1e[{"a":1},[2]]'), 'cannot be read'],
+    ['a record is missing', zstd('\x1e[{"a":1}]'), 'does not contain the 2 records'],
+    ['there is an extra record', zstd(`${pages}\x1e[{"a":3}]`), 'does not contain the 2 records'],
+    ['a record is not an object', zstd('\x1e[{"a":1},[2]]'), 'cannot be read'],
     ['it begins with something else', zstd(`?[{"a":1}]\x1e[{"a":2}]`), 'cannot be read'],
-    ['a page is no list', zstd('\x1e[{"a":1}]\x1e{"a":2}'), 'cannot be read'],
-  ])('is rejected as damaged where %s', async (_name, body, what) => {
+    ['a page is not a list', zstd('\x1e[{"a":1}]\x1e{"a":2}'), 'cannot be read'],
+  ])('is rejected as damaged if %s', async (_name, body, what) => {
     const store = memoryStore();
     if (body) await store.put(PREFIX + chunkName(0), body, { ifAbsent: true });
     const records = readChunk(store, PREFIX, { name: chunkName(0), records: 2 });

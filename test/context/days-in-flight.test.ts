@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DaysInFlight } from '../../shared/context/days-in-flight.ts';
 
-/** Begins days of the brand until there is no room. @returns how many */
+/** Begins days of the brand until there is no room. @returns the number of days begun */
 function fill(days: DaysInFlight, brand: string): number {
   let begun = 0;
   for (; days.hasRoom(brand) && begun < 1_000; begun += 1) days.begin(brand);
@@ -11,16 +11,16 @@ function fill(days: DaysInFlight, brand: string): number {
 describe('the days that a run has in flight', () => {
   it.each([
     ['one brand', 1, 64],
-    ['some', 10, 6],
-    ['half as many as days', 32, 2],
+    ['some brands', 10, 6],
+    ['half as many brands as days', 32, 2],
     ['more brands than days', 100, 1],
-  ])('are of each brand its share: %s', (_name, brands, share) => {
+  ])('give each brand its share: %s', (_name, brands, share) => {
     const days = new DaysInFlight(brands);
     expect([fill(days, 'a'), fill(days, 'b')]).toEqual([share, share]);
     expect(days.count).toBe(2 * share);
   });
 
-  it('are more of the others once a brand has read all of its own', async () => {
+  it('give the other brands the share of a brand that has read all its days', async () => {
     const days = new DaysInFlight(2);
     expect(fill(days, 'a')).toBe(32);
     const changed = days.changed();
@@ -29,7 +29,7 @@ describe('the days that a run has in flight', () => {
     expect(fill(days, 'a')).toBe(32);
   });
 
-  it('make room when one ends', async () => {
+  it('have room again when a day ends', async () => {
     const days = new DaysInFlight(64);
     days.begin('a');
     const changed = days.changed();

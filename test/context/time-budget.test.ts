@@ -22,7 +22,7 @@ describe('the time of a run', () => {
     ['before its soft end', 40, [60, 160]],
     ['between its ends', 150, [0, 50]],
     ['after its hard end', 250, [0, 0]],
-  ])('is left %s until either end', (_name, nowMs, left) => {
+  ])('is counted down to both ends: %s', (_name, nowMs, left) => {
     const time = createTimeBudget(DEADLINE, () => nowMs);
     expect([time.leftMs(), time.untilOverMs()]).toEqual(left);
   });
@@ -34,17 +34,17 @@ describe('the time of a run', () => {
     expect(time.isUp()).toBe(true);
   });
 
-  it('suffices for one day even where there is none, and for no other', () => {
+  it('is enough for one day even if the time is up, and for no further day', () => {
     const time = createTimeBudget(DEADLINE, () => 150);
     expect([time.tryStartDay(), time.tryStartDay()]).toEqual([true, false]);
   });
 
   it.each([
-    ['ends before the process may be gone', 150, 2, 50, true],
-    ['ends later, and other days were started', 50, 2, 151, false],
-    ['ends later, and it is the only work of a run that has time', 50, 1, 151, true],
-    ['ends later, and the time for it is up', 120, 1, 81, false],
-  ])('has room for work that %s', (_name, nowMs, days, needsMs, fits) => {
+    ['yes, if the work ends before the process may be ended', 150, 2, 50, true],
+    ['no, if the work ends later and other days were started', 50, 2, 151, false],
+    ['yes, if the work ends later but is the only work of a run that still has time', 50, 1, 151, true],
+    ['no, if the work ends later and the time is up', 120, 1, 81, false],
+  ])('has room for work: %s', (_name, nowMs, days, needsMs, fits) => {
     let clockMs = 0;
     const time = createTimeBudget(DEADLINE, () => clockMs);
     for (let day = 0; day < days; day += 1) time.tryStartDay();

@@ -32,7 +32,7 @@ const { acme } = parseSettings(
   reports,
 ).brands;
 
-/** Ten o'clock of the day, unless `now` says otherwise. */
+/** Ten o'clock of the day, unless `now` is given. */
 function situation(name: string, now = at('10:00'), change: Partial<DaySituation> = {}): DaySituation {
   const report = reports[name];
   const settings = acme?.reports[name];
@@ -46,7 +46,7 @@ function situation(name: string, now = at('10:00'), change: Partial<DaySituation
     queryFingerprint: 'as-now',
     upstream: undefined,
     onlyRefusedDue: false,
-    byName: false,
+    isRequested: false,
     ...change,
   };
 }
@@ -63,7 +63,7 @@ const part: SlicePart = {
   done: false,
 };
 
-/** A slice with one page staged, at the time when its reading began. */
+/** A slice up to `to`, which is also when its reading began, with one staged page. */
 function slice(from: string, to: string, change: Partial<Slice> = {}): Slice {
   return {
     fromMs: Date.parse(from),
@@ -109,171 +109,171 @@ const lookedUp: Slice = {
   upstream,
   parts: [{ ...part, cursor: 50, records: 50 }],
 };
-const pass = slice(at('00:00'), at('00:00', NEXT_DAY), { startedAt: at('01:00', NEXT_DAY) });
+const fullRead = slice(at('00:00'), at('00:00', NEXT_DAY), { startedAt: at('01:00', NEXT_DAY) });
 
-describe('the attempt that a claim continues', () => {
+describe('a claim continues', () => {
   it.each<[string, DayEntry, DaySituation, string | undefined]>([
-    ['the claimed one', { claim }, situation('order_list'), 'a1'],
+    ['the attempt of the previous claim', { claim }, situation('order_list'), 'a1'],
     [
-      'the committed one of the open day that grows',
+      'the committed attempt of a growing open day',
       { committed: committed() },
       situation('clicks_list'),
       'a1',
     ],
     [
-      'none, where each run reads the whole open day',
+      'no attempt if each run reads the whole open day',
       { committed: committed() },
       situation('order_list'),
       undefined,
     ],
     [
-      'none, where the settings now lead to other queries',
+      'no attempt if the settings have changed the queries',
       { committed: committed({ queryFingerprint: 'before' }) },
       situation('clicks_list'),
       undefined,
     ],
     [
-      'none, where the day is over',
+      'no attempt if the day is over',
       { committed: committed() },
       situation('clicks_list', at('01:00', NEXT_DAY)),
       undefined,
     ],
     [
-      'the committed one of a day of lookups, open or closed',
+      'the committed attempt of a day of lookups, open or closed',
       { committed: committed({ state: 'closed' }) },
       situation('clicks_detail', at('10:00', NEXT_DAY), { upstream }),
       'a1',
     ],
     [
-      'none of a day of lookups that was asked for by name',
+      'no attempt of a day of lookups that is read with --from and --to',
       { committed: committed() },
-      situation('clicks_detail', at('10:00'), { upstream, byName: true }),
+      situation('clicks_detail', at('10:00'), { upstream, isRequested: true }),
       undefined,
     ],
     [
-      'none of such a day, though a run was at it and has died',
+      'no attempt of such a day after a run with the committed attempt died',
       { claim, committed: committed() },
-      situation('clicks_detail', at('10:00'), { upstream, byName: true }),
+      situation('clicks_detail', at('10:00'), { upstream, isRequested: true }),
       undefined,
     ],
     [
-      'the claimed one of such a day, where a run of that range began it',
+      'the claimed attempt of such a day, if a run with --from and --to began it',
       { claim: { ...claim, attempt: 'a2' }, committed: committed() },
-      situation('clicks_detail', at('10:00'), { upstream, byName: true }),
+      situation('clicks_detail', at('10:00'), { upstream, isRequested: true }),
       'a2',
     ],
     [
-      'none of a day of lookups, where the settings now lead to other queries',
+      'no attempt of a day of lookups if the settings have changed the queries',
       { committed: committed({ queryFingerprint: 'before' }) },
       situation('clicks_detail', at('10:00'), { upstream }),
       undefined,
     ],
     [
-      'none, where the day was closed before',
+      'no attempt if the committed version is closed',
       { committed: committed({ state: 'closed' }) },
       situation('clicks_list'),
       undefined,
     ],
-  ])('is %s', (_name, entry, now, attempt) => {
+  ])('%s', (_name, entry, now, attempt) => {
     expect(attemptToContinue(entry, now)).toBe(attempt);
   });
 });
 
-describe('a claim', () => {
+describe('without I/O, a claim', () => {
   it.each<[string, DayEntry, Progress, DaySituation, string]>([
     [
-      'of the open day appends to what is committed',
+      'appends to the committed slices of the open day',
       { committed: committed() },
       progress([finished]),
       situation('clicks_list'),
       'append',
     ],
     [
-      'of the open day starts where the committed chunks have expired',
+      'starts the open day again if the committed chunks have expired',
       { committed: committed() },
       progress([]),
       situation('clicks_list'),
       'start',
     ],
     [
-      'I4: resumes what is complete but not committed',
+      'I4: resumes slices that are complete but not committed',
       { claim },
       progress([finished]),
       situation('order_list'),
       'resume',
     ],
     [
-      'I2: of a closed day resumes a pass that began after its end',
+      'I2: resumes a full read of a closed day that began after its end',
       { claim },
-      progress([pass]),
+      progress([fullRead]),
       situation('order_list', at('03:00', NEXT_DAY)),
       'resume',
     ],
     [
-      'I4: resumes a pass of any age whose last page was staged recently',
+      'I4: resumes a slice of any age if its last page was staged recently',
       { claim },
       progress([slice(at('00:00'), at('01:00'), { stagedAt: at('04:00') })]),
       situation('order_list'),
       'resume',
     ],
     [
-      'starts where no page was staged',
+      'starts if no page was staged',
       { claim },
       progress([{ ...staged, parts: [{ ...part, pages: 0 }] }]),
       situation('order_list'),
       'start',
     ],
     [
-      'appends where the last slice is committed already',
+      'appends if the last slice is already committed',
       { claim, committed: committed() },
       progress([finished]),
       situation('clicks_list'),
       'append',
     ],
     [
-      'of a lookup resumes however old it is, and also when the day is over',
+      'resumes lookups of any age, even after the day is over',
       { claim },
       progress([finished, { ...staged, upstream }]),
       situation('clicks_detail', at('09:00', NEXT_DAY), { upstream }),
       'resume',
     ],
     [
-      'of a lookup goes on where its upstream day has another snapshot',
+      'appends to lookups if their upstream day has another snapshot',
       { claim },
       progress([lookedUp]),
       situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2', digest: '2:ef' } }),
       'append',
     ],
     [
-      'of a lookup goes on where its upstream day was closed since',
+      'appends to lookups if their upstream day has been closed',
       { claim },
       progress([lookedUp]),
       situation('clicks_detail', at('10:00'), { upstream: { ...upstream, closed: true } }),
       'append',
     ],
     [
-      'of a lookup starts where nothing was looked up yet, and its upstream day has another snapshot',
+      'starts lookups again if no page is staged and their upstream day has another snapshot',
       { claim },
       progress([{ ...staged, upstream, parts: [{ ...part, pages: 0 }] }]),
       situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
       'start',
     ],
     [
-      'of a day whose refused lookups are due appends to what is committed',
+      'appends to the committed slices if refused lookups are due',
       { committed: committed({ state: 'closed' }) },
       progress([{ ...lookedUp, done: true }]),
       situation('clicks_detail', at('10:00', NEXT_DAY), { upstream, onlyRefusedDue: true }),
       'append',
     ],
     [
-      'I4: resumes what another attempt than the claimed one has committed a later reading of',
+      'I4: resumes the claimed attempt if another attempt is committed',
       { claim, committed: committed({ attempt: 'a0' }) },
       progress([finished]),
       situation('clicks_list'),
       'resume',
     ],
     [
-      'I4: resumes a slice of which one part is still to be read',
+      'I4: resumes a slice if one of its parts is not read yet',
       { claim },
       progress([
         {
@@ -288,61 +288,61 @@ describe('a claim', () => {
       'resume',
     ],
     [
-      'I4: resumes an unfinished slice, whatever was committed meanwhile',
+      'I4: resumes an unfinished slice even if the attempt has a commit',
       { claim, committed: committed() },
       progress([staged]),
       situation('clicks_list'),
       'resume',
     ],
     [
-      'I4: resumes a finished slice of what is behind the last commit',
+      'I4: resumes a finished slice that ends after the last commit',
       { claim, committed: committed({ readTo: at('08:59') }) },
       progress([finished]),
       situation('clicks_list'),
       'resume',
     ],
     [
-      'I4: resumes what began and was staged at this very moment',
+      'I4: resumes a slice that began and was staged at this very moment',
       { claim },
       progress([slice(at('00:00'), at('10:00'))]),
       situation('order_list'),
       'resume',
     ],
     [
-      'I2: resumes a pass that began at the first instant after its day',
+      'I2: resumes a full read that began at the first instant after its day',
       { claim },
-      progress([{ ...pass, startedAt: at('00:00', NEXT_DAY) }]),
+      progress([{ ...fullRead, startedAt: at('00:00', NEXT_DAY) }]),
       situation('order_list', at('03:00', NEXT_DAY)),
       'resume',
     ],
     [
-      'of a lookup that began at this very moment appends where its upstream day has another snapshot',
+      'appends to lookups that began at this very moment if their upstream day has another snapshot',
       { claim },
       progress([{ ...lookedUp, startedAt: at('10:00') }]),
       situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
       'append',
     ],
     [
-      'of a lookup appends where a clock ahead has dated what is committed later than it began',
+      'appends to lookups if a clock ahead dated the committed version later than their start',
       { claim, committed: committed({ readFrom: at('09:30') }) },
       progress([lookedUp]),
       situation('clicks_detail', at('10:00'), { upstream }),
       'append',
     ],
     [
-      'of a lookup starts where there is no upstream day any more',
+      'starts lookups again if the upstream day no longer exists',
       { claim },
       progress([lookedUp]),
       situation('clicks_detail'),
       'start',
     ],
-  ])('%s, decided without I/O', (_name, entry, staged, now, kind) => {
+  ])('%s', (_name, entry, staged, now, kind) => {
     expect(decideAttempt(entry, staged, now).kind).toBe(kind);
   });
 
   it.each<[name: string, Progress, DaySituation, obstacle: string, committed?: Committed]>([
     [
-      'the settings now lead to other queries',
+      'the settings have changed the queries',
       progress([staged], { queryFingerprint: 'before' }),
       situation('order_list'),
       'queries_changed',
@@ -354,21 +354,21 @@ describe('a claim', () => {
       'too_old',
     ],
     [
-      'a lookup began at a time that is still to come',
+      'a lookup began at a time in the future',
       progress([{ ...lookedUp, startedAt: at('10:01') }]),
       situation('clicks_detail', at('10:00'), { upstream }),
       'started_in_the_future',
     ],
     [
-      'a clock ahead has dated what is committed later than it began',
+      'a clock ahead dated the committed version later than the slice began',
       progress([slice(at('00:00'), at('09:30'))]),
       situation('order_list'),
       'older_than_committed',
       committed({ attempt: 'a0', readFrom: at('09:45') }),
     ],
     [
-      'I2: the day has ended and slices would be mixed with the pass',
-      progress([finished, pass]),
+      'I2: the day has ended and earlier slices would be mixed with the full read',
+      progress([finished, fullRead]),
       situation('order_list', at('03:00', NEXT_DAY)),
       'day_has_ended',
     ],
@@ -378,7 +378,7 @@ describe('a claim', () => {
       situation('order_list', at('00:00', NEXT_DAY)),
       'day_has_ended',
     ],
-  ])('restarts where %s', (_name, staged, now, obstacle, ...[before]) => {
+  ])('restarts if %s', (_name, staged, now, obstacle, ...[before]) => {
     const entry = { claim, ...(before && { committed: before }) };
     expect(decideAttempt(entry, staged, now)).toMatchObject({ kind: 'restart', obstacle });
   });
@@ -407,7 +407,7 @@ describe('any decision', () => {
   const pagesOf = (slices: readonly Slice[]) =>
     slices.flatMap(({ parts }) => parts).reduce((sum, { pages }) => sum + pages, 0);
 
-  it('I1: drops pages that are not committed only as a restart, which is counted, and resumes only recent ones', () => {
+  it('I1: drops uncommitted pages only in a counted restart, and resumes only recent pages', () => {
     fc.assert(
       fc.property(given, ({ name, slices, claimed, committedTo, isUpstreamClosed, now }) => {
         const own = { ...upstream, closed: isUpstreamClosed };
@@ -431,7 +431,7 @@ describe('any decision', () => {
         expect(next?.toMs).toBeLessThanOrEqual(day.nowMs);
         expect(pagesOf(next ? [next] : [])).toBe(0);
         const isUncommitted = claimed && committedTo === null;
-        // What a clock that was ahead has looked up is dropped.
+        // Lookups dated in the future by a clock that was ahead are dropped.
         const isBegun = ({ startedAt }: Slice) => Date.parse(startedAt) <= day.nowMs;
         if (decision.kind === 'append' && isUncommitted)
           expect(pagesOf(decision.slices)).toBe(pagesOf(slices.filter(isBegun)));
@@ -448,12 +448,12 @@ describe('the slices to read', () => {
     whole,
   ];
 
-  it('I2: of a closed day are one that covers it whole', () => {
+  it('I2: are one slice that covers a closed day whole', () => {
     const { slices } = decideAttempt({}, progress([]), situation('clicks_list', at('03:00', NEXT_DAY)));
     expect(slices.map(window)).toEqual([[at('00:00'), at('00:00', NEXT_DAY), true]]);
   });
 
-  it('of the open day are the committed ones and a new one that overlaps them by lateMinutes', () => {
+  it('are the committed slices of the open day and a new slice that overlaps them by lateMinutes', () => {
     const { slices } = decideAttempt(
       { committed: committed() },
       progress([finished]),
@@ -465,7 +465,7 @@ describe('the slices to read', () => {
     ]);
   });
 
-  it('drop an unfinished one, and keep those that are committed', () => {
+  it('after a restart, are the committed slices and a new slice without the unfinished pages', () => {
     const unfinished = slice(at('08:45'), at('09:30'), { whole: false });
     const entry = { claim, committed: committed() };
     const slices = slicesAfterRestart(entry, progress([finished, unfinished]), situation('clicks_list'));
@@ -475,7 +475,7 @@ describe('the slices to read', () => {
     ]);
   });
 
-  it('drop the last one alone, finished or not, and of several those before it stay', () => {
+  it('after a restart, are all slices before the last slice, finished or not, and a new slice', () => {
     const second = slice(at('08:45'), at('09:30'), { whole: false, done: true });
     const third = slice(at('09:15'), at('09:45'), { whole: false, done: true });
     const entry = { claim, committed: committed({ readTo: at('09:30') }) };
@@ -484,7 +484,7 @@ describe('the slices to read', () => {
     expect(slices.slice(-1).map(window)).toEqual([[at('09:15'), at('10:00'), false]]);
   });
 
-  it('are one where nothing was staged or claimed', () => {
+  it('are one slice if nothing was staged or claimed', () => {
     expect(slicesAfterRestart({}, progress([]), situation('clicks_list')).map(window)).toEqual([
       [at('00:00'), at('10:00'), true],
     ]);
@@ -492,12 +492,12 @@ describe('the slices to read', () => {
 
   it.each<[string, Progress, DaySituation]>([
     [
-      'the settings now lead to other queries',
+      'the settings have changed the queries',
       progress([finished, finished], { queryFingerprint: 'before' }),
       situation('clicks_list'),
     ],
     [
-      'the settings now lead to other lookups',
+      'the settings have changed the lookups',
       progress([lookedUp, lookedUp], { queryFingerprint: 'before' }),
       situation('clicks_detail', at('10:00'), { upstream }),
     ],
@@ -506,12 +506,12 @@ describe('the slices to read', () => {
       progress([{ ...finished, withoutKey: 1 }, finished, finished]),
       situation('clicks_list'),
     ],
-  ])('drop everything where %s', (_name, before, now) => {
+  ])('include no earlier slice if %s', (_name, before, now) => {
     const slices = slicesAfterRestart({ claim, committed: committed() }, before, now);
     expect(slices.map(window)).toEqual([[at('00:00'), at('10:00'), true]]);
   });
 
-  it('of a lookup keep records without a key, which were looked up one by one', () => {
+  it('keep lookups without a key, because each record was looked up on its own', () => {
     const before = { ...lookedUp, done: true, withoutKey: 1 };
     const { slices } = decideAttempt(
       { claim, committed: committed() },
@@ -521,7 +521,7 @@ describe('the slices to read', () => {
     expect(slices.map(window)).toEqual([window(before), [at('08:45'), at('10:00'), false]]);
   });
 
-  it('I1: of a pass that is repeated say which records differed, until it is read', () => {
+  it('I1: record which records differed while a slice is read again for that reason', () => {
     const restart = (staged: Progress, conflict?: string) =>
       slicesAfterRestart({ claim, committed: committed() }, staged, situation('clicks_list'), conflict).map(
         ({ repeatsConflict }) => repeatsConflict,
@@ -538,17 +538,17 @@ describe('the slices to read', () => {
 
   it.each<[string, Slice[], Slice[]]>([
     [
-      'the last of three alone is marked',
+      'only the last of three slices is marked',
       [staged, staged, staged],
       [staged, staged, { ...staged, resumed: true }],
     ],
-    ['a finished one is not marked', [finished], [finished]],
+    ['a finished slice is not marked', [finished], [finished]],
     ['a lookup is not marked', [lookedUp], [lookedUp]],
-  ])('that another run goes on with say so: %s', (_name, before, after) => {
+  ])('are marked if another run resumes them: %s', (_name, before, after) => {
     expect(asResumed(before.map((one) => ({ ...one })))).toEqual(after);
   });
 
-  it('of a lookup stay once its upstream day is closed, and a new one covers it', () => {
+  it('keep lookups when the upstream day is closed, and add a slice that covers the closed day', () => {
     const closed = { ...upstream, closed: true };
     const now = situation('clicks_detail', at('03:00', NEXT_DAY), { upstream: closed });
     const { slices } = decideAttempt({ claim }, progress([{ ...finished, upstream }]), now);
@@ -558,30 +558,30 @@ describe('the slices to read', () => {
 
   it.each<[string, Slice, Slice['upstream'], object]>([
     [
-      'what is left and what is new, once its upstream day has changed',
+      'remaining and new records, if the upstream day has changed',
       lookedUp,
       { ...upstream, snapshot: 'u2', digest: '2:ef' },
       {},
     ],
     [
-      'what is left, though its upstream day is what it was before',
+      'remaining records, if the upstream day has the same content',
       lookedUp,
       { ...upstream, snapshot: 'u2' },
       {},
     ],
     [
-      'what is new, where all that was there is looked up',
+      'new records, if all earlier records were looked up',
       { ...lookedUp, done: true },
       { ...upstream, snapshot: 'u2', digest: '2:ef' },
       {},
     ],
     [
-      'refused ones alone, where its upstream day is the same',
+      'only refused lookups, if the upstream day is the same',
       { ...lookedUp, done: true },
       upstream,
       { onlyRefused: true },
     ],
-  ])('of a lookup that goes on ask for %s', (_name, before, now, flags) => {
+  ])('add a slice of lookups for %s', (_name, before, now, flags) => {
     const { slices } = decideAttempt(
       before.done ? { committed: committed() } : { claim },
       progress([before]),

@@ -75,10 +75,10 @@ function byDates(
   };
 }
 
-/** The result of a day’s queries: the included records without what is excluded more often than restored. */
+/** The result of a day’s queries: the included records, less the excluded records that are not restored. */
 function resultOf(queries: readonly DayQuery[], read: Interpretation, records: readonly number[]): number[] {
-  const found = (wanted: DayQuery['role']) =>
-    queries.filter(({ role }) => role === wanted).flatMap(({ fields }) => read(fields, records));
+  const found = (which: DayQuery['role']) =>
+    queries.filter(({ role }) => role === which).flatMap(({ fields }) => read(fields, records));
   const included = found('include');
   for (const at of without(found('exclude'), found('restore'))) {
     const index = included.indexOf(at);
@@ -169,9 +169,12 @@ describe('the queries of a day', () => {
       [name, 'midnight', 'midnight, inside'] as const,
       [name, 'midnight', 'midnight, outside'] as const,
     ]),
-  )('I1: return exactly its records of %s, endDate "%s", where that is the %s', (name, endDate, endIs) => {
-    returnsTheDay(name, { endDate }, (timeZone) => byDates(timeZone, endIs));
-  });
+  )(
+    'I1: return exactly its records of %s, endDate "%s", if the service means the %s',
+    (name, endDate, endIs) => {
+      returnsTheDay(name, { endDate }, (timeZone) => byDates(timeZone, endIs));
+    },
+  );
 
   it('I1: return at least all clicks of the day, whether or not the range includes its end', () => {
     const given = queriedReport('clicks_list');
@@ -195,7 +198,7 @@ describe('the queries of a day', () => {
       [{ role: 'include', fields: { start_time: 1793505600, end_time: 1793595600 } }],
     ],
     [
-      'orders, with a query of the end alone',
+      'orders, with a query of only the end',
       'order_list',
       {},
       { filters: { status: 'new' } },
@@ -205,7 +208,7 @@ describe('the queries of a day', () => {
       ],
     ],
     [
-      'orders, whose end is in two ranges that meet there',
+      'orders, with two ranges that meet at the end',
       'order_list',
       { endTime: 'inclusive' },
       {},
@@ -217,7 +220,7 @@ describe('the queries of a day', () => {
       ],
     ],
     [
-      'orders, whose range does not have its end',
+      'orders, if the range does not include its end',
       'order_list',
       { endTime: 'exclusive' },
       {},
@@ -231,7 +234,7 @@ describe('the queries of a day', () => {
       [{ role: 'include', fields: { sku: 'x', start_date: '20261101', end_date: '20261101' } }],
     ],
     [
-      'attribution up to midnight, which is excluded',
+      'attribution up to midnight, without the records at midnight',
       'amazon_attribution_report',
       { endDate: 'midnight' },
       { filters: { publisher_uid: 7 } },
@@ -246,7 +249,7 @@ describe('the queries of a day', () => {
   });
 });
 
-describe('the window to read', () => {
+describe('the part of a day to read', () => {
   const { brand } = queriedReport('clicks_list');
   const start = startOfDay(DAY, ZONE);
   const end = endOfDay(DAY, ZONE);
@@ -256,19 +259,19 @@ describe('the window to read', () => {
   it.each<[string, number, number | undefined, { fromMs: number; toMs: number; whole: boolean }]>([
     ['the open day so far', start + hour, undefined, { fromMs: start, toMs: start + hour, whole: true }],
     [
-      'what came since, with an overlap',
+      'the part since the last reading, with an overlap',
       start + 2 * hour,
       start + hour,
       { fromMs: start + hour - late, toMs: start + 2 * hour, whole: false },
     ],
     [
-      'the day so far, where the overlap reaches its beginning',
+      'the day so far, if the overlap reaches its beginning',
       start + hour,
       start + late,
       { fromMs: start, toMs: start + hour, whole: true },
     ],
     [
-      'the overlap alone, where the last reading ended at this very moment',
+      'only the overlap, if the last reading ended at this very moment',
       start + hour,
       start + hour,
       { fromMs: start + hour - late, toMs: start + hour, whole: false },
@@ -279,13 +282,18 @@ describe('the window to read', () => {
       start + 2 * hour,
       { fromMs: start, toMs: start + hour, whole: true },
     ],
-    ['all of the day from its end on', end, end - hour, { fromMs: start, toMs: end, whole: true }],
-    ['all of a day in the past', end + 1000 * hour, undefined, { fromMs: start, toMs: end, whole: true }],
-  ])('I2: covers %s', (_name, nowMs, sinceMs, window) => {
+    ['the whole day from its end on', end, end - hour, { fromMs: start, toMs: end, whole: true }],
+    [
+      'the whole of a day in the past',
+      end + 1000 * hour,
+      undefined,
+      { fromMs: start, toMs: end, whole: true },
+    ],
+  ])('I2: is %s', (_name, nowMs, sinceMs, window) => {
     expect(windowToRead(brand, DAY, nowMs, sinceMs)).toEqual(window);
   });
 
-  it('does not query the end of an open day’s orders', () => {
+  it('has no query of the end of an open day’s orders', () => {
     const orders = queriedReport('order_list');
     const window = windowToRead(orders.brand, DAY, start + hour + 999, undefined);
     expect(dayQueries(orders.report, orders.brand, orders.settings, DAY, window)).toEqual([
@@ -293,7 +301,7 @@ describe('the window to read', () => {
     ]);
   });
 
-  it('I2: slices together have every record that was visible, however late within the overlap', () => {
+  it('I2: gives slices that together have every visible record, if it was late by at most the overlap', () => {
     const record = fc.record({ second: fc.nat(23 * 3600), delayMs: fc.nat(900_000) });
     const times = fc.uniqueArray(fc.integer({ min: 1_000, max: 24 * hour }), { minLength: 1, maxLength: 8 });
     const records = fc.array(record, { maxLength: 20 });
@@ -338,7 +346,7 @@ describe('the fingerprint of the queries', () => {
     return queryFingerprint(report, brand, settings);
   };
 
-  it('is short, and does not depend on the order of filters', () => {
+  it('is 16 digits long and does not depend on the order of filters', () => {
     const { report, brand, settings } = queriedReport('order_list');
     const filtered = (...names: string[]) =>
       queryFingerprint(report, brand, {
@@ -351,7 +359,7 @@ describe('the fingerprint of the queries', () => {
   });
 
   it.each<[string, string, JsonObject, JsonObject]>([
-    ['the zone', 'clicks_list', { timeZone: 'UTC' }, {}],
+    ['the time zone', 'clicks_list', { timeZone: 'UTC' }, {}],
     ['the unit of clicks', 'clicks_list', { timestampUnit: 'milliseconds' }, {}],
     ['a filter of clicks', 'clicks_list', {}, { filters: { publisher_id: '1' } }],
     ['the unit of orders', 'order_list', { timestampUnit: 'milliseconds' }, {}],
@@ -367,23 +375,23 @@ describe('the fingerprint of the queries', () => {
   });
 
   it.each<[string, string, JsonObject, JsonObject]>([
-    ['how much a page holds', 'order_list', {}, { page_size: 20 }],
-    ['how often it is read', 'order_list', {}, { refresh: [], schedule: 'rate(1 day)' }],
-    ['where the service is', 'order_list', { baseUrl: 'https://other.example' }, {}],
-    ['how long records may be late', 'clicks_list', { lateMinutes: 60 }, {}],
-    ['the dates’ end, of orders', 'order_list', { endDate: 'midnight' }, {}],
+    ['the page size', 'order_list', {}, { page_size: 20 }],
+    ['the refresh policy and the schedule', 'order_list', {}, { refresh: [], schedule: 'rate(1 day)' }],
+    ['the address of the service', 'order_list', { baseUrl: 'https://other.example' }, {}],
+    ['lateMinutes', 'clicks_list', { lateMinutes: 60 }, {}],
+    ['endDate, for orders', 'order_list', { endDate: 'midnight' }, {}],
     [
-      'the ranges’ end, of transactions',
+      'endTime and timestampUnit, for transactions',
       'transaction_list',
       { endTime: 'inclusive', timestampUnit: 'milliseconds' },
       {},
     ],
-    ['types of columns', 'order_list', {}, { columns: { amount: 'decimal(18,2)' } }],
+    ['the types of columns', 'order_list', {}, { columns: { amount: 'decimal(18,2)' } }],
   ])('does not change with %s', (_name, report, change, reportChange) => {
     expect(fingerprintOf(report, change, reportChange)).toBe(fingerprintOf(report));
   });
 
-  it('depends on which value belongs to which name', () => {
+  it('depends on which filter has which value', () => {
     const filters = (set: JsonObject) => fingerprintOf('transaction_list', {}, { filters: set });
     expect(filters({ sku: 'a', order_id: 'b' })).not.toBe(filters({ sku: 'b', order_id: 'a' }));
     expect(filters({ sku: 'a,order_id,b' })).not.toBe(filters({ sku: 'a', order_id: 'b' }));

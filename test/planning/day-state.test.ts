@@ -22,7 +22,7 @@ const DAY = '2026-03-15';
 const TODAY = '2026-03-20';
 const GRACE_MS = gracePeriodMs(policy);
 
-/** An instant so many hours from now. */
+/** The instant this many hours from now. */
 function fromNow(hours: number): string {
   return new Date(NOW_MS + hours * HOUR_MS).toISOString();
 }
@@ -40,36 +40,40 @@ function stateOf({ day, entry, policy: own, hasReturnedRecords, upstream }: Know
     .state;
 }
 
-describe('a day is expected', () => {
+describe('whether a day is expected', () => {
   const laterStart = { policy: { ...policy, startDate: '2026-03-16' } };
   it.each<[string, KnownDay, boolean]>([
-    ['from the start date on', facts(undefined), true],
-    ['if it has a version, whenever the settings begin', facts(readAt(NOW), laterStart), true],
-    ['never before the start date without a version', facts({}, laterStart), false],
+    ['expected from the start date on', facts(undefined), true],
+    ['expected with a version, even before the start date', facts(readAt(NOW), laterStart), true],
+    ['not expected before the start date without a version', facts({}, laterStart), false],
     [
-      'nor before it begins, though a run with a clock ahead has read it',
+      'not expected before it begins, even if a run with a clock ahead has read it',
       facts(readAt(later), { day: '2026-03-21' }),
       false,
     ],
-    ['nor if it failed then', facts({ failure: failure(later) }, laterStart), false],
-    ['nor if a run has begun it then', facts({ claim }, laterStart), false],
     [
-      'if the settings do not have the report',
+      'not expected before the start date if it failed',
+      facts({ failure: failure(later) }, laterStart),
+      false,
+    ],
+    ['not expected before the start date if a run has begun it', facts({ claim }, laterStart), false],
+    [
+      'expected if the settings do not have the report',
       facts({ failure: failure(later) }, { policy: undefined }),
       true,
     ],
-  ])('or it is not: %s', (_name, known, expected) => expect(isExpected(known, NOW_MS)).toBe(expected));
+  ])('%s', (_name, known, expected) => expect(isExpected(known, NOW_MS)).toBe(expected));
 });
 
 describe('the state', () => {
   it.each<[string, KnownDay, DayState]>([
-    ['that the ledger does not name', facts(undefined), 'missing'],
-    ['whose entry is empty', facts({}), 'missing'],
+    ['without an entry in the ledger', facts(undefined), 'missing'],
+    ['with an empty entry', facts({}), 'missing'],
     ['that a run reads for the first time', facts({ claim }), 'in_progress'],
     ['whose first attempt failed', facts({ failure: failure(later) }), 'failed'],
-    ['whose first attempt failed and is repeated now', facts({ claim, failure: failure(later) }), 'failed'],
+    ['whose first attempt failed and is being repeated', facts({ claim, failure: failure(later) }), 'failed'],
     ['that is read today', facts(readAt(NOW, { state: 'open' }), { day: TODAY }), 'open'],
-    ['that is over and was not read since', facts(readAt(NOW, { state: 'open' })), 'open'],
+    ['that is over and has not been read since', facts(readAt(NOW, { state: 'open' })), 'open'],
     ['that was read whole', facts(readAt(NOW)), 'complete'],
     ['that was read whole and is being read again', facts({ ...readAt(NOW), claim }), 'complete'],
     ['that is settled', facts(readAt('2026-03-16T05:00:00.000Z', { state: 'settled' })), 'settled'],
@@ -79,54 +83,54 @@ describe('the state', () => {
       'failed',
     ],
     [
-      'whose last readings were given up',
+      'that was given up',
       facts(readAt('2026-03-16T05:00:00.000Z', { state: 'settled', contradictions: 12 })),
       'settled',
     ],
     ['that is empty, of a report that has returned records', facts(readAt(NOW, { rows: 0 })), 'complete'],
     [
-      'that is empty, of a report that never returned a record',
+      'that is empty, of a report that has never returned a record',
       facts(readAt(NOW, { rows: 0 }), { hasReturnedRecords: false }),
       'unverified',
     ],
     [
-      'that is empty and due for long, of a report that never returned a record',
+      'that is empty and has been due for days, of a report that has never returned a record',
       facts(readAt(fromNow(-99), { rows: 0 }), { hasReturnedRecords: false }),
       'unverified',
     ],
     [
-      'that has records, though the report state does not know of any yet',
+      'that has records, although the report state has no record yet',
       facts(readAt(NOW), { hasReturnedRecords: false }),
       'complete',
     ],
     [
-      'that is open, one millisecond before the grace period is over',
+      'that is open, one millisecond before the grace period ends',
       facts(readAt(new Date(NOW_MS - GRACE_MS + 1).toISOString(), { state: 'open' }), { day: TODAY }),
       'open',
     ],
     [
-      'that is open, when the grace period is over',
+      'that is open, when the grace period ends',
       facts(readAt(new Date(NOW_MS - GRACE_MS).toISOString(), { state: 'open' }), { day: TODAY }),
       'overdue',
     ],
     ['that is complete, before it is due again', facts(readAt(fromNow(-23))), 'complete'],
-    ['that waits to be confirmed', facts(readAt(fromNow(-23), { state: 'unconfirmed' })), 'complete'],
+    ['that waits for confirmation', facts(readAt(fromNow(-23), { state: 'unconfirmed' })), 'complete'],
     [
-      'that a repair has found, whole or not',
+      'that a repair restored, whole or not',
       facts(readAt(NOW, { state: 'unconfirmed', timeZone: undefined })),
       'unverified',
     ],
     [
-      'that a repair has found, and that is due for long',
+      'that a repair restored and that has been due for days',
       facts(readAt(fromNow(-99), { state: 'unconfirmed', timeZone: undefined })),
       'unverified',
     ],
     [
-      'that is complete, one minute before its grace period is over',
+      'that is complete, one minute before the grace period ends',
       facts(readAt(fromNow(-25.5 + 1 / 60))),
       'complete',
     ],
-    ['that is complete, when its grace period is over', facts(readAt(fromNow(-25.5))), 'overdue'],
+    ['that is complete, when the grace period ends', facts(readAt(fromNow(-25.5))), 'overdue'],
     [
       'whose reading began long before a run committed it',
       facts(readAt(fromNow(-99), { committedAt: fromNow(-1) })),
@@ -138,13 +142,13 @@ describe('the state', () => {
       'overdue',
     ],
     [
-      'whose commit a clock ahead has dated in the future',
+      'whose commit a clock ahead dated in the future',
       facts(readAt(fromNow(-99), { committedAt: fromNow(99) })),
       'overdue',
     ],
     ['that is overdue and being read', facts({ ...readAt(fromNow(-99)), claim }), 'overdue'],
     [
-      'that was read whole by other settings, which a run had time to notice',
+      'that was read whole by other settings, longer ago than the grace period',
       facts(readAt(fromNow(-2), { queryFingerprint: 'once' })),
       'overdue',
     ],
@@ -154,21 +158,21 @@ describe('the state', () => {
       'complete',
     ],
     [
-      'whose upstream was read again a moment ago',
+      'whose upstream day was read again a moment ago',
       facts(readAt(fromNow(-99), { state: 'settled', upstreamDigest: '1:ab' }), {
         upstream: upstream('2:cd', NOW),
       }),
       'settled',
     ],
     [
-      'whose upstream has changed for longer than the grace period',
+      'whose upstream day changed longer ago than the grace period',
       facts(readAt(fromNow(-99), { state: 'settled', upstreamDigest: '1:ab' }), {
         upstream: upstream('2:cd', fromNow(-2)),
       }),
       'overdue',
     ],
     [
-      'whose upstream is the same',
+      'whose upstream day is the same',
       facts(readAt(fromNow(-99), { state: 'settled', upstreamDigest: '1:ab' }), {
         upstream: upstream('1:ab', NOW),
       }),
@@ -192,7 +196,7 @@ describe('the state', () => {
     ['failed', false],
     ['overdue', false],
     ['unverified', false],
-  ])('%s means that the day is complete: %s', (state, complete) => {
+  ])('%s: complete is %s', (state, complete) => {
     expect(isComplete(state)).toBe(complete);
   });
 });
@@ -251,7 +255,7 @@ describe('for every entry, policy and time', () => {
       },
     );
 
-  it('exactly one state holds', () => {
+  it('exactly one state applies', () => {
     const seen = new Set<DayState>();
     fc.assert(
       fc.property(anyFacts, (given) => {
@@ -282,12 +286,12 @@ describe('for every entry, policy and time', () => {
     expect([...seen].sort()).toEqual(Object.keys(DAY_STATES).sort());
   });
 
-  it('a day is overdue only while it is due, and never within the grace period after it was read', () => {
+  it('a day is overdue only while it is due, and never within the grace period after a reading', () => {
     fc.assert(
       fc.property(anyFacts, (given) => {
         if (stateOf(given) !== 'overdue') return;
         const { entry, policy: own, day } = given;
-        if (!own || !entry?.committed) throw new Error('a day was overdue that nothing is known of');
+        if (!own || !entry?.committed) throw new Error('a day without a policy or a version was overdue');
         const dueMs = dueAtMs(day, entry, own, NOW_MS, given.upstream);
         expect(dueMs).not.toBeNull();
         expect(dueMs).toBeLessThanOrEqual(NOW_MS);

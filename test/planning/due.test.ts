@@ -34,17 +34,17 @@ import {
 
 const policy: Policy = { ...startingInMarch, startDate: '2026-01-01' };
 
-describe('a day is closed', () => {
+describe('a day may be closed', () => {
   it.each<[string, string, number, string]>([
     ['lateMinutes after its end', '2026-03-19', 15, '2026-03-20T04:15:00.000Z'],
-    ['its end where lateMinutes is 0', '2026-03-19', 0, '2026-03-20T04:00:00.000Z'],
+    ['its end if lateMinutes is 0', '2026-03-19', 0, '2026-03-20T04:00:00.000Z'],
     ['lateMinutes after the end of a day of 23 hours', '2026-03-08', 15, '2026-03-09T04:15:00.000Z'],
     ['lateMinutes after the end of a day of 25 hours', '2026-11-01', 60, '2026-11-02T06:00:00.000Z'],
   ])('I2: no earlier than %s', (_name, day, lateMinutes, closes) => {
     expect(new Date(closesAtMs(day, { ...policy, lateMinutes })).toISOString()).toBe(closes);
   });
 
-  it('I2: and due in every run until then', () => {
+  it('I2: and is due in every run until then', () => {
     const open = readAt('2026-03-20T04:10:00.000Z', { state: 'open' });
     for (const now of ['2026-03-20T04:10:00.000Z', '2026-03-20T04:15:00.000Z', '2026-04-20T00:00:00.000Z']) {
       const due = plan(ledgersOf({ '2026-03-19': open }), policy, Date.parse(now));
@@ -57,9 +57,14 @@ describe('a refresh', () => {
   const day = '2026-03-01';
 
   it.each<[string, string, string, string]>([
-    ['in every run while it is young', '2026-03-02T06:00:00.000Z', '2026-03-02', '2026-03-02T06:00:00.000Z'],
     [
-      'after its youth as the next tier has it',
+      'in every run during the first tier',
+      '2026-03-02T06:00:00.000Z',
+      '2026-03-02',
+      '2026-03-02T06:00:00.000Z',
+    ],
+    [
+      'after the first tier, as the next tier requires',
       '2026-03-03T06:00:00.000Z',
       '2026-03-04',
       '2026-03-04T05:30:00.000Z',
@@ -67,13 +72,13 @@ describe('a refresh', () => {
     ['a day later, less half an hour', '2026-03-10T06:00:00.000Z', '2026-03-10', '2026-03-11T05:30:00.000Z'],
     ['seven days later', '2026-04-20T06:00:00.000Z', '2026-04-20', '2026-04-27T05:30:00.000Z'],
     [
-      'a last time behind the last tier, not later',
+      'a last time when the last tier ends',
       '2026-06-28T06:00:00.000Z',
       '2026-06-28',
       '2026-06-30T04:00:00.000Z',
     ],
     [
-      'again behind the last tier, where a pass that began as it ended did not settle it',
+      'again after the last tier, if a reading that began at its end did not settle the day',
       '2026-06-30T04:00:00.000Z',
       '2026-06-30',
       '2026-07-07T03:30:00.000Z',
@@ -97,7 +102,7 @@ describe('a refresh', () => {
       '2026-03-04T05:00:00.000Z',
     ],
     [
-      'the next tier has it, where the first one ends before',
+      'the next tier requires it, if the first tier ends before',
       [
         { untilAgeDays: 2, every: '1 day' },
         { untilAgeDays: 35, every: '7 days' },
@@ -111,7 +116,7 @@ describe('a refresh', () => {
     expect(new Date(at ?? 0).toISOString()).toBe(due);
   });
 
-  it('I11: is due immediately where a clock that was ahead has read or settled it', () => {
+  it('I11: is due immediately if a clock that was ahead read or settled the day', () => {
     for (const change of [{}, { state: 'settled' }] as const) {
       const ahead = readAhead('2027-01-01T00:00:00.000Z', change);
       expect(dueAtMs(day, ahead, policy, NOW_MS)).toBe(startOfDay(day, ZONE));
@@ -123,10 +128,13 @@ describe('a refresh', () => {
     ['6 hours', 5.5],
     ['1 hour', 0.9],
     ['10 minutes', 0.15],
-  ])('of every %s comes a little early, so that an hourly schedule keeps its hour', (every, hours) => {
-    const at = dueAtMs(day, readAt(NOW), { ...policy, refresh: [{ untilAgeDays: 90, every }] }, NOW_MS);
-    expect(((at ?? 0) - NOW_MS) / HOUR_MS).toBeCloseTo(hours, 9);
-  });
+  ])(
+    'with the interval %s is due a little early, so that an hourly schedule keeps its hour',
+    (every, hours) => {
+      const at = dueAtMs(day, readAt(NOW), { ...policy, refresh: [{ untilAgeDays: 90, every }] }, NOW_MS);
+      expect(((at ?? 0) - NOW_MS) / HOUR_MS).toBeCloseTo(hours, 9);
+    },
+  );
 
   it.each<[string, DayEntry | undefined]>([
     ['that was never read', undefined],
@@ -139,31 +147,31 @@ describe('a refresh', () => {
 
   it.each<[string, string, string]>([
     ['when its backoff ends', later, later],
-    ['at the longest when the longest backoff ends', '2026-03-21T15:00:00.000Z', '2026-03-21T15:00:00.000Z'],
+    ['when the longest backoff ends', '2026-03-21T15:00:00.000Z', '2026-03-21T15:00:00.000Z'],
   ])('is due for a failed day %s', (_name, retryAt, due) => {
     const failed = { failure: failure(retryAt) };
     expect(new Date(dueAtMs(day, failed, policy, NOW_MS) ?? 0).toISOString()).toBe(due);
   });
 
-  it('is due immediately for a failed day where a clock that was ahead recorded the failure', () => {
+  it('is due immediately for a failed day if a clock that was ahead recorded the failure', () => {
     const failed = marked(failure('2026-03-22T15:00:00.000Z'), '2026-03-21T15:00:00.000Z', () => NOW_MS);
     expect(dueAtMs(day, { failure: failed }, policy, NOW_MS)).toBe(NOW_MS);
   });
 
-  it('is due immediately for a failed day that the settings now query otherwise', () => {
+  it('is due immediately for a failed day if the settings have changed its queries', () => {
     const failed = { failure: { ...failure(later), queryFingerprint: 'once' } };
     expect(dueAtMs(day, failed, policy, NOW_MS)).toBe(NOW_MS);
   });
 
-  it('waits for a failed day that the settings still query as they did', () => {
+  it('waits for the backoff of a failed day if the settings have the same queries', () => {
     const failed = { failure: { ...failure(later), queryFingerprint: policy.queryFingerprint } };
     expect(dueAtMs(day, failed, policy, NOW_MS)).toBe(Date.parse(later));
   });
 
   it.each<[string, Partial<Committed>, number | null]>([
-    ['that is settled', { state: 'settled' }, null],
-    ['that still has readings to come', {}, startOfDay(day, ZONE)],
-  ])('I11: after a change of the settings, of a day %s', (_name, change, due) => {
+    ['that is settled is not due', { state: 'settled' }, null],
+    ['that is not settled is due immediately', {}, startOfDay(day, ZONE)],
+  ])('I11: after a change of the settings, a day %s', (_name, change, due) => {
     const entry = readAt(NOW, { ...change, timeZone: 'Europe/Berlin', queryFingerprint: 'once' });
     expect(dueAtMs(day, entry, policy, NOW_MS)).toBe(due);
   });
@@ -188,26 +196,31 @@ describe('a refresh', () => {
   });
 
   it.each<[string, Partial<Committed>, string, string]>([
-    ['by the policy from then on', {}, policy.queryFingerprint, '2026-03-21T14:30:00.000Z'],
     [
-      'by the policy, though the version has other settings',
+      'by the policy, counted from the disregarded reading',
+      {},
+      policy.queryFingerprint,
+      '2026-03-21T14:30:00.000Z',
+    ],
+    [
+      'by the policy, even if the version has other settings',
       { queryFingerprint: 'once' },
       policy.queryFingerprint,
       '2026-03-21T14:30:00.000Z',
     ],
     [
-      'at once, if the settings have changed again',
+      'immediately, if the settings have changed again',
       { queryFingerprint: 'once' },
       'twice',
       '2026-03-01T05:00:00.000Z',
     ],
     [
-      'a day later, if the day was never read whole',
+      'a day later, if the day has never been read whole',
       { state: 'open' },
       policy.queryFingerprint,
       '2026-03-21T15:00:00.000Z',
     ],
-  ])('I11: after a reading that was disregarded is due %s', (_name, change, queryFingerprint, due) => {
+  ])('I11: after a disregarded reading, is due %s', (_name, change, queryFingerprint, due) => {
     const disregarded = { at: NOW, rows: 0, queryFingerprint };
     const entry = { ...readAt('2026-03-02T06:00:00.000Z', change), disregarded };
     expect(new Date(dueAtMs(day, entry, policy, NOW_MS) ?? 0).toISOString()).toBe(due);
@@ -230,29 +243,29 @@ describe('the last reading of a day', () => {
     ['after `refresh`, without a record', {}, { ...final, rows: 0 }, 121],
     ['after `refresh`, if records have no states', { statesFingerprint: undefined }, { rows: 5 }, 121],
     ['after the limit, if a record can change', {}, unsettled, 366],
-    ['after the limit, if nobody counted', {}, { rows: 5 }, 366],
-    ['after a limit of its own', { watchUnsettledDays: 200 }, unsettled, 201],
+    ['after the limit, if the changeable records were not counted', {}, { rows: 5 }, 366],
+    ['after a shorter limit', { watchUnsettledDays: 200 }, unsettled, 201],
     ['after `refresh`, if the limit is shorter', { watchUnsettledDays: 90 }, unsettled, 121],
-    ['once the day can be closed, without a tier', { refresh: [], watchUnsettledDays: 0 }, unsettled, 1],
+    ['when the day can be closed, without a tier', { refresh: [], watchUnsettledDays: 0 }, unsettled, 1],
   ])('I11: begins %s, and not before', (_name, change, counts, age) => {
     const given = { ...own, ...change };
     const firstMs = Math.max(atAge(age), closesAtMs(day, given));
     expect([firstMs - 1, firstMs].map((ms) => isLast(day, given, ms, counts))).toEqual([false, true]);
   });
 
-  it('is after `refresh` at the same age, whatever its records are', () => {
+  it('is after `refresh` at the same age, whether or not records can change', () => {
     const ages = [120, 121, 366].map((age) => isAfterRefresh(day, own, atAge(age)));
     expect(ages).toEqual([false, true, true]);
   });
 
   it.each<[string, Partial<Policy>, number, Partial<Committed>, number]>([
-    ['as `refresh` says, though all records are final', {}, 50, final, 7],
-    ['every day at its age, though all records are final', {}, 10, final, 1],
+    ['as `refresh` requires, even if all records are final', {}, 50, final, 7],
+    ['every day at its age, even if all records are final', {}, 10, final, 1],
     ['every 14 days after `refresh`, if a record can change', {}, 121, unsettled, 14],
     ['every 14 days up to the limit', {}, 300, unsettled, 14],
     ['a last time after the limit', {}, 360, unsettled, 6],
     [
-      'after a policy of long intervals no more often than it has them',
+      'after a longer interval, if the last tier has a longer one',
       { refresh: [{ untilAgeDays: 100, every: '20 days' }] },
       121,
       unsettled,
@@ -265,8 +278,8 @@ describe('the last reading of a day', () => {
       { ...final, unsettled: { rows: 0, states: 'then' } },
       14,
     ],
-    ['with the next run if another reading has to agree', {}, 50, { ...final, state: 'unconfirmed' }, 0],
-  ])('I11: comes after others: due %s', (_name, change, age, committed, days) => {
+    ['in the next run if another reading has to agree', {}, 50, { ...final, state: 'unconfirmed' }, 0],
+  ])('I11: comes after re-reads, which are due %s', (_name, change, age, committed, days) => {
     const nowMs = atAge(age) + 10 * HOUR_MS;
     const entry = readAt(new Date(nowMs).toISOString(), committed);
     const dueMs = dueAtMs(day, entry, { ...own, ...change }, nowMs) ?? Number.NaN;
@@ -283,7 +296,7 @@ describe('the last reading of a day', () => {
     }),
   });
 
-  it('I11: comes in every life of a day, never too early, and loses nothing that can change no more', () => {
+  it('I11: comes for every sequence of readings, never too early, and loses no record that can no longer change', () => {
     fc.assert(
       fc.property(lives, ({ pagesAreSnapshot, unsettledUntilAge, delays, answers }) => {
         const given = { ...own, pagesAreSnapshot };
@@ -319,7 +332,7 @@ describe('the last reading of a day', () => {
           const readFrom = new Date(nowMs).toISOString();
           const { contradictions: _before, ...version } =
             stays && before ? before : readAt(readFrom, { ...content, digest }).committed;
-          committed = { ...version, ...next.said, timeZone: ZONE };
+          committed = { ...version, ...next.recorded, timeZone: ZONE };
           if (past && before) expect(committed.rows).toBeGreaterThan(before.rows === 0 ? -1 : 0);
           const entry: DayEntry = {
             committed,
@@ -353,8 +366,8 @@ describe('the time at which a month is next due', () => {
   const settled = readAt(NOW, { state: 'settled' });
 
   it.each<[string, Record<string, DayEntry>, string, string | undefined, string | null]>([
-    ['nothing was read', {}, '2026-02', undefined, '2026-02-01T05:00:00.000Z'],
-    ['all of it is settled', all('2026-02', '2026-02-28', settled), '2026-02', undefined, null],
+    ['no day was read', {}, '2026-02', undefined, '2026-02-01T05:00:00.000Z'],
+    ['all its days are settled', all('2026-02', '2026-02-28', settled), '2026-02', undefined, null],
     [
       'its last day was not read',
       all('2026-02', '2026-02-27', settled),
@@ -363,15 +376,15 @@ describe('the time at which a month is next due', () => {
       '2026-02-28T05:00:00.000Z',
     ],
     [
-      'days are still to come',
+      'some days are in the future',
       all('2026-03', '2026-03-20', settled),
       '2026-03',
       undefined,
       '2026-03-21T04:00:00.000Z',
     ],
-    ['it begins before the settings do', {}, '2026-02', '2026-02-10', '2026-02-10T05:00:00.000Z'],
-    ['the settings begin behind it', {}, '2026-02', '2026-03-01', null],
-  ])('where %s', (_name, days, month, startDate, expected) => {
+    ['the start date is in the month', {}, '2026-02', '2026-02-10', '2026-02-10T05:00:00.000Z'],
+    ['the start date is after the month', {}, '2026-02', '2026-03-01', null],
+  ])('is null or the first due time if %s', (_name, days, month, startDate, expected) => {
     expect(due(days, month, startDate)).toBe(expected);
   });
 
@@ -401,23 +414,19 @@ describe('refused lookups', () => {
       readAt('2026-03-19T05:00:00.000Z', retry(later)),
       '2026-03-20T04:30:00.000Z',
     ],
+    ['are due if the day is open and unchanged', readAt(readToday, { ...retry(soon), state: 'open' }), soon],
     [
-      'are due where the day is open and unchanged',
-      readAt(readToday, { ...retry(soon), state: 'open' }),
-      soon,
-    ],
-    [
-      'alone are due once the last pass was read',
+      'are due alone after the last reading',
       readAt('2026-03-21T05:00:00.000Z', retry('2026-03-22T05:00:00.000Z')),
       '2026-03-22T05:00:00.000Z',
     ],
     [
-      'do not keep the last pass from being confirmed',
+      'do not delay the confirmation of the last reading',
       readAt('2026-03-21T05:00:00.000Z', { ...retry('2026-03-29T05:00:00.000Z'), state: 'unconfirmed' }),
       '2026-03-21T05:00:00.000Z',
     ],
     [
-      'do not hasten a try that failed',
+      'do not hasten the retry of a failed day',
       { ...readAt(readToday, retry(soon)), failure: failure(later) },
       later,
     ],
@@ -428,7 +437,7 @@ describe('refused lookups', () => {
     expect(dueMs === null ? null : new Date(dueMs).toISOString()).toBe(due);
   });
 
-  it('are due at once if a clock that was ahead began their wait', () => {
+  it('are due immediately if a clock that was ahead began their wait', () => {
     const committed = readAt(readToday).committed;
     const refusedLookups = marked(
       { count: 1, retryAt: '2027-01-01T00:00:00.000Z' },
@@ -441,39 +450,39 @@ describe('refused lookups', () => {
   });
 
   it.each<[string, DayEntry, boolean]>([
-    ['is so at their retry time', readAt(readToday, retry(NOW)), true],
-    ['is not so before', readAt(readToday, retry(later)), false],
-    ['is not so where none is left', readAt(readToday, retry()), false],
-    ['is not so where the day is due itself', readAt('2026-03-19T05:00:00.000Z', retry(NOW)), false],
-    ['is not so of a day that was never read', {}, false],
+    ['true at their retry time', readAt(readToday, retry(NOW)), true],
+    ['false before their retry time', readAt(readToday, retry(later)), false],
+    ['false if no retry is left', readAt(readToday, retry()), false],
+    ['false if the day itself is due', readAt('2026-03-19T05:00:00.000Z', retry(NOW)), false],
+    ['false for a day that was never read', {}, false],
     [
-      'is not so where the upstream day has changed',
+      'false if the upstream day has changed',
       readAt(readToday, { ...retry(NOW), upstreamDigest: '0:00' }),
       false,
     ],
     [
-      'is so where the last pass of the day was read',
+      'true after the last reading of the day',
       readAt('2026-03-21T05:00:00.000Z', retry('2026-03-21T05:00:00.000Z')),
       true,
     ],
     [
-      'is not so where the day is due itself at this very moment',
+      'false if the day itself becomes due at this very moment',
       readAt('2026-03-19T15:30:00.000Z', retry(NOW)),
       false,
     ],
-    ['is so after a try that failed', { ...readAt(readToday, retry(NOW)), failure: failure(NOW) }, true],
-  ])('being all that is due %s', (_name, entry, expected) => {
+    ['true after a failed retry', { ...readAt(readToday, retry(NOW)), failure: failure(NOW) }, true],
+  ])('make onlyRefusedDue %s', (_name, entry, expected) => {
     const nowMs = Math.max(NOW_MS, Date.parse(entry.committed?.readFrom ?? NOW));
     expect(onlyRefusedDue(day, entry, tiers, nowMs, upstream)).toBe(expected);
   });
 });
 
-describe('what lookups need to know of their upstream day', () => {
+describe('the state of an upstream day for lookups', () => {
   it.each<[string, Committed['state'], boolean]>([
     ['closed', 'closed', true],
     ['settled', 'settled', true],
     ['open', 'open', false],
-  ])('is its digest, when it was read, and whether it is closed: %s', (_name, state, closed) => {
+  ])('is its digest, the time of its reading, and whether it is closed: %s', (_name, state, closed) => {
     expect(upstreamState(readAt(NOW, { digest: '2:cd', state }))).toEqual({
       digest: '2:cd',
       readFrom: NOW,
@@ -483,8 +492,8 @@ describe('what lookups need to know of their upstream day', () => {
 
   it.each<[string, DayEntry | undefined]>([
     ['it was never read', undefined],
-    ['nothing of it is committed', { claim }],
-  ])('is nothing where %s', (_name, entry) => {
+    ['it has no committed version', { claim }],
+  ])('is undefined if %s', (_name, entry) => {
     expect(upstreamState(entry)).toBeUndefined();
   });
 });

@@ -49,7 +49,7 @@ export function readAt(
   };
 }
 
-/** The same, read by a clock that was ahead. */
+/** A day that was read at this time by a clock that was ahead. */
 export function readAhead(readFrom: string, change: Partial<Committed> = {}): DayEntry {
   return { committed: marked(readAt(readFrom, change).committed, readFrom, () => NOW_MS) };
 }
@@ -68,7 +68,7 @@ export function failure(retryAt: string): Failure {
   };
 }
 
-/** The ledgers of these months with the days that lie in them. */
+/** The ledgers of these months, each with the given days that are in its month. */
 export function ledgersOf(days: Record<string, DayEntry>, months = ['2026-03']): Map<string, Ledger> {
   return new Map(
     months.map((month) => {

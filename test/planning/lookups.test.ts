@@ -11,7 +11,7 @@ import {
 } from '../../shared/planning/lookups.ts';
 import { ownersAmong, recordListOf } from '../../shared/records/record-list.ts';
 
-it('I1: the newest slice that found a record of the upstream day has the answer that stays', () => {
+it('I1: the response of the newest slice that found an upstream record stays', () => {
   const upstream = new Map([
     ['7', {}],
     ['08', {}],
@@ -67,7 +67,7 @@ function slice(
 const refused = (key: string, tries = 1) => ({ key, code: 'service_code', tries });
 const last = REFUSED_LOOKUP_RETRY.maxAttempts;
 
-/** The waits of a lookup that each slice repeats as soon as it may, in hours; the last one has no end. */
+/** The waits of a lookup that each slice repeats as soon as it may, in hours. The last wait does not end. */
 function waitsOf(answer: (slices: readonly Slice[]) => SliceOptions): (number | undefined)[] {
   const slices: Slice[] = [];
   const waits: (number | undefined)[] = [];
@@ -81,8 +81,8 @@ function waitsOf(answer: (slices: readonly Slice[]) => SliceOptions): (number | 
   return waits;
 }
 
-describe('a lookup that brings no record', () => {
-  it('waits twice as long after each refusal, a day at most, and is given up after its last try', () => {
+describe('a lookup without a record', () => {
+  it('waits twice as long after each refusal, at most a day, and is given up after its last try', () => {
     const waits = waitsOf((slices) => ({
       refused: [refusedLookup('a', 'other_id', missingAfter(slices).get('a'), true)],
     }));
@@ -90,71 +90,75 @@ describe('a lookup that brings no record', () => {
     expect(waits).toHaveLength(REFUSED_LOOKUP_RETRY.maxAttempts);
   });
 
-  it('waits four times as long after each answer without a record, and is given up within four days', () => {
+  it('waits four times as long after each empty response, and is given up within four days', () => {
     const waits = waitsOf(() => ({ empty: ['a'] }));
     expect(waits).toEqual([1, 4, 16, 64, undefined]);
     expect(waits).toHaveLength(EMPTY_LOOKUP_RETRY.maxAttempts);
   });
 
-  it('is never given up by refusals in runs in which no lookup was answered', () => {
+  it('is never given up because of refusals in runs in which the service answered no lookup', () => {
     const waits = waitsOf((slices) => ({
       refused: [refusedLookup('a', 'other_id', missingAfter(slices).get('a'), false)],
     }));
     expect(new Set(waits)).toEqual(new Set([1]));
   });
 
-  it('has all tries left if it was refused after answers without a record', () => {
+  it('has all its tries left if it is refused after empty responses', () => {
     const [before] = missingAfter([slice(0, { empty: ['a'] }), slice(1, { empty: ['a'] })]).values();
     expect(before).toMatchObject({ tries: 2 });
     expect(refusedLookup('a', 'c', before, true)).toEqual({ key: 'a', code: 'c', tries: 1 });
   });
 });
 
-describe('after some slices', () => {
+describe('after several slices', () => {
   const keysAfter = (slices: readonly Slice[]) => [...missingAfter(slices).keys()].sort();
   const openEmpty = slice(0, { empty: ['a'], closed: false });
 
   it.each<[string, Slice[], string[]]>([
     ['nothing, without slices', [], []],
+    ['refused and empty lookups', [slice(0, { refused: [refused('a')], empty: ['b'] })], ['a', 'b']],
     [
-      'what was refused, or answered without a record',
-      [slice(0, { refused: [refused('a')], empty: ['b'] })],
-      ['a', 'b'],
-    ],
-    [
-      'not what a clock ahead keeps waiting, once a later slice has found it',
+      'not a lookup that a clock ahead keeps waiting, after a later slice has found its record',
       [{ ...slice(0, { refused: [refused('a')] }), stagedAt: at(240) }, slice(1)],
       [],
     ],
     [
-      'what a later run was refused last, until the wait after that is over',
+      'a lookup that was refused again, until its new wait is over',
       [{ ...slice(0, { refused: [refused('a')] }), stagedAt: at(5) }, slice(5.9)],
       ['a'],
     ],
-    ['what a later slice did not repeat', [slice(0, { refused: [refused('a')] }), slice(0.9)], ['a']],
-    ['not what a later slice found', [slice(0, { refused: [refused('a')], empty: ['b'] }), slice(1)], []],
-    ['what was given up', [slice(0, { refused: [refused('a', last)] }), slice(99)], ['a']],
     [
-      'what the open day had no record of, until the day is closed',
+      'a lookup that a later slice did not repeat',
+      [slice(0, { refused: [refused('a')] }), slice(0.9)],
+      ['a'],
+    ],
+    [
+      'not lookups whose records a later slice found',
+      [slice(0, { refused: [refused('a')], empty: ['b'] }), slice(1)],
+      [],
+    ],
+    ['a lookup that was given up', [slice(0, { refused: [refused('a', last)] }), slice(99)], ['a']],
+    [
+      'an empty lookup of the open day, until the day is closed',
       [openEmpty, slice(9, { closed: false })],
       ['a'],
     ],
-    ['not what the closed day has a record of', [openEmpty, slice(9)], []],
-  ])('is missing: %s', (_name, slices, keys) => {
+    ['not a lookup whose record the closed day has', [openEmpty, slice(9)], []],
+  ])('lists as missing: %s', (_name, slices, keys) => {
     expect(keysAfter(slices)).toEqual(keys);
   });
 
   it.each<[string, SliceOptions, object | undefined]>([
     ['nothing, if nothing is missing', {}, undefined],
     [
-      'how many were refused, and the first retry',
+      'the number of refused lookups, and the first retry',
       { refused: [refused('a', 3), refused('b'), refused('g', last)] },
       { count: 3, retryAt: at(1) },
     ],
-    ['how many were refused, after all tries', { refused: [refused('g', last)] }, { count: 1 }],
-    ['the first retry, if nothing was refused', { empty: ['a'] }, { count: 0, retryAt: at(1) }],
-    ['nothing of what the open day had no record of', { empty: ['a'], closed: false }, undefined],
-  ])('the ledger has %s', (_name, options, summary) => {
+    ['the number of refused lookups, after all tries', { refused: [refused('g', last)] }, { count: 1 }],
+    ['the first retry, if no lookup was refused', { empty: ['a'] }, { count: 0, retryAt: at(1) }],
+    ['nothing for an empty lookup of the open day', { empty: ['a'], closed: false }, undefined],
+  ])('records in the ledger %s', (_name, options, summary) => {
     expect(refusedSummary([slice(0, options)])).toEqual(summary);
   });
 });

@@ -20,12 +20,12 @@ const MONTH = '2026-03';
 const DAYS = ['2026-03-29', '2026-03-30', '2026-03-31'];
 const START_MS = Date.parse('2026-04-02T15:00:00.000Z');
 const policy: Policy = { ...anyPolicy, timeZone: ZONE, startDate: '2026-03-29' };
-/** A run that lives longer may find its month left to nobody: the daily look is for that. */
+/** If a run lives longer, no run may be responsible for its month: the daily check of all months covers that. */
 const MAX_LIFE_MS = 45 * MINUTE_MS;
 
 type Days = Record<string, DayEntry>;
 
-/** A report's month: what is stored of it, and the runs that are at work, in whatever state. */
+/** A report's month: its stored documents, and the runs that are at work, in any state. */
 interface Side {
   days: Days;
   state: ReportState;
@@ -36,12 +36,12 @@ interface Run {
   id: string;
   beganMs: number;
   seen: SeenMonths;
-  /** What it knows of the ledgers, once it has read them. */
+  /** The ledgers as the run has read them. */
   known?: { own: Days; upstream: Days };
   isMarked: boolean;
 }
 
-/** What a run does, and short lives in which nothing comes between. */
+/** The steps of a run, and short runs whose steps nothing interrupts. */
 const ACTS = {
   begin: ['begin'],
   read: ['read'],
@@ -66,7 +66,7 @@ const step = fc.record({
 });
 
 describe('the hint that hides a month', () => {
-  it('never hides a due day, however runs of a report and of the one that it looks up interleave and die', () => {
+  it('never hides a due day, however runs of a report and of its upstream report interleave and die', () => {
     let hidden = 0;
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {

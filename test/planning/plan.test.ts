@@ -30,7 +30,7 @@ function summary(due: DueDay[]): string[] {
 const disregarded = { at: NOW, rows: 0, queryFingerprint: policy.queryFingerprint };
 
 describe('the plan', () => {
-  it('begins with open day and yesterday, the one read longest ago first, then has days in progress, days never read, refreshes, days that failed', () => {
+  it('begins with open day and yesterday, the longest wait first, then days in progress, days never read, re-reads and failed days', () => {
     const ledgers = ledgersOf({
       '2026-03-20': readAt(NOW, { state: 'open' }),
       '2026-03-19': old,
@@ -53,7 +53,7 @@ describe('the plan', () => {
     expect(waitingDays(ledgers, policy, NOW_MS)).toEqual(['2026-03-14']);
   });
 
-  it('has of refreshes the newest first, and of days that failed the one that waited longest', () => {
+  it('has the newest re-read first, and the failed day that waited longest first', () => {
     const ledgers = ledgersOf({
       '2026-03-16': readAt('2026-03-19T05:00:00.000Z'),
       '2026-03-15': readAt('2026-03-18T05:00:00.000Z'),
@@ -70,7 +70,7 @@ describe('the plan', () => {
     ]);
   });
 
-  it('names the days that wait, of all months, newest first', () => {
+  it('lists the waiting days of all months, the newest first', () => {
     const waiting = { failure: failure(later) };
     const ledgers = ledgersOf(
       { '2026-03-14': waiting, '2026-02-20': waiting, '2026-03-18': waiting, '2026-03-16': old },
@@ -80,7 +80,7 @@ describe('the plan', () => {
     expect(waitingDays(ledgers, all, NOW_MS)).toEqual(['2026-03-18', '2026-03-14', '2026-02-20']);
   });
 
-  it('names of a range the days that a run with a later clock has read, and no others', () => {
+  it('lists the days of a range that a run with a later clock has read, and no other days', () => {
     const later = readAt('2026-03-20T16:30:00.000Z');
     const ledgers = ledgersOf({ '2026-03-14': later, '2026-03-15': later, '2026-03-16': old });
     const range = { from: '2026-03-15', to: '2026-03-16' };
@@ -89,7 +89,7 @@ describe('the plan', () => {
     ]);
   });
 
-  it('has failed days and others take turns: of the failed ones, the one that waited longest comes ahead where none has failed since a day was read', () => {
+  it('alternates failed and other days: if no day has failed since the last reading, the failed day that waited longest comes first', () => {
     const failed = (retryAt: string, lastAt: string) => ({
       failure: { ...failure(retryAt), times: 2, lastAt },
     });
@@ -125,21 +125,21 @@ describe('the plan', () => {
     ]);
   });
 
-  it('has every day of an empty lake, newest first, and no day of a complete one', () => {
+  it('has every day of an empty lake, the newest first, and no day of a settled lake', () => {
     const days = daysFrom(policy.startDate, '2026-03-20');
     expect(plan(ledgersOf({}), policy, NOW_MS).map(({ day }) => day)).toEqual(days.toReversed());
     const settled = Object.fromEntries(days.map((day) => [day, readAt(NOW, { state: 'settled' })]));
     expect(plan(ledgersOf(settled), policy, NOW_MS)).toEqual([]);
   });
 
-  it('leaves out months that were not examined', () => {
+  it('leaves out months without a ledger', () => {
     const days = plan(ledgersOf({}, ['2026-02']), { ...policy, startDate: '2026-02-27' }, NOW_MS);
     expect(days.map(({ day }) => day)).toEqual(['2026-02-28', '2026-02-27']);
   });
 
   it.each<[string, string, string[]]>([
     ['one second into the day', '2026-03-12T04:00:01.000Z', ['2026-03-12', '2026-03-11']],
-    ['less than a second into it', '2026-03-12T04:00:00.999Z', ['2026-03-11']],
+    ['less than a second into the day', '2026-03-12T04:00:00.999Z', ['2026-03-11']],
     ['before the first day', '2026-03-11T03:59:59.999Z', []],
   ])('has the open day from its first second on: %s', (_name, now, days) => {
     expect(plan(ledgersOf({}), policy, Date.parse(now)).map(({ day }) => day)).toEqual(days);
@@ -173,41 +173,46 @@ describe('the plan', () => {
     ],
     ['a day that was left open', readAt(NOW, { state: 'open' }), '2026-03-15', 'refresh'],
     ['a day that has just been read', recent, '2026-03-15', undefined],
-  ])('names the reason why a day is due: %s', (_name, entry, day, why) => {
+  ])('has the reason why a day is due: %s', (_name, entry, day, why) => {
     const due = plan(ledgersOf({ [day]: entry }), policy, NOW_MS).find((each) => each.day === day);
     expect(due?.reason).toBe(why);
   });
 });
 
-describe('a time that lies behind', () => {
+describe('a run whose time is behind', () => {
   const before = Date.parse('2026-03-19T20:00:00.000Z');
   const closed = readAt('2026-03-20T05:00:00.000Z');
 
   it.each<[string, DayEntry, string, number, string[]]>([
-    ['a complete day, while it is open by that time', closed, '2026-03-19', before, []],
+    ['a complete day that is open by its time', closed, '2026-03-19', before, []],
     ['an open day that was read later', readAt(NOW, { state: 'open' }), '2026-03-19', before, []],
     ['an old day that was read later', readAt(NOW), '2026-03-12', before, []],
-  ])('I2: does not replace what is newer: %s', (_name, entry, day, nowMs, expected) => {
+  ])('I2: does not replace a newer version: %s', (_name, entry, day, nowMs, expected) => {
     const due = plan(ledgersOf({ [day]: entry }), policy, nowMs).filter((each) => each.day === day);
     expect(summary(due)).toEqual(expected);
     const range = { from: day, to: day };
-    const asked = plan(ledgersOf({ [day]: entry }), policy, nowMs, {
+    const requested = plan(ledgersOf({ [day]: entry }), policy, nowMs, {
       continuation: { id: 'q1', range },
     });
-    expect(asked).toHaveLength(expected.length);
+    expect(requested).toHaveLength(expected.length);
   });
 });
 
-describe('a day that a clock ahead has read', () => {
+describe('a day that was read by a clock ahead', () => {
   it.each<[string, DayEntry, string, string[]]>([
     [
-      'an open one',
+      'an open day',
       readAhead('2026-03-20T17:00:00.000Z', { state: 'open' }),
       '2026-03-20',
       ['2026-03-20 open'],
     ],
-    ['one that it closed', readAhead('2026-03-20T20:00:00.000Z'), '2026-03-20', ['2026-03-20 open']],
-    ['one that is over', readAhead('2026-03-25T20:00:00.000Z'), '2026-03-19', ['2026-03-19 yesterday']],
+    [
+      'a closed day that is not over',
+      readAhead('2026-03-20T20:00:00.000Z'),
+      '2026-03-20',
+      ['2026-03-20 open'],
+    ],
+    ['a day that is over', readAhead('2026-03-25T20:00:00.000Z'), '2026-03-19', ['2026-03-19 yesterday']],
   ])('I2: is read as if it were missing: %s', (_name, entry, day, expected) => {
     const ledgers = ledgersOf({ [day]: { ...entry, continuation: 'q1' } });
     for (const options of [{}, { continuation: { id: 'q1' } }]) {
@@ -216,7 +221,7 @@ describe('a day that a clock ahead has read', () => {
     }
   });
 
-  it('is read before the days that were, and is not the last reading', () => {
+  it('is read before other days, and does not count as the last reading', () => {
     const ledgers = ledgersOf({
       '2026-03-20': readAhead('2026-03-25T20:00:00.000Z', { state: 'open' }),
       '2026-03-19': recent,
@@ -229,7 +234,7 @@ describe('a day that a clock ahead has read', () => {
     ]);
   });
 
-  it('does not wait for a run if it has not begun, whatever failed then', () => {
+  it('is not listed as waiting if the day has not begun, even after a failure', () => {
     const ahead = { ...failure('2026-03-26T20:00:00.000Z'), lastAt: '2026-03-25T20:00:00.000Z' };
     const ledgers = ledgersOf({ '2026-03-25': { failure: marked(ahead, ahead.lastAt, () => NOW_MS) } });
     expect(waitingDays(ledgers, policy, NOW_MS)).toEqual([]);
@@ -247,14 +252,14 @@ describe('a range to read again', () => {
   const days = (entries: Record<string, DayEntry>, continuation: Continuation = request) =>
     summary(plan(ledgersOf(entries), policy, NOW_MS, { continuation }));
 
-  it('has its days whatever the policy says, and no other', () => {
+  it('has its days whether or not they are due, and no other day', () => {
     const settled = Object.fromEntries(
       daysFrom('2026-03-11', '2026-03-20').map((day) => [day, readAt(NOW, { state: 'settled' })]),
     );
     expect(days(settled)).toEqual(['2026-03-16 requested', '2026-03-15 requested', '2026-03-14 requested']);
   });
 
-  it('has what fails behind all others, the newest first, and what is only asked for behind what is due', () => {
+  it('has due days first, then days that are only requested, then failing days, the newest first', () => {
     const due = plan(
       ledgersOf({
         '2026-03-14': { failure: failure('2026-03-20T16:00:00.000Z') },
@@ -291,7 +296,7 @@ describe('a range to read again', () => {
     ['of one day', { from: '2026-03-14', to: '2026-03-14' }, ['2026-03-14']],
     ['in the future', { from: '2026-03-21', to: '2026-03-22' }, []],
     ['from its end to its beginning', { from: '2026-03-16', to: '2026-03-14' }, []],
-  ])('may lie %s', (_name, range, expected) => {
+  ])('may be %s', (_name, range, expected) => {
     const due = plan(ledgersOf({}, ['2026-03', '2026-04']), policy, NOW_MS, {
       continuation: { id: 'q1', range },
     });
@@ -299,15 +304,23 @@ describe('a range to read again', () => {
   });
 
   it.each<[string, DayEntry, string[]]>([
-    ['was read under it', read(), []],
-    ['was read under it and is in progress again', read({ claim }), ['2026-03-15 in_progress']],
-    ['was read under it and failed since', read({ failure: failure(NOW) }), ['2026-03-15 retry']],
+    ['was read under this continuation', read(), []],
     [
-      'was read under it, but otherwise',
+      'was read under this continuation and is in progress again',
+      read({ claim }),
+      ['2026-03-15 in_progress'],
+    ],
+    [
+      'was read under this continuation and has failed since',
+      read({ failure: failure(NOW) }),
+      ['2026-03-15 retry'],
+    ],
+    [
+      'was read under this continuation with other queries',
       { ...readAt(NOW, { queryFingerprint: 'once' }), continuation: 'q1' },
       ['2026-03-15 requested'],
     ],
-    ['was read under another one', read({ continuation: 'q0' }), ['2026-03-15 requested']],
+    ['was read under another continuation', read({ continuation: 'q0' }), ['2026-03-15 requested']],
     ['was never read', {}, ['2026-03-15 never_read']],
     ['keeps failing', read({ failure: failure(later) }), ['2026-03-15 failing']],
   ])('I11: resumes with a day that %s', (_name, entry, expected) => {
@@ -315,25 +328,25 @@ describe('a range to read again', () => {
   });
 
   it.each<[string, DayEntry, number]>([
-    ['is left out that any run has read since', { ...readAt(NOW), continuation: 'q0' }, 0],
-    ['is read that was last read before', { ...readAt('2026-03-20T00:00:00Z'), continuation: 'q0' }, 1],
+    ['is left out if any run has read it since', { ...readAt(NOW), continuation: 'q0' }, 0],
+    ['is read if it was last read before', { ...readAt('2026-03-20T00:00:00Z'), continuation: 'q0' }, 1],
     [
-      'is left out whose reading since then had too few records',
+      'is left out if a reading since then had too few records',
       { ...readAt('2026-03-19T05:00:00Z'), disregarded, continuation: 'q0' },
       0,
     ],
-    ['is read that failed since', { ...readAt(NOW), continuation: 'q0', failure: failure(NOW) }, 1],
+    ['is read if it has failed since', { ...readAt(NOW), continuation: 'q0', failure: failure(NOW) }, 1],
     [
-      'is read that was read otherwise since',
+      'is read if it was read with other queries since',
       { ...readAt(NOW, { queryFingerprint: 'once' }), continuation: 'q0' },
       1,
     ],
-  ])('I11: with a since, a day %s', (_name, entry, due) => {
+  ])('I11: with `since`, a day %s', (_name, entry, due) => {
     const since = { from: '2026-03-15', to: '2026-03-15', since: NOW };
     expect(days({ '2026-03-15': entry }, { id: 'q1', range: since })).toHaveLength(due);
   });
 
-  it('does not read a day twice under one continuation, even if the policy has it in every run', () => {
+  it('does not read a day twice under one continuation, even if the policy requires it in every run', () => {
     const young = {
       '2026-03-19': { ...old, continuation: 'q1' },
       '2026-03-18': { ...old, continuation: 'q0' },
@@ -344,7 +357,7 @@ describe('a range to read again', () => {
   });
 });
 
-describe('a report with an upstream', () => {
+describe('a day of a report with an upstream', () => {
   const day = '2026-03-15';
   const upstream = (digest: string, closed = true) => ({ digest, closed, readFrom: NOW });
   const due = (entry: DayEntry, upstreamDay: UpstreamState | undefined) =>
@@ -355,33 +368,33 @@ describe('a report with an upstream', () => {
     );
 
   it.each<[string, DayEntry, ReturnType<typeof upstream> | undefined, string[]]>([
-    ['not before those are there', {}, undefined, []],
-    ['once they are there', {}, upstream('1:ab', false), ['2026-03-15 never_read']],
-    ['not while they are the same', readAt(NOW, { upstreamDigest: '1:ab' }), upstream('1:ab'), []],
+    ['not before the upstream day exists', {}, undefined, []],
+    ['when the upstream day exists', {}, upstream('1:ab', false), ['2026-03-15 never_read']],
+    ['not while the upstream day is the same', readAt(NOW, { upstreamDigest: '1:ab' }), upstream('1:ab'), []],
     [
-      'when they have changed',
+      'when the upstream day has changed',
       readAt(NOW, { upstreamDigest: '1:ab', state: 'settled' }),
       upstream('2:cd'),
       ['2026-03-15 refresh'],
     ],
     [
-      'not while they are open and the same',
+      'not while the upstream day is open and the same',
       readAt(NOW, { upstreamDigest: '1:ab', state: 'open' }),
       upstream('1:ab', false),
       [],
     ],
     [
-      'when they are closed at last',
+      'when the upstream day is closed',
       readAt(NOW, { upstreamDigest: '1:ab', state: 'open' }),
       upstream('1:ab'),
       ['2026-03-15 refresh'],
     ],
-    ['not though it is in progress, where they are gone', { claim }, undefined, []],
+    ['not if it is in progress but the upstream day no longer exists', { claim }, undefined, []],
   ])('is due %s', (_name, entry, upstream, expected) => {
     expect(due(entry, upstream)).toEqual(expected);
   });
 
-  it('is read again under one continuation where the upstream has changed since', () => {
+  it('is read again under one continuation if the upstream day has changed since', () => {
     const entry = { ...readAt(NOW, { upstreamDigest: '1:ab' }), continuation: 'q1' };
     const continuation = { id: 'q1', range: { from: day, to: day } };
     const dueWith = (digest: string) =>
@@ -409,7 +422,7 @@ const zone = fc.constantFrom(
   'Pacific/Kiritimati',
   'Africa/Cairo',
 );
-// Mostly settled days, or there would hardly ever be a month to hide.
+// Mostly settled days: otherwise there would hardly ever be a month to hide.
 const kind = fc.oneof(
   { weight: 100, arbitrary: fc.constant('settled') },
   { weight: 10, arbitrary: fc.constantFrom('closed', 'unsettled', 'unconfirmed', 'disregarded') },
@@ -428,12 +441,12 @@ describe('the hint that hides a month', () => {
     startDate: fc.constantFrom('2026-01-01', '2026-03-17', '2026-03-31', '2026-04-02'),
     /** Hours since the month began. */
     hours: fc.integer({ min: 400, max: 2_000 }),
-    /** Of each day: what became of it, and how many hours ago it was read. */
+    /** For each day: its kind, and how many hours ago it was read. */
     days: fc.array(fc.tuple(kind, fc.constantFrom(0, 0, 1, 12, 72, 480)), { minLength: 31, maxLength: 31 }),
     steps: fc.array(fc.integer({ min: 0, max: 60 * DAY_MS }), { minLength: 1, maxLength: 4 }),
   });
 
-  it('never hides a due day, and gives the exact time when one is due', () => {
+  it('never hides a due day, and contains the exact time when a day is due', () => {
     fc.assert(
       fc.property(scene, ({ hours, days, steps, ...own }) => {
         const given: Policy = { ...policy, ...own };
@@ -463,7 +476,7 @@ describe('the hint that hides a month', () => {
   });
 });
 
-/** A ledger's days as they may be at a time. */
+/** The entries of a month's days as they may be at this time. */
 function entriesOf(
   month: string,
   own: Policy,

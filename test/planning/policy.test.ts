@@ -22,7 +22,7 @@ function settingsWith(brand: JsonObject = {}) {
 }
 
 describe('the policy of a report', () => {
-  it('is what the settings say about when its days are due', () => {
+  it('has the settings that decide when its days are due', () => {
     const { acme } = settingsWith({
       startDate: '2026-03-05',
       lateMinutes: 7,
@@ -53,8 +53,8 @@ describe('the policy of a report', () => {
     ['with the same states in another order', { final: ['paid', 'void', 'effective'] }, true],
     ['with the same states in other letters', { final: ['Paid', 'VOID', 'effective'] }, true],
     ['with other final states', { final: ['void', 'paid'] }, false],
-    ['with a word for one of them', { words: { Annulled: 'void' } }, false],
-  ])('knows by which states rows are counted: %s', (_name, change, isSame) => {
+    ['with a word for one of the states', { words: { Annulled: 'void' } }, false],
+  ])('has a fingerprint of the states by which rows are counted: %s', (_name, change, isSame) => {
     const states = { final: ['void', 'effective', 'paid'], ...change };
     const [before, now] = [settingsWith(), settingsWith({ reports: { order_list: { states } } })].map(
       (settings) => enabledPolicy(settings, 'acme', orders)?.statesFingerprint,
@@ -62,29 +62,29 @@ describe('the policy of a report', () => {
     expect(now === before).toBe(isSame);
   });
 
-  it('has no states where the records of the report have none', () => {
+  it('has no states if the records of the report have no states', () => {
     expect(enabledPolicy(settingsWith(), 'acme', clicks)).toMatchObject({ watchUnsettledDays: 0 });
     expect(enabledPolicy(settingsWith(), 'acme', clicks)).not.toHaveProperty('statesFingerprint');
   });
 
   it.each<[string, ReturnType<typeof settingsWith> | undefined]>([
-    ['without settings', undefined],
+    ['that has no settings', undefined],
     ['that is disabled', settingsWith({ reports: { order_list: { enabled: false } } })],
-  ])('is none %s', (_name, settings) => {
+  ])('is undefined for a report %s', (_name, settings) => {
     expect(enabledPolicy(settings, 'acme', orders)).toBeUndefined();
   });
 
-  it('is none of a brand that the settings do not have', () => {
+  it('is undefined for a brand that the settings do not have', () => {
     expect(enabledPolicy(settingsWith(), 'globex', orders)).toBeUndefined();
   });
 
-  it('is one where the report is enabled', () => {
+  it('exists if the report is enabled', () => {
     expect(enabledPolicy(settingsWith(), 'acme', orders)).toMatchObject({ timeZone: 'UTC' });
   });
 });
 
 describe('the fingerprint of a policy', () => {
-  it('is short, and another one where due times may be', () => {
+  it('is short, and changes with every setting that due times depend on', () => {
     expect(policyFingerprint(policy)).toMatch(/^[0-9a-f]{16}$/);
     expect(policyFingerprint({ ...policy, lateMinutes: policy.lateMinutes + 1 })).not.toBe(
       policyFingerprint(policy),
@@ -93,7 +93,7 @@ describe('the fingerprint of a policy', () => {
     expect(policyFingerprint({ ...policy, watchUnsettledDays: 1 })).not.toBe(policyFingerprint(policy));
   });
 
-  it('is the same with another schedule, or another limit of falls, which make no day due', () => {
+  it('does not change with the schedule or with the limit of falls, because they make no day due', () => {
     const other = { ...policy, maxGapMs: policy.maxGapMs + 1, fallPercent: policy.fallPercent + 1 };
     expect(policyFingerprint(other)).toBe(policyFingerprint(policy));
   });

@@ -27,18 +27,20 @@ it.each<[string, string | undefined, boolean, unknown[]]>([
   ['transaction_list', 'line', false, ['line', 'transaction_id', 'id']],
   ['transaction_list', 'line', true, ['transaction_id', 'id']],
 ])(
-  'versions of %s with the setting %s, proven to be no key: %s, are compared by %j',
-  (name, key, isNone, keys) => {
+  'versions of %s with the setting %s, whose key is disproven: %s, are compared by %j',
+  (name, key, keyIsNone, keys) => {
     const report = reports[name];
     if (!report) throw new Error(`there is no report ${name}`);
-    expect(comparableKeys({ report, ...(key !== undefined && { settings: { key } }) }, isNone)).toEqual(keys);
+    expect(comparableKeys({ report, ...(key !== undefined && { settings: { key } }) }, keyIsNone)).toEqual(
+      keys,
+    );
   },
 );
 
 describe('a key of the settings', () => {
   const fields = ['amount', 'order_id', 'sku', '\u001b[31mx'];
   const MANY = Array.from({ length: 30 }, (_, index) => `field_${index}`);
-  const evidence = { records: 9, withoutKey: 0, fields, isNone: false };
+  const evidence = { records: 9, withoutKey: 0, fields, keyIsNone: false };
 
   it.each<[string, string | string[], Partial<KeyEvidence>, string | undefined]>([
     ['identifies every record', 'order_id', {}, undefined],
@@ -55,25 +57,30 @@ describe('a key of the settings', () => {
       'no record has "skus", did you mean sku? (fields: amount, order_id, sku)',
     ],
     [
-      'is like no field',
+      'is similar to no field',
       'reference',
       { withoutKey: 9 },
       'no record has "reference" (fields: amount, order_id, sku)',
     ],
     [
-      'is missing in some records, or twice on a page',
+      'is missing in some records, or occurs twice on a page',
       ['order_id', 'sku'],
       { withoutKey: 2 },
-      '2 of 9 records have no "order_id" and "sku" of their own',
+      '2 of 9 records have no "order_id" and "sku", or share it with another record of the same page',
     ],
-    ['is the same in different records', 'order_id', { isNone: true }, 'records with one "order_id" differ'],
+    [
+      'is the same in different records',
+      'order_id',
+      { keyIsNone: true },
+      'records with the same "order_id" differ',
+    ],
     [
       'is one of many fields',
       'x_1',
       { withoutKey: 9, fields: MANY },
       `no record has "x_1" (fields: ${MANY.slice(0, 20).join(', ')} and 10 more)`,
     ],
-  ])('that %s', (_name, key, found, problem) => {
+  ])('has its problem named if it %s', (_name, key, found, problem) => {
     expect(keyProblem(key, { ...evidence, ...found })).toEqual(problem);
   });
 });

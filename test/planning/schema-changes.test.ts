@@ -14,7 +14,7 @@ import { readAt } from './entries.ts';
 
 const FIRST = '2026-01-01';
 
-/** A day: how many of 100 rows have `coupon`, or what its ledger says; `undefined` was never read. */
+/** A day: how many of 100 rows have `coupon`, or its ledger entry; `undefined`: it was never read. */
 type Day = number | undefined | Facts;
 type Facts = Partial<Committed> & { firstCommittedAt?: string };
 
@@ -25,12 +25,12 @@ function entryOf(dt: string, day: Day): DayEntry {
   return { ...readAt(firstCommittedAt, { ...of(0), ...committed }), firstCommittedAt };
 }
 
-/** So many rows have `coupon`, all have `id`. */
+/** This many rows have `coupon`; all have `id`. */
 function of(coupon: number, rows = 100): Partial<Committed> {
   return { rows, values: { filled: { id: rows, _synced_at: rows, ...(coupon > 0 && { coupon }) } } };
 }
 
-/** `coupon` is text in so many of 100 rows. */
+/** `coupon` is text in this many of 100 rows. */
 function asText(rescued: number, filled = 100 - rescued): Partial<Committed> {
   const { values, ...facts } = of(filled);
   return { ...facts, values: { ...values, rescued: { coupon: rescued } } };
@@ -47,7 +47,7 @@ function entriesOf(days: readonly Day[]): [string, DayEntry][] {
   });
 }
 
-/** By the day, counted from 1, and the column, what is different on it. */
+/** The changes as day (counted from 1), column and kind of change. */
 function found(days: readonly Day[]): string[] {
   return schemaChanges(fieldDays(entriesOf(days))).map(
     ({ dt, column, change }) => `${daysBetween(FIRST, dt) + 1} ${column} ${change}`,
@@ -59,24 +59,24 @@ const usual = times(14, 90);
 describe('a field', () => {
   it.each<[string, Day[], string[]]>([
     ['that is always there', [...usual, 90, 91, 90], []],
-    ['of the first days', [0, 90, ...usual], []],
-    ['that comes when the days are six', [...times(6, 0), 90, 90], []],
-    ['that comes when the days are seven', [...times(7, 0), 90, 90], ['8 coupon new']],
+    ['that only the first days do not have', [0, 90, ...usual], []],
+    ['that appears after only six days', [...times(6, 0), 90, 90], []],
+    ['that appears after seven days', [...times(7, 0), 90, 90], ['8 coupon new']],
     ['that three rows of the first day have', [...times(7, 0), 3, 90], ['8 coupon new']],
     ['that two rows of the first day have', [...times(14, 0), 2, 90], []],
-    ['that few rows have, on small days before', [...times(7, of(0, 20)), of(3, 100)], []],
-    ['that has been there once, within the time of comparison', [...times(6, 0), 1, ...times(30, 0), 90], []],
-    ['that has been there once, long before', [1, ...times(HISTORY_DAYS, 0), 90], ['47 coupon new']],
+    ['that few rows have, after small days', [...times(7, of(0, 20)), of(3, 100)], []],
+    ['that was there once, within the days of comparison', [...times(6, 0), 1, ...times(30, 0), 90], []],
+    ['that was there once, long before', [1, ...times(HISTORY_DAYS, 0), 90], ['47 coupon new']],
     [
-      'that comes with the history',
+      'that appears on a day of the history',
       [...times(7, 0), { ...of(90), firstCommittedAt: '2026-03-01T00:00:00.000Z' }],
       [],
     ],
     ['that vanishes', [...usual, 0], ['15 coupon vanished']],
     ['that vanishes for days', [...usual, 0, 0, 0], ['15 coupon vanished']],
-    ['that vanishes and comes back', [...usual, 0, 0, 90, 90], ['15 coupon vanished', '17 coupon returned']],
+    ['that vanishes and returns', [...usual, 0, 0, 90, 90], ['15 coupon vanished', '17 coupon returned']],
     [
-      'that vanishes and comes back as a few',
+      'that vanishes and returns with few values',
       [...usual, 0, 1, 90],
       ['15 coupon vanished', '16 coupon returned'],
     ],
@@ -85,33 +85,37 @@ describe('a field', () => {
       [...usual, 0, ...times(4, 90), 0, 90],
       ['15 coupon vanished', '16 coupon returned', '20 coupon vanished', '21 coupon returned'],
     ],
-    ['that vanishes when the days are six', [...times(6, 90), 0], []],
+    ['that vanishes after only six days', [...times(6, 90), 0], []],
     [
-      'that is off each Sunday',
+      'that is missing every Sunday',
       times(9, [90, 90, 90, 90, 90, 90, 0]).flat(),
       ['14 coupon vanished', '15 coupon returned'],
     ],
-    ['that is on and off', times(20, [90, 0]).flat(), []],
+    ['that is there every other day', times(20, [90, 0]).flat(), []],
     [
-      'that is on and off after it was always there',
+      'that is there every other day after it was always there',
       [...usual, ...times(10, [0, 90]).flat()],
       ['15 coupon vanished', '16 coupon returned', '17 coupon vanished', '18 coupon returned'],
     ],
-    ['that few rows have, and none of a day', [...times(14, 10), 0], []],
-    ['that few rows have, and none of a large day', [...times(14, 10), of(0, 1000)], ['15 coupon vanished']],
+    ['that few rows have, and no row of a day', [...times(14, 10), 0], []],
+    [
+      'that few rows have, and no row of a large day',
+      [...times(14, 10), of(0, 1000)],
+      ['15 coupon vanished'],
+    ],
     ['that no row of a small day has', [...usual, of(0, 20), 90], []],
     ['that no row of a day without rows has', [...usual, of(0, 0), 90], []],
     ['that most rows lack from a day on', [...usual, 20, 20, 20], ['15 coupon null_share']],
     ['that more rows lack, but not many more', [...usual, 61], []],
     ['that fewer rows have each day', [...usual, 80, 70, 60, 50, 40, 30, 20, 10], []],
-    ['whose share is any', [10, 90, 40, 70, 20, 95, 60, 30, 80, 15, 85, 50, 5, 90, 10], []],
+    ['whose share varies randomly', [10, 90, 40, 70, 20, 95, 60, 30, 80, 15, 85, 50, 5, 90, 10], []],
     ['that more rows have', [...times(14, 10), 90], []],
-    ['whose values turn to text', [...usual, asText(90, 0), asText(90, 0)], ['15 coupon drifted']],
-    ['of whose values some turn to text', [...usual, asText(10)], ['15 coupon drifted']],
-    ['of whose values few are odd', [...usual, asText(3)], []],
-    ['of whose values some are always text', [...times(14, asText(50)), asText(52)], []],
+    ['whose values become text', [...usual, asText(90, 0), asText(90, 0)], ['15 coupon drifted']],
+    ['some of whose values become text', [...usual, asText(10)], ['15 coupon drifted']],
+    ['few of whose values do not fit', [...usual, asText(3)], []],
+    ['some of whose values are always text', [...times(14, asText(50)), asText(52)], []],
     [
-      'of whose values its column holds the meaning, but not the text',
+      'whose column keeps the meaning of its values, but not their text',
       [...usual, asText(90, 90)],
       ['15 coupon drifted'],
     ],
@@ -119,17 +123,17 @@ describe('a field', () => {
     ['that vanishes while it was text', [...times(14, asText(90, 0)), 0], ['15 coupon vanished']],
     ['that vanishes on an open day', [...usual, { ...of(0), state: 'open' }], []],
     [
-      'that vanishes on a day before which days are missing',
+      'that vanishes on a day after missing days',
       [...usual, ...times(9, undefined), 0],
       ['24 coupon vanished'],
     ],
     ['that vanishes long after the last day', [...usual, ...times(HISTORY_DAYS, undefined), 0], []],
-    ['of which the ledger does not say', [...usual, { rows: 100, values: undefined }, 90], []],
-  ])('one %s', (_name, days, expected) => {
+    ['whose ledger entry has no column statistics', [...usual, { rows: 100, values: undefined }, 90], []],
+  ])('has the expected changes: a field %s', (_name, days, expected) => {
     expect(found(days)).toEqual(expected);
   });
 
-  it('is not missed where the ledger has only the fullest columns', () => {
+  it('is not missed if the ledger has only the fullest columns', () => {
     const full = Object.fromEntries(
       Array.from({ length: MAX_FILLED }, (_, index) => [`column_${index}`, 100]),
     );
@@ -200,7 +204,7 @@ describe('a change', () => {
         text: 'coupon is NULL more often: 80 % of 100 rows have no value, usually 5 %',
       },
     ],
-  ])('%s says by how much, since when, and what it is', (change, days, expected) => {
+  ])('%s has its size, its start and its text', (change, days, expected) => {
     expect(detailed(days)).toMatchObject({
       dt: '2026-01-15',
       column: 'coupon',
@@ -211,13 +215,13 @@ describe('a change', () => {
   });
 });
 
-describe('what is found', () => {
+describe('the set of changes', () => {
   const shares = fc.array(fc.constantFrom<Day>(0, 0, 50, 90, 90, 100, undefined, asText(40), of(2, 4)), {
     minLength: 20,
     maxLength: 70,
   });
 
-  it('depends on no day later, and on none before the time of comparison', () => {
+  it('depends on no later day, and on no day before the days of comparison', () => {
     fc.assert(
       fc.property(shares, fc.nat(60), (days, at) => {
         const dt = addDays(FIRST, at);
@@ -230,7 +234,7 @@ describe('what is found', () => {
     );
   });
 
-  it('is the same in whatever order the ledger has the days', () => {
+  it('does not depend on the order of the days in the ledger', () => {
     fc.assert(
       fc.property(shares, (days) => {
         const all = entriesOf(days);
@@ -239,7 +243,7 @@ describe('what is found', () => {
     );
   });
 
-  it('is nothing where only chance decides which rows have a field', () => {
+  it('is empty if only chance decides which rows have a field', () => {
     let seed = 1;
     const random = () => {
       seed = (seed * 48_271) % 2_147_483_647;
@@ -265,7 +269,7 @@ describe('what is found', () => {
 
   describe('after a release of the service', () => {
     const releasedOn = addDays(FIRST, 60);
-    /** A day that was read before the release has `coupon`, one that was read since has `code` and `extra` instead. */
+    /** A day read before the release has `coupon`; a day read since has `code` and `extra` instead. */
     const before: Day = { ...of(90), committedAt: '2026-02-01T00:00:00.000Z' };
     const since = (days = 0): Day => ({
       rows: 100,
@@ -286,16 +290,16 @@ describe('what is found', () => {
       ],
       ['days with the old fields alternate with them', times(20, [before, since(1)]).flat(), []],
       [
-        'a day is restated, and has the field that has vanished from the days before it',
+        'a day is restated, and has the field that vanished from the days before it',
         [...times(14, before), since(), { ...of(90), committedAt: '2026-03-03T00:00:00.000Z' }],
         ['15 coupon vanished', '16 coupon returned'],
       ],
-    ])('names no field of a day that was read before it: %s', (_name, days, changes) => {
+    ])('has no change on a day that was read before the release: %s', (_name, days, changes) => {
       const ofOldFields = found(days).filter((change) => !/ new$/.test(change));
       expect(ofOldFields).toEqual(changes);
     });
 
-    it('has as news, for two weeks, that the old name is gone, however old the day is', () => {
+    it('has as news, for two weeks, that the old field has vanished, however old the day is', () => {
       const entries = entriesOf([...times(14, before), ...times(46, since())]);
       const seen = (days: number) =>
         newSchemaChanges(entries, addDays(releasedOn, days)).map(
@@ -305,14 +309,14 @@ describe('what is found', () => {
       expect([seen(0), seen(14), seen(15)]).toEqual([gone, gone, []]);
     });
 
-    it('has it as news once, while older days are read again too', () => {
+    it('has a vanished field as news only once, even if older days are re-read too', () => {
       const entries = entriesOf([...times(10, before), ...times(4, since(3)), ...times(46, since())]);
       expect(newSchemaChanges(entries, addDays(releasedOn, 3))).toMatchObject([
         { dt: addDays(FIRST, 10), column: 'coupon', change: 'vanished', found: releasedOn },
       ]);
     });
 
-    it('compares the days of a history, of which the newest are read first', () => {
+    it('compares the days of a history, whose newest days are read first', () => {
       const history = (day: Facts, index: number): Facts => {
         const readAtMs = Date.parse('2026-04-01T00:00:00Z') - index * 60_000;
         const at = new Date(readAtMs).toISOString();
@@ -323,7 +327,7 @@ describe('what is found', () => {
       expect(newSchemaChanges(entriesOf(days), '2026-04-02')).toEqual([]);
     });
 
-    it('has no news of a field that vanished long ago, where its day is restated', () => {
+    it('has no news of a field that vanished long ago if its day is restated', () => {
       const restated = { ...of(0), committedAt: `${releasedOn}T00:00:00.000Z` };
       const old = { ...of(0), committedAt: '2026-02-10T00:00:00.000Z' };
       const entries = entriesOf([...times(14, before), restated, ...times(40, old)]);
@@ -331,7 +335,7 @@ describe('what is found', () => {
     });
   });
 
-  it('names no column of the own settings on a day that was not rebuilt', () => {
+  it('does not contain a column from the settings on a day that was not rebuilt', () => {
     const rebuilt: Day = {
       rows: 100,
       values: { filled: { id: 100, amount: 90, amount_string: 90 } },
@@ -345,7 +349,7 @@ describe('what is found', () => {
     expect(found([...times(14, rebuilt), kept, rebuilt])).toEqual([]);
   });
 
-  it('follows the ledger where the day is restated', () => {
+  it('follows the ledger if the day is restated', () => {
     expect(found([...usual, 0])).toEqual(['15 coupon vanished']);
     expect(found([...usual, 90])).toEqual([]);
   });

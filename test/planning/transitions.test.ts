@@ -38,7 +38,7 @@ const last = { last: true, past: true };
 
 describe('the table of states', () => {
   it.each(cells)(
-    'has one outcome for all other cases, after those with conditions: %s × %s',
+    'has one outcome for all other cases, after the outcomes with conditions: %s × %s',
     (state, event) => {
       const outcomes = TRANSITIONS[state][event];
       expect(outcomes.map(({ when }) => when === undefined)).toEqual(
@@ -56,7 +56,7 @@ describe('the table of states', () => {
     expect(reached).toContain('settled');
   });
 
-  it('never returns from a version that holds the whole day to a part of it', () => {
+  it('never returns from a version of the whole day to a part of it', () => {
     const isPart = (state: State, event: DayEvent) =>
       TRANSITIONS[state][event].some(({ to, when }) => to === 'open' && !when?.includes('unknown'));
     const wholes = (['unconfirmed', 'closed', 'settled'] as const).flatMap((state) =>
@@ -65,7 +65,7 @@ describe('the table of states', () => {
     expect(wholes).toEqual([]);
   });
 
-  it('keeps each version that can change no more, unless a person accepts fewer records', () => {
+  it('keeps each version that can no longer change, unless a person accepts fewer records', () => {
     const lost = fc.record({
       state: fc.constantFrom<State>('open', 'unconfirmed', 'closed', 'settled'),
       known: fc.subarray(facts.filter((fact) => fact !== 'accepted')),
@@ -87,124 +87,130 @@ describe('the table of states', () => {
 
 describe('a reading', () => {
   it.each<[string, VersionBefore | undefined, Reading, typeof early, object | undefined]>([
-    ['the first, of one page', undefined, whole({ isAlone: true }), early, { state: 'closed' }],
-    ['the first, of several pages', undefined, whole(), early, { state: 'unconfirmed' }],
-    ['the first, without records', undefined, whole({ rows: 0 }), early, { state: 'unconfirmed' }],
-    ['the first, of the open day', undefined, whole({ kind: 'open' }), early, { state: 'open' }],
-    ['the last, of one page', version(), whole({ isAlone: true }), last, { state: 'settled' }],
+    ['the first reading, of one page', undefined, whole({ isAlone: true }), early, { state: 'closed' }],
+    ['the first reading, of several pages', undefined, whole(), early, { state: 'unconfirmed' }],
+    ['the first reading, without records', undefined, whole({ rows: 0 }), early, { state: 'unconfirmed' }],
+    ['the first reading, of the open day', undefined, whole({ kind: 'open' }), early, { state: 'open' }],
+    ['the last reading, of one page', version(), whole({ isAlone: true }), last, { state: 'settled' }],
     [
-      'that agrees',
+      'a reading that agrees',
       version({ state: 'unconfirmed', contradictions: 2 }),
       whole({ digest: '5:ab' }),
       early,
       { state: 'closed' },
     ],
-    ['that agrees, the last', version(), whole({ digest: '5:ab' }), last, { state: 'settled' }],
+    ['the last reading, which agrees', version(), whole({ digest: '5:ab' }), last, { state: 'settled' }],
     [
-      'with fewer records, of one page',
+      'a reading with fewer records, of one page',
       version(),
       whole({ rows: 4, isAlone: true }),
       early,
       { state: 'unconfirmed' },
     ],
     [
-      'with fewer records, by another filter',
+      'a reading with fewer records, by another filter',
       version(),
       whole({ rows: 4, isAlone: true, queryFingerprint: 'r' }),
       early,
       { state: 'closed' },
     ],
     [
-      'that contradicts',
+      'a contradicting reading',
       version({ state: 'unconfirmed' }),
       whole(),
       early,
       { state: 'unconfirmed', contradictions: 1 },
     ],
     [
-      'that contradicts a third time',
+      'the third contradicting reading',
       version({ state: 'unconfirmed', contradictions: 2 }),
       whole(),
       early,
       { state: 'closed', contradictions: 3 },
     ],
     [
-      'that contradicts a twelfth time',
+      'the twelfth contradicting reading',
       version({ contradictions: 11 }),
       whole(),
       last,
       { state: 'settled', contradictions: 12 },
     ],
     [
-      'that fails a twelfth time',
+      'the twelfth failed reading',
       version({ contradictions: 11 }),
       { kind: 'failed' },
       last,
       { state: 'settled', contradictions: 12 },
     ],
     [
-      'that fails while the day is young',
+      'a failed reading before `refresh` ends',
       version({ contradictions: 1 }),
       { kind: 'failed' },
       early,
       { state: 'closed', contradictions: 1 },
     ],
     [
-      'that fails, of an unconfirmed day that is young',
+      'a failed reading of an unconfirmed day before `refresh` ends',
       version({ state: 'unconfirmed', contradictions: 2 }),
       { kind: 'failed' },
       early,
       { state: 'unconfirmed', contradictions: 2 },
     ],
-    ['that fails, of a day that was never read', undefined, { kind: 'failed' }, last, undefined],
+    ['a failed reading of a day that was never read', undefined, { kind: 'failed' }, last, undefined],
     [
-      'without records after `refresh`',
+      'a reading without records after `refresh`',
       version(),
       whole({ rows: 0 }),
       past,
       { state: 'closed', contradictions: 1 },
     ],
     [
-      'without records, the last',
+      'the last reading, without records',
       version(),
       whole({ rows: 0 }),
       last,
       { state: 'settled', contradictions: 1 },
     ],
     [
-      'without records, accepted',
+      'an accepted reading without records',
       version({ state: 'settled' }),
       whole({ rows: 0, isAccepted: true }),
       last,
       { state: 'settled' },
     ],
     [
-      'of a settled day with fewer records, by another filter',
+      'a reading of a settled day with fewer records, by another filter',
       version({ state: 'settled' }),
       whole({ rows: 4, queryFingerprint: 'r' }),
       last,
       { state: 'settled' },
     ],
     [
-      'of a repaired day with fewer records after `refresh`',
+      'a reading of a repaired day with fewer records after `refresh`',
       version({ state: 'unconfirmed', timeZone: undefined, queryFingerprint: '' }),
       whole({ rows: 4, isAlone: true }),
       past,
       { state: 'closed', contradictions: 1 },
     ],
     [
-      'of a repaired day that is not over',
+      'a reading of a repaired day that is not over',
       version({ state: 'unconfirmed', timeZone: undefined }),
       whole({ kind: 'open' }),
       early,
       { state: 'open' },
     ],
-    ['of a closed day by a clock that is behind', version(), whole({ kind: 'open' }), early, undefined],
-  ])('leads to the next state: %s', (_name, before, reading, policy, said) => {
-    expect(afterReading(before, reading, policy)?.said).toEqual(said);
+    [
+      'a reading of a closed day by a clock that is behind',
+      version(),
+      whole({ kind: 'open' }),
+      early,
+      undefined,
+    ],
+  ])('leads to the next state: %s', (_name, before, reading, policy, recorded) => {
+    expect(afterReading(before, reading, policy)?.recorded).toEqual(recorded);
   });
 
-  it('settles a day with a whole version after at most twelve that fail or contradict, whatever they are', () => {
+  it('settles a day with a whole version after at most twelve failed or contradicting readings, in any order', () => {
     const answers = fc.array(
       fc.constantFrom<Reading>(
         { kind: 'failed' },
@@ -229,7 +235,7 @@ describe('a reading', () => {
             reread += 1;
             const content = reading.kind === 'failed' || next.outcome.keeps ? before : reading;
             const { rows, digest, queryFingerprint } = content;
-            before = { ...version({ rows, digest, queryFingerprint }), ...next.said };
+            before = { ...version({ rows, digest, queryFingerprint }), ...next.recorded };
             expect(before.rows).toBeGreaterThan(0);
           }
           expect(before.state).toBe('settled');
@@ -249,11 +255,11 @@ describe('a version that is replaced without a reading', () => {
     ['settled', 'rolled_back', 'settled'],
     ['unconfirmed', 'rebuilt', 'unconfirmed'],
     ['settled', 'rebuilt', 'settled'],
-  ])('is read as before: %s, %s: %s', (state, event, to) => {
+  ])('keeps its state, or closes after a rollback: %s, %s: %s', (state, event, to) => {
     const before = version({ state, contradictions: 2 });
-    expect(afterCommand(before, event)?.said).toEqual({
+    expect(afterCommand(before, event)?.recorded).toEqual({
       state: to,
-      // The next reading is compared with what a person has chosen.
+      // The next reading is compared with the version that a person has chosen.
       ...(event === 'rebuilt' && { contradictions: 2 }),
     });
   });

@@ -1,37 +1,37 @@
 /**
- * What a brand-side service holds as time goes by. A record is a list of versions, so that what the service says at any
- * instant follows from that instant alone: this is the oracle of what a lake must hold.
+ * Describes the records of a brand's service over time. A record is a list of versions, so the service's response at
+ * any instant follows only from that instant: this is the oracle for the contents of a lake.
  */
 import type { JsonObject } from '../../shared/json.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 
-/** What is held by day; details are held with their clicks. */
+/** The tables whose records are stored by day; details are stored with their clicks. */
 export const heldTables = ['clicks', 'orders', 'transactions', 'attribution'] as const;
 export type HeldTable = (typeof heldTables)[number];
 
-/** What the record is from an instant on; without a record it is gone. */
+/** A version of a record, from an instant on; without `record`, the service has deleted it. */
 export interface Version {
   fromMs: number;
   record?: JsonObject;
 }
 
-/** From an instant on, and no longer at another (ms). */
+/** From an instant, included, to another, excluded (ms). */
 export interface Span {
   fromMs: number;
   toMs: number;
 }
 
 export interface Living {
-  /** The instant that decides which ranges of time have it. */
+  /** The instant that decides which ranges of time include the record. */
   atMs: number;
-  /** In the order of their time; before the first one the service does not have it. */
+  /** In the order of their time; before the first version the service does not have the record. */
   versions: readonly Version[];
-  /** Of a click: its detail, and when lookups of it are refused. */
+  /** Only for a click: its detail, and when the service refuses lookups of it. */
   detail?: JsonObject;
   refused?: readonly Span[];
 }
 
-/** A release of the service: while it lasts, every record of a table is served otherwise, however old it is. */
+/** A release of the service: while it lasts, every record of the table is served in another form, however old it is. */
 export interface Release extends Span {
   table: HeldTable;
   serve: (record: JsonObject) => JsonObject;
@@ -39,17 +39,17 @@ export interface Release extends Span {
 
 export interface LivingBrand {
   timeZone: string;
-  /** Every day that has a life of its own, in order. */
+  /** Every day with records, in order. */
   days: readonly string[];
   /** By table and day. */
   held: Readonly<Record<HeldTable, Map<string, readonly Living[]>>>;
   releases: readonly Release[];
 }
 
-/** Where the records of a report are held. */
+/** The table where the service stores the records of a report. */
 export function heldTable({ table }: Pick<ReportDefinition, 'table'>): HeldTable {
   const held = heldTables.find((one) => one === (table === 'click_details' ? 'clicks' : table));
-  if (!held) throw new Error(`the service holds no ${table}`);
+  if (!held) throw new Error(`the service has no table ${table}`);
   return held;
 }
 
@@ -59,7 +59,7 @@ export interface Shown {
   record: JsonObject;
 }
 
-/** The service's word on a day of a table at an instant, in the order of the records' time. */
+/** The records that the service returns for a day of a table at an instant, in the order of their time. */
 export function wordAt(brand: LivingBrand, table: HeldTable, day: string, atMs: number): Shown[] {
   const releases = brand.releases.filter((release) => release.table === table && isWithin(release, atMs));
   return (brand.held[table].get(day) ?? []).flatMap((living) => {
@@ -69,7 +69,7 @@ export function wordAt(brand: LivingBrand, table: HeldTable, day: string, atMs: 
   });
 }
 
-/** Whether the service's word on a day changed after one instant and up to another. */
+/** Whether the records that the service returns for a day change after `fromMs` and up to `toMs`. */
 export function changesBetween(
   brand: LivingBrand,
   table: HeldTable,

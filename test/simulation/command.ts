@@ -1,4 +1,4 @@
-/** What the commands that run simulations have in common: whole numbers as options, and a table at the end. */
+/** Functions that the commands of simulations share: whole numbers as options, and a table at the end. */
 
 export function wholeNumber(option: string, text: string): number {
   const number = Number(text);

@@ -1,4 +1,4 @@
-/** What a lake of the one simulated brand holds, by its documents, its catalog and its snapshots. */
+/** Reads the contents of a lake of the simulated brand, from its documents, its catalog and its snapshots. */
 import { parseJson } from '../../shared/json.ts';
 import { type DayEntry, parseLedger } from '../../shared/lake/documents/ledger.ts';
 import {
@@ -17,7 +17,7 @@ import type { ReportDefinition } from '../../shared/reports/definition.ts';
 
 export const BRAND = 'acme';
 
-/** By day. */
+/** Ledger entries by day. */
 export type Entries = ReadonlyMap<string, DayEntry>;
 
 export async function ledgerEntries(store: ObjectStore, report: string): Promise<Entries> {
@@ -32,7 +32,7 @@ export async function ledgerEntries(store: ObjectStore, report: string): Promise
   return entries;
 }
 
-/** The rows of a version of a day. @throws where it is missing */
+/** The rows of a version of a day. @throws Error if the version is missing */
 export async function rowsOf(
   store: ObjectStore,
   { table }: ReportDefinition,
@@ -46,7 +46,7 @@ export async function rowsOf(
   return Array.fromAsync(readWithParquetjs(stored.body, columns));
 }
 
-/** The days of which the catalog points at another version than the ledger names. */
+/** The days for which catalog and ledger have different versions. */
 export async function wrongPointers(
   { catalog }: Lake,
   report: ReportDefinition,
@@ -56,6 +56,6 @@ export async function wrongPointers(
   return [...entries].flatMap(([day, { committed }]) => {
     const pointed = pointers?.get(partitionPath(dayPartition(BRAND, day)))?.join();
     if (!committed || pointed === committed.snapshot) return [];
-    return `${report.table} ${day}: the catalog points at ${pointed}, the ledger says ${committed.snapshot}`;
+    return `${report.table} ${day}: the catalog points at ${pointed}, the ledger has ${committed.snapshot}`;
   });
 }

@@ -1,19 +1,19 @@
 /**
- * Records and rows in one form: two are equal exactly where the row has lost nothing of the record. Written from
- * what the documents say of columns, not from the code that writes them.
+ * Converts records and rows to one form: a record and a row have equal forms exactly if the row has lost nothing of the
+ * record. It follows the documents on columns, not the code that writes the columns.
  */
 import type { Column, ColumnType, Value } from '../../shared/column-types.ts';
 import { type Json, type JsonObject, isJsonObject, isRawNumber } from '../../shared/json.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 
-/** By field; a field whose value is null is not there. */
+/** The text of each field; a field whose value is null is left out. */
 export type Form = Map<string, string>;
 
 export function formOfRecord(record: JsonObject, columns: readonly Column[]): string {
   const typeOf = new Map(columns.map(({ field, type }) => [field, type]));
   const form: Form = new Map();
   for (const [field, value] of Object.entries(record))
-    if (value !== null) form.set(field, inColumn(value, typeOf.get(field)) ?? asItCame(value));
+    if (value !== null) form.set(field, inColumn(value, typeOf.get(field)) ?? asReceived(value));
   return textOfTexts(form);
 }
 
@@ -24,12 +24,12 @@ export function formOfRow(row: Row, columns: readonly Column[]): string {
     if (field !== undefined && held !== null && held !== undefined) form.set(field, heldForm(held, type));
   }
   const rescued: Json = typeof row._rescued === 'string' ? exactly(row._rescued) : {};
-  if (!isJsonObject(rescued)) throw new Error(`_rescued is no object: ${String(row._rescued)}`);
-  for (const [field, value] of Object.entries(rescued)) form.set(field, asItCame(value));
+  if (!isJsonObject(rescued)) throw new Error(`_rescued is not an object: ${String(row._rescued)}`);
+  for (const [field, value] of Object.entries(rescued)) form.set(field, asReceived(value));
   return textOfTexts(form);
 }
 
-/** What a row holds by column, as text; a column that is NULL is not there, nor is the time of its reading. */
+/** The values of a row by column, as text; NULL values and the time of the reading are left out. */
 export type RowTexts = ReadonlyMap<string, string>;
 
 export function textsOfRow(row: Row, columns: readonly Column[]): RowTexts {
@@ -43,12 +43,12 @@ export function textsOfRow(row: Row, columns: readonly Column[]): RowTexts {
   );
 }
 
-/** The same text for equal rows. */
+/** The row as one text: equal rows have the same text. */
 export function textOfTexts(row: RowTexts): string {
   return JSON.stringify([...row].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The record as its columns tell it: a text that is a number is that number where its column holds numbers. */
+/** The record as its columns show it: a text that is a number becomes that number if its column has a number type. */
 export function asShownBy(columns: readonly Column[], record: JsonObject): JsonObject {
   const typeOf = new Map(columns.map(({ field, type }) => [field, type]));
   return Object.fromEntries(
@@ -63,7 +63,7 @@ function holdsNumbers(type: ColumnType | undefined): boolean {
   return type === 'bigint' || type === 'double' || type?.startsWith('decimal') === true;
 }
 
-/** The forms that one list has more often than the other, at most three of each, so that a failure can be read. */
+/** The forms that one list has more often than the other: at most three of each, so that a failure is readable. */
 export function unlike(expected: readonly string[], found: readonly string[]) {
   return { missing: excess(expected, found), surplus: excess(found, expected) };
 }
@@ -80,7 +80,7 @@ function counted(forms: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** A value that its column tells alone; `undefined` for what has to be rescued, or has no column. */
+/** The form of a value that its column shows exactly; `undefined` if it has to be rescued or has no column. */
 function inColumn(value: Json, type: ColumnType | undefined): string | undefined {
   const number = literalOf(value);
   switch (type) {
@@ -99,7 +99,7 @@ function inColumn(value: Json, type: ColumnType | undefined): string | undefined
   }
 }
 
-function asItCame(value: Json): string {
+function asReceived(value: Json): string {
   if (typeof value === 'string') return `text ${value}`;
   if (typeof value === 'boolean') return `boolean ${value}`;
   const number = literalOf(value);
@@ -122,7 +122,7 @@ function heldText(held: Value, type: ColumnType): string {
   return `${held < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** The places behind the point that a column has; 0 for all but decimals. */
+/** The decimal places of a column; 0 for types other than decimals. */
 export function scaleOf(type: ColumnType): number {
   return Number(/^decimal\(\d+,(\d+)\)$/.exec(type)?.[1] ?? 0);
 }
@@ -131,7 +131,7 @@ export function literalOf(value: Json): string | undefined {
   return typeof value === 'number' || isRawNumber(value) ? JSON.stringify(value) : undefined;
 }
 
-/** `1.10`, `11e-1` and `1.100` are one number. */
+/** The same text for the same number: `1.10`, `11e-1` and `1.100`. */
 export function numberForm(literal: string): string {
   const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal);
   if (!parts) return `not a number: ${literal}`;

@@ -1,11 +1,13 @@
-/** A lake in memory, or in a folder, whose objects are as old as the simulated time says: the vacuum removes by age. */
+/**
+ * Opens a lake in memory or in a folder whose objects have ages in simulated time, because the vacuum deletes by age.
+ */
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import type { Lake, ObjectStore, ObjectWriter } from '../../shared/ports.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
-/** A lake in memory takes half of the time and, like S3, cannot detect dead runs. */
+/** A lake in memory takes half the time and, like S3, cannot detect dead runs. */
 export type LakeKind = 'memory' | 'folder';
 
 export interface SimulatedLake extends Required<Omit<Lake, 'iceberg'>> {

@@ -1,4 +1,7 @@
-/** Random choices that follow from a seed alone. `fork` gives a stream of its own to whoever must not disturb the others. */
+/**
+ * Makes random choices that follow only from a seed. `fork` returns a stream of its own, which does not disturb the
+ * others.
+ */
 export class Random {
   #state: number;
 
@@ -37,7 +40,7 @@ export class Random {
     return picked;
   }
 
-  /** So many of them, in their order. */
+  /** `count` of the values, in their order. */
   sample<Value>(values: readonly Value[], count: number): Value[] {
     const drawn = values.map((value, index) => ({ value, index, rank: this.next() }));
     return drawn

@@ -1,6 +1,6 @@
 /**
- * The service of a simulated brand, in virtual time and without a network. It judges requests and pages them by the
- * rules of the strict service, which were written from docs/explanation/interface.md alone, and counts them by report and day.
+ * Simulates the service of a brand, in virtual time and without a network. It judges and pages requests by the rules of
+ * the strict service, which were written only from docs/explanation/interface.md, and counts them by report and day.
  */
 import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
@@ -16,22 +16,22 @@ import { type HeldTable, type Living, type LivingBrand, isWithin, wordAt } from 
 /** One call that the interface allows. */
 export interface CountedCall {
   action: string;
-  /** The day that it asks for. */
+  /** The day that it requests. */
   day: string;
   atMs: number;
 }
 
 export interface SimulatedService {
-  /** What it accepts. */
+  /** The account that the service accepts. */
   account: Account;
   /** Cursors of another generation are dead. */
   cursors: Pick<CursorRules, 'generation' | 'dead'>;
   readonly calls: CountedCall[];
-  /** Why calls were refused that the interface does not allow; a good client leaves it empty. */
+  /** Why the service refused calls that the interface does not allow. A good client causes no entry. */
   readonly violations: string[];
-  /** How many lookups were refused, as the brand's life has it. */
+  /** How many lookups were refused, as the plan of the brand requires. */
   refusedLookups: number;
-  /** Called with each page that is served. */
+  /** The service calls it with each page that it serves. */
   onPage: (call: CountedCall, page: Page) => void;
   answer(request: HttpRequest): { status: number; text: string };
 }
@@ -39,7 +39,7 @@ export interface SimulatedService {
 export const SERVICE = 'ACME';
 export const ADDRESS = 'http://127.0.0.1:9/api/brand-side';
 
-/** @param options.tolerated refusals that a client which obeys the interface may receive */
+/** @param options.tolerated refusals that a client may receive although it obeys the interface */
 export function simulatedService(options: {
   brand: LivingBrand;
   account: Account;
@@ -72,8 +72,8 @@ export function simulatedService(options: {
   function envelopeOf(call: SignedCall): JsonObject {
     const action = answers[call.action];
     if (!action) throw new Refusal(`no action ${call.action}`);
-    const click = clickAsked(call);
-    const counted = { action: call.action, day: dayAsked(call, click), atMs: nowMs() };
+    const click = requestedClick(call);
+    const counted = { action: call.action, day: requestedDay(call, click), atMs: nowMs() };
     service.calls.push(counted);
     if (click?.refused?.some((span) => isWithin(span, nowMs()))) {
       service.refusedLookups += 1;
@@ -94,23 +94,23 @@ export function simulatedService(options: {
 
   function visible(table: HeldTable, click: Living | undefined, call: SignedCall): Held[] {
     if (click) return [held(click, click.versions.findLast(({ record }) => record)?.record ?? {})];
-    const [from, to] = rangeAsked(call);
+    const [from, to] = requestedRange(call);
     return daysFrom(from, to).flatMap((day) =>
       wordAt(brand, table, day, nowMs()).map(({ living, record }) => held(living, record)),
     );
   }
 
   const clicksById = new Map<string, Living>();
-  function clickAsked({ action, fields }: SignedCall): Living | undefined {
+  function requestedClick({ action, fields }: SignedCall): Living | undefined {
     if (action !== 'report/clicks_detail') return undefined;
     const id = String(fields.id);
-    // Clicks are added as time goes by, and none loses its id.
+    // Clicks are added as time goes by, and no click loses its id.
     if (!clicksById.has(id))
       for (const click of [...brand.held.clicks.values()].flat()) clicksById.set(idOf(click), click);
     return clicksById.get(id);
   }
 
-  function rangeAsked({ fields }: SignedCall): [from: string, to: string] {
+  function requestedRange({ fields }: SignedCall): [from: string, to: string] {
     const { start_date, end_date, start_time, end_time } = fields;
     const [first = '', last = ''] = [brand.days[0], brand.days.at(-1)];
     if (start_date !== undefined || end_date !== undefined)
@@ -121,10 +121,10 @@ export function simulatedService(options: {
     return [dayAt(start_time) ?? first, dayAt(end_time) ?? last];
   }
 
-  /** The end of a day's range, asked for alone, is asked for that day's sake. */
-  function dayAsked(call: SignedCall, click: Living | undefined): string {
+  /** A query of only the end of a range belongs to the day that ends there. */
+  function requestedDay(call: SignedCall, click: Living | undefined): string {
     if (click) return dayOf(click.atMs, brand.timeZone);
-    const [from] = rangeAsked(call);
+    const [from] = requestedRange(call);
     const { start_time, end_time } = call.fields;
     return start_time !== undefined && start_time === end_time ? addDays(from, -1) : from;
   }
@@ -141,7 +141,7 @@ export function simulatedService(options: {
   return service;
 }
 
-/** A response as it arrives; without `dateMs` it has no `Date`. */
+/** A response as the client receives it; without `dateMs` it has no `Date` header. */
 export function httpResponse(
   { status, text }: { status: number; text: string },
   { dateMs, ...more }: Omit<HttpHeaders, 'date'> & { dateMs?: number } = {},

@@ -1,14 +1,14 @@
 /**
- * Virtual time for everything that a history does. Whatever takes time waits here: requests, calls of the lake, sleeps,
- * timers. The next event happens only when the code that the last one woke has come to rest, so the order of a history
- * follows from its seed alone, and a week takes a second.
+ * Provides virtual time for a simulated history. Everything that takes time waits here: requests, calls of the lake,
+ * sleeps, timers. The next event happens only when the code that the last event woke is idle, so the order of a history
+ * depends only on its seed, and a week takes a second.
  */
 interface Event {
   atMs: number;
   happen: () => void;
 }
 
-/** Nothing is left that could happen, and what was waited for has not. */
+/** Thrown if no event is left although the awaited work has not ended. */
 export class Deadlock extends Error {
   override readonly name = 'Deadlock';
 }
@@ -16,7 +16,7 @@ export class Deadlock extends Error {
 export class Timeline {
   nowMs: number;
   events = 0;
-  /** Latest first. */
+  /** The latest event first. */
   readonly #queue: Event[] = [];
   readonly #outside = new Set<Promise<unknown>>();
 
@@ -42,7 +42,7 @@ export class Timeline {
     };
   }
 
-  /** Work of the real world, e.g. on a disk: virtual time stands still until it is done. */
+  /** Runs real work, e.g. on a disk: virtual time stands still until it is done. */
   async outside<Result>(work: () => Promise<Result>): Promise<Result> {
     const working = work();
     const settled = working.catch(() => undefined);
@@ -54,7 +54,7 @@ export class Timeline {
     }
   }
 
-  /** Lets events happen until `main` is settled. */
+  /** Lets events happen until `main` has ended. */
   async runUntilSettled<Result>(main: Promise<Result>): Promise<Result> {
     let settled = false;
     const ended = main.finally(() => {
@@ -65,7 +65,7 @@ export class Timeline {
       await this.#rest();
       if (settled) return ended;
       const next = this.#queue.pop();
-      if (!next) throw new Deadlock('nothing is left that could happen');
+      if (!next) throw new Deadlock('no event is left, but the awaited work has not ended');
       this.nowMs = Math.max(this.nowMs, next.atMs);
       this.events += 1;
       next.happen();

@@ -5,11 +5,11 @@ import { addDays, dayOfCompact, firstInstant } from './days.ts';
 import type { Position, Interpretation } from './interpretations.ts';
 import { type Fields, Refusal, type SignedCall } from './refuse.ts';
 
-/** Which cursors are alive, and what a dead one is answered with. */
+/** Which cursors are alive, and how the service responds to a dead cursor. */
 export interface CursorRules {
   /** Cursors of another generation are dead. */
   generation: number;
-  /** The number of this call, and after how many more calls a cursor given by it dies. */
+  /** The number of this call, and after how many more calls its cursor dies. */
   callNumber: number;
   lifeInCalls: number;
   dead: 'refused' | 'empty' | 'first page';
@@ -24,11 +24,11 @@ interface ServedCall {
   cursors: CursorRules;
 }
 
-/** A page before it is shaped into an answer. `next` is the offset of the next page; a fault may change it. */
+/** A page before it is shaped into a response. `next` is the offset of the next page; a fault may change it. */
 export interface Page {
   records: JsonObject[];
   offset: number;
-  /** How many records a page holds when it is full. */
+  /** How many records a full page has. */
   size: number;
   next: number | undefined;
 }
@@ -75,10 +75,10 @@ const filters = [
   'asin',
 ];
 
-/** The held records that pass the call's filters. */
+/** The stored records that match the call's filters. */
 export function filtered(held: readonly Held[], fields: Record<string, unknown>): Held[] {
-  const wanted = filters.filter((name) => fields[name] !== undefined);
-  return held.filter(({ record }) => wanted.every((name) => String(record[name]) === String(fields[name])));
+  const set = filters.filter((name) => fields[name] !== undefined);
+  return held.filter(({ record }) => set.every((name) => String(record[name]) === String(fields[name])));
 }
 
 function pageOf(records: readonly Held[], offset: number, size: number): Page {
@@ -109,7 +109,7 @@ function byTimestamps({ call, interpretation, visible }: ServedCall, table: keyo
   return filtered(within, call.fields);
 }
 
-/** Newest first, as a log is shown. */
+/** The newest click first, as in a log. */
 function findClicks(served: ServedCall): Page {
   const newestFirst = byTimestamps(served, 'clicks').toReversed();
   const size = sizeOf(served, 'page_size');
@@ -121,7 +121,7 @@ function findClicks(served: ServedCall): Page {
 const digits = (text: string) => (/^\d+$/.test(text) ? Number(text) : undefined);
 const far = 10n ** 19n;
 
-/** How `endCursor` is written (`next`: 0-based offset of the record after the page) and where a `first` starts. */
+/** How `endCursor` is written (`next`: 0-based offset of the record after the page) and the offset at which a `first` starts. */
 const positions: Record<
   Position,
   { write: (next: number) => string; start: (first: bigint | string) => number | undefined }
@@ -226,7 +226,7 @@ function queryHashOf({ call }: ServedCall): string {
     .slice(0, 8);
 }
 
-/** The same for the same place, unless cursors die with time. */
+/** The cursor of a place. It is the same each time, unless cursors expire. */
 function cursorFor(served: ServedCall, next: number): string {
   const { generation, callNumber, lifeInCalls } = served.cursors;
   const parts = [

@@ -4,18 +4,21 @@ import { addDays, dayOf, daysBetween, firstInstant } from './days.ts';
 export const tables = ['clicks', 'click_details', 'orders', 'transactions', 'attribution'] as const;
 export type Table = (typeof tables)[number];
 
-/** A record, its instant (attribution: the first of its day) and the instant from which the service serves it (ms). */
+/**
+ * A stored record, its instant (attribution: the first instant of its day) and when the service begins to serve it
+ * (ms).
+ */
 export interface Held {
   at: number;
   appearsAt: number;
   record: JsonObject;
-  /** What report/clicks_detail answers for a click. */
+  /** The response of report/clicks_detail for a click. */
   detail?: JsonObject;
 }
 
 export type Holdings = Record<Exclude<Table, 'click_details'>, Held[]>;
 
-/** The records of a table among the holdings: click details are held with their clicks. */
+/** The stored records of a table: click details are stored with their clicks. */
 export function shownIn(
   table: Table,
   holdings: Holdings,
@@ -43,7 +46,7 @@ type MakeRecord = (seen: {
   place: Place;
 }) => JsonObject;
 
-/** The place of a record in its day; `duplicates`: a day of three pages that tempts a client to stop early. */
+/** The place of a record in its day. `duplicates`: it is on a day of three pages that tempts a client to stop early. */
 interface Place {
   index: number;
   count: number;
@@ -180,7 +183,10 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** `count` sorted instants (ms) on whole seconds in `[start, end)`, including the first and the last; a single one is at either end. */
+/**
+ * `count` sorted instants (ms) on whole seconds in `[start, end)`, with the first and the last; a single instant is at
+ * either end.
+ */
 function instants(start: number, end: number, count: number, random: () => number): number[] {
   const last = Math.ceil(end / 1000) * 1000 - 1000;
   if (count === 1) return [random() < 0.5 ? start : last];
@@ -188,17 +194,17 @@ function instants(start: number, end: number, count: number, random: () => numbe
   return Array.from({ length: count }, (_, index) => [start, last][index] ?? between()).sort((a, b) => a - b);
 }
 
-/** One more than a page, nothing, three pages, one record, exactly a page. */
+/** Numbers of records: one more than a page, none, three pages, one record, exactly a page. */
 const daySizes = (page: number): number[] => [page + 1, 0, 3 * page, 1, page];
 
-/** The day, counted from the start date, on which a table holds three pages with duplicates. */
+/** The day, counted from the start date, on which a table has three pages with duplicates. */
 const threePageDay = { clicks: 2, orders: 1, transactions: 0, attribution: 3 };
 
 const hasDuplicates: readonly string[] = ['orders', 'transactions'];
 
 /**
- * Everything that the service holds of a brand: days of all sizes from `startDate` until `until`, with records on the
- * first and the last second of a day, and two days before `startDate` that no sync should fetch.
+ * All records that the service has of a brand: days of all sizes from `startDate` until `until`, with records on the
+ * first and the last second of a day. Two more days are before `startDate`, so no sync should fetch them.
  */
 export function holdingsOf(plan: DataPlan): Holdings {
   const random = randomFrom(plan.seed);
@@ -213,7 +219,7 @@ export function holdingsOf(plan: DataPlan): Holdings {
       const count = sizes[(dayNumber - threePageDay[table] + 2 + 10) % sizes.length] ?? 0;
       const start = firstInstant(day, timeZone);
       const end = Math.min(firstInstant(addDays(day, 1), timeZone), plan.until);
-      // The day after the three pages begins with one more of their duplicates: a client that mixes them up loses one.
+      // The day after the three pages begins with another duplicate: a client that confuses the days loses a record.
       const isDuplicate = count === 1 && hasDuplicates.includes(table);
       const times = isDuplicate ? [start] : instants(start, end, count, random);
       for (const [index, at] of times.entries()) {

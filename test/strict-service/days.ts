@@ -41,7 +41,10 @@ export function daysBetween(first: string, last: string): string[] {
   return first > last ? [] : [first, ...daysBetween(addDays(first, 1), last)];
 }
 
-/** `20261031` as `2026-10-31`; undefined where it is not a day of the calendar (docs/explanation/interface.md, section 4.4). */
+/**
+ * `20261031` as `2026-10-31`; undefined if it is not a day of the calendar (docs/explanation/interface.md, section
+ * 4.4).
+ */
 export function dayOfCompact(text: string): string | undefined {
   const day = /^\d{8}$/.test(text) ? `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}` : '';
   const ms = Date.parse(`${day}T00:00:00Z`);

@@ -1,6 +1,6 @@
 /**
- * The open points of docs/explanation/interface.md. Every member is one of them; its values are the interpretations that a client
- * has to cope with.
+ * Lists the open points of docs/explanation/interface.md. Every member is an open point; its values are the
+ * interpretations that a client has to cope with.
  */
 export interface Interpretation {
   method: 'POST' | 'GET';
@@ -103,7 +103,7 @@ const meetings: readonly (readonly Point[])[] = [
   ['method', 'detail'],
 ];
 
-/** Those with the most values first, so that the others can be paired with them. */
+/** The points with the most values come first, so that the other points can be paired with them. */
 const points = (Object.keys(values) as Point[]).sort((a, b) => values[b].length - values[a].length);
 
 /** Every pair of the given values that concerns one report. */
@@ -124,7 +124,7 @@ export const allPairs: readonly string[] = pairsOf(values);
 export const pairsIn = (interpretation: Partial<Interpretation>): string[] =>
   pairsOf(Object.fromEntries(Object.entries(interpretation).map(([point, value]) => [point, [value]])));
 
-/** Fills in what an interpretation leaves open, each with the value that covers most of the uncovered pairs; ties rotate. */
+/** Completes an interpretation. Each open point gets the value that covers most of the uncovered pairs; ties rotate. */
 function completed(
   started: Partial<Interpretation>,
   open: ReadonlySet<string>,
@@ -142,7 +142,7 @@ function completed(
   return { ...plainInterpretation, ...interpretation };
 }
 
-/** The plain interpretation, and as many more as cover all pairs. */
+/** The plain interpretation, and as many others as are needed to cover all pairs. */
 function covering(): Interpretation[] {
   const found = [plainInterpretation];
   const open = new Set(allPairs);

@@ -10,7 +10,7 @@ export interface Account {
   secret: string;
 }
 
-/** The fields of an action; integers as bigint, so that none is rounded. */
+/** The fields of an action; integers are bigint, so that they are not rounded. */
 export type Fields = Record<string, bigint | string>;
 
 export interface SignedCall {
@@ -19,7 +19,10 @@ export interface SignedCall {
   fields: Fields;
 }
 
-/** A call that docs/explanation/interface.md forbids. `unrouted` is answered with 404 and an empty body, the rest with a code other than 0. */
+/**
+ * A call that docs/explanation/interface.md forbids. If `unrouted`, the response is 404 without a body, otherwise a
+ * code other than 0.
+ */
 export class Refusal extends Error {
   readonly unrouted: boolean;
 
@@ -108,7 +111,7 @@ const actions: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
 
 const routing = ['bid', 'token', 'action', 'version'];
 
-/** Checks a request: its routing, its headers, then its fields. @throws Refusal for whatever the document forbids */
+/** Checks a request: its routing, its headers, then its fields. @throws Refusal if the document forbids it */
 export function readCall(
   request: Pick<IncomingMessage, 'url' | 'method' | 'headers'>,
   body: string,
@@ -234,7 +237,7 @@ function readInteger(
   return integer;
 }
 
-/** An integer by the document; text only where the service itself gives text as `endCursor`. */
+/** An integer, as the document requires; text only if the service itself returns text as `endCursor`. */
 function readPosition(
   name: string,
   value: unknown,

@@ -48,7 +48,9 @@ interface Letter {
   body: string;
 }
 
-/** A call that obeys docs/explanation/interface.md, section 5. The fields are its body, or part of the query of a GET. */
+/**
+ * A call that obeys docs/explanation/interface.md, section 5. The fields are its body, or part of the query of a GET.
+ */
 function letter(
   service: StrictService,
   action: string,
@@ -121,7 +123,7 @@ describe('the interpretations', () => {
 });
 
 describe('the strict service', () => {
-  it('has days of the sizes that tempt a client to err, and a day of 25 hours', async () => {
+  it('has days of sizes that tempt a client into mistakes, and a day of 25 hours', async () => {
     const service = await open();
     const [brand] = service.brands;
     const sizes = (table: Table) =>
@@ -143,7 +145,7 @@ describe('the strict service', () => {
     expect(JSON.stringify(object(data).id)).toBe(id);
   });
 
-  it('refuses a cursor of another query, and one that it has forgotten', async () => {
+  it('refuses a cursor of another query, and an expired cursor', async () => {
     const service = await open();
     const fields = { start_date: '20261030', end_date: '20261030', limit: 5 };
     const { data } = await call(service, 'report/transaction_list', fields);
@@ -159,9 +161,9 @@ describe('the strict service', () => {
   });
 
   it.each([
-    { cursors: 'that it has forgotten', lifeInCalls: Number.POSITIVE_INFINITY },
-    { cursors: 'whose life has ended', lifeInCalls: 1 },
-  ])('answers a cursor $cursors with an empty last page, or the first page', async ({ lifeInCalls }) => {
+    { cursors: 'that has expired by command', lifeInCalls: Number.POSITIVE_INFINITY },
+    { cursors: 'that has expired after some calls', lifeInCalls: 1 },
+  ])('responds to a cursor $cursors with an empty last page or the first page', async ({ lifeInCalls }) => {
     const service = await open();
     service.cursorLifeInCalls = lifeInCalls;
     const fields = { start_date: '20261030', end_date: '20261030', limit: 5 };
@@ -174,10 +176,10 @@ describe('the strict service', () => {
     service.deadCursors = 'empty';
     expect(await read({ cursor })).toEqual({ list: [], cursor: null });
     service.deadCursors = 'first page';
-    const again = await read({ cursor });
-    expect(again).toEqual({ ...first, cursor: expect.any(String) });
-    expect(again.cursor).not.toBe(cursor);
-    expect(await read({ cursor: again.cursor ?? null })).not.toEqual(first);
+    const repeated = await read({ cursor });
+    expect(repeated).toEqual({ ...first, cursor: expect.any(String) });
+    expect(repeated.cursor).not.toBe(cursor);
+    expect(await read({ cursor: repeated.cursor ?? null })).not.toEqual(first);
     expect(service.refusals).toEqual([]);
   });
 
@@ -186,67 +188,71 @@ describe('the strict service', () => {
     action?: string;
     fields?: JsonObject;
     bend?: (sent: Letter) => void;
-    says: RegExp;
+    reason: RegExp;
   }>([
-    { forbidden: 'another path', bend: (sent) => (sent.path = '/api'), says: /path/ },
+    { forbidden: 'another path', bend: (sent) => (sent.path = '/api'), reason: /path/ },
     ...['bid', 'token', 'action', 'version'].map((name) => ({
       forbidden: `${name} only in the body`,
       bend: (sent: Letter) => {
         sent.body = JSON.stringify({ [name]: sent.query[name] });
         delete sent.query[name];
       },
-      says: new RegExp(`${name} is not in the query`),
+      reason: new RegExp(`${name} is not in the query`),
     })),
-    { forbidden: 'version 1', bend: (sent) => (sent.query.version = '1'), says: /version/ },
-    { forbidden: 'an unknown token', bend: (sent) => (sent.query.token = 'other'), says: /token/ },
-    { forbidden: 'an unknown action', action: 'report/nothing', says: /no action/ },
+    { forbidden: 'version 1', bend: (sent) => (sent.query.version = '1'), reason: /version/ },
+    { forbidden: 'an unknown token', bend: (sent) => (sent.query.token = 'other'), reason: /token/ },
+    { forbidden: 'an unknown action', action: 'report/nothing', reason: /no action/ },
     {
       forbidden: 'no content type',
       bend: (sent) => delete sent.headers['Content-Type'],
-      says: /Content-Type/,
+      reason: /Content-Type/,
     },
-    { forbidden: 'no date', bend: (sent) => delete sent.headers['X-ACME-DATE'], says: /date header/ },
+    { forbidden: 'no date', bend: (sent) => delete sent.headers['X-ACME-DATE'], reason: /date header/ },
     {
       forbidden: 'an ISO date',
       bend: (sent) => (sent.headers['X-ACME-DATE'] = new Date().toISOString()),
-      says: /HTTP-date/,
+      reason: /HTTP-date/,
     },
     {
       forbidden: 'another date than the signed one',
       bend: (sent) => (sent.headers['X-ACME-DATE'] = httpDate(Date.now() - 5000)),
-      says: /digest/,
+      reason: /digest/,
     },
     {
       forbidden: 'a digest in capitals',
       bend: (sent) =>
         (sent.headers['X-ACME-AUTHENTICATION'] = sent.headers['X-ACME-AUTHENTICATION']?.toUpperCase() ?? ''),
-      says: /digest/,
+      reason: /digest/,
     },
     {
       forbidden: 'a body that is not an object',
       bend: (sent) => (sent.body = '[]'),
-      says: /not a JSON object/,
+      reason: /not a JSON object/,
     },
     {
       forbidden: 'a field in the query of a POST',
       bend: (sent) => (sent.query.page_size = '20'),
-      says: /page_size in the query/,
+      reason: /page_size in the query/,
     },
     {
-      forbidden: 'a GET where POST is set',
+      forbidden: 'a GET if POST is set',
       bend: (sent) => Object.assign(sent, { method: 'GET', body: '' }),
-      says: /GET/,
+      reason: /GET/,
     },
-    { forbidden: 'an end before its start', fields: { start_time: 2, end_time: 1 }, says: /after end_time/ },
-  ])('refuses $forbidden', async ({ action = 'report/clicks_list', fields = {}, bend, says }) => {
+    {
+      forbidden: 'an end before its start',
+      fields: { start_time: 2, end_time: 1 },
+      reason: /after end_time/,
+    },
+  ])('refuses $forbidden', async ({ action = 'report/clicks_list', fields = {}, bend, reason }) => {
     const service = await open();
     const sent = letter(service, action, fields);
     bend?.(sent);
     const { status, text: answer } = await post(service, sent);
-    expect(service.refusals).toEqual([expect.stringMatching(says)]);
+    expect(service.refusals).toEqual([expect.stringMatching(reason)]);
     if (status === 404) expect(answer).toBe('');
     else expect(JSON.parse(answer, (_name, value) => value)).toMatchObject({ code: 10_001, data: {} });
-    expect(status === 404).toBe(/path|not in the query/.test(String(says)));
+    expect(status === 404).toBe(/path|not in the query/.test(String(reason)));
   });
 
   it.each(forbiddenFields)('refuses %s', async (_name, action, fields, reason) => {
@@ -261,7 +267,7 @@ describe('the strict service', () => {
     expect(service.refusals).toEqual([expect.stringMatching(/drifted/)]);
   });
 
-  it.each(contractFaults)('answers with the fault that a test sets: %s', async (fault) => {
+  it.each(contractFaults)('responds with the fault that a test sets: %s', async (fault) => {
     const service = await open();
     const fields = { start_date: '20261030', end_date: '20261030', limit: 5 };
     const first = await call(service, 'report/transaction_list', fields);

@@ -1,9 +1,9 @@
 /**
- * The strict service: a second implementation of docs/explanation/interface.md, written independently of sample/ and of the
- * pipeline, for the acceptance tests. It is the oracle of whether requests obey the interface: it refuses whatever the
- * document does not allow and records every refusal, and a test fails on any. It is also the oracle of what the lake
- * must hold (`held`), with data made to tempt a client into mistakes: duplicates, days of exactly one page, ids beyond
- * 2^53, 25-hour days. `interpretations.ts` lists how it can interpret the open points of the document.
+ * Runs the strict service: a second implementation of docs/explanation/interface.md, written independently of sample/
+ * and of the pipeline, for the acceptance tests. It is the oracle for requests: it refuses everything that the document
+ * does not allow and records every refusal, and a test fails if there is a refusal. It is also the oracle for the
+ * contents of the lake (`held`). Its data tempt a client into mistakes: duplicates, days of exactly one page, ids
+ * beyond 2^53, 25-hour days. `interpretations.ts` lists how the service can interpret the open points of the document,
  * refuse.ts checks a call, answer.ts finds and shapes its page, and the functions below apply a fault.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -21,7 +21,7 @@ export interface Brand extends Account {
   holdings: Holdings;
 }
 
-/** A served call, as faults and tests see it: the day its range begins with (none for a single instant), the offset of its first record. */
+/** A served call. `day`: the first day of its range, missing for a single instant; `offset`: of its first record. */
 export interface Served {
   action: string;
   fields: SignedCall['fields'];
@@ -33,7 +33,7 @@ export interface Served {
 
 /** Transient faults: a retry may succeed. */
 export const passingFaults = ['503', '429', 'reset', 'cut off', 'hangs'] as const;
-/** Answers that violate the interface. */
+/** Responses that violate the interface. */
 export const contractFaults = [
   'code is not 0',
   'HTML',
@@ -54,7 +54,7 @@ export interface StrictService {
   readonly baseUrl: string;
   readonly name: string;
   readonly brands: readonly Brand[];
-  /** Why calls were refused; a client that obeys the interface leaves this empty. */
+  /** Why calls were refused. A client that obeys the interface causes no entry. */
   readonly refusals: string[];
   readonly served: Served[];
   /** Every digest that was received. */
@@ -64,13 +64,13 @@ export interface StrictService {
   latencyMs: number;
   /** Only records that appeared before this instant (ms) are served. */
   present: number;
-  /** Lets every cursor given out so far die. */
+  /** Expires every cursor that the service has returned so far. */
   forgetCursors(): void;
-  /** After how many more calls a cursor dies; never, by default. Every cursor is a new one where it is finite. */
+  /** After how many more calls a cursor dies; by default never. If the number is finite, every cursor is a new one. */
   cursorLifeInCalls: number;
-  /** What a dead cursor is answered with. */
+  /** How the service responds to a dead cursor. */
   deadCursors: CursorRules['dead'];
-  /** The records that a brand's table must hold now, by day, when its report is synced with `filters`. */
+  /** The records that a brand's table must now have, by day, if its report is synced with `filters`. */
   held(brand: Brand, table: Table, filters?: Record<string, unknown>): Map<string, JsonObject[]>;
   close(): Promise<void>;
 }
@@ -198,7 +198,7 @@ function bend(page: Page, fault: Fault | undefined): Page {
   return page;
 }
 
-/** Answers the transport faults. @returns true where nothing is left to answer */
+/** Responds with a transport fault. @returns whether nothing is left to send */
 function failInTransport(fault: Fault, response: ServerResponse): boolean {
   switch (fault) {
     case '503':
