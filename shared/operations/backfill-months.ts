@@ -1,9 +1,9 @@
 /*
  * The rules of a backfill decide how the runs of a month follow one another; they are pure functions. Without them, a month
  * would have to be read within one Lambda timeout, or a function that makes no progress would be started for ever.
- * The state machine keeps the progress of a month between the runs of the function (`infra/backfill-state-machine.ts`): all
- * that it carries has to fit into 256 kB. `splitIntoMonths` plans the months. `nextStep` decides after each run whether to
- * run again, to wait or to end. `conclude` lists all months at the end.
+ * The state machine (`infra/backfill-state-machine.ts`) keeps the progress of a month between the runs of the function. All
+ * that it carries has to fit into 256 kB. First, `splitIntoMonths` plans the months. After each run, `nextStep` decides
+ * whether to run again, to wait or to end. At the end, `conclude` lists all months.
  */
 import { addDays, dayOf, daysFrom, monthOf } from '../days.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';

@@ -1,6 +1,6 @@
 /**
  * The connection test compares what a service shows (`measure-brand.ts`) with the settings. Every finding that is `ok`
- * rests on a response. It needs no lake: it reads and writes only at the service.
+ * rests on a response. The test needs no lake and changes nothing.
  */
 import { addDays, dayOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
