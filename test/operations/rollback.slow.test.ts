@@ -352,7 +352,7 @@ describe('a rollback that is refused', () => {
       'of a day that was never read',
       (_lake, a) => ({ to: a, change: { day: '2026-03-01' } }),
       'day_not_committed',
-      /has nothing of order_list 2026-03-01/,
+      /has no version of order_list 2026-03-01/,
     ],
     [
       'of another brand',

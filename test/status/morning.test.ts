@@ -87,7 +87,7 @@ describe('the runs', () => {
       'a folder, in which nothing runs by itself',
       { ...scheduled, lastRun: run },
       './lake',
-      'orders|2026-11-20 09:10|2026-11-20 11:00| No schedule starts runs of this lake. To read what is due: npx brand-reports sync order_list --brand acme --lake ./lake',
+      'orders|2026-11-20 09:10|2026-11-20 11:00| No schedule starts runs of this lake. To read the due days: npx brand-reports sync order_list --brand acme --lake ./lake',
     ],
   ])('are the last successful one and the next one: %s', (_name, table, lake, text) => {
     const markup = page(table, lake);

@@ -386,12 +386,12 @@ describe('fields that vanish and come back', () => {
 - acme order_list: fields vanished on 1 day: ${VANISHED}
   since ${VANISHED} 00:00 UTC
   Why: ${VANISHED}: coupon, none of 1200 rows has a value, usually 98 % of them; ${VANISHED}: note, none of 1200 rows has a value, usually 50 % of them
-  What to do: Ask the operator of the service whether they were renamed: queries of these columns find NULL. Where it is a mistake, later readings bring the values back by themselves.`,
+  What to do: Ask the operator of the service whether they were renamed: queries of these columns find NULL. If it is a mistake, later readings bring the values back by themselves.`,
       `FINDINGS
 - acme order_list: fields are back on 1 day: ${LAST}
   since ${LAST} 00:00 UTC
   Why: ${LAST}: coupon, 98 % of 1200 rows have a value again, after it had vanished on ${VANISHED}; ${LAST}: note, 50 % of 1200 rows have a value again, after it had vanished on ${VANISHED}
-  What to do: Nothing is to be done: where the days between are restated, later readings fill them.`,
+  What to do: Nothing is to be done: if the days between are restated, later readings fill them.`,
     ]);
     expect(counts).toEqual([0, 0, 0]);
   });
