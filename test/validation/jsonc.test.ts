@@ -5,12 +5,8 @@ describe('settings with comments', () => {
   it.each<[string, string, unknown]>([
     ['plain JSON', '{"a": [1, 2]}', { a: [1, 2] }],
     ['comments of both kinds', '// one\n{"a": /* two */ 1 // three\n}', { a: 1 }],
-    ['trailing commas, also before a comment', '{"a": [1, 2,], // last\n}', { a: [1, 2] }],
-    [
-      'what looks like a comment or a comma in a text',
-      '{"url": "https://a/*b*/,}"}',
-      { url: 'https://a/*b*/,}' },
-    ],
+    ['trailing commas, even before a comment', '{"a": [1, 2,], // last\n}', { a: [1, 2] }],
+    ['a comment or a comma inside a text', '{"url": "https://a/*b*/,}"}', { url: 'https://a/*b*/,}' }],
     ['escaped quotes', String.raw`{"a": "\"// no comment"}`, { a: '"// no comment' }],
     ['a byte order mark', '\ufeff{}', {}],
     ['a comment without its end', '{} /* open', {}],
