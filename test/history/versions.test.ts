@@ -181,7 +181,10 @@ describe('versionAt', () => {
 
   it.each<[string, DayEntry]>([
     ['the time of the first commit is unknown', { ...entry, superseded: [], firstCommittedAt: undefined }],
-    ['all earlier versions were forgotten', { ...entry, superseded: [], versionsFrom: iso(START_MS + DAY_MS) }],
+    [
+      'all earlier versions were forgotten',
+      { ...entry, superseded: [], versionsFrom: iso(START_MS + DAY_MS) },
+    ],
   ])('is unknown if %s', (_name, known) => {
     expect(versionAt(known, START_MS + DAY_MS / 2, NOW_MS)).toBe('unknown');
   });
@@ -221,11 +224,7 @@ describe('the versions of a day', () => {
     ['is a part while the day is open', { state: 'open' }, false],
     ['is whole, even if another reading has to agree', { state: 'unconfirmed' }, true],
     ['is whole after its last reading', { state: 'settled' }, true],
-    [
-      'is neither if a repair has lost its reading',
-      { state: 'unconfirmed', timeZone: undefined },
-      undefined,
-    ],
+    ['is neither if a repair has lost its reading', { state: 'unconfirmed', timeZone: undefined }, undefined],
   ])('contain the whole day or a part of it: the current version %s', (_name, change, whole) => {
     expect(versionsOf(readAt(iso(START_MS), change))).toEqual([{ snapshot: 's1', whole }]);
   });

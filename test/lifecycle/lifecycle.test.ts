@@ -42,7 +42,7 @@ const at = (readings: readonly (readonly Row[])[]): Step[] =>
   });
 const absent = (...names: string[]) => Object.fromEntries(names.map((name) => [name, undefined]));
 
-describe('a record', () => {
+describe('lifecycle rows', () => {
   it.each<[string, Step[], Record<string, unknown>[]]>([
     [
       'of the first reading has no reading before it',
@@ -157,7 +157,7 @@ describe('a record', () => {
       ]),
       [{ amount: 10, commission: 1.032 }],
     ],
-  ])('of a day: it %s', async (_name, steps, expected) => {
+  ])('follow the versions of a day: a record %s', async (_name, steps, expected) => {
     const rows = await lives(steps);
     expect(rows).toHaveLength(expected.length);
     for (const [index, row] of rows.entries())
@@ -166,7 +166,7 @@ describe('a record', () => {
       );
   });
 
-  it('has the state of its line if the line has a state', async () => {
+  it('have the state of the line if the line has a state', async () => {
     const line = { ...order('1', 'mixed', 1), sku: 'B0' };
     const roles = {
       chosen: {
@@ -199,13 +199,13 @@ describe('the ages of a day', () => {
   const change = (at: string, commission: number): Step => ({ at, records: [order('1', 'new', commission)] });
   it.each([
     [
-      '0 is the first reading after the end of the day',
+      '0 comes from the first reading after the end of the day',
       ['2026-01-31T12', '2026-02-01T06', '2026-02-01T07'],
       { commission_0: 2 },
     ],
-    ['0 is not yet known while that reading is current', ['2026-01-31T12', '2026-02-01T06'], {}],
+    ['0 is not yet stored while that reading is current', ['2026-01-31T12', '2026-02-01T06'], {}],
     [
-      '30 is what was current then, an hour after',
+      '30 comes from the version that was current an hour before',
       ['2026-02-01T06', '2026-03-03T04', '2026-03-03T05'],
       { commission_0: 1, commission_30: 2 },
     ],
@@ -220,7 +220,7 @@ describe('the ages of a day', () => {
       ['2026-02-01T06', '2026-05-02T02'],
       { commission_0: 1, commission_30: 1, commission_60: 1 },
     ],
-  ])('as commission: %s', async (_name, times, expected) => {
+  ])('store the commission: age %s', async (_name, times, expected) => {
     const [row = {}] = await lives(times.map((when, index) => change(when, index + 1)));
     const kept = Object.entries(row).filter(([name]) => /^commission_\d/.test(name));
     expect(Object.fromEntries(kept)).toEqual(expected);

@@ -140,7 +140,12 @@ describe('check', () => {
       ['time_zone'],
       /"timeZone": "America\/New_York", which the records prove/,
     ],
-    ['a wrong timestamp unit', { timestampUnit: 'milliseconds' }, ['timestamp_unit'], /set "timestampUnit": "seconds"/],
+    [
+      'a wrong timestamp unit',
+      { timestampUnit: 'milliseconds' },
+      ['timestamp_unit'],
+      /set "timestampUnit": "seconds"/,
+    ],
     ['a wrong first page', { firstPage: 0 }, ['first_page_number'], /set "firstPage": 1/],
     ['a wrong method', { method: 'GET' }, ['method'], /refuses GET: set "method": "POST"/],
     [
@@ -167,10 +172,7 @@ describe('check', () => {
   });
 
   it.each([
-    [
-      'times without a zone',
-      (at: number) => ({ Order_Time: new Date(at).toISOString().slice(0, 19) }),
-    ],
+    ['times without a zone', (at: number) => ({ Order_Time: new Date(at).toISOString().slice(0, 19) })],
     ['times in fields with unknown names', (at: number) => ({ seen: at / 1000 })],
   ])('warns that %s do not prove the time zone', async (_name, fields) => {
     const { service, target } = await strictService(plainInterpretation, ZONE, (holdings) => ({

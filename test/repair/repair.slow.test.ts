@@ -329,29 +329,26 @@ describe('a repair', () => {
   it.each<[string, (lake: SampleLake) => Lake | undefined]>([
     ['with a catalog', () => undefined],
     ['without a catalog', ({ store }) => ({ store, runs: blindRegistry })],
-  ])(
-    'I3: keeps the version that a rollback chose and the version before: %s',
-    async (_name, lakeOf) => {
-      const lake = await syncedLake();
-      const first = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
-      restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
-      await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
-      const second = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
-      const access = { ...lake.access(), settings: lake.settings(), report: ordersReport(), day: FIRST };
-      await rollBack(access, first);
-      damage(lake, LEDGER);
-      await repair(lake, true, lakeOf(lake));
-      const { committed, superseded } = await ledgerEntry(lake, 'order_list', FIRST);
-      expect([committed?.snapshot, superseded?.map(({ snapshot }) => snapshot)]).toEqual([first, [second]]);
-      expect(committed?.changes).toMatchObject({ times: 2 });
-      for (let day = 0; day < 3; day += 1) {
-        lake.nowMs += DAY_MS;
-        await lake.sync({ scope });
-      }
-      for (const id of [first, second])
-        expect(lake.store.objects.has(snapshotKey('orders', dayPartition('acme', FIRST), id))).toBe(true);
-    },
-  );
+  ])('I3: keeps the version that a rollback chose and the version before: %s', async (_name, lakeOf) => {
+    const lake = await syncedLake();
+    const first = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
+    restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    const second = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
+    const access = { ...lake.access(), settings: lake.settings(), report: ordersReport(), day: FIRST };
+    await rollBack(access, first);
+    damage(lake, LEDGER);
+    await repair(lake, true, lakeOf(lake));
+    const { committed, superseded } = await ledgerEntry(lake, 'order_list', FIRST);
+    expect([committed?.snapshot, superseded?.map(({ snapshot }) => snapshot)]).toEqual([first, [second]]);
+    expect(committed?.changes).toMatchObject({ times: 2 });
+    for (let day = 0; day < 3; day += 1) {
+      lake.nowMs += DAY_MS;
+      await lake.sync({ scope });
+    }
+    for (const id of [first, second])
+      expect(lake.store.objects.has(snapshotKey('orders', dayPartition('acme', FIRST), id))).toBe(true);
+  });
 
   it('I2: marks no version as whole until a run has read the day again', async () => {
     const lake = await syncedLake();
