@@ -19,7 +19,7 @@ import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
 export interface Finding {
   /** The name of one of the report's checks, or of a check that every report has. */
   check: string;
-  /** What is odd, to be followed by the days: `rows fell`. */
+  /** The oddity in a few words, followed by the days in messages: `rows fell`. */
   title: string;
   /** The figures of this day: `120 rows before, 60 now`. */
   detail: string;
@@ -47,7 +47,7 @@ export interface FindingFacts {
 
 const COMMON = {
   emptied: {
-    title: 'no record any more',
+    title: 'no records left',
     advice:
       'Check the day in the dashboard of the brand. If it has records of the day there, read the day again by its date',
   },
@@ -92,7 +92,7 @@ const COMMON = {
       'It was not used to drop records. Set "key" to the field, or the fields together, that are different in every record, then rebuild the day',
   },
   unusual_rows: {
-    title: 'rows far from what is usual for the weekday',
+    title: 'unusual number of rows for the weekday',
     advice:
       'Nothing is to be done if a campaign or an outage of the shop explains it. Otherwise compare the day with the dashboard of the brand',
   },

@@ -19,7 +19,7 @@ export type ChangesOfReport = Pick<BrandReport, 'brand' | 'report' | 'lake' | 'n
 /**
  * Writes the changes of a day so far, and then one more.
  * @param own the rows of the new change
- * @returns what the ledger has to contain with the version that the change leads to
+ * @returns the entry for the ledger, to be stored together with the version that the change leads to
  */
 export async function addChange(
   of: ChangesOfReport,

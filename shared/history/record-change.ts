@@ -17,7 +17,7 @@ import type { BrandReport } from '../context/context.ts';
 /** Each change rewrites all earlier changes of the day, and `verify` reads them, so later changes of the day are only counted. */
 const MAX_LISTED_DAY_ROWS = 50_000;
 
-/** What `recordChange` needs: a report of a brand, with its settings if it has any. */
+/** The context of a change: a report of a brand, with its settings if it has any. */
 export type ChangesContext = Pick<
   BrandReport,
   'brand' | 'report' | 'lake' | 'schema' | 'clock' | 'newId' | 'log'

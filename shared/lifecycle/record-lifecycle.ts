@@ -66,7 +66,7 @@ export async function recordLifecycle(
     const begun = await write(before, first);
     const made = isSameVersion ? begun : await write(after, moment, begun);
     if (known && lost !== undefined) {
-      const message = `${keyOf(ctx, day, known.snapshot)} cannot be read (${lost}): it begins anew`;
+      const message = `${keyOf(ctx, day, known.snapshot)} cannot be read (${lost}): the lifecycle rows begin anew`;
       ctx.log({ event: 'lifecycle_lost', day, message });
     }
     return made;

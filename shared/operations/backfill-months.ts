@@ -47,7 +47,7 @@ export interface ExecutionFailure {
   cause: string;
 }
 
-/** What the state machine does after a run. `wait`: run again after `waitSeconds`. */
+/** The state machine's next step after a run. `wait`: run again after `waitSeconds`. */
 export interface NextStep {
   next: 'again' | 'wait' | 'end';
   waitSeconds: number;
@@ -64,7 +64,7 @@ const BUSY_WAIT_SECONDS = 60;
 const STALLED_WAIT_SECONDS = 300;
 /** Short enough that 27 years of months, each with a reason, fit into the state of an execution (256 kB). */
 const MAX_WHY_BYTES = 300;
-/** The cause of an execution holds 32,768 characters at most. */
+/** Step Functions accepts at most 32,768 characters as the cause of an execution. */
 const MAX_CAUSE_LENGTH = 30_000;
 
 /** The last day that a backfill reads; the schedule reads the open day and the day before it. */

@@ -22,7 +22,7 @@ import { type ReportRegistry, dayTables } from '../reports/definition.ts';
 import { dayRanges } from '../status/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Which month, and what a close works with. */
+/** The month, and everything else that a close needs. */
 export interface CloseOptions extends LakeAccess {
   reports: ReportRegistry;
   /** Decides which reports count, from which day on, and the time zone; missing: all reports that have ledgers count. */
@@ -35,7 +35,7 @@ export interface CloseOptions extends LakeAccess {
   anyway?: boolean;
 }
 
-/** What a close did. */
+/** The result of a close. */
 export interface CloseOutcome {
   status: 'complete';
   closed: Close[];

@@ -45,7 +45,7 @@ import {
 
 const CONCURRENCY = 8;
 
-/** What an erasure works with. Days are `YYYY-MM-DD`. */
+/** The input of an erasure. Days are `YYYY-MM-DD`. */
 export interface EraseOptions extends LakeAccess {
   reports: ReportRegistry;
   settings: Settings | undefined;

@@ -34,7 +34,7 @@ import { pages } from '../service/paging/pages.ts';
 import { fixedRate } from '../service/rate-limit.ts';
 import type { BrandSettings } from '../settings/settings.ts';
 
-/** What the service showed of one brand. */
+/** The facts that the service showed about one brand. */
 export interface BrandMeasurement {
   /** Service time minus local time, in milliseconds; missing if no response had a date. */
   clockSkewMs?: number;
@@ -48,7 +48,7 @@ export interface BrandMeasurement {
   clickTimes?: { areKept: boolean; endTime?: 'inclusive' };
 }
 
-/** What the service showed of one report. */
+/** The facts that the service showed about one report. */
 export interface ReportMeasurement {
   report: ReportDefinition;
   /** Records of the last days: one page. */
@@ -64,7 +64,7 @@ export interface ReportMeasurement {
   error?: BrandReportsError;
 }
 
-/** What records that were requested by date show about the time zone. */
+/** The evidence about the time zone from records that were requested by date. */
 export interface ZoneMeasurement extends ZoneProof {
   report: string;
   field: string;

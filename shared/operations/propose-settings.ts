@@ -139,7 +139,7 @@ export function unknownWords(
 function wordsLine(report: ReportDefinition, sample: readonly JsonObject[]): Line | undefined {
   const words = unknownWords(report, sample, {});
   if (words.length === 0) return undefined;
-  const why = `Say what these states mean: ${STATE_WORDS.join(', ')}.`;
+  const why = `Choose the meaning of these states: ${STATE_WORDS.join(', ')}.`;
   return doubtful('states', { words: Object.fromEntries(words.map((word) => [word, 'new'])) }, why);
 }
 

@@ -21,7 +21,7 @@ import type { ReportRegistry } from '../reports/definition.ts';
 import { type RunScope, selectBrands, selectReports, settingsOf } from '../run/run.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** What a rebuild works with: neither a service nor credentials. */
+/** The input of a rebuild, which needs neither a service nor credentials. */
 export interface RebuildOptions extends LakeAccess {
   settings: Settings;
   reports: ReportRegistry;

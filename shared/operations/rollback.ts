@@ -31,7 +31,7 @@ import { afterCommand } from '../planning/transitions.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Which day, and what a rollback works with. */
+/** The day, and everything else that a rollback needs. */
 export interface RollbackOptions extends LakeAccess {
   reports: ReportRegistry;
   /** Without settings, the next run updates `coverage`. */
@@ -66,7 +66,7 @@ export interface DayVersions {
   versions: KeptVersion[];
 }
 
-/** What a rollback did. */
+/** The result of a rollback. */
 export type RollbackOutcome =
   | {
       status: 'complete';

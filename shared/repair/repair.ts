@@ -38,13 +38,13 @@ const KINDS = ['state', 'progress', 'rate', 'schema', 'ledger', 'version'] as co
 
 type DocumentKind = (typeof KINDS)[number];
 
-/** What a repair does with a document of each kind. */
+/** How a repair treats a document of each kind. */
 const REMEDIES: Record<DocumentKind, string> = {
   state: 'empty it: the next runs rebuild it from the ledgers',
   progress: 'empty it: runs work without it, and read the staged pages of its attempt again',
   rate: 'empty it: runs forget its content within a minute, and share the rate again',
   schema: 'restore it from the columns of the snapshots',
-  ledger: 'restore it from what is published: readers keep it, and the next runs read its days again',
+  ledger: 'restore it from the published versions: readers keep them, and the next runs read its days again',
   version: 'note in the ledger that this older version is lost: its rows are in no other object',
 };
 
@@ -62,14 +62,14 @@ export interface DamagedDocument {
   notes: string[];
 }
 
-/** What a repair found and did. */
+/** The result of a repair. */
 export interface RepairOutcome {
   /** `damaged`: at least one document is still damaged. */
   status: 'ok' | 'repaired' | 'damaged';
   documents: DamagedDocument[];
 }
 
-/** What a repair works with. */
+/** The input of a repair. */
 export interface RepairOptions extends RestoreOptions {
   /** `false`: nothing is changed. */
   apply: boolean;

@@ -27,7 +27,7 @@ interface LedgerScope {
   month: string;
 }
 
-/** What a repair needs to restore documents. */
+/** The input for restoring documents. */
 export interface RestoreOptions extends LakeAccess {
   reports: ReportRegistry;
 }

@@ -130,7 +130,7 @@ export interface RoleChoice {
 export interface RoleBasis {
   /** The setting `fields`. */
   fields?: RoleFields | undefined;
-  /** What was chosen before. */
+  /** The earlier choice. */
   stored?: RoleFields | undefined;
   evidence: readonly FieldEvidence[];
   /** For the place in `setting`. */

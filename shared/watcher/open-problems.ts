@@ -258,7 +258,7 @@ function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessCa
   return {
     // Two kinds, because a lost report state has no time: the problem begins when a watcher run first finds it so.
     kind: lastRun ? 'silent' : 'never_run',
-    what: lastRun ? 'no run has ended any more' : 'no run has ended yet',
+    what: lastRun ? 'no further run has ended' : 'no run has ended yet',
     ...(sinceMs !== undefined && { sinceMs }),
     graceMs: maxGapMs + LAST_RUN_RENEWED_MS + LATE_RUN_MS,
     why: 'the schedule is off, or every run dies before its end',

@@ -30,7 +30,7 @@ import { withEvents, withoutEvents } from './problem-events.ts';
 import type { Controls } from '../status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
 
-/** What a watcher run needs. */
+/** The input of a watcher run. */
 export interface WatchOptions {
   settings: Settings;
   reports: ReportRegistry;

@@ -338,7 +338,7 @@ describe('a rollback that is refused', () => {
       'to an unknown version',
       (_lake, a) => ({ to: `${a}x` }),
       'version_not_kept',
-      /is no version .* Allowed: id-/,
+      /is not a kept version .* Allowed: id-/,
     ],
     ['to the current version', (_lake, _a, b) => ({ to: b }), 'already_current', /is the current version/],
     ['to a version whose object is missing', damaged(0), 'version_unreadable', /it is missing/],
