@@ -72,7 +72,7 @@ export async function recordLifecycle(
     return made;
   } catch (thrown) {
     const message = damageOf(thrown);
-    // The earlier rows contain the erased records, so they must not be kept.
+    // The earlier rows contain the erased records and must not be kept, so the erasure fails.
     if (moment.isErasure) throw thrown;
     ctx.log({ event: 'lifecycle_not_made', day, message });
     // These rows belong to an earlier version; this basis makes the next reading write them anew.

@@ -63,7 +63,7 @@ export async function readMonth(
   return { read, next, waitSeconds, progress, outcome };
 }
 
-/** A day without a reading of the upstream report has no records to look up, so a complete run may still have left it out. */
+/** A complete run may have left out days, because a day that the upstream report has not read has no records to look up. */
 async function withoutUpstream(
   options: StepOptions,
   { day }: ReportDefinition,

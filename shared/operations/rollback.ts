@@ -2,8 +2,8 @@
  * `rollback` publishes an older version of a day again, or lists the versions that are kept. A rollback is a commit like any
  * other: the old snapshot is read whole first, one compare-and-swap of the ledger decides, and the catalog follows (I3, I4).
  * The month is marked dirty first, so that after a crash the next run reads it and finishes the publication.
- * A rollback holds until a reading finds other content. It does not change how and when the day is read: a settled day is
- * read no more. A closed day never goes back to a version that was read while it was open, which is a part of it (I2).
+ * A rollback holds until a reading finds other content. It does not change how and when the day is read: a settled day stays
+ * settled. A closed day never goes back to a version that was read while it was open, which is a part of it (I2).
  */
 import { claimForVersion } from '../attempt/claim.ts';
 import { writeChanges } from '../catalog/changes.ts';

@@ -317,7 +317,7 @@ describe('a lifecycle object', () => {
   it.each([
     ['missing', (body: Uint8Array) => body.subarray(0, 0)],
     ['cut off', (body: Uint8Array) => body.subarray(0, body.length - 8)],
-  ])('that is %s makes the rows begin anew with the version that was current', async (_name, damage) => {
+  ])('begins anew with the version that was current if it is %s', async (_name, damage) => {
     const day = lifecycleDay();
     await day.replace({ at: READ_1, records: first });
     await day.replace({ at: READ_2, records: second });

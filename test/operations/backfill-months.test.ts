@@ -274,7 +274,7 @@ describe('the ledger of a month', () => {
     ['2026-01-01', '2026-01-04', 7, ['2026-01-02', '2026-01-03']],
     ['2026-01-02', '2026-01-02', 0, ['2026-01-02']],
     ['2026-01-04', '2026-01-04', 4, []],
-  ])('from %s to %s: %i rows, nothing committed on %j', (from, to, rows, missing) => {
+  ])('from %s to %s has %i rows, and no committed version on %j', (from, to, rows, missing) => {
     expect(rowsIn({ from, to }, ledger)).toBe(rows);
     expect(daysWithoutUpstream({ from, to }, ledger)).toEqual(missing);
   });

@@ -78,7 +78,7 @@ describe('closing a month', () => {
     await whole.sync({ scope });
   });
 
-  it.each<[name: string, lake: () => SampleLake, own: Partial<CloseOptions>, code: string, said: string]>([
+  it.each<[name: string, lake: () => SampleLake, own: Partial<CloseOptions>, code: string, message: string]>([
     [
       'a month that is not over',
       () => whole,
@@ -103,13 +103,13 @@ describe('closing a month', () => {
       'not_whole',
       `order_list missing ${LAST}; transaction_list missing ${LAST}. To read them: "brand-reports sync order_list transaction_list --brand acme --from ${LAST} --to ${LAST}"`,
     ],
-  ])('refuses %s and writes nothing', async (_name, of, own, code, said) => {
+  ])('refuses %s and writes nothing', async (_name, of, own, code, message) => {
     const lake = of().fork();
     const before = [...lake.store.objects.keys()];
     await expect(closeMonth(optionsOf(lake, own))).rejects.toMatchObject({
       kind: 'config',
       code,
-      message: expect.stringContaining(said),
+      message: expect.stringContaining(message),
     });
     expect([...lake.store.objects.keys()]).toEqual(before);
   });

@@ -72,7 +72,7 @@ async function levels(options: Parameters<typeof runCheck>[0]) {
 
 describe('the measured settings fit each way to implement the interface, and then the connection test passes', () => {
   it.each(interpretations.map(({ name, interpretation }) => [name, interpretation] as const))(
-    'strict service: %s',
+    'with a strict service: %s',
     async (_name, interpretation) => {
       const { service, target } = await strictService(interpretation);
       try {
@@ -104,7 +104,7 @@ describe('the measured settings fit each way to implement the interface, and the
     { endCursor: 'opaque', finalCursor: 'absent', cursorIn: 'envelope', listKey: 'orders', cursorLife: 3 },
   ];
   it.each(sampleReadings.map((reading) => [JSON.stringify(reading), reading] as const))(
-    'sample service: %s',
+    'with the sample service: %s',
     async (_name, reading) => {
       const service = await startSampleService({ interpretations: reading });
       const { acme } = service.brands;
@@ -132,7 +132,7 @@ describe('the measured settings fit each way to implement the interface, and the
   );
 });
 
-describe('check', () => {
+describe('the connection test', () => {
   it.each([
     [
       'a wrong zone',

@@ -104,7 +104,7 @@ describe('a role takes a field of the data', () => {
       field: undefined,
     },
   ];
-  it.each(rows)('decides for a field: $name', ({ role, records, field }) => {
+  it.each(rows)('depending on its name and values: $name', ({ role, records, field }) => {
     expect(chosen(role, records).field).toBe(field);
   });
 });

@@ -19,12 +19,12 @@ describe('settings with comments', () => {
     ['an unquoted value', '{\n  "token": sekrit\n}', 2, 12],
     ['a missing comma', '{"a": 1\n "b": 2}', 2, 2],
     ['a missing value', '{"a": 1, "b": }', 1, 15],
-    ['an end that is missing', '{"a": [1, 2', 1, 12],
+    ['a missing end', '{"a": [1, 2', 1, 12],
     ['a text without its end', '{"a": "open\n}', 1, 12],
     ['an empty text', '', 1, 1],
     ['two commas', '{"a": 1,, "b": 2}', 1, 9],
     ['two values', '{} {}', 1, 4],
-  ])('%s has a place', (_name, text, line, column) => {
+  ])('refuses %s and returns its line and column', (_name, text, line, column) => {
     expect(parseJsonc(text)).toEqual({ line, column });
   });
 });

@@ -304,7 +304,7 @@ describe('a finding', () => {
     readDay(settings, 'order_list', { rows: 100, checks: { before }, ...change });
   const subjects = () => messages.map(({ subject }) => subject.replace('BrandReports: ', ''));
   /** A watcher run an hour after the last watcher run; a run has ended in between. */
-  const lookAgain = async (hours: number) => {
+  const runAgain = async (hours: number) => {
     await keepAlive(NOW_MS + hours * HOUR_MS);
     return runWatcher(NOW_MS + hours * HOUR_MS);
   };
@@ -312,13 +312,13 @@ describe('a finding', () => {
   it('is reported once, raises no alarm, and is solved by a reading that no longer has it', async () => {
     await fill({ [YESTERDAY]: fallen() });
     expect(await runWatcher()).toEqual({ problems: [], message: 'BrandReports: findings: 1 new' });
-    for (const hours of [1, 1.2]) await lookAgain(hours);
+    for (const hours of [1, 1.2]) await runAgain(hours);
     expect({ subjects: subjects(), counts }).toEqual({
       subjects: ['findings: 1 new'],
       counts: [0, 0, 0],
     });
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
-    for (const hours of [1.4, 1.45]) await lookAgain(hours);
+    for (const hours of [1.4, 1.45]) await runAgain(hours);
     expect(subjects()).toEqual(['findings: 1 new', 'findings: 1 solved']);
     expect(messages[1]?.text).toContain(`SOLVED\n- acme order_list: rows fell: ${YESTERDAY} (since `);
   });
@@ -327,10 +327,10 @@ describe('a finding', () => {
     await fill({ [YESTERDAY]: fallen() });
     await runWatcher();
     await setDay(addDays(TODAY, -2), { failure });
-    await lookAgain(1);
+    await runAgain(1);
     expect(messages[1]?.text).not.toContain('rows fell');
     await setDay(addDays(TODAY, -2), readDay(settings, 'order_list'));
-    await lookAgain(15 * 24);
+    await runAgain(15 * 24);
     expect(messages.at(-1)?.text).not.toContain('rows fell');
   });
 
@@ -363,7 +363,7 @@ describe('a finding', () => {
     await change(key, { months: { ...months, '2026-07': { nextDue: new Date(NOW_MS).toISOString() } } });
     await runWatcher();
     await change(key, { months });
-    await lookAgain(1);
+    await runAgain(1);
     expect(subjects()).toEqual(['findings: 1 new']);
   });
 });
@@ -436,7 +436,7 @@ describe('a watcher run that fails', () => {
     expect(counts).toEqual([]);
   });
 
-  it('does not disturb overlapping runs, of which one sends the message', async () => {
+  it('or overlaps with other runs sends one message in all', async () => {
     await fill({ [YESTERDAY]: { failure } });
     const outcomes = await Promise.all([runWatcher(), runWatcher(), runWatcher()]);
     expect(outcomes.filter(({ message }) => message !== null)).toHaveLength(1);
