@@ -1,9 +1,9 @@
 /*
  * Makes the checks that reports declare (`Check` in `reports/definition.ts`), and logs what is odd about the days of a run.
- * It works behind the run's days, on what the ledgers say is committed: a check may need days of another report that are
- * read later, and a day whose run died before this is examined by the next one that looks at its month. What was
- * examined is recorded with its result, so that nothing is read again while nothing has changed. A check that cannot be
- * made is logged and stops nothing.
+ * It runs after the run's days, because a check may need days of another report that are read later. It uses the versions
+ * that the ledgers name as committed. If a run dies before it, the next run that reads the month makes the checks.
+ * The result is recorded with a fingerprint of the input, so that nothing is read again as long as nothing has changed. A
+ * check that cannot be made is logged and stops nothing.
  */
 import { hash } from 'node:crypto';
 import type { Value } from '../column-types.ts';
@@ -23,8 +23,8 @@ import type { Check, ReportDefinition } from '../reports/definition.ts';
 import type { BrandReport, RunContext } from '../context/context.ts';
 
 /**
- * Examines the complete days of these months whose content, or what it is compared with, is new. The ledgers' next write
- * notes it: a run that dies before leaves it to the next one.
+ * Examines the complete days of these months whose content, or the content they are compared with, is new. The next write of
+ * the ledgers records the results; if the run dies before that write, the next run examines the days again.
  * @param published the days whose content is new since this run
  */
 export async function runDataChecks(
@@ -45,10 +45,10 @@ export async function runDataChecks(
   await logNewFindings(ctx, published);
 }
 
-/** Makes those checks of a day that were not made of the same snapshots before. */
+/** Makes the checks of a day that were not yet made with the same snapshots. */
 async function examine(ctx: RunContext, day: string, committed: Committed): Promise<ExaminedDay['checks']> {
   const made = new Map<string, { fingerprint: string; count: number | undefined }>();
-  let became: ReadonlyMap<string, number> | undefined;
+  let lifecycleCounts: ReadonlyMap<string, number> | undefined;
   for (const check of ctx.report.checks) {
     if (ctx.time.isUp()) break;
     try {
@@ -56,14 +56,16 @@ async function examine(ctx: RunContext, day: string, committed: Committed): Prom
       if (!inputs) continue;
       const fingerprint = fingerprintOf(ctx, check, inputs);
       if (committed.checks?.examined?.[check.name] === fingerprint) continue;
-      if (check.rule === 'lifecycle') became ??= await countBecame(ctx, day, committed);
+      if (check.rule === 'lifecycle') lifecycleCounts ??= await countLifecycle(ctx, day, committed);
       const count =
-        check.rule === 'lifecycle' ? became?.get(check.name) : await countOf(ctx, check, inputs, committed);
+        check.rule === 'lifecycle'
+          ? lifecycleCounts?.get(check.name)
+          : await countOf(ctx, check, inputs, committed);
       made.set(check.name, { fingerprint, count });
       if (count !== undefined && count > 0 && count !== committed.checks?.findings?.[check.name])
         ctx.log({ event: 'day_finding', day, check: check.name, message: `${check.counts}: ${count}` });
     } catch (thrown) {
-      // Whatever it is: bytes that are no Parquet look like a bug of their reader, and a finding is worth no run.
+      // Every error is logged only: damaged Parquet looks like a bug of its reader, and no finding is worth a failed run.
       const error = errorSummary(asBrandReportsError(thrown));
       ctx.log({ event: 'check_not_made', day, check: check.name, ...error });
     }
@@ -78,13 +80,13 @@ interface Content {
   committed: Committed;
 }
 
-/** What a check reads: the values, and for `found_in` the places where they have to be. */
+/** The content that a check reads: the values, and for `found_in` the places in which they must be found. */
 interface Inputs {
   values: Content;
   places: Content[];
 }
 
-/** @returns `undefined` where a day that is needed is not complete, or a report is not read as a whole */
+/** @returns `undefined` if a day that is needed is not complete, or a filter leaves records of a report out */
 async function inputsOf(
   ctx: RunContext,
   check: Check,
@@ -105,7 +107,7 @@ async function inputsOf(
   return complete.length === found.length ? { values: valuesOf, places: complete } : undefined;
 }
 
-/** What is committed of a day of another report, if it is complete and no other reading has to confirm it. */
+/** The committed version of a day of another report, if the day is complete and needs no confirmation by another reading. */
 async function completeDay(ctx: RunContext, name: string, day: string): Promise<Content | undefined> {
   const other = ctx.other(name);
   if (!other || !ctx.brandSettings.reports[name]?.enabled) return undefined;
@@ -115,13 +117,13 @@ async function completeDay(ctx: RunContext, name: string, day: string): Promise<
   return isComplete ? { report: other.report, day, committed } : undefined;
 }
 
-/** Whether no filter leaves out what is looked for. Of its own days a report lacks what the others lack by the same filter. */
+/** Whether no filter hides the values that are looked for. In the report's own days, the same filter hides the same records. */
 function isWhole({ report, brandSettings }: RunContext, places: string): boolean {
   const filters = brandSettings.reports[places]?.filters ?? {};
   return places === report.name || Object.keys(filters).length === 0;
 }
 
-/** Whether the day was looked up from what is committed of its upstream day now, and no lookup is to be repeated. */
+/** Whether the day was looked up from the current version of its upstream day, and no lookup will be repeated. */
 function isLookedUp({ upstreamDigest, refusedLookups }: Committed, values: Content): boolean {
   if (upstreamDigest === undefined) return true;
   return upstreamDigest === values.committed.digest && refusedLookups?.retryAt === undefined;
@@ -132,13 +134,13 @@ function fingerprintOf(ctx: RunContext, check: Check, { values, places }: Inputs
     check.rule === 'lifecycle' ? lifecycle?.snapshot : snapshot,
   );
   const { advice: _advice, counts: _counts, ...rule } = check;
-  // Only a setting may add to it: otherwise every day would be examined again.
+  // Only a setting may add to the input: otherwise every day would be examined again.
   const set = [values, ...places].flatMap(({ report }) => orderIdOf(ctx, report) ?? []);
   const input = set.length === 0 ? [rule, snapshots] : [rule, snapshots, set];
   return hash('sha256', JSON.stringify(input), 'hex').slice(0, 16);
 }
 
-/** @returns `undefined` where the check says nothing of this day */
+/** @returns `undefined` if the check does not apply to this day */
 async function countOf(
   ctx: RunContext,
   check: Exclude<Check, { rule: 'lifecycle' }>,
@@ -159,7 +161,7 @@ async function countOf(
   return Math.max(0, wanted.size - (refusedLookups?.count ?? 0));
 }
 
-/** Columns that identify an order are those of the setting `fields`, if it names one. */
+/** The columns to read; the setting `fields` may name another column for the order's id. */
 function columnsOf(ctx: RunContext, { report }: Content, columns: readonly string[]): readonly string[] {
   const orderId = orderIdOf(ctx, report);
   return orderId !== undefined && columns.includes('order_id') ? [snakeCase(orderId)] : columns;
@@ -169,7 +171,7 @@ function orderIdOf({ brandSettings }: RunContext, { name }: ReportDefinition): s
   return brandSettings.reports[name]?.fields.order_id ?? undefined;
 }
 
-/** I12: holds each value of `by` once, with the one of `column` that it was met with. */
+/** I12: keeps each value of `by` in memory once, with the first value of `column` that occurs with it. */
 async function countSeveralValues(
   ctx: RunContext,
   content: Content,
@@ -186,14 +188,14 @@ async function countSeveralValues(
   return several.size;
 }
 
-/** All checks of what became of a day's records in one pass: counts by the name of the check. */
-async function countBecame(
+/** Makes all checks of a day's lifecycle rows in one read; returns counts by the name of the check. */
+async function countLifecycle(
   { brand, report, lake }: RunContext,
   day: string,
   { lifecycle }: Committed,
 ): Promise<ReadonlyMap<string, number>> {
   const checks = report.checks.flatMap((check) =>
-    check.rule === 'lifecycle' ? [{ check, count: 0, isSaid: check.onlyIf === undefined }] : [],
+    check.rule === 'lifecycle' ? [{ check, count: 0, applies: check.onlyIf === undefined }] : [],
   );
   if (report.lifecycle && lifecycle && lifecycle.rows > 0) {
     const { openCodedFile } = await loadCodedFile();
@@ -203,21 +205,21 @@ async function countBecame(
     const file = await openCodedFile(fileIn(lake.store, { key, bytes: lifecycle.bytes }));
     for await (const { rows, columns } of file.groups(names)) {
       const readers = [...columns].map(([name, column]) => [name, readerOf(column)] as const);
-      // An object for each row would cost ten times as much as the checks.
+      // One object for all rows: an object for each row would cost ten times as much as the checks.
       const row: Record<string, Value | undefined> = {};
       for (let at = 0; at < rows; at += 1) {
         for (const [name, read] of readers) row[name] = read(at);
         for (const each of checks) {
           if (each.check.holds(row)) each.count += 1;
-          if (each.check.onlyIf !== undefined && row[each.check.onlyIf] instanceof Date) each.isSaid = true;
+          if (each.check.onlyIf !== undefined && row[each.check.onlyIf] instanceof Date) each.applies = true;
         }
       }
     }
   }
-  return new Map(checks.map(({ check, count, isSaid }) => [check.name, isSaid ? count : 0]));
+  return new Map(checks.map(({ check, count, applies }) => [check.name, applies ? count : 0]));
 }
 
-/** Values that identify something: texts, and whole numbers by their digits. */
+/** Values that identify something: texts, and whole numbers as their digits. */
 function* textsIn(row: Row): Generator<string, void, undefined> {
   for (const value of Object.values(row)) {
     if (typeof value === 'string' && value !== '') yield value;
@@ -236,7 +238,7 @@ async function* rowsOf(
   yield* readParquetRows(fileIn(lake.store, { key, bytes: committed.bytes }), columns);
 }
 
-/** Those that follow from the ledgers alone; the checks log theirs when they are made. */
+/** Logs findings that follow from the ledgers alone; the checks log their own findings when they are made. */
 async function logNewFindings(ctx: RunContext, published: readonly string[]): Promise<void> {
   const declared = new Set(ctx.report.checks.map(({ name }) => name));
   for (const [month, days] of Map.groupBy(published, monthOf)) {
@@ -253,8 +255,8 @@ async function logNewFindings(ctx: RunContext, published: readonly string[]): Pr
 }
 
 /**
- * What the findings of a month's days follow from: its ledger, and those of the weeks before it. A ledger that cannot be
- * read is none: of its days nothing is known, and the days after them are compared with fewer weeks.
+ * The input of the findings of a month's days: its ledger, and the ledgers of the weeks before it. A ledger that cannot be
+ * read is left out: its days have no findings, and the days after them are compared with fewer weeks.
  */
 export async function findingFacts(
   { brand, report, policy, ledger, roles }: BrandReport,
@@ -267,6 +269,6 @@ export async function findingFacts(
     monthsFrom(from, first).map(async (each) => [each, await readOrDamage(ledger(each).cached())] as const),
   );
   const ledgers = new Map(read.flatMap(([each, found]) => ('value' in found ? [[each, found.value]] : [])));
-  const said = decidedRoles((await roles.cached()).brands[brand], policy?.fields);
-  return { report, policy, roles: said, entryOn: entriesIn(ledgers) };
+  const fields = decidedRoles((await roles.cached()).brands[brand], policy?.fields);
+  return { report, policy, roles: fields, entryOn: entriesIn(ledgers) };
 }

@@ -1,7 +1,7 @@
 /*
- * `findingSql` writes the query that returns the odd rows behind a finding. Without it a reader knows that 3 orders are
- * unknown, but not which. A query runs in DuckDB and in Athena: it is plain SELECTs without a correlated subquery. It reads
- * one day and its neighbours by their partition columns.
+ * `findingSql` writes the query that returns the odd rows of a finding. Without the query, a reader knows that 3 orders are
+ * unknown, but not which ones. A query runs in DuckDB and in Athena: it consists of plain SELECTs without a correlated
+ * subquery. It reads one day and its neighbours by their partition columns.
  */
 import { addDays, monthOf } from '../days.ts';
 import { CHANGES_TABLE, COVERAGE_TABLE } from '../lake/paths.ts';
@@ -16,7 +16,7 @@ import {
 import type { RoleFields } from '../roles/index.ts';
 import { WEEKS } from './findings.ts';
 
-/** The day of a finding, and what is known around it. */
+/** The day of a finding, and the facts that its query needs. */
 export interface FindingPlace {
   brand: string;
   report: ReportDefinition;
@@ -28,25 +28,25 @@ export interface FindingPlace {
   columnsOf: (report: string) => ReadonlySet<string>;
   /** The setting `fields` of a report. */
   fieldsOf: (report: string) => RoleFields;
-  /** The field that has the state, and the words that the setting `words` maps. */
+  /** The field that contains the state, and the words that the setting `words` maps. */
   state: { field: string | null | undefined; words: readonly string[] };
 }
 
-/** Findings about what the readings of a day changed. */
+/** Findings about changes between the readings of a day. */
 const OF_CHANGES = ['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'given_up'];
 
 /**
- * A query of the odd rows of a finding, which ends without a semicolon.
+ * A query of the odd rows of a finding, without a semicolon at its end.
  * @returns `undefined` if the table has none of the columns that would have to be compared
  */
 export function findingSql(check: string, place: FindingPlace): string | undefined {
   const { brand, report, day, hasChanges } = place;
-  // Lookups that were given up are among the values without an answer.
+  // Lookups that were given up are among the values that `found_in` does not find.
   const declared = report.checks.find(
     ({ name, rule }) => name === check || (rule === 'found_in' && check === 'lookups_given_up'),
   );
   if (declared?.rule === 'one_value') return severalValuesSql(declared, place);
-  if (declared?.rule === 'lifecycle') return becameSql(declared, place);
+  if (declared?.rule === 'lifecycle') return lifecycleSql(declared, place);
   if (declared) return missingSql(declared, place);
   if (check === 'unknown_states') return unknownStatesSql(place);
   const table = hasChanges && OF_CHANGES.includes(check) ? CHANGES_TABLE : COVERAGE_TABLE;
@@ -60,7 +60,7 @@ function comparedDays(check: string, day: string): string[] {
   return Array.from({ length: WEEKS + 1 }, (_, week) => addDays(day, -7 * (WEEKS - week)));
 }
 
-/** Rows of `coverage` or `changes`. @param reports, days one at least */
+/** Rows of `coverage` or `changes`. @param reports at least one; `days` too */
 export function ledgerTableSql(
   table: string,
   { brand, reports }: { brand: string; reports: readonly string[] },
@@ -84,7 +84,7 @@ function severalValuesSql(
 ORDER BY ${by}, ${column}`;
 }
 
-function becameSql(
+function lifecycleSql(
   { sql }: Extract<Check, { rule: 'lifecycle' }>,
   { brand, report, day }: FindingPlace,
 ): string | undefined {
@@ -101,7 +101,7 @@ WHERE ${partition(brand, day, day)} AND lower(trim(CAST("${column}" AS varchar),
 ORDER BY "${column}"`;
 }
 
-/** Rows whose value is in none of the places, as `data-checks.ts` counts them: empty values aside. */
+/** Rows whose value is in none of the places, as `data-checks.ts` counts them: without empty values. */
 function missingSql(
   { values, places }: Extract<Check, { rule: 'found_in' }>,
   { brand, reports, day, columnsOf, fieldsOf }: FindingPlace,

@@ -1,9 +1,9 @@
 /*
- * What looks odd in a day that was read without an error. Without it a service that loses half of a day would be copied
- * faithfully, and the first to notice would be whoever reads the numbers. A finding keeps nothing from being published:
- * it stands in `coverage` and `status`, and the watcher tells of it once. Everything here is pure, and follows from the
- * ledgers: how a day compares with what it was before, with the same weekday of the weeks before it, and what its checks
- * have counted (`findings/data-checks.ts` makes them). Only days that were read whole after their end are judged.
+ * Findings are oddities in a day that was read without an error. Without them, a service that loses half of a day would be
+ * copied faithfully, and only a reader of the numbers would notice. A finding keeps nothing from being published: it is shown
+ * in `coverage` and `status`, and the watcher reports it once. All functions are pure and use the ledgers only. They compare
+ * a day with its earlier reading and with the same weekday of the weeks before, and add the counts of the checks
+ * (`findings/data-checks.ts` makes them). Only days that were read whole after their end are judged.
  */
 import { addDays, monthOf } from '../days.ts';
 import { amountText } from '../exact-number.ts';
@@ -17,88 +17,88 @@ import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
 
 /** Something odd about a day that is complete. */
 export interface Finding {
-  /** The name of one of the report's checks, or of one that every report has. */
+  /** The name of one of the report's checks, or of a check that every report has. */
   check: string;
-  /** What is odd, to be followed by the days: `rows fell`. */
+  /** The oddity in a few words, followed by the days in messages: `rows fell`. */
   title: string;
-  /** Of this day: `120 rows before, 60 now`. */
+  /** The figures of this day: `120 rows before, 60 now`. */
   detail: string;
   /** What to do about it, in one sentence without its full stop. */
   advice: string;
-  /** Since when the day has the content that it is found in, ISO 8601. */
+  /** When the content with the finding was committed, ISO 8601. */
   since: string;
-  /** False where another reading has to agree before the content is believed. */
+  /** `false` if another reading has to confirm the content first. */
   isCertain: boolean;
   /** A query of the odd rows; only in `status` and on the page, and missing if no column could be compared. */
   sql?: string;
 }
 
-/** What the findings of a day follow from. */
+/** The input of the findings of a day. */
 export interface FindingFacts {
   day: string;
   report: Pick<ReportDefinition, 'name' | 'checks' | 'measure' | 'day'>;
-  /** By role its field, as far as that is decided. */
+  /** The field of each role, if it is decided. */
   roles?: RoleFields;
-  /** The ledger's entry of any day of the report, this one included; `undefined` where it is not known. */
+  /** The ledger's entry of any day of the report, including this day; `undefined` if it is not known. */
   entryOn: (day: string) => DayEntry | undefined;
-  /** Missing where the report is not enabled: then nothing says how far rows may fall. */
+  /** Missing if the report is not enabled: then no setting limits how far rows may fall. */
   policy: Pick<Policy, 'fallPercent' | 'words'> | undefined;
 }
 
 const COMMON = {
   emptied: {
-    title: 'no record any more',
+    title: 'no records left',
     advice:
-      'Look into the dashboard of the brand. Where it has records of the day, read the day again by its date',
+      'Check the day in the dashboard of the brand. If it has records of the day there, read the day again by its date',
   },
   rows_fell: {
     title: 'rows fell',
     advice:
-      'Compare the day with the dashboard of the brand. Where the service has lost records, tell its operator: later readings bring them back by themselves',
+      'Compare the day with the dashboard of the brand. If the service has lost records, inform its operator: later readings bring them back by themselves',
   },
   sum_fell: {
     title: 'the sum fell',
     advice:
-      'Compare the day with the dashboard of the brand. Nothing is to be done where orders were cancelled or corrected',
+      'Compare the day with the dashboard of the brand. Nothing is to be done if orders were cancelled or corrected',
   },
   lookups_given_up: {
     title: 'lookups refused at every try',
     advice:
-      'Ask the operator of the service why it refuses them. Where it answers them again, read the day again by its date',
+      'Ask the operator of the service why it refuses them. When it accepts them again, read the day again by its date',
   },
   never_agrees: {
     title: 'no two readings agree',
     advice:
-      'brand-reports diff shows the field that differs in every answer: tell the operator of the service. The day has the last answer, and is read again as the refresh policy says',
+      'brand-reports diff shows the field that differs in every response: report it to the operator of the service. The day has the last response, and is re-read according to the refresh policy',
   },
   rows_kept: {
     title: 'the service has fewer records than the day',
     advice:
-      'Nothing is to be done where the service keeps its records only so long. If it is right, read the day again with --accept-fewer',
+      'Nothing is to be done if the service keeps its records only for a limited time. If the service is right, read the day again with --accept-fewer',
   },
   given_up: {
     title: 'not confirmed by its last readings',
     advice:
-      'The day keeps what was read before, and is not read again. Compare it with the dashboard of the brand; to read it again, name its dates',
+      'The day keeps what was read before, and is not read again. Compare it with the dashboard of the brand; to read it again, use --from and --to',
   },
   zone_seam: {
     title: 'another time zone than the day before',
     advice:
-      'Settled days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To have the days before in the new zone too, read them again by their dates',
+      'Settled days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To move the earlier days to the new zone too, read them again by their dates',
   },
   key_unused: {
     title: 'the setting "key" does not identify every record',
     advice:
-      'No record was dropped by it. Set "key" to the field, or the fields together, that are different in every record, then rebuild the day',
+      'It was not used to drop records. Set "key" to the field, or the fields together, that are different in every record, then rebuild the day',
   },
   unusual_rows: {
-    title: 'rows far from what is usual for the weekday',
+    title: 'unusual number of rows for the weekday',
     advice:
-      'Nothing is to be done where a campaign or an outage of the shop explains it. Otherwise compare the day with the dashboard of the brand',
+      'Nothing is to be done if a campaign or an outage of the shop explains it. Otherwise compare the day with the dashboard of the brand',
   },
 } as const;
 
-/** The days of these ledgers, by month. A reading that a clock ahead has dated in the future counts as missing. */
+/** Finds the entry of a day in these ledgers by month. A reading dated in the future, by a clock that was ahead, counts as missing. */
 export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): FindingFacts['entryOn'] {
   return (day) => {
     const entry = ledgers.get(monthOf(day))?.days[day];
@@ -106,7 +106,7 @@ export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): F
   };
 }
 
-/** What is odd about a day. @returns nothing for a day that is open, or not read */
+/** The findings of a day. @returns an empty list for a day that is open or not read */
 export function findingsOf({ day, report, entryOn, policy, roles = {} }: FindingFacts): Finding[] {
   const { committed, disregarded } = entryOn(day) ?? {};
   if (!committed || committed.state === 'open') return [];
@@ -114,7 +114,7 @@ export function findingsOf({ day, report, entryOn, policy, roles = {} }: Finding
   const { before } = committed.checks ?? {};
   const isCertain = committed.state !== 'unconfirmed';
   const falls = before && policy ? fallsBelow(before, committed, report.measure, policy.fallPercent) : [];
-  // Rows that fell are far from what is usual as well: people are told of one thing once.
+  // Rows that fell are usually also far from the usual number: report only one of the two.
   const hasFewerRows = falls.some(({ check }) => check !== 'sum_fell');
   const unusual = hasFewerRows ? [] : unusualRows(day, committed, entryOn);
   return [
@@ -148,13 +148,13 @@ export function findingsOf({ day, report, entryOn, policy, roles = {} }: Finding
   ];
 }
 
-/** Of a day whose lookups no run repeats any more. */
+/** The refused lookups of a day if no run repeats them any more. */
 function givenUpLookups({ refusedLookups }: Committed): string[] {
   if (!refusedLookups || refusedLookups.retryAt !== undefined) return [];
   return [String(refusedLookups.count)];
 }
 
-/** Why the last readings are not what the day has, or are not believed: people are told of one cause. */
+/** Why the last readings differ from the day's version, or are not believed; at most one cause is reported. */
 function endOf(
   { rows, state, contradictions = 0 }: Committed,
   disregarded: DayEntry['disregarded'],
@@ -169,8 +169,8 @@ function endOf(
 }
 
 /**
- * Of the first day in another time zone than the day before, which is settled and so stays in its own. What the dates of a
- * query mean follows from no setting of ours: such days meet in any zone.
+ * Finds the first day in another time zone than the day before, if that day is settled and so stays in its own zone. For a
+ * report that is requested by date, our setting does not change what the dates mean, so its days meet in any zone.
  */
 function zoneSeam(
   day: string,
@@ -184,15 +184,15 @@ function zoneSeam(
   return [`${before.timeZone} before, ${timeZone} now`];
 }
 
-/** `rows_fell (120 rows before, 60 now); click_differs (3)`; `null` for none. */
+/** `rows_fell (120 rows before, 60 now); click_differs (3)`; `null` without findings. */
 export function findingsText(findings: readonly Finding[]): string | null {
   if (findings.length === 0) return null;
   return findings.map(({ check, detail }) => `${check} (${detail})`).join('; ');
 }
 
-/** Fewer rows than these are no fall: three orders of which one is cancelled say nothing. */
+/** A loss of fewer rows is not a fall: if one of three orders is cancelled, that proves nothing. */
 const MIN_ROWS_LOST = 10;
-/** A sum of fewer rows than these depends on single ones. */
+/** A sum of fewer rows depends on single rows. */
 const MIN_ROWS_OF_SUM = 20;
 
 type Checks = NonNullable<Committed['checks']>;
@@ -238,25 +238,25 @@ function inCurrency(values: Reading['values']): string {
   return currency === '' ? '' : `, in ${currency}`;
 }
 
-/** A week more or less says little of a weekday. */
+/** The number of earlier weeks that a weekday is compared with; one more or less makes little difference. */
 export const WEEKS = 8;
 const MIN_WEEKS = 4;
-/** So many days before it a day is compared with. */
+/** A day is compared with so many days before it. */
 export const COMPARED_DAYS = 7 * WEEKS;
-/** A difference of fewer rows is none, and a weekday that usually has fewer says nothing: a brand may have only begun. */
+/** A smaller difference is not reported, nor a weekday that usually has fewer rows: a brand may have only begun. */
 const MIN_ROWS_APART = 20;
-/** A weekday may have half as much as usual, or twice as much. */
+/** A weekday may have half or twice its usual rows. */
 const MIN_FACTOR = 2;
-/** How many times its usual deviation a weekday may deviate: where days vary like a bell curve, four standard deviations. */
+/** A weekday may deviate by so many usual deviations; for a normal distribution that is four standard deviations. */
 const DEVIATIONS = 6;
-/** Of so many weeks one may be an exception; what comes more often is usual. */
+/** One week in so many may be an exception; more frequent deviations are usual. */
 const WEEKS_PER_EXCEPTION = 6;
-/** How many times the farthest of the weeks: a little more than ever before is no news. */
+/** A weekday may deviate so many times as far as the farthest week: a slightly larger deviation is not reported. */
 const BEYOND_FARTHEST = 1.5;
 
 /**
- * Whether a day has far more or fewer rows than the same weekday in the weeks before it. Days are compared by their
- * ratio, because a busy brand varies by more rows than a small one, and an outage can take no more rows than there are.
+ * Whether a day has far more or fewer rows than the same weekday in the weeks before it. Days are compared by their ratio:
+ * a busy brand varies by more rows than a small brand, and an outage cannot take more rows than there are.
  */
 function unusualRows(
   day: string,
@@ -285,9 +285,9 @@ function median(values: readonly number[]): number {
 }
 
 /**
- * What a reading takes over from the one before it: what it is compared with, and what the checks have counted, which
- * holds until they are made again. A day that fell stays compared with what it was before, however often it is read,
- * until it is back: otherwise the next reading, which finds one row more, would hide the loss.
+ * What a reading takes over from the reading before: the figures it is compared with, and the counts of the checks, which
+ * hold until the checks are repeated. A day that fell stays compared with its figures before the fall until it is back,
+ * however often it is read. Otherwise the next reading, which finds one row more, would hide the loss.
  */
 export function carriedChecks(
   before: Committed | undefined,
@@ -295,7 +295,7 @@ export function carriedChecks(
   measure: string | undefined,
   percent: number,
 ): Checks | undefined {
-  // Other queries, e.g. with a filter, have other rows.
+  // Other queries, e.g. with a filter, return other rows.
   if (before?.queryFingerprint !== reading.queryFingerprint) return undefined;
   const { rows, state, values, checks } = before;
   const earlier = checks?.before;
@@ -306,7 +306,7 @@ export function carriedChecks(
   return { ...checks, ...(compared && { before: compared }) };
 }
 
-/** Whether what is committed has only now come to have this finding: it is logged then, and not with every reading. */
+/** Whether the finding is new with the committed content: only then it is logged, not with every reading. */
 export function isNewFinding({ check }: Finding, facts: FindingFacts): boolean {
   const { checks, readFrom } = facts.entryOn(facts.day)?.committed ?? {};
   const { before } = checks ?? {};

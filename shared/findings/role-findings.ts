@@ -1,4 +1,4 @@
-/* What is odd about the roles of a day's fields: states that nobody knows, and fields that fit a role better now. */
+/* Finds odd roles of a day's fields: states that neither interface nor settings define, and fields that now fit a role better. */
 import type { Committed } from '../lake/documents/ledger.ts';
 import { comparedState } from '../reports/definition.ts';
 import { ROLES, type RoleFields, kindOfRole, roleOfName } from '../roles/index.ts';
@@ -10,7 +10,7 @@ interface RoleFinding {
   advice: string;
 }
 
-/** @param words the states that settings know, by word @param fields by role its field */
+/** @param words the states that the settings define, by word @param fields the field of each role */
 export function roleFindings(
   values: Committed['values'],
   report: string,
@@ -34,7 +34,7 @@ function unknownStates(
   return [
     {
       check: 'unknown_states',
-      title: 'states that the interface does not have',
+      title: 'states that the interface does not define',
       detail: unknown.map(([word, rows]) => `${JSON.stringify(word)} in ${rows} rows`).join(', '),
       advice: `Views count such records as neither void nor paid. Map each word to new, mixed, locked, void, effective or paid: "states": { "words": { ${JSON.stringify(first[0])}: "void" } } in ${report} of the brand`,
     },

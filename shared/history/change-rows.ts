@@ -1,8 +1,8 @@
 /*
- * The rows of the table `changes`: what happened to a closed day since it was closed first. A change is one row that says
- * how many records it added, removed and altered, one for the sum of each numeric column, one for the sum of
- * each role and currency (`key`), and one for each record, or
- * each altered value, where they are few enough to be listed.
+ * The rows of the table `changes` show what happened to a closed day since it was first closed. Each change has one row with
+ * the numbers of records that it added, removed and altered. It has one more row for the sum of each numeric column, and one
+ * for the sum of each role and currency (`key`). If the changed records are few enough to be listed, each added or removed
+ * record and each altered value has its own row.
  */
 import { columnsOf } from '../lake/documents/described-columns.ts';
 import { isDeepStrictEqual } from 'node:util';
@@ -40,7 +40,7 @@ export const changesTable: TableShape = {
   columns: COLUMNS,
 };
 
-/** What replaced a version of a closed day: another reading of it, an older snapshot, or one that was built again. */
+/** The cause of a new version of a closed day: another reading, a rollback to an older snapshot, or a rebuild. */
 export type ChangeCause = 'reading' | 'rollback' | 'rebuild';
 
 /** One version of a day replaced by another. */
@@ -53,14 +53,14 @@ export interface Change {
   cause: ChangeCause;
   rowsBefore: number;
   rowsAfter: number;
-  /** What was counted of the values of each version. */
+  /** The counts and sums of the values of each version. */
   valuesBefore: Committed['values'];
   valuesAfter: Committed['values'];
-  /** Missing where a version could not be read. */
+  /** Missing if a version could not be read. */
   diff: TableDiff | undefined;
 }
 
-/** The rows of a change, in the columns of `changesTable`; the one that sums it up is the first. */
+/** The rows of a change, in the columns of `changesTable`; the first row sums the change up. */
 export function* changeRows({ diff, ...change }: Change): Generator<Row, void, undefined> {
   const common = {
     dt: change.day,
@@ -121,13 +121,13 @@ function recordRows(record: ChangedRecord): Row[] {
   return [{ key: record.key, copies: BigInt(record.copies), record: JSON.stringify(record.record) }];
 }
 
-/** What the ledger contains of changes by their rows alone. */
+/** The parts of a ledger entry's changes that follow from the rows alone. */
 export type ChangesSummary = Pick<DayChanges, 'at' | 'times' | 'last'>;
 
 /**
- * Sums up the changes that have these rows, the oldest first. A change to equal content is none that people hear of.
- * @returns `changeId`: of the newest change
- * @throws if no row is the first one of a change
+ * Sums up the changes that have these rows, the oldest first. A change to equal content does not count and is not reported.
+ * @returns `changeId`: the id of the newest change
+ * @throws if no row is the first row of a change
  */
 export function summaryOfRows(rows: Iterable<Row>): ChangesSummary & { changeId: string } {
   let newest: Row | undefined;
@@ -145,7 +145,7 @@ export function summaryOfRows(rows: Iterable<Row>): ChangesSummary & { changeId:
   return { changeId: String(changeId), at: timeOf(newest), times, ...(last && { last: lastOf(last) }) };
 }
 
-/** Whether a change, by its first row, led to other content, as far as that is known. */
+/** Whether a change, by its first row, led to other content, or may have. */
 export function isOfContent({ added, removed, altered }: Row): boolean {
   return added !== 0n || removed !== 0n || altered !== 0n;
 }

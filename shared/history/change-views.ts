@@ -1,25 +1,25 @@
 /*
- * What happened to days after they were closed, in SQL: the table `changes` (`history/change-rows.ts`) has a row for each
- * fact, these views one for each change and currency, and one for each day that changed. They leave out changes to equal content. Their
- * column `month` is the table's partition key: a condition on it keeps Athena from reading other months.
+ * The views over `changes` show in SQL what happened to days after they were closed. The table (`history/change-rows.ts`)
+ * has a row for each fact. These views have a row for each change and currency, or for each day that changed. They leave out
+ * changes to equal content. Their column `month` is the table's partition key: a condition on it limits what Athena reads.
  */
 import { amountSql } from '../reports/views/view-sql.ts';
 import { changesTable } from './change-rows.ts';
 import { ROLES } from '../roles/index.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 
-/** The views over `changes`, which show of each report the sums of its `measure` by currency. */
+/** The views over `changes`; for each report they show the sums of its `measure` by currency. */
 export function changeViews(reports: ReportRegistry): readonly View[] {
   return [changesDaily(reports), restatements];
 }
 
 const DECIMAL = 'decimal(38,9)';
 
-/** What identifies a change. */
+/** The columns that identify a change. */
 const CHANGE = 'brand, report, month, dt, changed_at, cause, change_id';
 const COUNTS = ['rows_before', 'rows_after', 'added', 'removed', 'altered'];
 
-/** A measure that is a role has a row for each currency; another one has one sum. */
+/** A measure that is a role has a row for each currency; any other measure has one sum. */
 function changesDaily(reports: ReportRegistry): View {
   const measured = Object.values(reports).flatMap(({ name, measure }) =>
     measure === undefined ? [] : [{ name, measure, what: isRole(measure) ? 'total' : 'sum' }],

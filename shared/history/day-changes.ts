@@ -1,7 +1,7 @@
 /*
- * Stores the changes of a day. One immutable object has all of them so far, in the columns of the table `changes`; it is
- * written before the commit, which names it in the ledger. The table has the same rows once more, so that each of the two
- * is the copy of the other.
+ * Stores the changes of a day. One immutable object contains all its changes so far, in the columns of the table `changes`.
+ * It is written before the commit, which names it in the ledger. The table contains the same rows, so that the object and
+ * the table are backups of each other.
  */
 import { monthOf } from '../days.ts';
 import type { DayChanges } from '../lake/documents/ledger.ts';
@@ -13,13 +13,13 @@ import { damageOf, fileIn, findFile } from '../lake/table/readable-file.ts';
 import type { BrandReport } from '../context/context.ts';
 import { changesTable, summaryOfRows } from './change-rows.ts';
 
-/** Whose changes they are. */
+/** The report and brand whose changes are stored. */
 export type ChangesOfReport = Pick<BrandReport, 'brand' | 'report' | 'lake' | 'newId' | 'log'>;
 
 /**
  * Writes the changes of a day so far, and then one more.
  * @param own the rows of the new change
- * @returns what the ledger has to contain with the version that the change leads to
+ * @returns the entry for the ledger, to be stored together with the version that the change leads to
  */
 export async function addChange(
   of: ChangesOfReport,
@@ -33,13 +33,13 @@ export async function addChange(
     const newest = last ?? earlier.last;
     return { ...earlier, ...all, at, times: earlier.times + times, ...(newest && { last: newest }) };
   }
-  // What is lost cannot be written again, and must not keep the day from being read.
+  // Lost changes cannot be written again, and must not keep the day from being read.
   const alone = await writeObject(of, day, (file) => appendRows(file, own));
   const unread = earlier && [...(earlier.unread ?? []), earlier.snapshot];
   return { ...alone, at, times, ...(last && { last }), ...(unread && { unread }) };
 }
 
-/** Writes the changes of a day again whose object is lost. @returns `undefined` where the table does not have them either */
+/** Writes the changes of a day again if their object is lost. @returns `undefined` if the table does not have them either */
 export async function rewriteChanges(
   of: ChangesOfReport,
   day: string,
@@ -49,7 +49,7 @@ export async function rewriteChanges(
   return all && { ...lost, ...all };
 }
 
-/** Appends the changes of a day to a file with the columns of the table. @returns what is wrong with their object, if anything */
+/** Appends the changes of a day to a file with the columns of the table. @returns what is wrong with their object, if it is damaged */
 export async function appendChanges(
   file: ParquetFile,
   of: ChangesOfReport,
@@ -64,7 +64,7 @@ export async function appendChanges(
   }
 }
 
-/** Whether the object of a day's changes can be read, and has the changes that the ledger states. */
+/** Whether the object of a day's changes can be read, and contains the changes that the ledger states. */
 export async function areIntact(of: ChangesOfReport, day: string, changes: DayChanges): Promise<boolean> {
   const { readParquetRows } = await loadCodedFile();
   try {
@@ -80,8 +80,8 @@ export async function areIntact(of: ChangesOfReport, day: string, changes: DayCh
 type Written = Pick<DayChanges, 'snapshot' | 'bytes' | 'rows'>;
 
 /**
- * The earlier changes from their object, or, if a second read finds it damaged too, from the table.
- * @returns `undefined` where neither has them
+ * Writes the earlier changes from their object, or, if a second read finds the object damaged too, from the table.
+ * @returns `undefined` if neither the object nor the table has them
  */
 async function writeAll(
   of: ChangesOfReport,
@@ -117,7 +117,7 @@ function objectOf({ lake, brand, report }: ChangesOfReport, day: string, { snaps
   return fileIn(lake.store, { key: changesKey(brand, report.name, day, snapshot), bytes });
 }
 
-/** @throws where the table does not have these changes */
+/** @throws if the table does not have these changes */
 async function rowsInTable(
   { lake, brand, report }: ChangesOfReport,
   day: string,

@@ -1,6 +1,6 @@
 /*
- * Records what replacing a version of a day changed, once the day was closed. The change is written before the commit and
- * named in the ledger by the commit itself: a change is there exactly if the version is that it led to (I4).
+ * Records what the replacement of a version changed, once the day was closed. The change is written before the commit, and
+ * the commit itself names it in the ledger: a change exists exactly if the version that it led to exists (I4).
  */
 import type { Committed, DayChanges } from '../lake/documents/ledger.ts';
 import { versionKey } from '../lake/paths.ts';
@@ -14,10 +14,10 @@ import { type ChangeCause, changeRows } from './change-rows.ts';
 import { addChange } from './day-changes.ts';
 import type { BrandReport } from '../context/context.ts';
 
-/** Each change writes all those before it again, and `verify` reads them: later changes of the day are only counted. */
+/** Each change rewrites all earlier changes of the day, and `verify` reads them, so later changes of the day are only counted. */
 const MAX_LISTED_DAY_ROWS = 50_000;
 
-/** What a change is recorded with: a report of a brand, with its settings where it has any. */
+/** The context of a change: a report of a brand, with its settings if it has any. */
 export type ChangesContext = Pick<
   BrandReport,
   'brand' | 'report' | 'lake' | 'schema' | 'clock' | 'newId' | 'log'
@@ -28,20 +28,20 @@ export type ChangesContext = Pick<
 /** The content of a version. */
 export type Version = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
 
-/** A version that is to replace the committed one. */
+/** A version that will replace the committed version. */
 export interface Replacement {
   before: Committed;
   after: Version;
-  /** The hashes of its rows, where they are known: otherwise its snapshot is read. */
+  /** The hashes of its rows, if they are known; otherwise its snapshot is read. */
   afterHashes?: RowHashes;
   cause: ChangeCause;
 }
 
 /**
  * Writes what replacing the committed version of a day changes, even if the content is equal: then nothing was added,
- * removed or altered. An open day that grows is no change.
- * @returns what the ledger is to say in `committed.changes`, to be committed together with the new version
- * @throws BrandReportsError where the store cannot be read or written now
+ * removed or altered. Growth of an open day is not a change.
+ * @returns the new `committed.changes` of the ledger, to be committed together with the new version
+ * @throws BrandReportsError if the store cannot be read or written now
  */
 export async function recordChange(
   ctx: ChangesContext,
@@ -76,15 +76,15 @@ function countsOf({ added, removed, altered }: TableDiff): TableDiff {
 const NOTHING_CHANGED: TableDiff = { added: 0, removed: 0, altered: 0, records: [] };
 
 /**
- * The time of publications: what queries found at an instant and the changes since then make what they find
- * now. The times of a day's changes grow, even if a clock is behind.
+ * The time of a change is the time of its publication: the rows that queries found at an instant, plus the changes since
+ * then, give the rows that they find now. The times of a day's changes grow even if a clock is behind.
  */
 function timeOfChange(ctx: ChangesContext, earlier: DayChanges | undefined): Date {
   const lastMs = earlier ? Date.parse(earlier.at) : Number.NEGATIVE_INFINITY;
   return new Date(Math.max(ctx.clock.wallMs(), lastMs + 1));
 }
 
-/** To be called when the change is committed. A change to equal content is no news. @param rows of the new version */
+/** Call it after the change is committed. A change to equal content is not logged. @param rows of the new version */
 export function logChange(
   { log }: ChangesContext,
   day: string,
@@ -96,7 +96,7 @@ export function logChange(
   log({ event: 'day_changed', day, rowsBefore, rows, added, removed, altered });
 }
 
-/** @returns `undefined` where a version is missing or damaged: that it was replaced is recorded all the same */
+/** @returns `undefined` if a version is missing or damaged; the replacement itself is still recorded */
 async function diffOrLog(
   ctx: ChangesContext,
   day: string,
@@ -111,7 +111,7 @@ async function diffOrLog(
   try {
     const { diffTables, openVersion } = await loadDiff();
     const old = await openVersion(snapshot(before));
-    if (old.digest !== before.digest) throw new Error('its digest is not the one that was committed');
+    if (old.digest !== before.digest) throw new Error('its digest differs from the committed digest');
     const replacing = await openVersion(snapshot(after), afterHashes);
     const isNone = [before, after].some(({ values }) => values?.keyIsNone);
     const limits = room > 0 ? undefined : { records: 0, bytes: 0 };

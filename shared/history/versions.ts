@@ -1,27 +1,27 @@
 /**
- * Which snapshot of a day queries found at a time. A commit changes nothing for them before it is published, so a version
- * begins where the publication of its commit replaced the one before, and ends with the next publication. Versions follow
- * one another without a gap; a snapshot that was rolled back to has one for each time that it was current. Everything is
- * pure, and follows from the ledger's entry alone: there is no second record of the past that could differ from it.
+ * Computes which snapshot of a day queries found at a time. A commit changes nothing for queries before it is published. So
+ * a version begins when the publication of its commit replaced the version before, and ends with the next publication.
+ * Versions follow one another without a gap. A snapshot that was rolled back to has a version for each time it was current.
+ * All functions are pure and use only the ledger's entry: no second record of the past could differ from it.
  */
 import { type DayEntry, isWhole } from '../lake/documents/ledger.ts';
 
-/** A snapshot of a day, for a time in which queries found it. */
+/** A snapshot of a day, for a period in which queries found it. */
 export interface Version {
   snapshot: string;
-  /** Missing: not known, because the ledger was made again since. */
+  /** Missing: not known, because the ledger has been restored since. */
   fromMs?: number;
-  /** Missing: it is current. */
+  /** Missing: it is the current version. */
   toMs?: number;
-  /** Whether it holds the whole day, or was read while the day was open; missing: a repair has lost it. */
+  /** `true`: it contains the whole day, `false`: it was read while the day was open; missing: a repair has lost this fact. */
   whole?: boolean;
-  /** The object of what had become of its records; missing: there is none. */
+  /** The snapshot of its rows in the lifecycle table; missing: there is none. */
   lifecycle?: string;
 }
 
 /**
- * The versions of a day that are kept, the oldest first. A clock that was behind makes none begin before the one that it
- * replaced: of two times the later one counts. What is committed and not published yet is no version.
+ * The versions of a day that are kept, the oldest first. Even if a clock was behind, no version begins before the version
+ * that it replaced: the later of the two times counts. A commit that is not published yet is not a version.
  */
 export function versionsOf({
   committed,
@@ -50,8 +50,8 @@ export function versionsOf({
 }
 
 /**
- * The version of a day that queries found at `atMs`. `absent`: nothing of the day was committed yet. `unknown`: it is not
- * kept any longer, or the times of the ledger do not tell.
+ * The version of a day that queries found at `atMs`. `absent`: no version of the day was committed yet. `unknown`: the
+ * version is no longer kept, or the times of the ledger do not determine it.
  * @param nowMs the present, not before `atMs`
  */
 export function versionAt(
@@ -64,7 +64,7 @@ export function versionAt(
   const firstMs = firstCommittedAt === undefined ? undefined : Date.parse(firstCommittedAt);
   if (firstMs !== undefined && atMs < firstMs) return 'absent';
   const version = versionsOf(entry).find(({ toMs = Number.POSITIVE_INFINITY }) => atMs < toMs);
-  // Whenever it began, that was before now.
+  // A version without a known beginning began before now.
   const { fromMs = nowMs } = version ?? {};
   if (!version || fromMs > atMs) return 'unknown';
   const { snapshot, lifecycle } = version;

@@ -1,6 +1,6 @@
 /*
- * Makes the rows of records that nothing was known of, as columns: most are constant, or copies of what the version says.
- * What becomes of a record is decided by `rowAfter`, once for all that have the same state and the same values missing.
+ * Makes the lifecycle rows of records that have no row yet, as columns. Most columns are constant or copies of the version's
+ * columns. `rowAfter` decides the values of a row once for all records that have the same state and lack the same values.
  */
 import type { Column, Value } from '../column-types.ts';
 import type { CodedColumn, NamedColumn } from '../lake/table/coded-rows.ts';
@@ -11,7 +11,7 @@ import { type Moment, rowAfter } from './rows.ts';
 
 const AMOUNTS = ['amount', 'commission'] as const;
 const COUNTED = ['counted_amount', 'counted_commission'] as const;
-/** Stand for what the version says in a column; no amount is so large. */
+/** Placeholders for a value that is copied from a column of the version; no real amount is so large. */
 const COPIED = new Map<Value, keyof Now>([
   ...[...AMOUNTS, ...COUNTED].map((name, index) => [2n ** 200n + BigInt(index), name] as const),
   ...(['key', 'order_id', 'product', 'kind', 'publisher_id', 'publisher_name', 'currency'] as const).map(
@@ -19,7 +19,7 @@ const COPIED = new Map<Value, keyof Now>([
   ),
 ]);
 
-/** @param columns of the table @param group each record is a row of its own */
+/** @param columns of the table @param group its records, of which each becomes a row of its own */
 export function newRows(columns: readonly Column[], group: NowColumns, moment: Moment): NamedColumn[] {
   const { rows, columns: now } = group;
   const read = (['state', ...AMOUNTS] as const).map((name) => {

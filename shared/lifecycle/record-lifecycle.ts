@@ -1,6 +1,6 @@
 /*
- * Makes what became of the records of a day when its version is replaced, from the rows before and the version itself. The
- * object is written before the commit, which names it in the ledger: it is there exactly if the version is (I4).
+ * Writes the lifecycle rows of a day when its version is replaced, from the rows before and from the version itself. The
+ * object is written before the commit, which names it in the ledger: it exists exactly if the version exists (I4).
  */
 import { addDays, endOfDay } from '../days.ts';
 import type { Committed, Lifecycle, VersionContent } from '../lake/documents/ledger.ts';
@@ -12,7 +12,7 @@ import { type LifecycleContext, type Rules, partsOf, recordsOf, rulesOf } from '
 import type { Moment } from './rows.ts';
 import { KEPT_AGES, lifecycleShape } from './shape.ts';
 
-/** A version that is to be committed, and the one before. */
+/** A version that will be committed, and the version before. */
 export interface Replaced {
   before: Committed | undefined;
   after: Committed;
@@ -22,12 +22,12 @@ export interface Replaced {
 }
 
 /**
- * Writes what became of the records of a day up to a version. Where nothing is known of the records before, because an
- * older program wrote the version, the object is lost or the day has another key, it begins with the version before.
+ * Writes the lifecycle rows of a day up to a version. If there are no usable rows before, they begin with the version
+ * before: an older program wrote that version, the object is lost, or the day has another key.
  * @param most how many records are in memory
- * @returns what the ledger is to say in `committed.lifecycle`; what it says already where neither the version nor the
- * meaning of its columns has changed, or a version cannot be read
- * @throws BrandReportsError where the store cannot be read or written now
+ * @returns the new `committed.lifecycle` of the ledger. It is the same as before if neither the version nor the meaning of
+ * its columns has changed, or if a version cannot be read
+ * @throws BrandReportsError if the store cannot be read or written now
  */
 export async function recordLifecycle(
   ctx: LifecycleContext,
@@ -66,26 +66,26 @@ export async function recordLifecycle(
     const begun = await write(before, first);
     const made = isSameVersion ? begun : await write(after, moment, begun);
     if (known && lost !== undefined) {
-      const message = `${keyOf(ctx, day, known.snapshot)} cannot be read (${lost}): it begins anew`;
+      const message = `${keyOf(ctx, day, known.snapshot)} cannot be read (${lost}): the lifecycle rows begin anew`;
       ctx.log({ event: 'lifecycle_lost', day, message });
     }
     return made;
   } catch (thrown) {
     const message = damageOf(thrown);
-    // The rows before have what is erased.
+    // The earlier rows contain the erased records and must not be kept, so the erasure fails.
     if (moment.isErasure) throw thrown;
     ctx.log({ event: 'lifecycle_not_made', day, message });
-    // Of an earlier version: by its basis the next reading makes it again.
+    // These rows belong to an earlier version; this basis makes the next reading write them anew.
     return known && { ...known, basis: `${key}--` };
   }
 }
 
-/** Whether what became of the records was made by the rules that apply now. */
+/** Whether the lifecycle rows were made by the rules that apply now. */
 export async function isLifecycleCurrent(ctx: LifecycleContext, committed: Committed): Promise<boolean> {
   return (await rulesOf(ctx, committed))?.basis === committed.lifecycle?.basis;
 }
 
-/** What a ledger that is made again has of rows that were found: the next reading makes them again, with their history. */
+/** The lifecycle entry of a restored ledger for rows that were found. The next reading writes them anew, with their history. */
 export async function lifecycleOfFound(
   ctx: LifecycleContext,
   version: Committed,
@@ -95,7 +95,7 @@ export async function lifecycleOfFound(
   return rules && { snapshot, rows, bytes, digest, basis: `${partsOf(rules)[0]}--` };
 }
 
-/** Whether the object can be read, and has the rows that the ledger states. @throws where the store fails */
+/** Whether the object can be read, and contains the rows that the ledger states. @throws if the store fails */
 export async function isLifecycleIntact(
   ctx: LifecycleContext,
   day: string,
@@ -114,7 +114,7 @@ export async function isLifecycleIntact(
   }
 }
 
-/** The ages that the day reached while the version before was current; 0 once that was read after the day's end. */
+/** The ages that the day reached while the version before was current; age 0 counts only if that version was read after the day's end. */
 function agesAt(day: string, before: Committed, { timeZone }: Committed, byMs: number): string[] {
   if (timeZone === undefined) return [];
   const isReached = (age: number) =>

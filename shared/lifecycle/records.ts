@@ -1,6 +1,6 @@
 /*
- * Reads what the records of a version say: key, state, amounts, by the roles and the rules of the views, so that sums over
- * the tables of what became of records equal those of views. Each different value of a column is judged once.
+ * Reads the key, the state and the amounts of a version's records, by the roles and the rules of the views, so that sums
+ * over the lifecycle tables equal the sums of views. Each different value of a column is judged once.
  */
 import { hash } from 'node:crypto';
 import { type Column, RESCUED } from '../column-types.ts';
@@ -26,7 +26,7 @@ import {
 } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 
-/** A report of a brand, with its settings where they are known. */
+/** A report of a brand, with its settings if they are known. */
 export type LifecycleContext = Pick<
   BrandReport,
   'brand' | 'report' | 'lake' | 'schema' | 'roles' | 'clock' | 'newId' | 'log'
@@ -34,18 +34,18 @@ export type LifecycleContext = Pick<
 
 /** How the records of a version are judged. */
 export interface Rules {
-  /** What identifies a record; empty: nothing does. */
+  /** The columns that identify a record; empty: nothing identifies it. */
   key: readonly RoleColumn[];
   places: ReadonlyMap<Role, RoleColumn>;
-  /** By a word of the service, as compared: the interface's. */
+  /** The states of the interface, by the word of the service in its compared form. */
   words: ReadonlyMap<string, string>;
-  /** The column that tells bonuses from sales. */
+  /** The column that distinguishes bonuses from sales. */
   kind: Column | undefined;
-  /** Fingerprints of the key, of the states and of all of it. */
+  /** Fingerprints of the key, of the states and of all rules together. */
   basis: string;
 }
 
-/** The rules for a version; `undefined` where the report's records have no states. A day keeps its key while it may. */
+/** The rules for a version; `undefined` if the report's records have no states. A day keeps its key as long as that key is possible. */
 export async function rulesOf(
   ctx: LifecycleContext,
   version: Pick<Committed, 'rows' | 'values' | 'lifecycle'>,
@@ -73,9 +73,9 @@ export async function rulesOf(
 }
 
 /**
- * The roles as views have them. A run stores those of new fields when it ends: until then the version decides, or records
- * that have a currency for the first time would have none here, on some days for ever. A currency that all days have left
- * unclear stays so.
+ * The roles as views have them. A run stores the roles of new fields when it ends; until then the version decides. Otherwise,
+ * records that have a currency for the first time would get no currency here, on some days permanently. A currency that all
+ * days together have left unclear stays unclear.
  */
 async function rolesOf(
   { brand, report, roles }: LifecycleContext,
@@ -105,19 +105,19 @@ function fingerprint(rules: unknown): string {
   return hash('sha256', JSON.stringify(rules), 'hex').slice(0, 16);
 }
 
-/** The fingerprints of the key and of the states by which rows were made. */
+/** The fingerprints of the key and of the states with which the rows were made. */
 export function partsOf(of: Pick<Lifecycle, 'basis'> | undefined): readonly string[] {
   return of?.basis.split('-') ?? [];
 }
 
-/** As in the SQL of views: a column of decimals has 4 as 4.000000000. */
+/** As in the SQL of views: in a column of decimals, 4 is written 4.000000000. */
 function wordsOf({ words }: BrandRoles): ReadonlyMap<string, string> {
   const spelt = (word: string) => (/^\d+$/.test(word) ? [word, `${word}.000000000`] : [word]);
   const entries = Object.entries(words);
   return new Map(entries.flatMap(([word, to]) => spelt(comparedState(word)).map((each) => [each, to])));
 }
 
-/** What a version says of a record, or of all that have one key, kind, publisher and currency, by column of the table. */
+/** A record of a version, or all its records with one key, kind, publisher and currency, by column of the table. */
 export type Now = {
   key: string | undefined;
   records: bigint;
@@ -130,18 +130,18 @@ export type Now = {
   state: string | undefined;
   amount: bigint | undefined;
   commission: bigint | undefined;
-  /** What is not void of both. */
+  /** The parts of both that are not void. */
   counted_amount: bigint;
   counted_commission: bigint;
 };
 
-/** What the records of a row group say; a column without a value may be missing. */
+/** The records of a row group as columns; a column without values may be missing. */
 export interface NowColumns {
   rows: number;
   columns: ReadonlyMap<string, CodedColumn>;
 }
 
-/** All records of a version, a row group at a time. @param isKeyAlone only the column of their keys is read */
+/** All records of a version, a row group at a time. @param isKeyAlone read only the columns of their keys */
 export async function* recordsOf(
   file: CodedFile,
   { key, places, words, kind }: Rules,
@@ -196,7 +196,7 @@ function filledOnly(columns: Readonly<Record<string, CodedColumn | undefined>>):
   );
 }
 
-/** Each record of a group as an object. */
+/** Returns a function that reads a record of a group as an object. */
 export function recordReader(columns: NowColumns['columns']): (row: number) => Now {
   const text = (name: keyof Now) => textsAt(columns.get(name));
   const amount = (name: keyof Now) => {
@@ -236,7 +236,7 @@ function textsAt(column: CodedColumn | undefined): (row: number) => string | und
   };
 }
 
-/** A column of texts that are made for each row. */
+/** A column of texts that are computed for each row. */
 function madeColumn(rows: number, textAt: (row: number) => string | undefined): CodedColumn {
   const codeOf = new Map<string | undefined, number>([[undefined, 0]]);
   const codes = new Uint32Array(rows);
@@ -249,7 +249,7 @@ function madeColumn(rows: number, textAt: (row: number) => string | undefined): 
   return { codes, texts: textsOf([...codeOf.keys()]) };
 }
 
-/** What is not void; 0 where nothing is. */
+/** The amounts that are not void; 0 for all other rows. */
 function countedColumn(
   rows: number,
   worth: CodedColumn | undefined,
@@ -263,7 +263,7 @@ function countedColumn(
   return withValues(worth, codes, [0n], 'decimal(38,9)');
 }
 
-/** As in the table `changes`. */
+/** The text of a key, as in the table `changes`. */
 function textOfKey(texts: readonly (string | undefined)[]): string | undefined {
   return texts.some((text) => text) ? JSON.stringify(texts.map((text) => text ?? '')) : undefined;
 }
@@ -292,7 +292,7 @@ function judgedColumn(
   return { codes: coded.codes, texts: textsOf(values) };
 }
 
-/** Whether all begin and end with a printed sign of ASCII: nothing of them is cut off. */
+/** Whether all texts begin and end with a printable ASCII character, so that nothing is trimmed. */
 function arePlain({ bytes, starts, ends }: Texts): boolean {
   const isPrinted = (byte = 0) => byte > 0x20 && byte < 0x7f;
   return starts.every((start, code) => {
@@ -301,7 +301,7 @@ function arePlain({ bytes, starts, ends }: Texts): boolean {
   });
 }
 
-/** As views have amounts: one that its column cannot hold exactly is in `_rescued`. */
+/** Amounts as views have them: an amount that its column cannot store exactly is in `_rescued`. */
 function amountColumn(
   rows: number,
   columns: Columns,

@@ -1,6 +1,7 @@
 /*
- * Writes the rows of a day anew: those before, with what the version says that replaces the current one. Rows that stay as
- * they were are copied as columns. I12: the records of a version are in memory in parts, by a hash of their keys.
+ * Writes the lifecycle rows of a day anew: the rows before, updated with the records of the version that replaces the current
+ * one. Rows that stay the same are copied as columns. I12: the records of a version are in memory in parts, by a hash of
+ * their keys.
  */
 import type { Column } from '../column-types.ts';
 import { type CodedFile, rowsOf } from '../lake/table/coded-columns.ts';
@@ -18,14 +19,14 @@ import { type Identity, type Moment, Records, partOf, rowAfter } from './rows.ts
 
 /** About 30 MB. */
 const MAX_RECORDS = 100_000;
-/** So many rows that stay together are a row group of their own. */
+/** At least so many rows that stay together become a row group of their own. */
 const WHOLE_ROWS = 1_000;
 
-/** What is replayed. */
+/** The input of `replay`. */
 export interface Replay {
-  /** What became of the records up to the version before. */
+  /** The lifecycle rows up to the version before. */
   earlier?: { file: CodedFile; digest: string } | undefined;
-  /** How many records the version has, and all of them: read once for each part. */
+  /** The number of records in the version, and a function that returns them all: it is called once for each part. */
   rows: number;
   records: (isKeyAlone?: boolean) => AsyncIterable<NowColumns>;
   moment: Moment;
@@ -35,7 +36,7 @@ export interface Replay {
  * @param columns of the table
  * @param most how many records are in memory
  * @returns the digest of the rows
- * @throws if a file is not what was written
+ * @throws if a file differs from what was written
  */
 export async function replay(
   file: ParquetFile,
@@ -85,7 +86,7 @@ export async function replay(
     for await (const group of earlier?.file.groups() ?? []) {
       const from = firstBefore;
       const read = new Map(found.addColumns(group.rows, group.columns));
-      // At some ages of a day that is all that changes.
+      // When a day reaches an age, this is often all that changes.
       const counted = read.get('counted_commission');
       if (counted) for (const age of moment.ages) if (!read.has(age)) read.set(age, counted);
       const kept = keptRows(
@@ -107,7 +108,7 @@ export async function replay(
       } else for (const row of rowsOf({ rows: kept.rows.length, columns: next })) await append(row);
     }
     if (earlier && found.value() !== earlier.digest)
-      throw new Error('its digest is not the one that was committed');
+      throw new Error('its digest differs from the committed digest');
     for (const [before, record] of now.rest(left)) await append(rowAfter(before, record, moment));
   }
   if (met !== rows) throw new Error(`${met} rows are read instead of ${rows}`);
@@ -120,16 +121,16 @@ function hashOf(text: string): number {
   return shortHashOfBytes(viewOf(bytes), 0, bytes.length) >>> 0;
 }
 
-/** More rows than this are not compared by hashes, which take about 50 bytes each. */
+/** If there are more rows, they are not compared by hashes, which take about 50 bytes each. */
 const MAX_HASHED = 1_000_000;
 
-/** The rows of a group that have a record, and what they become, by their place among these, where that differs. */
+/** The rows of a group that have a record. `changes`: the rows that become different, by their place among `rows`. */
 interface Kept {
   rows: number[];
   changes: { place: number; row: number; after: Row | undefined }[];
 }
 
-/** What a row says of the version that is current, beside what it is found by. */
+/** The columns of a row that describe the current version, besides the columns that identify the row. */
 const NOW_COLUMNS = [
   ...(['records', 'order_id', 'product', 'publisher_name', 'state'] as const),
   ...(['amount', 'commission', 'counted_amount', 'counted_commission'] as const),
@@ -137,16 +138,16 @@ const NOW_COLUMNS = [
 
 const IDENTITY_AND_NOW = ['key', 'kind', 'publisher_id', 'currency', ...NOW_COLUMNS];
 
-/** Rows that say the same of a record before and after, by their hashes as in comparisons of versions. */
+/** Rows that describe a record equally before and after, by their hashes, as when versions are compared. */
 interface SameRows {
-  /** Whether a row of the version is one, and whether a row before is. */
+  /** Whether a row of the version is such a row, and whether a row before is. */
   isKept: (row: number) => boolean;
   isStill: (row: number) => boolean;
-  /** How many are not, at most, of the version and before. */
+  /** The larger of the numbers of other rows, in the version and before. */
   others: number;
 }
 
-/** @returns `undefined` where records of the version share a key, or there are too many (I12): all are compared */
+/** @returns `undefined` if records of the version share a key, or there are too many (I12): then all rows are compared */
 async function sameRows(
   records: Replay['records'],
   earlier: CodedFile | undefined,
@@ -181,7 +182,7 @@ function rowsFound(hashes: Lanes, rows: number, among: HashIndex): Uint8Array {
   return found;
 }
 
-/** @param left gets the rows that have no record */
+/** @param left receives the rows that have no record */
 function keptRows(
   { rows, columns }: { rows: number; columns: ReadonlyMap<string, CodedColumn> },
   now: Records,
@@ -222,7 +223,7 @@ function keptRows(
   return kept;
 }
 
-/** The column of the rows that are kept; a value that stays has the code that it had. */
+/** The column of the kept rows; a value that stays keeps its code. */
 function changedColumn(
   { name, type }: Pick<Column, 'name' | 'type'>,
   column: CodedColumn | undefined,

@@ -1,25 +1,25 @@
-/* Decides which row a record continues, and what becomes of a row when the version of its day is replaced. */
+/* Decides which row a record continues, and how a row changes when the version of its day is replaced. */
 import type { Row } from '../lake/table/columns.ts';
 import type { Now } from './records.ts';
 import { KEPT_STATES } from './shape.ts';
 
-/** When and by what a version is replaced. */
+/** The replacement of a version: its times and its cause. */
 export interface Moment {
-  /** When the reading began whose version is replaced; missing: no reading before is known. */
+  /** When the reading of the replaced version began; missing: no earlier reading is known. */
   after?: Date;
-  /** When the reading had ended whose version replaces it. */
+  /** When the reading of the new version had ended. */
   by: Date;
-  /** Otherwise the records were read before: when they came into their states is not known. */
+  /** `false`: the records were read before, so the time at which they reached their states is not known. */
   isReading: boolean;
-  /** The rows before have states by other rules: when their records came into states is not known. */
+  /** The rows before have states by other rules, so the time at which their records reached a state is not known. */
   hasOtherStates: boolean;
   /** The columns of the ages that the day has reached while the replaced version was current. */
   ages: readonly string[];
-  /** Rows without a record are erased instead of being gone. */
+  /** Rows without a record are left out instead of being marked as gone. */
   isErasure: boolean;
 }
 
-/** @returns `undefined` where the row is left out */
+/** @returns `undefined` if the row is left out */
 export function rowAfter(before: Row | undefined, now: Now | undefined, moment: Moment): Row | undefined {
   const { after, by, isReading, hasOtherStates, ages, isErasure } = moment;
   if (!now && isErasure) return undefined;
@@ -42,20 +42,20 @@ export function rowAfter(before: Row | undefined, now: Now | undefined, moment: 
   return row;
 }
 
-/** What a row is found by. */
+/** The values that identify a row. */
 export type Identity = Pick<Row, 'key' | 'kind' | 'publisher_id' | 'currency'>;
 
-/** Of records without a key only the rest is known; no part is an empty text. */
+/** The identity as one text. Records without a key are identified by the other values; no value is an empty text. */
 function nameOf({ key, kind, publisher_id, currency }: Identity): string {
   return [key, kind, publisher_id, currency].map((each) => each ?? '').join('\0');
 }
 
-/** What all records with one key have in common, and those with one name where they have none. */
+/** Equal for all records with one key; records without a key share it if all their other values agree. */
 export function partOf(of: Identity): string {
   return typeof of.key === 'string' ? of.key : nameOf(of);
 }
 
-/** What all records with one name have together, and whether a row was found for them. */
+/** The records of one identity, added up, and whether a row was found for them. */
 interface Held {
   now: Now;
   isMet: boolean;
@@ -63,7 +63,7 @@ interface Held {
 
 /** The records of a version. */
 export class Records {
-  /** The first one with the key: most keys have no other, and a name is longer. */
+  /** The first record with the key: most keys have no other record, and an identity is a longer text. */
   readonly #byKey = new Map<unknown, Held>();
   readonly #byName = new Map<string, Held>();
 
@@ -74,7 +74,7 @@ export class Records {
     else this.#byName.set(nameOf(now), { now, isMet: false });
   }
 
-  /** The records that continue a row. */
+  /** The records that continue a row, if there are some. */
   match(row: Identity): Now | undefined {
     const held = this.#find(row);
     if (held) held.isMet = true;
@@ -82,8 +82,8 @@ export class Records {
   }
 
   /**
-   * What is left once all rows were matched. A record of another publisher or currency continues a row if its key had one
-   * row and has one: of several nobody knows which became which.
+   * The rows and records that are left after all rows were matched. A record of another publisher or currency continues a
+   * row only if its key had one row and now has one record. With several, it is unknown which record continues which row.
    * @param left the rows that were not matched
    */
   *rest(left: readonly Row[]): Generator<[before: Row | undefined, now: Now | undefined], void, undefined> {

@@ -1,6 +1,6 @@
 /*
- * The tables of what became of records: a row for each record of a day, by its key, with the readings between which it
- * was first seen, effective, locked, paid and void. Their columns have the same names for every brand, so that views,
+ * The lifecycle tables have a row for each record of a day, by its key, with the readings between which the record was
+ * first seen, effective, locked, paid and void. Their columns have the same names for every brand, so that views,
  * statements and comparisons need no roles.
  */
 import { columnsOf } from '../lake/documents/described-columns.ts';
@@ -8,10 +8,10 @@ import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 
-/** The states whose first reading is kept, in the interface's words. */
+/** The states whose first reading is kept, in the words of the interface. */
 export const KEPT_STATES = ['effective', 'locked', 'paid', 'void'] as const;
 
-/** Ages of a day, in days after its end, at which the commission of each record is kept. */
+/** Ages of a day, in days after its end, for which the commission of each record is kept. */
 export const KEPT_AGES = [0, 30, 60, 90] as const;
 
 const COLUMNS = columnsOf([
@@ -79,12 +79,12 @@ const COLUMNS = columnsOf([
   ),
 ]);
 
-/** The tables of what became of the records of all reports. */
+/** The lifecycle tables of all reports. */
 export function lifecycleTables(reports: ReportRegistry): TableShape[] {
   return Object.values(reports).flatMap((report) => lifecycleShape(report) ?? []);
 }
 
-/** The table of what became of the records of a report; `undefined`: its records have no states. */
+/** The lifecycle table of a report; `undefined`: its records have no states. */
 export function lifecycleShape({ lifecycle }: Pick<ReportDefinition, 'lifecycle'>): TableShape | undefined {
   return (
     lifecycle && {

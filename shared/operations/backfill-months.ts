@@ -1,8 +1,9 @@
 /*
- * The pure rules of a backfill. Without them a month would have to be read within one Lambda timeout, or a function that
- * makes no progress would be started for ever. The state machine (infra/backfill-state-machine.ts) keeps the progress of
- * a month between the runs of the function: `splitIntoMonths` plans, `nextStep` decides after each run whether to run
- * again, wait or end, `conclude` lists all months at the end. Everything that it carries has to fit into 256 kB.
+ * The rules of a backfill decide how the runs of a month follow one another; they are pure functions. Without them, a month
+ * would have to be read within one Lambda timeout, or a function that makes no progress would be started for ever.
+ * The state machine (`infra/backfill-state-machine.ts`) keeps the progress of a month between the runs of the function. All
+ * that it carries has to fit into 256 kB. First, `splitIntoMonths` plans the months. After each run, `nextStep` decides
+ * whether to run again, to wait or to end. At the end, `conclude` lists all months.
  */
 import { addDays, dayOf, daysFrom, monthOf } from '../days.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
@@ -16,25 +17,25 @@ export interface MonthRange {
 
 /** How far the runs of a month have come. */
 export interface MonthProgress {
-  /** The fewest days that a run has left unread, and the pages staged of these days. */
+  /** The fewest days that a run has left unread, and the pages that are staged of these days. */
   left: number;
   pages: number;
-  /** Consecutive runs without progress: those that read something or failed, and those that found all days busy. */
+  /** Consecutive runs without progress: `busy` counts runs that found all days claimed by others, `stalled` all other runs. */
   stalled: number;
   busy: number;
 }
 
-/** What the runs of a month ended in, or how far they are. */
+/** The result of the runs of a month, or its state so far. */
 export interface MonthOutcome extends MonthRange {
   status: Status;
-  /** Rows published of these days, and how many days are left unread; unknown where the function crashed. */
+  /** Rows published of these days, and how many days are left unread; missing if the function crashed. */
   rows?: number | undefined;
   left?: number | undefined;
   /** Why the rest was not read, and what to do: one short line. */
   why?: string | undefined;
 }
 
-/** The result of an execution: every month, and the failure to end with where one is not complete. */
+/** The result of an execution: every month, and the failure to end with if a month is not complete. */
 export interface Conclusion {
   months: MonthOutcome[];
   failure?: ExecutionFailure;
@@ -46,7 +47,7 @@ export interface ExecutionFailure {
   cause: string;
 }
 
-/** What the state machine does after a run. `wait`: run again after `waitSeconds`. */
+/** The state machine's next step after a run. `wait`: run again after `waitSeconds`. */
 export interface NextStep {
   next: 'again' | 'wait' | 'end';
   waitSeconds: number;
@@ -61,17 +62,17 @@ const MAX_BUSY_RUNS = 20;
 const BUSY_WAIT_SECONDS = 60;
 /** Gives an outage time to pass. */
 const STALLED_WAIT_SECONDS = 300;
-/** So short that 27 years of months, each with a reason, fit into the state of an execution (256 kB). */
+/** Short enough that 27 years of months, each with a reason, fit into the state of an execution (256 kB). */
 const MAX_WHY_BYTES = 300;
-/** The cause of an execution holds 32,768 characters at most. */
+/** Step Functions accepts at most 32,768 characters as the cause of an execution. */
 const MAX_CAUSE_LENGTH = 30_000;
 
-/** The last day that a backfill reads: the schedule reads the open day and the one before it. */
+/** The last day that a backfill reads; the schedule reads the open day and the day before it. */
 export function lastBackfillDay(nowMs: number, timeZone: string): string {
   return addDays(dayOf(nowMs, timeZone), -2);
 }
 
-/** The parts of the range in each calendar month, the newest first. */
+/** The part of the range in each calendar month, the newest month first. */
 export function splitIntoMonths({ from, to }: MonthRange): MonthRange[] {
   return [...Map.groupBy(daysFrom(from, to), monthOf).values()].map(spanOf).reverse();
 }
@@ -82,8 +83,8 @@ export function initialProgress(month: MonthRange): MonthProgress {
 }
 
 /**
- * What follows a run. The runs of a month end: a run without progress counts towards a limit, and progress is limited
- * by the days and pages that there are.
+ * Decides what follows a run. The runs of a month always end: runs without progress count towards a limit, and progress is
+ * limited by the number of days and pages.
  */
 export function nextStep(before: MonthProgress, { status, days, error }: ReportOutcome): NextStep {
   if (status === 'complete') return { next: 'end', waitSeconds: 0, progress: { ...before, left: 0 }, status };
@@ -104,7 +105,7 @@ export function nextStep(before: MonthProgress, { status, days, error }: ReportO
   };
 }
 
-/** @param unread empty where the report failed before its plan: then everything is left that was left before */
+/** @param unread empty if the report failed before its plan; then all days that were left before are still left */
 function progressAfter(
   before: MonthProgress,
   unread: readonly DayOutcome[],
@@ -124,17 +125,17 @@ function reasonOf(allBusy: boolean): string {
     : `${MAX_STALLED_RUNS} consecutive runs made no progress: read the log of the function, then start the backfill of this month again`;
 }
 
-/** Days of the range for which the upstream report has committed nothing yet, so that there is nothing to look up. */
+/** Days of the range for which the upstream report has committed nothing yet, so their records have no details to request. */
 export function daysWithoutUpstream({ from, to }: MonthRange, upstream: Ledger): string[] {
   return daysFrom(from, to).filter((day) => !upstream.days[day]?.committed);
 }
 
-/** The committed rows of the range, by the ledger of its month. */
+/** The committed rows of the range, from the ledger of its month. */
 export function rowsIn({ from, to }: MonthRange, { days }: Ledger): number {
   return daysFrom(from, to).reduce((sum, day) => sum + (days[day]?.committed?.rows ?? 0), 0);
 }
 
-/** As one line of little more than `MAX_WHY_BYTES` of JSON. */
+/** The text as one line, with at most `MAX_WHY_BYTES` of JSON and an ellipsis. */
 export function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ');
   let length = Math.min(line.length, MAX_WHY_BYTES);
@@ -163,7 +164,7 @@ export function conclude(planned: readonly MonthRange[], outcomes: readonly Mont
   return { months, failure: { error: 'BackfillIncomplete', cause: causeOf([head, ...lines]) } };
 }
 
-/** As many lines as fit. */
+/** Keeps as many lines as fit, and counts the rest. */
 function causeOf(lines: readonly string[]): string {
   let length = 0;
   const fitting = lines.filter((line) => {

@@ -20,7 +20,7 @@ import { type RunOptions, runSync } from '../run/run.ts';
 export interface MonthToRead extends MonthRange {
   report: string;
   brand: string;
-  /** When the execution was planned, ISO 8601: days that were read since are not read again. */
+  /** When the execution was planned, ISO 8601; days that were read after that are not read again. */
   since: string;
 }
 
@@ -31,7 +31,7 @@ export interface MonthStep extends Pick<NextStep, 'next' | 'waitSeconds' | 'prog
 
 type StepOptions = Omit<RunOptions, 'scope'>;
 
-/** Runs the report over the month until the time is over. */
+/** Runs the report over the month until the function's time is up. */
 export async function readMonth(
   options: StepOptions,
   read: MonthToRead,
@@ -63,7 +63,7 @@ export async function readMonth(
   return { read, next, waitSeconds, progress, outcome };
 }
 
-/** A report with an upstream report has nothing to read on days that the upstream report has not read. */
+/** A complete run may have left out days, because a day that the upstream report has not read has no records to look up. */
 async function withoutUpstream(
   options: StepOptions,
   { day }: ReportDefinition,
@@ -83,7 +83,7 @@ async function rowsRead(options: StepOptions, report: ReportDefinition, read: Mo
   return ledger ? rowsIn(read, ledger) : 0;
 }
 
-/** `undefined` where it is damaged: the outcome of the run says so already. */
+/** `undefined` if the ledger is damaged: the outcome of the run already contains that error. */
 async function ledgerOf(
   { lake }: StepOptions,
   report: ReportDefinition,

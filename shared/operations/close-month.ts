@@ -1,10 +1,10 @@
 /*
- * Closes a month of a brand: writes one document that names the current version of each of its days. The vacuum keeps
- * these versions, so that queries of the month give the same as long as the close exists.
- * I5: the versions are chosen before the document is written, and a vacuum reads closes after it has judged by the ledgers.
- * So each named version is looked up once more in ledgers and lake after the write: if it is there, no vacuum that has
- * missed the document deletes it. Otherwise the document is removed, and the month is judged again.
- * If a close dies, its month is closed or not. What is left, the partitions of the catalog, the same command makes.
+ * `close` closes a month of a brand: it writes one document that names the current version of each of the month's days.
+ * The vacuum keeps these versions, so queries of the closed month return the same rows as long as the close exists.
+ * I5: the versions are chosen before the document is written, and a vacuum reads the closes after it has read the ledgers.
+ * So after the write, each named version is looked up once more in the ledgers and in the lake. If it is there, no vacuum
+ * that missed the document deletes it. Otherwise the document is removed, and the month is drafted again.
+ * If a close dies, its month is either closed or not. Running the same command again adds missing partitions to the catalog.
  */
 import { publishCloses } from '../catalog/closed-tables.ts';
 import { withSettings } from '../catalog/view-roles.ts';
@@ -23,28 +23,28 @@ import { type ReportRegistry, dayTables } from '../reports/definition.ts';
 import { dayRanges } from '../status/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Which month, and what a close works with. */
+/** The month, and everything else that a close needs. */
 export interface CloseOptions extends LakeAccess {
   reports: ReportRegistry;
-  /** Decide which reports count, from which day on, and the time zone; missing: all that have ledgers. */
+  /** Decides which reports count, from which day on, and the time zone; missing: all reports that have ledgers count. */
   settings: Settings | undefined;
   /** `YYYY-MM` */
   month: string;
   /** Missing: each brand of the lake. */
   brand?: string;
-  /** Close it although days are not whole, and record them. */
+  /** Closes the month although days are not whole, and records these days. */
   anyway?: boolean;
 }
 
-/** What a close did. */
+/** The result of a close. */
 export interface CloseOutcome {
   status: 'complete';
   closed: Close[];
-  /** The closes of brands whose month was closed before; they stay as they are. */
+  /** The closes of brands whose month was already closed; they stay as they are. */
   before: Close[];
 }
 
-/** The reports of a brand that count, each with the months that have a ledger. */
+/** The reports of a brand that count, each with its months that have a ledger. */
 interface BrandReports {
   brand: string;
   reports: { ctx: BrandReport; months: readonly string[] }[];
@@ -60,7 +60,7 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
   for (const of of await brandReports(options)) {
     const closes = await readCloses(lake.store, of.brand);
     const found = closes.find((close) => close.month === month);
-    // What a close that died has left.
+    // An earlier close may have died before it published its partitions.
     if (found) await publish(of, [found], month);
     if (found) before.push(found);
     const draft = found ? undefined : await draftOf(options, of, closes);
@@ -87,7 +87,8 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
 }
 
 /**
- * For each brand that has days of the month: what would close it now, and the closes of all its months, by the time of closing.
+ * For each brand that has days of the month: the close as it would be written now, and the closes of all its months, by
+ * the time of closing.
  * @throws BrandReportsError `config` if the lake has nothing of the brand, or a document is damaged
  */
 export async function draftCloses(options: CloseOptions): Promise<{ draft: Close; closes: Close[] }[]> {
@@ -105,17 +106,17 @@ function byTime(closes: readonly Close[]): Close[] {
 }
 
 /**
- * Removes the closes of a month: a later vacuum deletes the versions that nothing else keeps.
- * @returns the brands whose month was closed. @throws BrandReportsError `config` if it was of no brand
+ * Removes the closes of a month. A later vacuum deletes the versions that nothing else keeps.
+ * @returns the brands whose month was closed. @throws BrandReportsError `config` if the month was closed for no brand
  */
 export async function removeCloses(options: CloseOptions): Promise<string[]> {
   const { month, lake, brand: only } = options;
   const removed: string[] = [];
-  // A report that is disabled now may have had a part in the close.
+  // A report that is disabled now may have been part of the close.
   for (const of of await brandReports({ ...options, settings: undefined })) {
     const key = closeKey(of.brand, month);
     if (!(await lake.store.get(key))) continue;
-    // First the catalog: what the vacuum may delete is not to be found by queries.
+    // The catalog comes first: queries must not find what the vacuum may delete.
     await publish(of, [], month);
     await lake.store.delete([key]);
     removed.push(of.brand);
@@ -155,7 +156,7 @@ async function brandReports(options: CloseOptions): Promise<BrandReports[]> {
   );
 }
 
-/** What closes the month by the ledgers as they are now, over or not; `undefined`: the brand has no day of it. */
+/** The close of the month by the current ledgers, whether or not the month is over; `undefined`: the brand has no day of it. */
 async function draftOf(
   { settings, month, clock, newId }: CloseOptions,
   { brand, reports }: BrandReports,
@@ -189,7 +190,7 @@ async function draftOf(
 function refuseBeforeEnd({ settings, clock }: CloseOptions, { brand, month, days }: Close): void {
   const zone =
     settings?.brands[brand]?.timeZone ?? days.find(({ timeZone }) => timeZone !== undefined)?.timeZone;
-  // Of a brand that no settings and no version have a zone of, the zone in which a day ends last.
+  // If neither settings nor versions have a time zone of the brand, use the zone in which a day ends last.
   const endMs = endOfDay(daysOfMonth(month).at(-1) ?? '', zone ?? 'Etc/GMT+12');
   if (endMs <= runClock(clock, { clockSkewMs: 0 }).now().getTime()) return;
   throw refused(
@@ -198,7 +199,7 @@ function refuseBeforeEnd({ settings, clock }: CloseOptions, { brand, month, days
   );
 }
 
-/** Without the states of then, all records of such a day would later count as added since the close. */
+/** Without the states at the time of closing, all records of such a day would later count as added since the close. */
 function refuseWithoutStates({ reports }: BrandReports, { brand, days }: Close): void {
   const withStates = new Set(
     reports.filter(({ ctx }) => ctx.report.lifecycle).map(({ ctx }) => ctx.report.name),
@@ -246,8 +247,8 @@ function stored({ snapshot, rows, bytes, digest }: NonNullable<ClosedDay['lifecy
 }
 
 /**
- * The days that closes name and that have another version now than the latest of these closes names. By the time of closing:
- * then each change is carried over once, in whatever order months are closed.
+ * The days that closes name and that now have another version than in the latest of these closes. The closes are ordered by
+ * the time of closing, so that each change is carried over once, whatever the order in which months were closed.
  */
 async function carriedOf(ctx: BrandReport, closes: readonly Close[]): Promise<ClosedDay[]> {
   const named = new Map<string, ClosedDay>();
@@ -266,7 +267,7 @@ async function carriedOf(ctx: BrandReport, closes: readonly Close[]): Promise<Cl
   return carried;
 }
 
-/** @throws BrandReportsError `config` if another process has closed the month meanwhile, or an object is missing */
+/** @throws BrandReportsError `config` if another process has closed the month in the meantime, or an object is missing */
 async function commitClose(options: CloseOptions, of: BrandReports, first: Close): Promise<Close> {
   const { store } = options.lake;
   let draft = first;
@@ -282,10 +283,13 @@ async function commitClose(options: CloseOptions, of: BrandReports, first: Close
     draft = (await draftOf(options, of, await readCloses(store, of.brand))) ?? draft;
     if (draft.exceptions.length > 0 && !options.anyway) throw refused('not_whole', notWhole(draft));
   }
-  throw refused('version_lost', `${lost[0]} is missing. To find out how to heal it: "brand-reports verify"`);
+  throw refused(
+    'version_lost',
+    `${lost[0]} is missing. To find out how to repair it: "brand-reports verify"`,
+  );
 }
 
-/** The objects that the close names and that are not in the lake, or that no ledger names any more. */
+/** The objects that the close names and that are missing in the lake, or that no ledger names any more. */
 async function lostOf({ reports }: BrandReports, close: Close): Promise<string[]> {
   const lost: string[] = [];
   for (const { ctx } of reports) {
@@ -318,7 +322,7 @@ function idsIn({ committed, superseded = [] }: DayEntry = {}): (string | undefin
   ];
 }
 
-/** Which days are not whole, and the commands that read them or accept them. */
+/** The message lists the days that are not whole, and the commands that read them or accept them. */
 function notWhole({ brand, month, exceptions }: Close): string {
   const readable = exceptions.filter(({ why }) => why !== 'erased');
   const sorted = readable.map(({ day }) => day).sort();
@@ -342,7 +346,7 @@ function spans(days: readonly string[]): string {
 }
 
 function alreadyClosed({ brand, month, closedAt }: Close): string {
-  return `${month} of ${brand} was closed at ${closedAt}. To close it anew, first remove that close: "brand-reports close ${month} --brand ${brand} --remove"`;
+  return `${month} of ${brand} was closed at ${closedAt}. To close it again, remove that close first: "brand-reports close ${month} --brand ${brand} --remove"`;
 }
 
 function refused(code: ErrorCode, message: string): BrandReportsError {

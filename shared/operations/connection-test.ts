@@ -1,6 +1,6 @@
 /**
  * The connection test compares what a service shows (`measure-brand.ts`) with the settings. Every finding that is `ok`
- * rests on a response. It needs no lake: it reads nothing from one and writes nothing.
+ * rests on a response. The test needs no lake and changes nothing.
  */
 import { addDays, dayOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
@@ -24,7 +24,7 @@ import {
 } from './measure-brand.ts';
 import { openRoles, unknownWords } from './propose-settings.ts';
 
-/** What was found, and what to do where it is not `ok`. */
+/** What the test found, and what to do if the level is not `ok`. */
 export interface Finding {
   level: 'ok' | 'warning' | 'error';
   code: string;
@@ -60,7 +60,7 @@ export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
   return { status: brands.some(hasErrors) ? 'failed' : 'ok', brands };
 }
 
-/** Whether anything has to be corrected. */
+/** Whether something has to be corrected. */
 export function hasErrors({ findings, reports }: BrandCheck): boolean {
   return [...findings, ...reports.flatMap((report) => report.findings)].some(
     ({ level }) => level === 'error',
@@ -75,7 +75,7 @@ async function checkBrand(options: RunOptions, brand: string): Promise<BrandChec
   return { ...rest, findings: [credentials, ...findings] };
 }
 
-/** Compares what a brand's service showed with its settings; sends nothing. */
+/** Compares what a brand's service showed with its settings; sends no request. */
 export function judgeBrand(options: RunOptions, brand: string, measured: BrandMeasurement): BrandCheck {
   const settings = brandSettingsOf(options, brand);
   const nowMs = options.clock.wallMs();
@@ -108,14 +108,14 @@ async function credentialsFinding(
   }
 }
 
-/** @throws a bug that nobody has expected */
+/** @throws an unexpected error, which is a bug */
 function errorFinding(thrown: unknown): Finding {
   const { kind, code, message } = asBrandReportsError(thrown);
   if (kind === 'bug' && !(thrown instanceof BrandReportsError)) throw thrown;
   return error(code, `${kind}: ${message.replaceAll(BY_CHECK, '')}`);
 }
 
-/** What holds for all requests. A refusal names no cause, so its finding contains what was sent. */
+/** Findings that concern all requests. A refusal contains no cause, so its finding lists the headers that were sent. */
 function connectionFindings(settings: BrandSettings, measured: BrandMeasurement): Finding[] {
   const findings = clockFindings(measured);
   if (measured.error) {
@@ -132,7 +132,7 @@ function connectionFindings(settings: BrandSettings, measured: BrandMeasurement)
   return findings;
 }
 
-/** The service may name its own header in the refusal. */
+/** A refusal may contain the header name that the service expects. */
 function sentHeaders({ service }: BrandSettings, { message }: Finding): string {
   const sent = `the request had the headers X-${service}-DATE and X-${service}-AUTHENTICATION, from the setting service`;
   const [, named] = /\bX-([\w-]{1,60}?)-(?:DATE|AUTHENTICATION)\b/i.exec(message) ?? [];
@@ -156,13 +156,13 @@ function startFindings({ startDate, timeZone }: BrandSettings, nowMs: number): F
     ? [
         error(
           'start_date',
-          `startDate is ${startDate}, which is in the future: nothing is read before; allowed: up to ${today}`,
+          `startDate is ${startDate}, which is in the future, so no day would be read; allowed: up to ${today}`,
         ),
       ]
     : [];
 }
 
-/** Whether the records show that the brand's days are those of the setting. */
+/** Whether the records agree with the time zone of the settings. */
 function zoneFindings(set: string, { zone, clickTimes }: BrandMeasurement): Finding[] {
   const findings: Finding[] = [];
   if (clickTimes?.areKept === false)
@@ -248,18 +248,18 @@ function reportFindings(
   return findings;
 }
 
-/** What fields and states of the records need a setting. */
+/** Lists fields and states of the records that need a setting. */
 function fieldFindings(brand: string, own: ReportSettings, { report, sample }: ReportMeasurement): Finding[] {
   const roles = openRoles(report, sample, { ...own, brand }).map(({ role, evidence, candidates, setting }) =>
     warning(
       'roles',
-      `no field is certain to be ${role}, so its columns are NULL: ${evidence}; ${candidates.length > 0 ? 'set' : 'if the service has none, set'} ${setting}`,
+      `no field is certain to be ${role}, so its columns are NULL: ${evidence}; ${candidates.length > 0 ? 'set' : 'if the service has no such field, set'} ${setting}`,
     ),
   );
   const words = unknownWords(report, sample, own).map((word) =>
     warning(
       'states',
-      `the records have the state ${JSON.stringify(word)}, which the interface does not have; allowed: ${STATE_WORDS.join(', ')}; set "states": { "words": { ${JSON.stringify(word)}: "…" } }`,
+      `the records have the state ${JSON.stringify(word)}, which the interface does not define; allowed: ${STATE_WORDS.join(', ')}; set "states": { "words": { ${JSON.stringify(word)}: "…" } }`,
     ),
   );
   const byState = Object.entries(own.filters).filter(([, value]) =>
@@ -268,13 +268,13 @@ function fieldFindings(brand: string, own: ReportSettings, { report, sample }: R
   const hidden = byState.map(([name, value]) =>
     warning(
       'filters',
-      `the filter ${name} (${value}) is a state: a record that gets another one vanishes from its day; read all, and filter in SQL`,
+      `the filter ${name} (${value}) is a state, so a record vanishes from its day when its state changes; remove the filter, and filter in SQL`,
     ),
   );
   return [...roles, ...words, ...hidden, ...keyFindings(own.key, sample)];
 }
 
-/** Whether the records have the key of the settings; whether it is unique, only all records of a day show. */
+/** Whether the records have the key of the settings. Whether the key is unique, only all records of a day can show. */
 function keyFindings(key: RecordKey | undefined, sample: readonly JsonObject[]): Finding[] {
   if (key === undefined) return [];
   const without = sample.filter((record) =>
@@ -288,7 +288,7 @@ function keyFindings(key: RecordKey | undefined, sample: readonly JsonObject[]):
     : [warning('key', `the setting key does not identify every record: ${problem}`)];
 }
 
-/** The settings that say how the service reads the interface. */
+/** Settings for points that the interface leaves open. */
 function openPoints(
   settings: BrandSettings,
   found: ReportMeasurement,
@@ -317,7 +317,7 @@ function openPoints(
   return findings;
 }
 
-/** @param set the setting @param shown what the service does; missing: without records it cannot show it */
+/** @param set the setting @param shown what the service does; missing if there were too few records to show it */
 function compared(
   name: string,
   code: string,
@@ -337,11 +337,11 @@ function compared(
     );
   return error(
     code,
-    `the setting ${name} is ${JSON.stringify(set)}, but the service needs another one: set "${name}": ${JSON.stringify(shown)}`,
+    `the setting ${name} is ${JSON.stringify(set)}, but the service needs another value: set "${name}": ${JSON.stringify(shown)}`,
   );
 }
 
-/** A service that deletes old days would answer later readings of them without records. */
+/** If the service deletes old days, later readings of these days would return no records. */
 function oldestFindings(
   { startDate, timeZone }: BrandSettings,
   own: ReportSettings,
@@ -364,7 +364,7 @@ function oldestFindings(
   return [
     warning(
       'oldest_day',
-      `${has}, but ${settings} of ${found.report.name} would read earlier days again; if the service deletes old days, lower them, and set "startDate": "${oldest.day}"`,
+      `${has}, but ${settings} of ${found.report.name} would re-read earlier days; if the service deletes old days, lower them, and set "startDate": "${oldest.day}"`,
     ),
   ];
 }

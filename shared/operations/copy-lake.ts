@@ -1,12 +1,12 @@
 /*
- * Copies a lake to another place with its history, so that days which the service no longer has survive a move: all
- * documents but the rate budgets of running processes, and all versions, changes and raw records. Whatever contains
- * addresses or follows from the ledgers (Glue, local links, Iceberg, `coverage`) is rebuilt there.
- * Until all of it is there, the copy has no format number, so that every other command refuses it. An interrupted copy is
- * finished by running it again: complete objects stay.
- * Runs may write to the source meanwhile. Report states are copied before ledgers, which may cause an unnecessary read;
- * schemas follow, so that they have every column. Objects are listed after the ledgers that name them were read, and a
- * vacuum deletes them a day after a ledger named them last; what a longer pass has lost, the next pass corrects.
+ * `copy` copies a lake to another place with its history, so that days which the service has deleted survive a move. It copies
+ * all versions, changes and raw records, and all documents except the rate budgets of running processes.
+ * Data that contains addresses or follows from the ledgers (Glue, local links, Iceberg, `coverage`) is rebuilt at the target.
+ * Until the copy is complete it has no format number, so every other command refuses it. Run an interrupted copy again to
+ * finish it: objects that are complete stay.
+ * Runs may write to the source during the copy. Report states are copied before ledgers, which may cause an unnecessary read;
+ * schemas come last, so that they have every column. Objects are listed after the ledgers that name them were read, and a
+ * vacuum deletes them a day after a ledger last named them. If a round takes longer than that, the next round corrects it.
  */
 import { rebuildCatalog } from '../catalog/rebuild.ts';
 import { forEachConcurrent } from '../concurrency.ts';
@@ -25,10 +25,10 @@ import type { ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 
 const CONCURRENCY = 16;
-/** I12: how much of an object is in memory. */
+/** I12: the bytes of an object that are in memory at a time. */
 const BLOCK_BYTES = 4 * 2 ** 20;
-/** A pass that finds nothing to copy and nothing lost is the check that both have the same; runs may prevent that for a while. */
-const MAX_PASSES = 5;
+/** A round that copies and deletes nothing proves that both lakes are equal; runs may prevent such a round for a while. */
+const MAX_ROUNDS = 5;
 const OBJECTS = [paths.SNAPSHOTS_PREFIX, paths.CHANGES_PREFIX, paths.RAW_PREFIX, paths.DAMAGED_PREFIX];
 /** What a deployment and its watcher write into a bucket before the first day is read. */
 const NO_DATA = [paths.STATUS_PREFIX, paths.DEPLOYMENTS_PREFIX, paths.QUERY_RESULTS_PREFIX, paths.FORMAT_KEY];
@@ -37,29 +37,29 @@ const NO_DATA = [paths.STATUS_PREFIX, paths.DEPLOYMENTS_PREFIX, paths.QUERY_RESU
 export interface CopyOptions extends LakeAccess {
   from: ObjectStore;
   reports: ReportRegistry;
-  /** Decide which days are due by `coverage` of the copy. */
+  /** Decides which days are due in `coverage` of the copy. */
   settings?: Settings | undefined;
 }
 
 export interface CopyOutcome {
-  /** `incomplete`: some of the catalog could not be rebuilt; a repetition continues. */
+  /** `incomplete`: a part of the catalog could not be rebuilt; run the copy again to continue. */
   status: 'complete' | 'incomplete';
   from: string;
   to: string;
-  /** What both have, as the last pass has compared it, and how much of it was copied now; 0 of a finished copy. */
+  /** The objects and bytes of both lakes in the last round, and the objects copied now; all 0 if the copy was finished before. */
   objects: number;
   bytes: number;
   copiedObjects: number;
 }
 
-/** @throws BrandReportsError `config` if the copy has other data or the source has none, `conflict` if others write to the copy */
+/** @throws BrandReportsError `config` if the copy has other data or the source has no days, `conflict` if others write to the copy */
 export async function copyLake(options: CopyOptions): Promise<CopyOutcome> {
   const { from, log } = options;
   const { store: to, catalog } = options.lake;
   const outcome = { from: from.url, to: to.url, objects: 0, bytes: 0, copiedObjects: 0 };
   if ((await begin(from, to)) === 'finished') return { status: 'complete', ...outcome };
 
-  for (let pass = 1, differing = 1; differing > 0 && pass <= MAX_PASSES; pass += 1) {
+  for (let round = 1, differing = 1; differing > 0 && round <= MAX_ROUNDS; round += 1) {
     [outcome.objects, outcome.bytes] = [0, 0];
     const keys = await keysIn(from, paths.LEDGERS_PREFIX);
     const isState = (key: string) => paths.parseReportStateKey(key) !== undefined;
@@ -123,15 +123,15 @@ async function putFormat(to: ObjectStore, document: StoredFormat): Promise<void>
   if (outcome === 'conflict') throw writtenByOthers(to, paths.FORMAT_KEY);
 }
 
-/** Without the format. */
+/** The keys below a prefix, without the format document. */
 async function keysIn(store: ObjectStore, prefix: string): Promise<string[]> {
   const keys = (await Array.fromAsync(store.list(prefix))).map(({ key }) => key);
   return keys.filter((key) => key !== paths.FORMAT_KEY);
 }
 
 /**
- * The objects of the source, and whether the copy has them with the same size. `isSurplus`: only the copy has it, because
- * the source has deleted or erased it since it was copied.
+ * Lists the objects of the source, and whether the copy has them with the same size. `isSurplus`: only the copy has the
+ * object, because the source has deleted or erased it since it was copied.
  */
 async function* compared(
   from: ObjectStore,
@@ -156,12 +156,12 @@ async function* compared(
   yield* surplusBefore();
 }
 
-/** In the order in which stores list. */
+/** Compares keys in the order in which stores list them. */
 function isBefore(one: string, other: string): boolean {
   return Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 }
 
-/** @returns `false` if the vacuum has deleted it since it was listed */
+/** @returns `false` if the vacuum has deleted the object since it was listed */
 async function copyObject(from: ObjectStore, to: ObjectStore, key: string, bytes: number): Promise<boolean> {
   const writer = to.create(key);
   try {
@@ -176,7 +176,7 @@ async function copyObject(from: ObjectStore, to: ObjectStore, key: string, bytes
   }
 }
 
-/** Conditional writes, because the bucket refuses all others. What an earlier try has written is replaced. @returns how many differed */
+/** Replaces documents of an earlier try by conditional writes, because the bucket refuses all others. @returns how many differed */
 async function copyDocuments(from: ObjectStore, to: ObjectStore, keys: readonly string[]): Promise<number> {
   let written = 0;
   await forEachConcurrent(keys, CONCURRENCY, async (key) => {
@@ -189,7 +189,7 @@ async function copyDocuments(from: ObjectStore, to: ObjectStore, keys: readonly 
       written -= 1;
       return;
     }
-    // Another process may have finished the copy, so that runs have begun to write there.
+    // Another process may have finished the copy, and runs may have begun to write to it.
     const { format } = parseFormat((await to.get(paths.FORMAT_KEY))?.body);
     if (!found || format !== undefined || (await to.put(key, body, { ifMatch: found.etag })) === 'conflict')
       throw writtenByOthers(to, key);

@@ -1,7 +1,7 @@
 /*
- * Erases the records of one customer or publisher: finds the days that have some, in any version, change or raw record, and
- * writes their current versions without them. A version is replaced in the one way that there is, by a commit like a
- * rollback's, but no change is recorded, because it would have the records.
+ * Erases the records of one customer or publisher: finds the days that have such records in any version, change or raw
+ * record, and writes their current versions without them. A version is replaced by a commit, like the commit of a rollback.
+ * No change is recorded, because the change would contain the erased records.
  */
 import { claimForVersion } from '../attempt/claim.ts';
 import { decompress } from '../attempt/stage.ts';
@@ -24,7 +24,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { ErasedObject } from './erased-objects.ts';
 import { commitRollback } from './rollback.ts';
 
-/** Records by the text of one value. */
+/** Selects records by the text of one value. */
 export interface RecordsOf {
   /** A column, a field of the service, or a role. */
   field: string;
@@ -35,7 +35,7 @@ export interface RecordsOf {
 export interface DayWithRecords {
   ctx: BrandReport;
   day: string;
-  /** Otherwise only its raw records have some. */
+  /** `false`: only the day's raw records have some. */
   hasVersions: boolean;
 }
 
@@ -65,12 +65,12 @@ export async function daysWithRecords(
     const { ctx, day, id: version } = of;
     const isFound = await hasRecords(ctx, object, matches, records.value).catch(async (thrown: unknown) => {
       const { kind, message } = asBrandReportsError(thrown);
-      // A store that does not answer says nothing of the object.
+      // If the store fails, that proves nothing about the object.
       if (kind !== 'bug') throw thrown;
       const { committed } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
       if (object.kind === 'versions' && committed?.snapshot === version)
         throw unreadable(ctx, day, object.key, message);
-      // It may have some, and nothing that is damaged is needed.
+      // The object may have such records, and a damaged object is of no use: it counts as found.
       return true;
     });
     if (!isFound) continue;
@@ -90,7 +90,7 @@ function unreadable(
   return new BrandReportsError(
     'config',
     'version_unreadable',
-    `${key}, the current version of ${report.name} ${day}, cannot be read (${why}), so nothing was erased. Erase the whole day with --brand ${brand} --from ${day} --to ${day}, or let "brand-reports verify" say how to heal it.`,
+    `${key}, the current version of ${report.name} ${day}, cannot be read (${why}), so nothing was erased. Erase the whole day with --brand ${brand} --from ${day} --to ${day}, or find out how to repair it with "brand-reports verify".`,
   );
 }
 
@@ -115,7 +115,7 @@ async function matcherOf(ctx: BrandReport, { field, value }: RecordsOf): Promise
   return (row) => found.some(hasValue(row)) || isRescued(row[RESCUED], found, value);
 }
 
-/** What does not fit into a column is in `_rescued`, by field. */
+/** Values that do not fit into a column are in `_rescued`, by field. */
 function isRescued(rescued: Row[string], columns: readonly Column[], value: string): boolean {
   const parsed = typeof rescued === 'string' ? parseJson(rescued) : null;
   return (
@@ -146,7 +146,7 @@ async function hasRecords(
   return pages.some((page) => has(parseJson(page), value));
 }
 
-/** A text of `changes` or of what became of records is a value, or JSON with values. */
+/** A text in `changes` or in the lifecycle tables is a value, or JSON with values. */
 function hasText(cell: string, value: string): boolean {
   if (cell === value) return true;
   try {
@@ -164,8 +164,8 @@ function has(json: Json, value: string): boolean {
 }
 
 /**
- * Writes the current version of the day without the records, and forgets all others.
- * @throws BrandReportsError `conflict` if a run works at the day
+ * Writes the current version of the day without the records, and removes all other versions from the ledger.
+ * @throws BrandReportsError `conflict` if a run is working on the day
  */
 export async function rewriteDay(
   options: LakeAccess & { settings: Settings | undefined; documents: LakeDocuments; runId: string },
@@ -190,7 +190,7 @@ export async function rewriteDay(
       const written = await findFile(lake.store, open.keys.version(snapshot));
       if (!written) throw claimLost(day);
       const content = await readContent(written, await rolesOf(ctx));
-      // Where no current record matches, what became of earlier ones may: it is made again.
+      // Earlier records may match although no current record does, so the lifecycle rows are written anew in any case.
       if (isLess || committed.lifecycle)
         await commitRollback(options, claimant, claimed, committed, { snapshot, ...content }, 'erasure');
     }
@@ -202,7 +202,7 @@ export async function rewriteDay(
   await changeDay(ctx, open, (ledger) => forgetHistory(ledger, day, at));
 }
 
-/** @returns whether some rows were left out; otherwise nothing is written */
+/** @returns whether rows were left out; otherwise no version is written */
 async function writeWithout(
   { lake, schema }: BrandReport,
   key: string,
@@ -224,7 +224,7 @@ async function writeWithout(
   }
 }
 
-/** Whether a run reads the day again by the normal rules, which brings back what the service still has. */
+/** Whether a run re-reads the day by the normal rules, which brings back the records that the service still has. */
 export async function isReread(ctx: BrandReport, day: string): Promise<boolean> {
   const { policy, upstream, clock } = ctx;
   const entry = (await ctx.ledger(monthOf(day)).cached()).days[day];

@@ -1,10 +1,10 @@
 /*
- * Erases days of a brand, or the records of one customer or publisher in them (`erase-records.ts`).
- * 1. Tombstones: each report state gets the range, and each ledger keeps of a day only that it was erased. From then on a
- *    run that has read the day cannot commit it, and none claims it (I5). A day that a live run reads is refused.
- * 2. What follows from the ledgers follows them again: partitions, tables made from ledgers, Iceberg, the watcher's record.
- * 3. Only then are objects deleted, so that no ledger names one that is gone; in S3 also what the bucket keeps of them.
- * Each step finds in the lake what is left to do: an erasure that died is finished by the same command.
+ * `erase` erases days of a brand, or the records of one customer or publisher in them (`erase-records.ts`).
+ * 1. Tombstones: each report state gets the range, and each ledger keeps only the fact that the day was erased. From then
+ *    on, a run that has read the day cannot commit it, and no run claims it (I5). If a live run reads a day, `erase` refuses it.
+ * 2. Everything derived from the ledgers is written anew: partitions, tables made from ledgers, Iceberg, the watcher's record.
+ * 3. Only then are objects deleted, so that no ledger names a missing object; in S3 also their noncurrent versions.
+ * Each step finds the work that is left in the lake: to finish an interrupted erasure, run the same command again.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isBeingRead } from '../attempt/claim.ts';
@@ -46,32 +46,32 @@ import {
 
 const CONCURRENCY = 8;
 
-/** What an erasure works with. Days are `YYYY-MM-DD`. */
+/** The input of an erasure. Days are `YYYY-MM-DD`. */
 export interface EraseOptions extends LakeAccess {
   reports: ReportRegistry;
   settings: Settings | undefined;
   brand: string;
-  /** Both missing: all that the lake has of the brand. */
+  /** Both missing: all data that the lake has of the brand. */
   from?: string | undefined;
   to?: string | undefined;
-  /** Only these records; the days stay. */
+  /** Erase only these records; the days stay. */
   records?: RecordsOf | undefined;
-  /** Say what would be removed, and change nothing. */
+  /** Return what would be removed, and change nothing. */
   plans: boolean;
 }
 
 /** The document of `erase --json`. */
 export interface EraseOutcome {
-  /** `busy`: a run reads one of the days; the same command finishes it later. `incomplete`: a run has written meanwhile; the same. */
+  /** `busy`: a run reads one of the days. `incomplete`: a run has written in the meantime. In both cases run the same command later. */
   status: 'complete' | 'planned' | 'busy' | 'incomplete' | 'undone';
   brand: string;
   from: string;
   to: string;
-  /** Of records: the days that had some. Days that are read again bring back what the service still has. */
+  /** If records are erased: the days that had some. Days that are re-read bring back the records that the service still has. */
   days?: { report: string; day: string; isReread: boolean }[];
-  /** By kind; `noncurrent`: what the bucket kept of objects that were deleted or replaced. */
+  /** By kind; `noncurrent`: versions that the bucket kept of objects that were deleted or replaced. */
   removed: ReturnType<typeof amountsOf>;
-  /** What no erasure removes. */
+  /** Data that no erasure removes. */
   remains: string[];
 }
 
@@ -89,7 +89,7 @@ interface Scope extends EraseOptions, ErasedRange {
   runId: string;
 }
 
-/** Erases, or says what it would. @throws BrandReportsError `config` for a brand that neither lake nor settings have */
+/** Erases, or plans an erasure. @throws BrandReportsError `config` for a brand that is neither in the lake nor in the settings */
 export async function erase(options: EraseOptions): Promise<EraseOutcome> {
   const scope = await scopeOf(options);
   const { brand, from, to, lake, records, plans } = scope;
@@ -117,7 +117,7 @@ export async function erase(options: EraseOptions): Promise<EraseOutcome> {
     if (!records) await writeTombstones(scope, judged);
     for (const each of days) if (records) await rewriteDay(scope, each, records);
     await followLedgers(scope, found);
-    // A month may have been closed since. No ledger names its days any more, so that such a close is removed or stays whole.
+    // A month may have been closed in the meantime. No ledger names its days any more, so such a close is removed or stays whole.
     await refuseClosed(scope, named);
     await lake.store.delete((await erasedAmong(await erasedObjects(scope))).map(({ key }) => key));
     const noncurrent = await purge(scope);
@@ -137,7 +137,7 @@ export async function erase(options: EraseOptions): Promise<EraseOutcome> {
   }
 }
 
-/** Makes the erased days of the range missing ones, so that runs read them by the normal rules. */
+/** Turns the erased days of the range into missing days, so that runs read them by the normal rules. */
 export async function undoErasure(options: EraseOptions): Promise<EraseOutcome> {
   const scope = await scopeOf(options);
   const { brand, from, to, contexts } = scope;
@@ -149,7 +149,7 @@ export async function undoErasure(options: EraseOptions): Promise<EraseOutcome> 
         .ledger(month)
         .update((ledger) => withoutTombstones(ledger, (day) => from <= day && day <= to));
     });
-    // The hints of the months last: a run that looks meanwhile would note that nothing is due.
+    // The hints of the months come last: a concurrent run would otherwise record that nothing is due.
     await ctx.reportState.update((state) =>
       state.erased ? withErased(state, withoutRange(state.erased, from, to), months) : state,
     );
@@ -180,7 +180,7 @@ async function scopeOf(options: EraseOptions): Promise<Scope> {
       `A Glue database points at the objects of ${lake.store.url}. Name it with --database: otherwise its partitions would stay.`,
     );
   const months = listed.flatMap((each) => (each.brand === brand ? each.months : [])).sort();
-  // Of a brand that the settings have no more, the day that is open anywhere.
+  // For a brand that is no longer in the settings, use the zone in which the day begins first.
   const { timeZone = 'Pacific/Kiritimati' } = settings?.brands[brand] ?? {};
   const today = dayOf(clock.wallMs(), timeZone);
   const starts = contexts.flatMap(({ policy }) => policy?.startDate ?? []);
@@ -197,8 +197,8 @@ async function scopeOf(options: EraseOptions): Promise<Scope> {
 }
 
 /**
- * @param found only these days; missing: all of the range
- * @throws BrandReportsError `config` if a close names one of them
+ * @param found check only these days; missing: all days of the range
+ * @throws BrandReportsError `config` if a close names one of the days
  */
 async function refuseClosed(
   { lake, brand, from, to, isAll }: Scope,
@@ -220,10 +220,10 @@ function refused(code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }
 
-/** What the ledgers said when no live run worked at the days. */
+/** The ledgers by month, as read when no live run worked on the days. */
 type Judged = ReadonlyMap<BrandReport, ReadonlyMap<string, Ledger>>;
 
-/** Reads the ledgers of the range and of the day before it. @throws conflict if a live run reads one of these days */
+/** Reads the ledgers of the range and of the day before it. @throws `conflict` if a live run reads one of these days */
 async function ledgersWithoutRuns({ contexts, from, to, documents, runId }: Scope): Promise<Judged> {
   const judged = new Map<BrandReport, ReadonlyMap<string, Ledger>>();
   const first = addDays(from, -1);
@@ -257,7 +257,7 @@ async function writeTombstones({ contexts, from, to, isAll, clock }: Scope, judg
   }
 }
 
-/** What lies of the ranges outside `from` to `to`. */
+/** The parts of the ranges outside `from` to `to`. */
 function withoutRange(ranges: NonNullable<ReportState['erased']>, from: string, to: string) {
   const [before, after] = [addDays(from, -1), addDays(to, 1)];
   return ranges
@@ -268,7 +268,7 @@ function withoutRange(ranges: NonNullable<ReportState['erased']>, from: string, 
     .filter((range) => range.from <= range.to);
 }
 
-/** @param found the days that have other versions now; missing: the whole range, which has none */
+/** @param found the days that have a new version; missing: the days of the range, which have no version any more */
 async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | undefined): Promise<void> {
   const { lake, contexts, brand, from, to, isAll, documents } = scope;
   const days = found ? [...new Set(found.map(({ day }) => day))] : daysFrom(from, to);
@@ -283,12 +283,12 @@ async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | un
           dayPartition(brand, path.slice(path.lastIndexOf('=') + 1)),
         );
     }
-    // A close that was removed without the name of the database has left some.
+    // A close that was removed without the name of the database has left partitions.
     if (isAll) await publishCloses(ctx, []);
     await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
     await writeSchemaChanges(ctx, monthsComparedWith(days, '9999-12-31'));
     await writeChanges(ctx, months);
-    // Also where the settings have it off now: they may have had it on.
+    // Even if the settings disable Iceberg now, an earlier run may have written it.
     const iceberg = lake.iceberg && { catalog: lake.iceberg, keptMs: Number.POSITIVE_INFINITY };
     if (iceberg) await publishIceberg({ ...ctx, iceberg }, 'all', 'anew');
     await ctx.roles.update((roles) => {
@@ -299,7 +299,7 @@ async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | un
   await documents.watchRecord().update((record) => withoutBrand(record, brand));
 }
 
-/** The watcher's record without the brand: it tells again what still lasts. */
+/** The watcher's record without the brand, so problems that still last are reported again. */
 function withoutBrand(record: WatchRecord, brand: string): WatchRecord {
   const isOther = (id: string) => !id.startsWith(`${brand} `);
   const ofOthers = <T>(by: Record<string, T>) =>
@@ -313,7 +313,7 @@ function withoutBrand(record: WatchRecord, brand: string): WatchRecord {
   return isDeepStrictEqual(next, record) ? record : next;
 }
 
-/** Whether an object of a day has records that are erased: its raw records, and every version but the current one, with what became of its records. */
+/** Whether an object of a day has erased records: the day's raw records, and all versions and lifecycle objects except the current ones. */
 async function isOfRecords(
   { kind, of }: ErasedObject,
   found: readonly DayWithRecords[],

@@ -1,4 +1,4 @@
-/* Finds the objects of a lake that have something of the days that are erased, by their keys alone. */
+/* Finds the objects of a lake that contain data of the days to erase, by their keys alone. */
 import type { BrandReport } from '../context/context.ts';
 import { addDays, monthOf } from '../days.ts';
 import {
@@ -30,11 +30,11 @@ export interface ErasedRange {
   contexts: readonly BrandReport[];
   from: string;
   to: string;
-  /** All that the lake has of the brand, whatever the range. */
+  /** Everything that the lake has of the brand, whatever the range. */
   isAll: boolean;
 }
 
-/** What an object is; `documents` and `iceberg` are replaced by what no longer has the days, all others are deleted. */
+/** The kind of an object; `documents` and `iceberg` are replaced by documents without the days, all other kinds are deleted. */
 type Kind =
   | 'versions'
   | 'lifecycle'
@@ -48,20 +48,20 @@ type Kind =
   | 'query_results'
   | 'damaged';
 
-/** An object that has something of the range. */
+/** An object that contains data of the range. */
 export interface ErasedObject {
   key: string;
   bytes: number;
   kind: Kind;
-  /** Of an object of a day. */
+  /** Only for an object of a day. */
   of?: { ctx: BrandReport; day: string; id: string };
 }
 
-/** Where such objects lie. */
+/** A prefix below which such objects lie. */
 interface Place {
   kind: Kind;
   prefix: string;
-  /** Of objects of days. */
+  /** Only for objects of days. */
   days?: { ctx: BrandReport; from: string };
 }
 
@@ -72,7 +72,7 @@ function placesOf({ brand, contexts, from, isAll }: ErasedRange): Place[] {
     const placeOf = (kind: Kind, of: string): Place => ({
       ...{ kind, prefix: partitionPrefix(of, brandPartitions(brand)), days },
     });
-    // The reading of the day before may have staged the records of the range's first instant, to leave them out.
+    // The reading of the day before may have staged records of the range's first instant, to leave them out of its version.
     const before = { ctx, from: addDays(from, -1) };
     return [
       placeOf('versions', table),
@@ -87,7 +87,7 @@ function placesOf({ brand, contexts, from, isAll }: ErasedRange): Place[] {
     ];
   });
   const rates: Place = { kind: 'rates', prefix: rateBudgetKey(brand) };
-  // Closes that were removed, as far as a bucket keeps them.
+  // A versioned bucket may have kept closes that were removed.
   const closes: Place = { kind: 'documents', prefix: brandClosesPrefix(brand) };
   return [
     ...ofReports,
@@ -97,7 +97,7 @@ function placesOf({ brand, contexts, from, isAll }: ErasedRange): Place[] {
   ];
 }
 
-/** What the object of a key has of the range; `undefined`: nothing. */
+/** The object with its kind if its key belongs to the range; otherwise an empty list. */
 function foundAt<T extends Pick<ListedObject, 'key' | 'bytes'>>(
   range: ErasedRange,
   places: readonly Place[],
@@ -118,7 +118,7 @@ function foundAt<T extends Pick<ListedObject, 'key' | 'bytes'>>(
     : [];
 }
 
-/** All objects of the lake that have something of the range. */
+/** All objects of the lake that contain data of the range. */
 export async function erasedObjects(range: ErasedRange): Promise<ErasedObject[]> {
   const places = placesOf(range);
   const found: ErasedObject[] = [];
@@ -128,7 +128,7 @@ export async function erasedObjects(range: ErasedRange): Promise<ErasedObject[]>
   return found;
 }
 
-/** Those of the objects that nothing needs: partitions of tables made from ledgers point at what follows from the ledgers now. */
+/** The objects that nothing needs. An object of a table made from ledgers is needed if a partition points at it now. */
 export async function withoutNeeded(
   { lake, brand, contexts }: ErasedRange,
   found: readonly ErasedObject[],
@@ -146,7 +146,7 @@ export async function withoutNeeded(
   });
 }
 
-/** Deletes what a versioned bucket keeps of all these objects. @returns how much that was */
+/** Deletes the noncurrent versions of these objects in a versioned bucket. @returns how much was deleted */
 export async function purge(range: ErasedRange): Promise<Amount> {
   const { noncurrent } = range.lake.store;
   const places = placesOf(range);
@@ -167,7 +167,7 @@ export interface Amount {
   bytes: number;
 }
 
-/** How much it is, by kind. */
+/** The number and size of the objects, by kind. */
 export function amountsOf(objects: readonly ErasedObject[]): Partial<Record<Kind | 'noncurrent', Amount>> {
   const byKind = [...Map.groupBy(objects, ({ kind }) => kind)];
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 /**
- * Measures what the interface leaves open (docs/explanation/interface.md) and what settings can get wrong, from the service's own
- * answers: about ten requests a report. `check` compares the result with the settings, `init` writes settings from it.
- * Each step works with what the steps before it have shown. A value that is missing was not shown.
+ * Measures what the interface leaves open (`docs/explanation/interface.md`) and what settings can get wrong, from the
+ * service's own responses. It sends about ten requests for each report. `check` compares the result with the settings,
+ * `init` writes settings from it. Each step uses what the steps before it have shown. A missing value was not shown.
  */
 import { fetchFirstPage, fetchFirstPageOf, pageRequest } from '../attempt/fetch.ts';
 import { type FetchContext, todayIn } from '../context/context.ts';
@@ -34,7 +34,7 @@ import { pages } from '../service/paging/pages.ts';
 import { fixedRate } from '../service/rate-limit.ts';
 import type { BrandSettings } from '../settings/settings.ts';
 
-/** What the service showed of one brand. */
+/** The facts that the service showed about one brand. */
 export interface BrandMeasurement {
   /** Service time minus local time, in milliseconds; missing if no response had a date. */
   clockSkewMs?: number;
@@ -48,14 +48,14 @@ export interface BrandMeasurement {
   clickTimes?: { areKept: boolean; endTime?: 'inclusive' };
 }
 
-/** What the service showed of one report. */
+/** The facts that the service showed about one report. */
 export interface ReportMeasurement {
   report: ReportDefinition;
   /** Records of the last days: one page. */
   sample: JsonObject[];
   timestampUnit?: BrandSettings['timestampUnit'];
   firstPage?: number;
-  /** Whether a request for a single instant is answered, which `"endTime": "auto"` needs. */
+  /** Whether the service accepts a request for a single instant, which `"endTime": "auto"` needs. */
   answersInstant?: boolean;
   endDate?: BrandSettings['endDate'];
   /** The oldest day with records, from the start date on; `isFirst`: there are records on the start date or before it. */
@@ -64,7 +64,7 @@ export interface ReportMeasurement {
   error?: BrandReportsError;
 }
 
-/** What records that were requested by date say about the time zone. */
+/** The evidence about the time zone from records that were requested by date. */
 export interface ZoneMeasurement extends ZoneProof {
   report: string;
   field: string;
@@ -72,53 +72,53 @@ export interface ZoneMeasurement extends ZoneProof {
   records: number;
 }
 
-/** What a proof rests on. */
+/** The evidence of a proof, as a text. */
 export function zoneEvidence({ records, report, field }: ZoneMeasurement): string {
   return `${records} records of ${report}, by their ${field}`;
 }
 
-/** From so many days the sample is taken. */
+/** The sample is taken from so many days. */
 export const SAMPLE_DAYS = 30;
 /** Days that are read to prove the zone, and pages of each. */
 const ZONE_DAYS = 10;
 const ZONE_PAGES = 5;
-/** Before any start date that settings allow. */
+/** Earlier than any start date that settings allow. */
 const BEFORE_ALL = '2000-01-01';
-/** A refusal that a wrong method may have caused: a guess, because each refusal counts against the credentials. */
+/** Refusals that a wrong method may have caused. Other refusals are not tried again, because each counts against the credentials. */
 const MAY_BE_METHOD = /^(http_40[045]|not_json) |\b(method|GET|POST)\b/i;
 /** People wait for the result: a host that does not exist fails within two seconds. */
 const IMPATIENT = { maxAttempts: 3, baseMs: 400, capMs: 800, maxWaitMs: 20_000 };
 
-/** What `end_date` means: a report whose records are of midnight shows the same either way. */
+/** The meaning of `end_date`: a report whose records are all of midnight shows the same in both cases, so `midnight` wins. */
 export function endDateOf(measured: Pick<BrandMeasurement, 'reports'>): BrandSettings['endDate'] | undefined {
   const shown = measured.reports.map(({ endDate }) => endDate);
   return shown.find((endDate) => endDate === 'midnight') ?? shown.find((endDate) => endDate !== undefined);
 }
 
-/** Sends the requests of one brand, one after another, without the budget that runs share, which is in the lake. */
+/** Sends the requests of one brand, one after another. It ignores the rate budget of runs, because that is in the lake. */
 export async function measureBrand(options: RunOptions, brand: string): Promise<BrandMeasurement> {
   const reports = selectReports(options, brand).filter(({ day }) => day.by !== 'upstream');
   const [first] = reports;
   if (!first) return { reports: [] };
   const contact = await makeContact(options, brand, first);
   const { service, method, error, hasDate } = contact;
-  const heard = () => (hasDate() ? { clockSkewMs: service.clockSkewMs } : {});
-  // Every report would fail alike. Only a refusal may be about this report; after a second one the client sends no more.
-  if (error && error.code !== 'service_code') return { ...heard(), error, reports: [] };
+  const skew = () => (hasDate() ? { clockSkewMs: service.clockSkewMs } : {});
+  // Every report would fail alike. Only a refusal may concern this report alone; after a second refusal the client stops.
+  if (error && error.code !== 'service_code') return { ...skew(), error, reports: [] };
   const measured: ReportMeasurement[] = [];
   const contexts = reports.map((report) =>
     withBrandSettings(createFetchContext(options, { brand, report, service }), { method }),
   );
   for (const ctx of contexts) measured.push(await measureReport(ctx));
-  if (!service.hasAnswered) return { ...heard(), ...(error && { error }), reports: [] };
+  if (!service.hasAnswered) return { ...skew(), ...(error && { error }), reports: [] };
   const find = (by: ReportDefinition['day']['by']) =>
     contexts.findIndex(({ report }) => report.day.by === by);
   const clickTimes = await measureClickTimes(contexts[find('created')], measured[find('created')]);
   const zone = await measureZone(contexts, measured);
-  return { ...heard(), method, reports: measured, ...(clickTimes && { clickTimes }), ...(zone && { zone }) };
+  return { ...skew(), method, reports: measured, ...(clickTimes && { clickTimes }), ...(zone && { zone }) };
 }
 
-/** The first request, by the method of the settings, else by the other one. */
+/** Sends the first request with the method of the settings, and if that fails with the other method. */
 async function makeContact(options: RunOptions, brand: string, report: ReportDefinition) {
   const { scope, settings } = options;
   const { method: set } = brandSettingsOf(options, brand);
@@ -182,7 +182,7 @@ async function measureTimestamps(ctx: FetchContext, found: ReportMeasurement): P
     });
     if (!page || page.records.count === 0) continue;
     found.timestampUnit = candidate.timestampUnit;
-    // Small pages, so that there are several; orders without an id may be so alike that these pages are equal.
+    // Small pages, so that there are several. Orders without an id may be so similar that small pages are equal.
     const firstPage = isNumbered
       ? ((await measureFirstPage(withLeastPages(tried))) ?? (await measureFirstPage(tried)))
       : undefined;
@@ -196,7 +196,7 @@ async function measureTimestamps(ctx: FetchContext, found: ReportMeasurement): P
   return ctx;
 }
 
-/** The units and first pages to try: those of the settings first. */
+/** The units and first pages to try, beginning with the values of the settings. */
 function readings({ timestampUnit, firstPage }: BrandSettings, isNumbered: boolean) {
   const other = timestampUnit === 'seconds' ? ('milliseconds' as const) : ('seconds' as const);
   const numbers = isNumbered ? [firstPage, 1 - firstPage] : [firstPage];
@@ -205,12 +205,12 @@ function readings({ timestampUnit, firstPage }: BrandSettings, isNumbered: boole
   );
 }
 
-/** A page 0 with other records than page 1 would be missed if pages were read from 1 on. */
+/** If page 0 has other records than page 1, reading from page 1 on would miss them. */
 async function measureFirstPage(ctx: FetchContext): Promise<0 | 1 | undefined> {
   const [zero, one] = [await pageIfAny(ctx, 0), await pageIfAny(ctx, 1)];
   if (!zero?.records.count) return one?.records.count ? 1 : undefined;
   if (one?.hash !== zero.hash) return 0;
-  // Page 1 is page 0 by another name, or it is after the last page and repeats it, or all of their records are alike.
+  // Page 1 may be page 0 by another name, or a repetition after the last page, or all of their records are alike.
   const two = await pageIfAny(ctx, 2);
   const texts = recordsOfList(one.records).map(stringifyJson);
   const areAlike = new Set(texts).size < texts.length;
@@ -232,7 +232,7 @@ async function answersInstant(ctx: FetchContext): Promise<boolean> {
   return (await fetchFirstPage(ctx, fields).catch(contractOnly)) !== undefined;
 }
 
-/** Asks for the seconds around a click: its time is documented, so it shows what a range of timestamps contains. */
+/** Requests the seconds around a click. Its time is documented, so the response shows what a range of timestamps contains. */
 async function measureClickTimes(
   ctx: FetchContext | undefined,
   found: ReportMeasurement | undefined,
@@ -246,7 +246,7 @@ async function measureClickTimes(
     return next !== null || timesOf(recordsOfList(records), 'created_time').includes(atMs);
   };
   try {
-    // A stated time has whole seconds, the range may not.
+    // A `created_time` has whole seconds, the ends of a range may not.
     const areKept = await isIn(atMs - 1000, atMs + 2000);
     return { areKept, ...((await isIn(atMs - 1000, atMs)) && { endTime: 'inclusive' }) };
   } catch (thrown) {
@@ -254,7 +254,7 @@ async function measureClickTimes(
   }
 }
 
-/** Reads days whose records tell the zones apart that still fit, until one has no rival. */
+/** Reads days whose records distinguish the zones that still fit, until one zone is left. */
 async function measureZone(
   contexts: readonly FetchContext[],
   measured: readonly ReportMeasurement[],
@@ -285,7 +285,7 @@ async function zoneOf(ctx: FetchContext, found: ReportMeasurement, field: string
   };
   let days = daysToMeasure(addDays(todayIn(ctx), -1), limit);
   let [day] = days;
-  for (let asked = 0; asked < ZONE_DAYS && day !== undefined; asked += 1) {
+  for (let daysRead = 0; daysRead < ZONE_DAYS && day !== undefined; daysRead += 1) {
     const times = timesOf(await recordsOfDay(ctx, day), field);
     const [firstMs, lastMs] = [times[0], times.at(-1)];
     const withNextMidnight = ctx.brandSettings.endDate === 'midnight';
@@ -338,7 +338,7 @@ function sampleFields(ctx: FetchContext) {
   return rangeFields(ctx, addDays(today, -SAMPLE_DAYS), today);
 }
 
-/** The fields of all days from one to another, both included. */
+/** The request fields for all days from `from` to `to`, both included. */
 function rangeFields({ report, brandSettings, settings, clock }: FetchContext, from: string, to: string) {
   const { timeZone, endDate } = brandSettings;
   if (report.day.by === 'dates')
@@ -347,7 +347,7 @@ function rangeFields({ report, brandSettings, settings, clock }: FetchContext, f
   return { ...settings.filters, ...timestampFields(brandSettings, startOfDay(from, timeZone), toMs) };
 }
 
-/** The context with what was measured in place of what is set. */
+/** The context with measured values in place of the settings. */
 function withBrandSettings(
   ctx: FetchContext,
   measured: { [Key in keyof BrandSettings]?: BrandSettings[Key] | undefined },
@@ -362,7 +362,7 @@ function withLeastPages(ctx: FetchContext): FetchContext {
   return { ...ctx, settings: { ...ctx.settings, pageSize } };
 }
 
-/** The service refuses what a reading of the interface allows: that is an answer. @throws every other error */
+/** Returns if the service refuses an allowed interpretation of the interface: the refusal is a result. @throws every other error */
 function contractOnly(thrown: unknown): undefined {
   if (asBrandReportsError(thrown).kind !== 'contract') throw thrown;
 }

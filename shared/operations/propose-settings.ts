@@ -1,7 +1,7 @@
 /**
- * Proposes settings from what a service showed, as text with comments: `init` writes it. A value that the service has shown
- * is written; what is likely but not shown stands in a comment. Texts of the service stand in comments and in JSON only, so
- * that no name of a field can add a setting.
+ * `init` writes these proposals: settings as text with comments, made from what a service showed. A value that the service
+ * has shown is written as a setting; a likely value is written as a comment. Texts of the service are in comments and in
+ * JSON only, so that no field name can add a setting.
  */
 import { dayOf } from '../days.ts';
 import { type Json, type JsonObject, isJsonObject, stringifyJson } from '../json.ts';
@@ -12,7 +12,7 @@ import { type RoleChoice, chooseRoles, evidenceOf } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type BrandMeasurement, type ReportMeasurement, endDateOf, zoneEvidence } from './measure-brand.ts';
 
-/** What a person has to give. */
+/** What the user enters. */
 export interface BrandAnswers {
   brand: string;
   baseUrl: string;
@@ -21,7 +21,7 @@ export interface BrandAnswers {
   timeZone: string;
 }
 
-/** A setting and why; `isCertain`: it is in force. */
+/** A setting and its reason; `isCertain`: it is in force, otherwise it is a comment. */
 interface Line {
   name: string;
   value: Json;
@@ -29,7 +29,7 @@ interface Line {
   isCertain: boolean;
 }
 
-/** The text of a settings file with one brand. It contains only what differs from the defaults. @param nowMs for its first line */
+/** The text of a settings file with one brand; it contains only settings that differ from the defaults. @param nowMs the date in its first line */
 export function proposedSettings(answers: BrandAnswers, measured: BrandMeasurement, nowMs: number): string {
   const { brand, baseUrl, service, startDate } = answers;
   const given = Object.entries({ baseUrl, service, startDate }).map(([name, value]) => certain(name, value));
@@ -63,7 +63,7 @@ export function provenZone({ zone }: BrandMeasurement): string | undefined {
   return zone?.isProven ? usualName(zone.fits) : undefined;
 }
 
-/** Where the service reads the interface otherwise than the defaults do. */
+/** Settings for points on which the service differs from the defaults. */
 function openPoints(measured: BrandMeasurement): Line[] {
   const { reports, method } = measured;
   const orders = reports.find(({ report }) => report.paging.style === 'numbered');
@@ -98,7 +98,7 @@ function reportText({ report, sample }: ReportMeasurement, brand: string): strin
   return [`        "${report.name}": {`, ...proposed.flatMap((line) => lineText(line, 10)), '        },'];
 }
 
-/** Roles that fields could have; those that are certain need no setting. */
+/** Roles whose field is uncertain. A role with a certain field needs no setting. */
 export function openRoles(
   report: ReportDefinition,
   sample: readonly JsonObject[],
@@ -123,7 +123,7 @@ function rolesLine(report: ReportDefinition, sample: readonly JsonObject[], bran
   );
 }
 
-/** Words of the state's field that neither the interface nor the settings have. */
+/** State words of the records that are neither in the interface nor in the settings. */
 export function unknownWords(
   report: ReportDefinition,
   sample: readonly JsonObject[],
@@ -139,13 +139,13 @@ export function unknownWords(
 function wordsLine(report: ReportDefinition, sample: readonly JsonObject[]): Line | undefined {
   const words = unknownWords(report, sample, {});
   if (words.length === 0) return undefined;
-  const why = `Say what these states mean: ${STATE_WORDS.join(', ')}.`;
+  const why = `Choose the meaning of these states: ${STATE_WORDS.join(', ')}.`;
   return doubtful('states', { words: Object.fromEntries(words.map((word) => [word, 'new'])) }, why);
 }
 
 const LEAST_RECORDS = 20;
 
-/** The field, or the two fields, whose values are different in all records of the page. A page proves no key. */
+/** The field, or the pair of fields, whose values differ in all records of the page. A page alone proves no key. */
 function keyLine({ primaryKey }: ReportDefinition, sample: readonly JsonObject[]): Line | undefined {
   if (sample.length < LEAST_RECORDS) return undefined;
   const isUnique = (fields: readonly string[]) =>
@@ -182,7 +182,7 @@ function lineText({ name, value, why, isCertain }: Line, indent: number): string
   return [...(why === undefined ? [] : [`// ${inComment(why)}`]), setting].map((line) => space + line);
 }
 
-/** No line break ends a comment. */
+/** Replaces line breaks, which would end the comment. */
 function inComment(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, ' ');
 }

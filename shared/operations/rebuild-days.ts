@@ -1,7 +1,7 @@
 /*
- * Makes the days of a report again from their raw records, with the settings of now and without one call to the service:
- * after a change of column types or the key. Each day is `pipeline/rebuild-day.ts`; here they are put in
- * order, and what follows from the ledgers (tables, `coverage`, the hints of the report state) follows them again at the end.
+ * `rebuild` rebuilds the days of a report from their raw records, with the current settings and without a request to the
+ * service: after a change of column types or the key. `pipeline/rebuild-day.ts` rebuilds one day. This module puts the days
+ * in order and, at the end, updates what follows from the ledgers: tables, `coverage`, the hints of the report state.
  */
 import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
@@ -21,7 +21,7 @@ import type { ReportRegistry } from '../reports/definition.ts';
 import { type RunScope, selectBrands, selectReports, settingsOf } from '../run/run.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** What a rebuild works with: neither a service nor credentials. */
+/** The input of a rebuild, which needs neither a service nor credentials. */
 export interface RebuildOptions extends LakeAccess {
   settings: Settings;
   reports: ReportRegistry;
@@ -30,7 +30,7 @@ export interface RebuildOptions extends LakeAccess {
   deadline?: Deadline;
 }
 
-/** The days to make again, `YYYY-MM-DD`, both included. */
+/** The days to rebuild, `YYYY-MM-DD`, both included. */
 export interface RebuildScope extends Pick<RunScope, 'brands' | 'reports'> {
   from: string;
   to: string;
@@ -41,16 +41,16 @@ export interface RebuiltReport {
   brand: string;
   report: string;
   status: Status;
-  /** Those of the range of which something is committed, in order. */
+  /** The days of the range that have a committed version, in order. */
   days: RebuiltDay[];
   error?: ErrorSummary;
 }
 
-/** The document of `rebuild --json`, and the answer of a function to the event of a rebuild. */
+/** The document of `rebuild --json`, and the result of a function that receives the event of a rebuild. */
 export interface RebuildOutcome {
   /**
-   * `failed`: a day could not be made again. `incomplete`: time was up; the same rebuild from the first `pending` day on
-   * continues it. `busy`: a run reads every day that is left.
+   * `failed`: a day could not be rebuilt. `incomplete`: time was up; to continue, rebuild from the first `pending` day on.
+   * `busy`: a run reads every day that is left.
    */
   status: Status;
   reports: RebuiltReport[];
@@ -118,7 +118,7 @@ function notRebuilt(dt: string): RebuiltDay {
   return { dt, outcome: 'pending', rows: 0 };
 }
 
-/** The days of the range of which something is committed; `damage`: of the first ledger that cannot be read. */
+/** The days of the range that have a committed version; `damage`: the error of the first ledger that cannot be read. */
 async function committedDays(
   ctx: RebuildContext,
   from: string,
@@ -136,7 +136,7 @@ async function committedDays(
   return { committed: committed.sort(), ...(first && { damage: first }) };
 }
 
-/** Marks the months dirty: until the end every run for due days reads them. @returns how many columns the table has */
+/** Marks the months dirty, so that every run for due days reads them until the rebuild ends. @returns the table's number of columns */
 async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<number> {
   const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
   await ctx.reportState.update((state) => markMonthsDirty(state, months, dirty, new Map()));
@@ -152,7 +152,7 @@ async function finish(
   }: { months: readonly string[]; published: string[]; columnsBefore: number },
 ): Promise<void> {
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
-  // A view may have waited for a new column.
+  // A view may have been waiting for a new column.
   if ((await ctx.schema.cached()).columns.length > columnsBefore) await ensureTableAndViews(ctx);
   const { hasReturnedRecords } = await ctx.reportState.cached();
   await writeCoverage(ctx, months, hasReturnedRecords);

@@ -1,9 +1,9 @@
 /**
- * Publishes an older version of a day again, or says which ones are kept. A rollback is a commit like any other: the old
- * snapshot is read whole first, one compare-and-swap of the ledger decides, and the catalog follows (I3, I4). The month is
- * marked dirty before, so that the next run looks at it and publishes what a crash has left.
- * It holds until a reading finds other content: how and when the day is read stays as it was, and a day that has settled
- * is read no more. A closed day never goes back to a version that was read while it was open, which is part of it (I2).
+ * `rollback` publishes an older version of a day again, or lists the versions that are kept. A rollback is a commit like any
+ * other: the old snapshot is read whole first, one compare-and-swap of the ledger decides, and the catalog follows (I3, I4).
+ * The month is marked dirty first, so that after a crash the next run reads it and finishes the publication.
+ * A rollback holds until a reading finds other content. It does not change how and when the day is read: a settled day stays
+ * settled. A closed day never goes back to a version that was read while it was open, which is a part of it (I2).
  */
 import { claimForVersion } from '../attempt/claim.ts';
 import { writeChanges } from '../catalog/changes.ts';
@@ -32,10 +32,10 @@ import { afterCommand } from '../planning/transitions.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Which day, and what a rollback works with. */
+/** The day, and everything else that a rollback needs. */
 export interface RollbackOptions extends LakeAccess {
   reports: ReportRegistry;
-  /** Without them `coverage` is left to the next run. */
+  /** Without settings, the next run updates `coverage`. */
   settings: Settings | undefined;
   report: ReportDefinition;
   /** Missing: the only brand that has the day. */
@@ -47,15 +47,15 @@ export interface RollbackOptions extends LakeAccess {
 /** A version of the day that is kept. Times are ISO 8601. */
 export interface KeptVersion {
   snapshot: string;
-  /** When queries began to find it; `null` where that is not known. */
+  /** When queries began to find it; `null` if that is not known. */
   from: string | null;
-  /** `null`: it is current. */
+  /** `null` if it is the current version. */
   to: string | null;
-  /** `null` where the snapshot cannot be read. */
+  /** `null` if the snapshot cannot be read. */
   rows: number | null;
-  /** Read while the day was open; `null`: not known since a repair. */
+  /** Whether it was read while the day was open; `null`: not known since a repair. */
   open: boolean | null;
-  /** The closed months that keep it; missing for none. If only they do, `to` is when the last of them was closed. */
+  /** The closed months that keep it; missing if no close does. If only closes keep it, `to` is when the last of them was closed. */
   closes?: string[];
 }
 
@@ -67,7 +67,7 @@ export interface DayVersions {
   versions: KeptVersion[];
 }
 
-/** What a rollback did. */
+/** The result of a rollback. */
 export type RollbackOutcome =
   | {
       status: 'complete';
@@ -76,13 +76,13 @@ export type RollbackOutcome =
       day: string;
       snapshot: string;
       rows: number;
-      /** The version that it replaced, which is kept. */
+      /** The replaced version, which is kept. */
       replaced: { snapshot: string; rows: number };
     }
-  /** Another run reads the day, and would replace what is published now. */
+  /** Another run reads the day, and would replace the version that is published now. */
   | { status: 'busy'; brand: string; report: string; day: string };
 
-/** @throws BrandReportsError `config` where the lake has nothing of the day, or has it of several brands */
+/** @throws BrandReportsError `config` if the lake has no version of the day, or has the day for several brands */
 export async function listVersions(options: RollbackOptions): Promise<DayVersions> {
   const { day, report } = options;
   const { ctx, open } = await dayOfBrand(options);
@@ -110,7 +110,7 @@ export async function listVersions(options: RollbackOptions): Promise<DayVersion
 
 /**
  * @param to the id of a kept snapshot
- * @throws BrandReportsError `config` where the lake cannot go back to it, `conflict` where the day was changed meanwhile
+ * @throws BrandReportsError `config` if the lake cannot go back to it, `conflict` if the day was changed in the meantime
  */
 export async function rollBack(options: RollbackOptions, to: string): Promise<RollbackOutcome> {
   const { day, report, clock, newId } = options;
@@ -144,8 +144,8 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
 }
 
 /**
- * Of how the day is read all stays but its attempt, whose raw records are not those of this version. `unsettled` stays,
- * because when the day is read next follows from what the service said last.
+ * Keeps everything about how the day was read, except its attempt: the raw records of that attempt are not those of this
+ * version. `unsettled` stays. The time of the next reading depends on the last response of the service.
  */
 export function commitRollback(
   { settings, newId }: Pick<RollbackOptions, 'settings' | 'newId'>,
@@ -161,7 +161,7 @@ export function commitRollback(
     runId: ctx.runId,
     cause,
     next: (current = replaced) => {
-      // Whoever goes back to fewer rows has decided it: they have not fallen.
+      // A rollback to fewer rows is deliberate, so it does not count as a fall.
       const { contradictions: _contradictions, ...reading } = current;
       const { before: _before, ...checks } = current.checks ?? {};
       const { keyIsNone } = current.values ?? {};
@@ -203,7 +203,7 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   return only;
 }
 
-/** The versions of the day that closes name, the one that was closed last at the end; the ledger may have forgotten them. */
+/** The versions of the day that closes name, the last closed month at the end; the ledger may have forgotten them. */
 async function keptByCloses(
   { lake, brand, report }: BrandReport,
   of: string,
@@ -227,15 +227,15 @@ function nothingCommitted({ report, day, brand, lake }: RollbackOptions, all: re
   return new BrandReportsError(
     'config',
     'day_not_committed',
-    `${lake.store.url} has nothing of ${report.name} ${day}${whose}.${hint} Compare the day, --brand and --lake with what "brand-reports status" shows.`,
+    `${lake.store.url} has no version of ${report.name} ${day}${whose}.${hint} Compare the day, --brand and --lake with the output of "brand-reports status".`,
   );
 }
 
-function severalBrands({ report, day }: RollbackOptions, all: readonly DayOfBrand[]) {
+function severalBrands({ report, day, lake }: RollbackOptions, all: readonly DayOfBrand[]) {
   return new BrandReportsError(
     'config',
     'several_brands',
-    `${report.name} ${day} is there of several brands. Name one with --brand: ${brandsOf(all)}.`,
+    `${lake.store.url} has ${report.name} ${day} for several brands. Choose one with --brand: ${brandsOf(all)}.`,
   );
 }
 
@@ -243,7 +243,7 @@ function brandsOf(days: readonly DayOfBrand[]): string {
   return days.map(({ ctx }) => ctx.brand).join(', ');
 }
 
-/** @throws BrandReportsError `config` where the version is none that the day can go back to */
+/** @throws BrandReportsError `config` if the day cannot go back to this version */
 function assertCanReturn(all: readonly Superseded[], committed: Committed, to: string, day: string): void {
   const kept = all.filter(({ snapshot }) => snapshot !== committed.snapshot);
   const versions = kept.filter(({ snapshot }) => snapshot === to);
@@ -251,22 +251,22 @@ function assertCanReturn(all: readonly Superseded[], committed: Committed, to: s
   if (to === committed.snapshot)
     throw refused(
       'already_current',
-      `${to} is the current version of ${day}. Others that are kept: ${allowed}.`,
+      `${to} is the current version of ${day}. Other versions that are kept: ${allowed}.`,
     );
   if (versions.length === 0)
-    throw refused('version_not_kept', `${to} is no version of ${day} that is kept. Allowed: ${allowed}.`);
+    throw refused('version_not_kept', `${to} is not a kept version of ${day}. Allowed: ${allowed}.`);
   if (committed.state === 'open') return;
   const whole = versions.filter((version) => version.whole);
   if (whole.length === 0)
     throw refused(
       'version_is_part',
-      `${to} was read while ${day} was not over, or a repair has lost whether it was. Choose a version that holds the whole day.`,
+      `${to} was read while ${day} was not over, or a repair has lost whether it was. Choose a version that contains the whole day.`,
     );
   const { timeZone } = committed;
   if (timeZone !== undefined && whole.every((version) => version.timeZone !== timeZone))
     throw refused(
       'version_of_other_zone',
-      `${to} was read in the time zone ${whole[0]?.timeZone}, and ${day} now begins and ends as in ${timeZone}. Choose a version of that zone.`,
+      `${to} was read in the time zone ${whole[0]?.timeZone}, but the boundaries of ${day} now follow ${timeZone}. Choose a version of that zone.`,
     );
 }
 
@@ -274,7 +274,7 @@ function refused(code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }
 
-/** @throws BrandReportsError `config` where the snapshot is missing or damaged */
+/** @throws BrandReportsError `config` if the snapshot is missing or damaged */
 async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Promise<SnapshotContent> {
   const unreadable = (why: string) =>
     refused(
@@ -287,7 +287,7 @@ async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: strin
     return await readContent(file, decidedRoles((await ctx.roles.cached()).brands[ctx.brand]));
   } catch (thrown) {
     const { kind, message } = asBrandReportsError(thrown);
-    // A store that does not answer says nothing of the object.
+    // If the store fails, that proves nothing about the object.
     if (kind !== 'bug') throw thrown;
     throw unreadable(message);
   }

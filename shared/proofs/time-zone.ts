@@ -1,13 +1,13 @@
 /**
- * Proves the time zone of a brand from its records. A report that is requested by date returns the records of a calendar
- * day, so a record whose time is an instant shows what that day contains. A zone is proven if every zone of the world that
- * fits the records has the same days all year: in winter London's records alone do not prove UTC.
+ * Proves the time zone of a brand from its records. A report that is requested by date returns the records of a calendar day,
+ * so a record with an instant shows what that day contains. A zone is proven if all zones of the world that fit the records
+ * have the same days all year. London's records in winter, for example, do not prove UTC.
  */
 import { addDays, dayOf, startOfDay } from '../days.ts';
 import { exactInstant } from '../exact-values.ts';
 import type { Json, JsonObject } from '../json.ts';
 
-/** What the service returned for one day: the earliest and the latest time of its records, in milliseconds. */
+/** The records that the service returned for one day: their earliest and latest time, in milliseconds. */
 export interface SeenDay {
   day: string;
   firstMs: number;
@@ -17,9 +17,9 @@ export interface SeenDay {
 }
 
 export interface ZoneProof {
-  /** The zones in which every record is of the day for which it was returned. */
+  /** The zones in which every record belongs to the day for which it was returned. */
   fits: readonly string[];
-  /** Whether all of these have the same days, half a year back and ahead. */
+  /** Whether all these zones have the same days, from half a year ago to half a year ahead. */
   isProven: boolean;
 }
 
@@ -32,12 +32,12 @@ export function proveTimeZone(seen: readonly SeenDay[], nowMs: number, zones: re
   return { fits, isProven: first !== undefined && fits.every((zone) => hasSameDays(first, zone, nowMs)) };
 }
 
-/** All zones that Node has, and those that are named. */
+/** All zones that Node has, and the given zones. */
 export function zonesWith(...named: readonly string[]): string[] {
   return [...new Set([...named, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
 }
 
-/** The time (ms) of a record that is not of the day in the zone; `undefined` if the zone fits. */
+/** A record's time (ms) that is not within its day in the zone; `undefined` if the zone fits. */
 export function contradiction(
   zone: string,
   seen: readonly SeenDay[],
@@ -59,22 +59,22 @@ function isOfDay(zone: string, { day, withNextMidnight }: SeenDay, atMs: number)
 function hasSameDays(one: string, other: string, nowMs: number): boolean {
   const today = dayOf(nowMs, 'UTC');
   const days = Array.from({ length: 2 * HALF_A_YEAR_DAYS + 1 }, (_, index) => index - HALF_A_YEAR_DAYS);
-  // From the ends on: seasons, in which most zones differ, show at once.
+  // Begin at the ends of the year: most zones differ by season, so a difference shows at once.
   days.sort((a, b) => (Math.abs(b) % 61) - (Math.abs(a) % 61));
   return days.every((ago) => {
     const day = addDays(today, ago);
     const startMs = startOfDay(day, one);
-    // To compute the other start too would take five times as long.
+    // Computing the start of the day in the other zone would take five times as long.
     return dayOf(startMs, other) === day && dayOf(startMs - 1, other) < day;
   });
 }
 
-/** The first of the days on which the zones do not all begin together: its records tell some of them apart. */
+/** The first day on which the zones do not all begin together: its records distinguish some of them. */
 export function decisiveDay(zones: readonly string[], days: readonly string[]): string | undefined {
   return days.find((day) => new Set(zones.map((zone) => startOfDay(day, zone))).size > 1);
 }
 
-/** Of zones with the same days, the name that people know. */
+/** Well-known names; one of them is shown for zones with the same days. */
 const USUAL = [
   'UTC',
   'Europe/London',
@@ -100,19 +100,19 @@ const USUAL = [
     'America/Sao_Paulo',
   ]);
 
-/** Of zones with the same days, one by its usual name. */
+/** The best-known name of zones with the same days. */
 export function usualName(zones: readonly string[]): string | undefined {
   return USUAL.find((zone) => zones.includes(zone)) ?? zones[0];
 }
 
-/** Some of the zones beside one. */
+/** The names of up to three zones besides `beside`. */
 export function shownZones(zones: readonly string[], beside: string): string {
   const others = zones.filter((zone) => zone !== beside);
   const more = others.length > 3 ? ` and ${others.length - 3} more` : '';
   return `${others.slice(0, 3).join(', ')}${more}`;
 }
 
-/** Names of fields with the time of an order, or else of the record, in lower case without separators; the first ones decide. */
+/** Names of fields with the time of the order, or else of the record, in lower case without separators; earlier names come first. */
 const CREATED = [
   'ordertime',
   'orderedat',
@@ -125,7 +125,7 @@ const CREATED = [
   .concat(['purchasedate', 'transactiontime', 'transtime', 'transactiondate'])
   .concat(['createdtime', 'createtime', 'createdat', 'created', 'creationtime', 'datecreated']);
 
-/** The field that has the time of each record: of a known name, and an instant wherever it has a value. */
+/** The field that contains the time of each record: it has a known name, and all its values are instants. */
 export function timeField(records: readonly JsonObject[]): string | undefined {
   const names = [...new Set(records.flatMap(Object.keys))];
   const known = CREATED.flatMap((known) => names.filter((name) => plain(name) === known));
@@ -143,7 +143,7 @@ function hasValue(value: Json | undefined): value is Json {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** Midnight of a date is no instant, because it has no zone. */
+/** A date without a time is not an instant, because it has no zone. */
 function instantIn(value: Json): number | undefined {
   return exactInstant(value)?.getTime();
 }
@@ -157,7 +157,7 @@ export function timesOf(records: readonly JsonObject[], field: string): number[]
   return times.filter((ms) => ms !== undefined).sort((a, b) => a - b);
 }
 
-/** The days in reach whose records may tell zones apart: some recent ones, then two a month, because of the seasons. */
+/** Days whose records may distinguish zones: some recent days, then two a month, because of the seasons. */
 export function daysToMeasure(yesterday: string, oldest: string): string[] {
   const ago = [0, 1, 2, 3, ...Array.from({ length: 24 }, (_, index) => 15 * (index + 1))];
   return ago.map((days) => addDays(yesterday, -days)).filter((day) => day >= oldest);

@@ -8,7 +8,7 @@ import {
 import { brandPartitions, partitionPrefix } from '../lake/paths.ts';
 import type { ObjectStore } from '../ports.ts';
 
-/** An older version of a day that a ledger names, and whose object is not there any more as it was written. */
+/** An older version of a day that a ledger names, but whose object is missing or incomplete. */
 export interface LostVersion {
   day: DayOfLedger;
   snapshot: string;
@@ -19,7 +19,7 @@ export interface LostVersion {
 const PARALLEL_READS = 8;
 const PARQUET_END = 'PAR1';
 
-/** How many older versions the ledgers name, and which of them are lost; those that a repair has noted are left out. */
+/** How many older versions the ledgers name, and which of them are lost; versions that a repair has already noted are left out. */
 export async function lostVersions(
   store: ObjectStore,
   of: ReportLedgers,
@@ -28,7 +28,7 @@ export async function lostVersions(
   const versions = daysOfLedgers([of]).filter(isWanted).flatMap(olderVersions);
   if (versions.length === 0) return { count: 0, lost: [] };
   const sizes = new Map<string, number>();
-  // The vacuum deletes a version a day after its ledger has forgotten it: what is named here is there.
+  // The vacuum deletes a version a day after its ledger has forgotten it, so a version that is named here must be there.
   for await (const { key, bytes } of store.list(partitionPrefix(of.report.table, brandPartitions(of.brand))))
     sizes.set(key, bytes);
   const lost = await mapConcurrent(versions, PARALLEL_READS, async (version): Promise<LostVersion[]> => {

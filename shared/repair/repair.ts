@@ -1,9 +1,9 @@
 /**
- * Documents of a lake that cannot be parsed: finds them all, and makes them again from what is left of them elsewhere.
- * Without it one damaged byte would keep a month, a report or a table from being read until somebody edits JSON by hand.
- * Nothing is lost by a repair: the damaged bytes are copied first, and the document is replaced only while it is still
- * the damaged one (compare-and-swap). What a new document cannot know is said, and is such that the next run reads more
- * rather than less; readers keep what is published (I3).
+ * `repair` finds all documents of a lake that cannot be parsed, and restores them from data that is left elsewhere. Without
+ * it, one damaged byte would make a month, a report or a table unreadable until somebody edits JSON by hand.
+ * A repair loses nothing: it copies the damaged bytes first, and replaces the document only if it still has these bytes
+ * (compare-and-swap). If a restored document lacks information, the outcome contains a note, and the next run reads more
+ * rather than less. Readers keep what is published (I3).
  */
 import type { Json } from '../json.ts';
 import { monthOf } from '../days.ts';
@@ -31,51 +31,51 @@ import type { ObjectStore } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import { type LostVersion, lostVersions } from './lost-versions.ts';
 import { type RestoreOptions, restoreLedger } from './restore-ledger.ts';
-import { type Remade, restoreSchema } from './restore-schema.ts';
+import { type Restored, restoreSchema } from './restore-schema.ts';
 
-/** In this order, because a ledger that was made again is noted in the report state. */
+/** The order of repairs: report states come first, because the repair of a ledger writes to the report state. */
 const KINDS = ['state', 'progress', 'rate', 'schema', 'ledger', 'version'] as const;
 
 type DocumentKind = (typeof KINDS)[number];
 
-/** What a repair does with a document of each kind. */
+/** How a repair treats a document of each kind. */
 const REMEDIES: Record<DocumentKind, string> = {
-  state: 'empty it: the next runs make it again from the ledgers',
-  progress: 'empty it: runs do without it, and read what its attempt had staged again',
-  rate: 'empty it: runs forget within a minute what it held, and share the rate again',
-  schema: 'make it again from the columns of the snapshots',
-  ledger: 'make it again from what is published: readers keep it, and the next runs read its days again',
-  version: 'note in the ledger that this older version is lost: nothing has its rows any more',
+  state: 'empty it: the next runs rebuild it from the ledgers',
+  progress: 'empty it: runs work without it, and read the staged pages of its attempt again',
+  rate: 'empty it: runs forget its content within a minute, and share the rate again',
+  schema: 'restore it from the columns of the snapshots',
+  ledger: 'restore it from the published versions: readers keep them, and the next runs read its days again',
+  version: 'note in the ledger that this older version is lost: its rows are in no other object',
 };
 
-/** A document that cannot be parsed, and what became of it. */
+/** A document that cannot be parsed, and the result of its repair. */
 export interface DamagedDocument {
   key: string;
   kind: DocumentKind;
   problem: string;
   remedy: string;
-  /** `changed`: somebody else wrote it meanwhile, so it was left alone. */
+  /** `changed`: another program wrote it in the meantime, so it was left alone. */
   outcome: 'damaged' | 'repaired' | 'changed' | 'failed';
-  /** Where its bytes were copied to. */
+  /** The key of the copy of its bytes. */
   copy?: string;
-  /** What was done, what could not be known, or why it failed. */
+  /** What was done, what could not be restored, or why it failed. */
   notes: string[];
 }
 
-/** What a repair found and did. */
+/** The result of a repair. */
 export interface RepairOutcome {
-  /** `damaged`: at least one document still is. */
+  /** `damaged`: at least one document is still damaged. */
   status: 'ok' | 'repaired' | 'damaged';
   documents: DamagedDocument[];
 }
 
-/** What a repair works with. */
+/** The input of a repair. */
 export interface RepairOptions extends RestoreOptions {
-  /** Without it nothing is changed. */
+  /** `false`: nothing is changed. */
   apply: boolean;
 }
 
-/** Finds every damaged document of the reports and, where asked to, makes it again. */
+/** Finds every damaged document of the reports and, if `apply` is set, restores it. */
 export async function repairLake(options: RepairOptions): Promise<RepairOutcome> {
   const found: Found[] = [];
   for await (const document of documentsOf(options)) {
@@ -93,12 +93,12 @@ export async function repairLake(options: RepairOptions): Promise<RepairOutcome>
   return { status: isRepaired ? 'repaired' : 'damaged', documents };
 }
 
-/** A document of the lake: how it is read, and what stands for it where that fails. */
+/** A document of the lake: how it is read, and how it is restored if that fails. */
 interface LakeDocument {
   key: string;
   kind: DocumentKind;
   parse: (stored: Json | undefined) => object;
-  remake: (damaged: Uint8Array) => Promise<Remade>;
+  restore: (damaged: Uint8Array) => Promise<Restored>;
 }
 
 interface Found {
@@ -124,7 +124,7 @@ async function* documentsOf(options: RepairOptions): AsyncGenerator<LakeDocument
       key: schemaKey(report.table),
       kind: 'schema',
       parse,
-      remake: () => restoreSchema(options, report),
+      restore: () => restoreSchema(options, report),
     };
     for await (const { key } of store.list(reportRawPrefix(report.name)))
       if (isProgressKey(key)) yield emptied(key, 'progress', parseProgress(key));
@@ -135,17 +135,17 @@ async function* documentsOf(options: RepairOptions): AsyncGenerator<LakeDocument
 }
 
 function emptied(key: string, kind: DocumentKind, parse: LakeDocument['parse']): LakeDocument {
-  return { key, kind, parse, remake: async () => ({ document: parse(undefined), notes: [] }) };
+  return { key, kind, parse, restore: async () => ({ document: parse(undefined), notes: [] }) };
 }
 
-/** Empty but for the erased days, with which a ledger is made again that is damaged later. */
+/** Keeps only the erased days, from which a ledger that is damaged later can be restored. */
 function stateDocument(
   { lake, reports }: RepairOptions,
   key: string,
   of: { report: string; brand: string },
 ): LakeDocument {
   const parse = parseReportState(key);
-  const remake = async () => {
+  const restore = async () => {
     const ledgers = await readLedgers(lake.store, reports);
     const erased = daysOfLedgers(ledgers)
       .filter(({ report, brand }) => report.name === of.report && brand === of.brand)
@@ -153,7 +153,7 @@ function stateDocument(
     const empty = parse(undefined);
     return { document: erased.length > 0 ? withErased(empty, erased, []) : empty, notes: [] };
   };
-  return { key, kind: 'state', parse, remake };
+  return { key, kind: 'state', parse, restore };
 }
 
 function ledgerOf(
@@ -163,7 +163,7 @@ function ledgerOf(
 ): LakeDocument {
   const { report, brand, month } = scope;
   const parse = parseLedger(key, { report: report.name, brand, month });
-  return { key, kind: 'ledger', parse, remake: () => restoreLedger(options, scope) };
+  return { key, kind: 'ledger', parse, restore: () => restoreLedger(options, scope) };
 }
 
 async function findDamage(store: ObjectStore, document: LakeDocument): Promise<Found | undefined> {
@@ -178,7 +178,7 @@ async function findDamage(store: ObjectStore, document: LakeDocument): Promise<F
   }
 }
 
-/** Makes a document again, if asked to. A failure is its own and stops no other. */
+/** Restores a document if `apply` is set. A failure is recorded for this document and does not stop the others. */
 async function treat(options: RepairOptions, found: Found): Promise<DamagedDocument> {
   const { document, problem } = found;
   const { key, kind } = document;
@@ -191,7 +191,7 @@ async function treat(options: RepairOptions, found: Found): Promise<DamagedDocum
   }
 }
 
-/** The ledger goes on to name it: queries of its time say that its rows are left out, instead of finding those of another one. */
+/** The ledger still names the version, so queries of its time report missing rows instead of rows of another version. */
 async function treatVersion(
   { apply, lake, ...access }: RepairOptions,
   { day: { report, brand, day }, snapshot, key, problem }: LostVersion,
@@ -221,16 +221,16 @@ async function replace(
   if ((await store.put(copy, body, { ifAbsent: true })) === 'conflict') {
     return { outcome: 'failed', notes: [`${copy} exists: repair again in a second`] };
   }
-  const { document: next, notes } = await document.remake(body);
+  const { document: next, notes } = await document.restore(body);
   const bytes = Buffer.from(`${JSON.stringify(next)}\n`);
   document.parse(parseJsonDocument(key, bytes));
   if ((await store.put(key, bytes, { ifMatch: etag })) === 'conflict')
-    return { outcome: 'changed', copy, notes: ['it was written by somebody else meanwhile: repair again'] };
+    return { outcome: 'changed', copy, notes: ['another program wrote it in the meantime: repair again'] };
   if (kind === 'ledger') await forgetDueTime(options, key);
   return { outcome: 'repaired', copy, notes };
 }
 
-/** By the report state no day of the month may be due: without this hint the next run reads the month. */
+/** The report state may record that no day of the month is due. Without this hint the next run reads the month. */
 async function forgetDueTime({ lake, ...access }: RepairOptions, key: string): Promise<void> {
   const of = parseLedgerKey(key);
   if (!of) return;

@@ -18,25 +18,25 @@ import { lifecycleOfFound } from '../lifecycle/index.ts';
 import { type LakeAccess, createBrandReport } from '../context/context.ts';
 import type { Lake, ListedObject, Partition } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import type { Remade } from './restore-schema.ts';
+import type { Restored } from './restore-schema.ts';
 
-/** The month of a report and brand whose ledger is made again. */
+/** The month of a report and brand whose ledger is restored. */
 interface LedgerScope {
   report: ReportDefinition;
   brand: string;
   month: string;
 }
 
-/** What documents are made again with. */
+/** The input for restoring documents. */
 export interface RestoreOptions extends LakeAccess {
   reports: ReportRegistry;
 }
 
 /**
- * The ledger as the published snapshots show it. How a day was read is lost, also whether its version holds the whole day:
- * the next run reads it again. Until then readers keep the snapshot (I2, I3).
+ * Restores the ledger from the published snapshots. How a day was read is lost, and so is whether its version contains the
+ * whole day: the next run reads the day again. Until then readers keep the snapshot (I2, I3).
  */
-export async function restoreLedger(options: RestoreOptions, scope: LedgerScope): Promise<Remade> {
+export async function restoreLedger(options: RestoreOptions, scope: LedgerScope): Promise<Restored> {
   const { lake, newId, clock } = options;
   const { report, brand, month } = scope;
   const now = new Date(clock.wallMs()).toISOString();
@@ -59,7 +59,7 @@ export async function restoreLedger(options: RestoreOptions, scope: LedgerScope)
     }
     if (others.length > 0)
       notes.push(
-        `${day}: ${others.length} other versions are kept; when each was current, and whether it is whole, is not known any more`,
+        `${day}: ${others.length} other versions are kept; when each was current, and whether it is whole, is no longer known`,
       );
     const changes = recorded.found.find(({ changeId }) => changeId === content.snapshot)?.changes;
     if (!changes && recorded.note !== undefined) notes.push(`${day}: ${recorded.note}`);
@@ -89,7 +89,7 @@ export async function restoreLedger(options: RestoreOptions, scope: LedgerScope)
     document: ledger,
     notes: [
       `${Object.keys(days).length} days were found in ${sourceOf(lake)}`,
-      'how the days were read, failures and attempts in progress are not known any more: the next runs read these days again',
+      'how the days were read, failures and attempts in progress are no longer known: the next runs read these days again',
       ...notes,
     ],
   };
@@ -98,7 +98,7 @@ export async function restoreLedger(options: RestoreOptions, scope: LedgerScope)
 function sourceOf({ catalog }: Lake): string {
   return catalog
     ? 'the catalog'
-    : 'the snapshots, of each day the one of the last change, or the newest, because no catalog was named (--database)';
+    : 'the snapshots: for each day the version of its last change, or the newest, because no catalog was named (--database)';
 }
 
 interface Snapshot extends ListedObject {
@@ -106,7 +106,7 @@ interface Snapshot extends ListedObject {
   id: string;
 }
 
-/** The snapshots of a day, the oldest first, and those that readers find; missing: there is no catalog. */
+/** The snapshots of a day, the oldest first, and the ids that the catalog points at; missing: there is no catalog. */
 interface DaySnapshots {
   byAge: readonly Snapshot[];
   pointed?: readonly string[];
@@ -130,15 +130,15 @@ async function snapshotsByDay(
 
 /** The versions of a day. */
 interface DayVersions {
-  /** What readers find; `undefined` if the catalog points at none of those that are there. */
+  /** The version that readers find; `undefined` if the catalog points at no snapshot that is there. */
   current: Snapshot | undefined;
-  /** I3: the others, the oldest first, are kept as long as the settings say, from now on: one may have been rolled back from. */
+  /** I3: the other versions, the oldest first. They are kept as long as the settings allow, from now on: the day may have been rolled back. */
   others: Superseded[];
-  /** Two links of a folder are left by a crash: neither is current until the publication is repeated. */
+  /** `false`: a crash has left two links in a folder, and neither is current until the publication is repeated. */
   isAlone: boolean;
 }
 
-/** Without a catalog the last change tells what is current: a rollback leaves newer snapshots. */
+/** Without a catalog, the last change decides which version is current, because a rollback leaves newer snapshots. */
 function versionsAmong(
   { byAge, pointed }: DaySnapshots,
   { found }: RecordedChanges,
@@ -152,7 +152,7 @@ function versionsAmong(
   return { current, others, isAlone: !pointed || pointed.length === 1 };
 }
 
-/** By day of the month, the objects below a prefix, the oldest first. */
+/** The objects below a prefix by day of the month, the oldest first. */
 async function objectsByDay(
   { store }: Pick<Lake, 'store'>,
   month: string,
@@ -171,7 +171,7 @@ async function contentOf(
   { store }: Lake,
   snapshot: Snapshot | undefined,
 ): Promise<VersionContent | { problem: string }> {
-  if (!snapshot) return { problem: 'no snapshot of it is left that readers find' };
+  if (!snapshot) return { problem: 'no snapshot that readers find is left' };
   try {
     return { snapshot: snapshot.id, ...(await readContent(fileIn(store, snapshot))) };
   } catch (thrown) {
@@ -179,10 +179,10 @@ async function contentOf(
   }
 }
 
-/** What the objects of a day's changes say, the newest first, with the version that the last change of each led to. */
+/** The content of the objects of a day's changes, the newest first; `changeId`: the version that the last change of an object led to. */
 interface RecordedChanges {
   found: readonly { changes: DayChanges; changeId: string }[];
-  /** If one of them cannot be read. */
+  /** Set if an object cannot be read. */
   note?: string;
 }
 
@@ -197,7 +197,7 @@ async function recordedChanges({ store }: Lake, objects: readonly Snapshot[] = [
       const { changeId, ...summary } = summaryOfRows(rows);
       found.push({ changeId, changes: { snapshot, bytes, rows: rows.length, ...summary } });
     } catch (thrown) {
-      note ??= `what changed of it is lost: ${key}: ${asBrandReportsError(thrown).message}`;
+      note ??= `its changes are lost: ${key}: ${asBrandReportsError(thrown).message}`;
     }
   }
   return { found, ...(note !== undefined && { note }) };

@@ -10,8 +10,8 @@ import type { LakeAccess } from '../context/context.ts';
 import type { ListedObject, ObjectStore } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 
-/** What stands for a damaged document, and what the operator should know about it. */
-export interface Remade {
+/** The document that replaces a damaged document, and what the operator should know about it. */
+export interface Restored {
   document: object;
   notes: string[];
 }
@@ -19,13 +19,13 @@ export interface Remade {
 const CONCURRENCY = 8;
 
 /**
- * I7: the columns of all snapshots. Columns are only ever appended, so the snapshot with most of them has them in their
- * order, and only what others have beside them is appended.
+ * I7: restores the columns of all snapshots. Columns are only ever appended, so the snapshot with the most columns has them
+ * in their order. Columns that only other snapshots have are appended.
  */
 export async function restoreSchema(
   { lake, newId }: Pick<LakeAccess, 'lake' | 'newId'>,
   { table, columns: documented }: ReportDefinition,
-): Promise<Remade> {
+): Promise<Restored> {
   const read = await mapConcurrent(await snapshotsOf(lake.store, table), CONCURRENCY, (snapshot) =>
     columnsOf(lake.store, snapshot),
   );
@@ -34,7 +34,7 @@ export async function restoreSchema(
   const columns = longest ? others.reduce(appended, longest) : baseSchema(documented).columns;
   const schema: StoredSchema = { version: 1, table, columns, recentWrites: [newId()] };
   const found = `${columns.length} columns were found in ${readable.length} snapshots`;
-  const unknown = 'columns that no snapshot has yet are not known any more';
+  const unknown = 'columns that no snapshot has yet are no longer known';
   return { document: schema, notes: [found, unknown, ...read.flatMap(({ note }) => note ?? [])] };
 }
 
@@ -58,7 +58,7 @@ async function columnsOf(
   }
 }
 
-/** A field has one column of a type: of two that were made for it, the first one keeps it. */
+/** A field has one column of each type: if two columns were made for it, the first one keeps the field. */
 function appended(columns: Column[], others: readonly Column[]): Column[] {
   const names = new Set(columns.map(({ name }) => name));
   const held = new Set(columns.map(({ field, type }) => `${type} of ${field}`));

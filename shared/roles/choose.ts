@@ -1,10 +1,10 @@
 /*
- * Decides which field of a report has which role. A setting decides first, then what was stored before. Otherwise a role
- * takes a field only if exactly one field has a known name and a fitting type: a wrong guess would be a wrong number.
+ * Decides which field of a report has which role. A setting decides first, then the stored choice. Otherwise a role gets a
+ * field only if exactly one field has a known name and a fitting type: a wrong guess would be a wrong number.
  */
 import type { FieldEvidence, Kind } from './evidence.ts';
 
-/** What a field of a record can mean. `line_state`: the state of one line, where an order has several. */
+/** The possible meanings of a field. `line_state`: the state of one line, if an order has several lines. */
 export const ROLES = [
   'amount',
   'commission',
@@ -21,16 +21,16 @@ export const ROLES = [
 ] as const;
 export type Role = (typeof ROLES)[number];
 
-/** By role: its field, a path such as `commission.value`, or null if the service has none. */
+/** The field of each role: a path such as `commission.value`, or null if the service has no such field. */
 export type RoleFields = Readonly<Partial<Record<Role, string | null>>>;
 
 interface RoleSpec {
   /** In lower case, without separators. */
   names: readonly string[];
-  /** What a field of another name is proposed by. */
+  /** Fields with such names are proposed. */
   similar?: RegExp;
   kind?: Kind;
-  /** What its values are, for the evidence: `numeric in 410 of 410 records`. */
+  /** The property of its values, for the evidence: `numeric in 410 of 410 records`. */
   shown: string;
 }
 
@@ -93,7 +93,7 @@ const SPECS: Readonly<Record<Role, RoleSpec>> = {
   },
 };
 
-/** The role that a field can have by its name; of a nested field, by its own name or that of its object. */
+/** The role that a field can have by its name; a nested field can have it by its own name or by the name of its object. */
 export function roleOfName(path: string): Role | undefined {
   const parts = path.split('.').map(compared);
   const last = parts.at(-1) ?? '';
@@ -102,7 +102,7 @@ export function roleOfName(path: string): Role | undefined {
   return ROLES.find((role) => SPECS[role].names.includes(name));
 }
 
-/** What an object such as `{"value": "1.20", "currency": "EUR"}` calls its amount. */
+/** The names that an object such as `{"value": "1.20", "currency": "EUR"}` uses for its main value. */
 const VALUE_NAMES: ReadonlySet<string> = new Set(['value', 'amount', 'total', 'id', 'code', 'name']);
 
 /** The kind of values that a role needs; `undefined` for names and identifiers. */
@@ -120,20 +120,20 @@ export interface RoleChoice {
   candidates: readonly FieldEvidence[];
   /** `` `sale_commission`: numeric in 410 of 410 records `` */
   evidence: string;
-  /** The line of settings that fixes the role, with its place; `undefined` if a setting has decided. */
+  /** The settings line that fixes the role, with its place; `undefined` if a setting has decided. */
   setting: string | undefined;
-  /** The field that would be chosen now, if another one was stored before. */
+  /** The field that would be chosen now, if a different field was stored before. */
   better?: string;
 }
 
-/** What roles are chosen from. */
+/** The input of the choice. */
 export interface RoleBasis {
   /** The setting `fields`. */
   fields?: RoleFields | undefined;
-  /** What was chosen before. */
+  /** The earlier choice. */
   stored?: RoleFields | undefined;
   evidence: readonly FieldEvidence[];
-  /** For the place of the setting. */
+  /** For the place in `setting`. */
   brand?: string;
 }
 
@@ -175,8 +175,8 @@ export function chooseRoles(
 }
 
 /**
- * Whether nobody knows in which currency amounts are, though some field looks like the currency. Then no sum is right:
- * it could add dollars to euros.
+ * Whether the currency of amounts is unknown although some field looks like the currency. Then no sum is right: it could add
+ * dollars to euros.
  */
 export function isCurrencyUnclear(choices: readonly RoleChoice[]): boolean {
   return choices.some(
@@ -200,7 +200,7 @@ function couldHave(role: Role, each: FieldEvidence): boolean {
   return isSimilar && fits(role, each);
 }
 
-/** By its name. A field of a nested object takes a setting: its object may differ from record to record. */
+/** Whether the name is known. A nested field needs a setting, because its object may differ from record to record. */
 function isKnown(role: Role, { path }: FieldEvidence): boolean {
   return !path.includes('.') && roleOfName(path) === role;
 }
@@ -208,11 +208,11 @@ function isKnown(role: Role, { path }: FieldEvidence): boolean {
 function fits(role: Role, each: FieldEvidence): boolean {
   const { kind } = SPECS[role];
   if (kind === undefined) return true;
-  // A service may have states of its own beside those of the interface; a finding names them.
+  // A service may have states of its own besides those of the interface; a finding lists them.
   return kind === 'states' ? 2 * each.states >= each.filled : each[kind] === each.filled;
 }
 
-/** Whether records have the field of a setting, which may be spelt as in the records or as in the table, such as `brand_2`. */
+/** Whether records have the field of a setting. The setting may use the name in the records or in the table, such as `brand_2`. */
 function isMet(field: string, evidence: readonly FieldEvidence[]): boolean {
   const first = (path: string) => compared((path.split('.')[0] ?? '').replace(/_\d+$/, ''));
   return evidence.length === 0 || evidence.some(({ path }) => first(path) === first(field));
@@ -236,7 +236,7 @@ function whyNone(role: Role, candidates: readonly FieldEvidence[], fitting: numb
     .slice(0, MAX_SHOWN)
     .map((each) => shown(role, each))
     .join('; ');
-  if (fitting > 1) return `${fitting} fields could be it: ${list}`;
+  if (fitting > 1) return `${fitting} fields could have the role: ${list}`;
   return `no field has both a known name and fitting values: ${list}`;
 }
 

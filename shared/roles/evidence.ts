@@ -1,16 +1,16 @@
 /*
- * Counts what the values of a record's fields look like: amounts, currencies, states. The counts prove which
- * field has which role (`roles/choose.ts`). No value is kept, because a value may be a person's.
+ * Counts which values of a record's fields look like amounts, currencies or states. The counts prove which field has which
+ * role (`roles/choose.ts`). No value is kept, because a value may be personal data.
  */
 import { type Json, type JsonObject, isJsonObject, isRawNumber } from '../json.ts';
 import { STATE_WORDS, comparedState } from '../reports/definition.ts';
 
-/** What the values of one field showed; `path`: `commission.value` for a field of a nested object. */
+/** The counts of the values of one field; `path`: `commission.value` for a field of a nested object. */
 export interface FieldEvidence {
   path: string;
-  /** All records, also those without a value. */
+  /** All records, including records without a value. */
   records: number;
-  /** Those with a value that is not empty. */
+  /** Records with a value that is not empty. */
   filled: number;
   /** Numbers, and texts that are decimals. */
   numeric: number;
@@ -23,12 +23,12 @@ export interface FieldEvidence {
 /** The kinds of values that are counted. */
 export type Kind = 'numeric' | 'currencies' | 'states';
 
-/** Deeper objects hold no amounts that a path could reach. */
+/** Deeper objects contain no amounts that a path could reach. */
 const MAX_DEPTH = 3;
 
 /**
- * What the fields of these records showed, the fields of nested objects included, in the order of their first record.
- * @param words what the settings map to states: such words are states as well
+ * The counts for the fields of these records, including fields of nested objects, in the order of their first record.
+ * @param words words that the settings map to states: they count as states as well
  */
 export function evidenceOf(
   records: readonly JsonObject[],
@@ -68,7 +68,7 @@ export function noEvidence(path: string, records: number): FieldEvidence {
   return { path, records, filled: 0, numeric: 0, currencies: 0, states: 0 };
 }
 
-/** A text, and the digits of a number; `undefined` for every other value. */
+/** A text, or the digits of a number; `undefined` for every other value. */
 export function textOf(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
@@ -80,10 +80,10 @@ function isEmpty(value: Json): boolean {
 }
 
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
-/** Codes that are English words as well: a field that has nothing else is no currency. */
+/** Codes that are also English words: a field that has no other codes is not a currency. */
 const WORDS: ReadonlySet<string> = new Set(['ALL', 'TOP']);
 
-/** Whether a text has this kind. Spaces around it do not count. */
+/** Whether a text is of this kind. Spaces around it do not count. */
 export const IS_KIND: Readonly<Record<Kind, (text: string) => boolean>> = {
   numeric: (text) => /^\s*[+-]?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,2})?\s*$/.test(text),
   currencies: (text) => text.length < 10 && CURRENCIES.has(text.trim().toUpperCase()),
@@ -91,7 +91,7 @@ export const IS_KIND: Readonly<Record<Kind, (text: string) => boolean>> = {
 };
 const KINDS: readonly Kind[] = ['numeric', 'currencies', 'states'];
 
-/** Whether a text is a currency even if nothing in the name of its field points to one: in capitals, and no other word. */
+/** Whether a text is a currency even if its field's name does not suggest one: in capitals, and not an English word. */
 export function isPlainCurrency(text: string): boolean {
   return CURRENCIES.has(text) && !WORDS.has(text);
 }

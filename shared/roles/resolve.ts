@@ -4,7 +4,7 @@ import { isJsonObject, parseJson } from '../json.ts';
 import { ROLES, type Role, type RoleFields, roleOfName } from './choose.ts';
 import { textOf } from './evidence.ts';
 
-/** Where the values of a role are: in a column, or at a path of the JSON that a column contains. */
+/** The place of a role's values: a column, or a path in the JSON that a column contains. */
 export interface RoleColumn {
   column: Column;
   /** Empty: the column's own values. */
@@ -22,18 +22,18 @@ export function columnOfField(columns: readonly Column[], field: string): RoleCo
   return column && { column, path };
 }
 
-/** The columns whose names allow them to have the role. */
+/** The columns that may have the role by their names. */
 export function columnsNamed(columns: readonly Column[], role: Role): string[] {
   return columns.flatMap(({ name }) => (roleOfName(name) === role ? [name] : []));
 }
 
 /**
- * The field of each role in a table: the one that is said, or else the only one with a known name, which is all that
- * there is to go by before the first day is committed.
+ * The field of each role in a table. If no field is decided, the only column with a known name counts: before the first day
+ * is committed, nothing else is known.
  */
-export function fieldsIn(columns: readonly Column[], said: RoleFields): Partial<Record<Role, string>> {
+export function fieldsIn(columns: readonly Column[], decided: RoleFields): Partial<Record<Role, string>> {
   const fields = ROLES.flatMap((role): [Role, string][] => {
-    const { [role]: own } = said;
+    const { [role]: own } = decided;
     const [only, other] = columnsNamed(columns, role);
     const field = own === undefined && other === undefined ? only : own;
     return field === undefined || field === null ? [] : [[role, field]];
@@ -41,7 +41,7 @@ export function fieldsIn(columns: readonly Column[], said: RoleFields): Partial<
   return Object.fromEntries(fields);
 }
 
-/** The text, or the digits, at a path of a JSON text; `undefined` where there is neither. */
+/** The text, or the digits, at a path of a JSON text; `undefined` if there is neither. */
 export function textAt(text: string, path: readonly string[]): string | undefined {
   if (!text.startsWith('{')) return undefined;
   try {

@@ -3,10 +3,10 @@ import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
 import { type PageBrand, dayLines } from './page-brand.ts';
 import { pageTable } from './page-table.ts';
 
-/** Looks that need no word beside the facts of the day. */
+/** Kinds that need no name beside the facts of the day. */
 const UNREMARKABLE = ['settled', 'complete', 'to_come'];
 
-/** What pointing at a day shows, newest day first, for telephones, keyboards and screen readers. */
+/** The facts that hovering over a day shows, newest day first, for telephones, keyboards and screen readers. */
 export function numbers(brand: PageBrand): Html {
   const { name, tables, today } = brand;
   const days = [...new Set(tables.flatMap((table) => table.days.map(({ dt }) => dt)))].sort().reverse();

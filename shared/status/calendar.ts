@@ -1,10 +1,11 @@
 /*
- * Draws the page that one opens in the morning. For each brand it contains what is wrong and what to do, then `morning.ts`
- * (runs, yesterday, changed days, findings), then the calendar of days × tables, newest month first: without a picture, a
- * gap of three days in two years goes unnoticed. Parts: `table-statuses.ts` has the days and their states, `cell-kinds.ts` what
- * the cell of each state shows, `problems.ts` what needs action, `remedies.ts` the action, `calendar-numbers.ts` the calendar in
- * numbers, `calendar-style.ts` the colours. The page loads nothing and runs nothing, and everything from outside is
- * escaped (`html.ts`).
+ * Draws the page that people open in the morning. For each brand it shows what is wrong and what to do, then the part of
+ * `morning.ts` (runs, yesterday, changed days, findings), then the calendar of days and tables, newest month first. Without
+ * the picture, a gap of three days in two years would go unnoticed. Other parts:
+ * - `table-statuses.ts`: the days and their states; `cell-kinds.ts`: the cell of each state
+ * - `problems.ts`: what needs action; `remedies.ts`: the action
+ * - `calendar-numbers.ts`: the calendar in numbers; `calendar-style.ts`: the colours
+ * The page loads nothing and runs nothing, and everything from outside is escaped (`html.ts`).
  */
 import { daysOfMonth, monthOf } from '../days.ts';
 import { commandLine } from '../command-line.ts';
@@ -26,13 +27,13 @@ import { type Problem, completeThrough } from './problems.ts';
 import { type Controls, remedy } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
-/** Problems listed, at most: where every day failed for its own reason, more would not help. */
+/** The page lists at most so many problems: if every day failed for its own reason, more would not help. */
 const MAX_PROBLEMS = 20;
 const SCALE = [1, 5, 10, 15, 20, 25, 30];
 
 /**
  * Draws the calendar of all brands as a page.
- * @param lake what the page calls the lake, e.g. its address
+ * @param lake the name of the lake on the page, e.g. its address
  */
 export function calendarPage(tables: readonly TableStatus[], lake: string, options: CalendarOptions): Html {
   const brands = [...Map.groupBy(tables, ({ brand }) => brand)].map(([name, own]) =>
@@ -199,7 +200,7 @@ function earlierMonths(tables: readonly TableStatus[]): Html | string {
 function damagedDocuments(tables: readonly TableStatus[], lake: string): Html | string {
   const keys = tables.flatMap(({ damaged = [] }) => damaged.map(({ key }) => key));
   if (keys.length === 0) return '';
-  return html`<p class="earlier">Damaged documents of the lake: ${keys.join(', ')}. To make them again: ${copyable(commandLine('repair', ['--apply'], { lake }))}</p>`;
+  return html`<p class="earlier">Damaged documents of the lake: ${keys.join(', ')}. To repair them: ${copyable(commandLine('repair', ['--apply'], { lake }))}</p>`;
 }
 
 /** The legend of the kinds that occur. */

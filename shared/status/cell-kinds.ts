@@ -1,10 +1,10 @@
 import type { DayFacts } from '../day-facts.ts';
 import type { DayState } from '../planning/day-state.ts';
 
-/** What a cell shows: the state of its day, or that the day is not expected to have data yet. */
+/** The kind of a cell: the state of its day, or `to_come` if the day is not expected to have data yet. */
 export type CellKind = DayState | 'to_come';
 
-/** The name and meaning of each look, from incomplete to final; then those that need action. */
+/** The name and meaning of each kind of cell, from final to incomplete; then the kinds that need action. */
 export const CELL_KINDS: Record<CellKind, { name: string; meaning: string }> = {
   settled: { name: 'settled', meaning: 'complete, and can change no more' },
   complete: { name: 'complete', meaning: 'read whole after the day ended' },
@@ -18,7 +18,7 @@ export const CELL_KINDS: Record<CellKind, { name: string; meaning: string }> = {
   failed: { name: 'failed', meaning: 'the last attempt failed' },
 };
 
-/** The look of a day's cell. @param today in the brand's time zone */
+/** The kind of a day's cell. @param today in the brand's time zone */
 export function cellKindOf(day: DayFacts, today: string): CellKind {
   return day.state === 'missing' && isToCome(day, today) ? 'to_come' : day.state;
 }

@@ -1,6 +1,7 @@
 /*
- * The part of the page that answers what people ask in the morning: did the runs come, is yesterday like the same weekday
- * one week before, which closed days have other numbers than yesterday, which closed months have changed, what is odd, and which columns of views are NULL.
+ * Draws the part of the page that answers the questions of the morning: did the runs come, and is yesterday like the same
+ * weekday one week before? Which closed days have other numbers than yesterday, and which closed months have changed? What
+ * is odd, and which columns of views are NULL?
  */
 import { DAY_MS, addDays, monthOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
@@ -44,11 +45,11 @@ function runs(brand: PageBrand, controls: Controls): Html | string {
   ]);
   const reports = enabled.map(({ report }) => report);
   return html`<h3>Runs</h3>
-${pageTable(`Runs of ${name}`, heads, rows)}${failedRuns(enabled)}${isScheduled ? '' : html`<div class="hint">No schedule starts runs of this lake. To read what is due: ${controls.sync(reports, name)}</div>`}
+${pageTable(`Runs of ${name}`, heads, rows)}${failedRuns(enabled)}${isScheduled ? '' : html`<div class="hint">No schedule starts runs of this lake. To read the due days: ${controls.sync(reports, name)}</div>`}
 `;
 }
 
-/** Runs that find nothing to do are noted every three hours only. */
+/** The time may be up to three hours old, because a run that finds nothing to do is recorded only every three hours. */
 function lastRunText({ lastRun }: TableStatus, { at }: PageBrand): Html | string {
   if (!lastRun) return 'none yet';
   const { completeAt, status, since } = lastRun;
@@ -56,7 +57,7 @@ function lastRunText({ lastRun }: TableStatus, { at }: PageBrand): Html | string
   return status === 'complete' ? success : html`${success}<br>${status} since<br>${at(since)}`;
 }
 
-/** Why runs fail before they read a day: then no day shows it. */
+/** Why runs fail before they read a day: no day shows such a failure. */
 function failedRuns(tables: readonly TableStatus[]): Html[] {
   return tables.flatMap(({ table, lastRun }) => {
     const { kind, code = '', message = '', failedDays = 0 } = lastRun ?? {};
@@ -100,7 +101,7 @@ function yesterday({ name, tables, today }: PageBrand): Html | string {
 ${pageTable(`Yesterday of ${name}`, heads, rows)}`;
 }
 
-/** With the state, unless it is complete: then the number is none to compare with. */
+/** The rows with the state, unless the day is complete: only rows of complete days can be compared. */
 function rowsText(day: DayFacts | undefined): string {
   if (!day) return '–';
   const rows = day.rows === null ? '–' : exactNumber(day.rows);
@@ -145,7 +146,7 @@ function changedDays({ name, tables, nowMs }: PageBrand): Html {
 ${pageTable(`Changes of ${name}`, ['report', 'days', 'added', 'removed', 'altered'], rows)}${sqlBlock('all changes of these days', sql)}`;
 }
 
-/** A day that was not closed then has no `changes` since; it is among those that were not whole. */
+/** Days that changed after the close. A day that was not closed at that time has no `changes`; it counts among the days not whole. */
 function closedMonths({ name, tables, closes, at }: PageBrand): Html | string {
   const rows = closes.map(({ month, closedAt, exceptions }) => {
     const changed = tables.flatMap(({ table, days }) => {
@@ -164,7 +165,7 @@ function closedMonths({ name, tables, closes, at }: PageBrand): Html | string {
 ${pageTable(`Closed months of ${name}`, heads, rows)}${sqlBlock('what changed since, and what to book', sql)}`;
 }
 
-/** Days of a finding that are named; `coverage` has all. */
+/** At most so many days of a finding are listed; `coverage` has all. */
 const MAX_FINDING_DAYS = 8;
 
 function findings({ tables }: PageBrand): Html | string {

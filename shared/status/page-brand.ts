@@ -8,19 +8,19 @@ import { type Problem, dayRanges, problemsOf } from './problems.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
-/** What the page is drawn with. */
+/** The input of the page. */
 export interface CalendarOptions {
   settings: Settings;
   nowMs: number;
   controls: Controls;
-  /** Of all brands; missing: none. */
+  /** Of all brands; missing: there are none. */
   closes?: readonly Close[];
 }
 
 /** A brand as the page shows it. */
 export interface PageBrand {
   name: string;
-  /** Missing where the settings do not have the brand. */
+  /** Missing if the settings do not have the brand. */
   zone: string | undefined;
   today: string;
   nowMs: number;
@@ -28,7 +28,7 @@ export interface PageBrand {
   /** The newest first. */
   closes: readonly Close[];
   problems: readonly Problem[];
-  /** Whether schedules start runs: a laptop has none. */
+  /** Whether schedules start runs; on a laptop they do not. */
   isScheduled: boolean;
   /** An instant as `2026-11-20 06:02` in the zone. */
   at: (iso: string) => string;
@@ -74,7 +74,7 @@ export function dayRange(from: string, to: string): Html {
   return from === to ? html`<time>${from}</time>` : html`<time>${from}</time> to <time>${to}</time>`;
 }
 
-/** The sums of a day, by what they are of: `commission EUR` → `12.50`. @param measure the column of `sum` */
+/** The sums of a day, by role and currency: `commission EUR` → `12.50`. @param measure the column of `sum` */
 export function totalsOf({ sum, totals }: DayFacts, measure: string | undefined): Map<string, string> {
   if (!totals) return new Map(sum === undefined || measure === undefined ? [] : [[measure, sum]]);
   const byCurrency = Object.entries(totals).flatMap(([currency, sums]) =>
@@ -83,7 +83,7 @@ export function totalsOf({ sum, totals }: DayFacts, measure: string | undefined)
   return new Map(byCurrency);
 }
 
-/** What is known of a day beside its state, one fact a line: the same on hover and in the table of numbers. */
+/** The facts of a day besides its state, one fact a line: the same on hover and in the table of numbers. */
 export function dayLines(day: DayFacts, measure: string | undefined, { at, due }: PageBrand): string[] {
   const { rows, readFrom, nextDue, failure, findings = [] } = day;
   const sums = [...totalsOf(day, measure)].map(([of, sum]) => `${of} ${amountText(sum)}`);
@@ -99,7 +99,7 @@ export function dayLines(day: DayFacts, measure: string | undefined, { at, due }
   ];
 }
 
-/** What changed since the day was closed, e.g. `changed 2 times, last 2026-11-10 01:02: 1 added, 3 altered of 12 rows`. */
+/** The changes since the day was closed, e.g. `changed 2 times, last 2026-11-10 01:02: 1 added, 3 altered of 12 rows`. */
 function changesText({ changes }: DayFacts, at: (iso: string) => string): string[] {
   if (!changes) return [];
   const { times, last } = changes;

@@ -3,8 +3,8 @@ import { type Html, html } from './html.ts';
 type Cell = Html | string;
 
 /**
- * A table that scrolls by itself where the screen is narrow, by keyboard too. The first cell of a row is its head.
- * @param name what screen readers call it
+ * A table that scrolls on its own if the screen is narrow, also by keyboard. The first cell of a row is its head.
+ * @param name the name for screen readers
  */
 export function pageTable(name: string, heads: readonly Cell[], rows: readonly (readonly Cell[])[]): Html {
   const body = rows.map(

@@ -8,7 +8,7 @@ import type { TableStatus } from './table-statuses.ts';
 export interface Problem {
   state: ProblemState;
   table: TableStatus;
-  /** In order. */
+  /** In order of time. */
   days: DayFacts[];
 }
 
@@ -23,7 +23,7 @@ export function problemsOf(tables: readonly TableStatus[], today: string): Probl
   );
 }
 
-/** The last day up to which every day of all the tables is complete; `undefined` where no such day exists. */
+/** The last day up to which every day of all the tables is complete; `undefined` if no such day exists. */
 export function completeThrough(tables: readonly TableStatus[]): string | undefined {
   return tables
     .map(tableCompleteThrough)

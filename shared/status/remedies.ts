@@ -5,7 +5,7 @@ import { copyable } from './page-table.ts';
 import type { ProblemState } from '../planning/day-state.ts';
 import type { Problem } from './problems.ts';
 
-/** What to do about a problem: a sentence, and what there is to start, if anything. */
+/** What to do about a problem: a sentence, and the action to start, if there is one. */
 export interface Remedy {
   sentence: string;
   start?: 'sync' | 'check';
@@ -13,13 +13,13 @@ export interface Remedy {
 
 /** How a reader of the calendar starts an action: by a command, or in a console. */
 export interface Controls {
-  /** How to read what is due. */
+  /** How to read the due days. */
   sync(reports: readonly string[], brand: string): Html;
   /** How to test the connection. */
   check(reports: readonly string[], brand: string): Html;
 }
 
-/** On the command line, with the same flags as the calendar itself. */
+/** Actions as command lines, with the same flags as the calendar itself. */
 export function commandControls(flags: GivenFlags & { lake: string }): Controls {
   const database = flags.lake.startsWith('s3://') ? 'NAME' : undefined;
   const command = (name: string, words: readonly string[], brand: string) =>
@@ -39,7 +39,7 @@ export function remedy(alike: readonly Problem[], controls: Controls): Html {
   return start ? html`${sentence}: ${controls[start](reports, first.table.brand)}` : html`${sentence}.`;
 }
 
-/** @param failure of days that failed */
+/** @param failure the error of days that failed */
 export function remedyOf(state: ProblemState, failure: ErrorKind | undefined): Remedy {
   switch (state) {
     case 'failed':
@@ -62,7 +62,7 @@ export function remedyOf(state: ProblemState, failure: ErrorKind | undefined): R
   }
 }
 
-/** What to do where a day or a whole run failed. */
+/** What to do if a day or a whole run failed. */
 export function remedyOfFailure(kind: ErrorKind | undefined): Remedy {
   const needsOperator = kind === 'config' || kind === 'auth';
   return needsOperator

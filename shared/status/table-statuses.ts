@@ -17,30 +17,30 @@ export interface TableStatus {
   brand: string;
   report: string;
   table: string;
-  /** False where the service has never returned a record: empty responses prove nothing. */
+  /** `false` if the service has never returned a record: then empty responses prove nothing. */
   hasReturnedRecords: boolean;
   newestComplete: string | null;
   rows: number;
-  /** The column that `sum` of each day is about; missing where the report has none. */
+  /** The column whose sum `sum` of each day is; missing if the report has no such column. */
   measure?: string;
   days: DayFacts[];
-  /** The fields that came, went or changed on the days of the last two weeks; missing for none. */
+  /** The fields that are new, vanished or changed on the days of the last two weeks; missing if there are none. */
   schemaChanges?: readonly SchemaChange[];
-  /** How the last run ended; missing if none did, or by a clock that was ahead. */
+  /** How the last run ended; missing if no run has ended, or the clock of the last run was ahead. */
   lastRun?: LastRun;
   /** The setting `schedule`; missing if the report is not enabled. */
   schedule?: string;
-  /** The roles without a field, so that columns of views are NULL; missing for none. */
+  /** The roles without a field, whose columns in views are NULL; missing if there are none. */
   roleGaps?: readonly RoleGap[];
-  /** Of a span: the months before it with days that are overdue or missing, as far as the report state knows. */
+  /** Only with a span: the months before it with overdue or missing days, as far as the report state shows. */
   overdueBefore?: string[];
-  /** Ledgers and the report state, if they cannot be used: the days of such a month are `failed`. */
+  /** Ledgers and the report state, if they cannot be used; the days of such a month are `failed`. */
   damaged?: readonly DamagedDocument[];
 }
 
 /**
- * The enabled reports of each brand, and whatever else is in the lake; without settings what is in the lake.
- * @param span only the days of these months, whose ledgers `lake` holds
+ * The enabled reports of each brand, and everything else in the lake; without settings only the contents of the lake.
+ * @param span only the days of these months, whose ledgers `lake` contains
  */
 export function tableStatuses(
   settings: Settings | undefined,
@@ -112,7 +112,7 @@ function tableStatus(
     days,
     ...(schemaChanges.length > 0 && { schemaChanges }),
     ...(gaps.length > 0 && { roleGaps: gaps }),
-    // The end of a run whose clock was ahead would hide for weeks that no other has ended since.
+    // The end of a run whose clock was ahead would hide for weeks that no other run has ended since.
     ...(lastRun && !isFuture(lastRun) && { lastRun }),
     ...(span.from !== undefined &&
       damaged.every(({ month }) => month !== undefined) &&
@@ -137,7 +137,7 @@ function filledColumns(lake: readonly ReportLedgers[], brand: string, name: stri
   return new Set(days.flatMap(({ committed }) => Object.keys(committed?.values?.filled ?? {})));
 }
 
-/** The months from the first day to before `to` that the report state does not know, or that are overdue by it. */
+/** The months from the first day to before `to` that are missing in the report state, or overdue by it. */
 function overdueMonths(state: ReportState | undefined, policy: Policy, to: string, nowMs: number): string[] {
   const months: string[] = [];
   for (let month = monthOf(policy.startDate); month < to; month = addMonths(month, 1)) months.push(month);

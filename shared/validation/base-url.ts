@@ -1,4 +1,4 @@
-/** What a `baseUrl` may be, for messages. */
+/** The rule for a `baseUrl`, for messages. */
 export const BASE_URL =
   'an https address (http on loopback only) without user, fragment, bid, token, action and version';
 
@@ -16,7 +16,7 @@ export function isBaseUrl(text: string): boolean {
   );
 }
 
-/** I9: the address for a message, without its query string, which may hold a key. */
+/** I9: the address for a message, without its query string, which may contain a key. */
 export function shownAddress(baseUrl: string): string {
   return new URL(baseUrl).href.replace(/\?.+/, '?…');
 }

@@ -1,4 +1,4 @@
-/** The word that `word` probably misspells, at most one edit per three letters away; `undefined` where none is. */
+/** The word that `word` probably misspells, at most one edit for each three letters; `undefined` if no word is so close. */
 export function closestMatch(word: string, words: readonly string[]): string | undefined {
   const allowed = Math.max(1, Math.floor(word.length / 3));
   return words

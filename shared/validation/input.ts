@@ -4,8 +4,8 @@ import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { closestMatch } from './closest-match.ts';
 
-// Schemas of what operators write: settings and events. The error text of each schema says what is allowed there and
-// nothing else; `parseInput` puts the path and the value found before it, so that every message has the same form.
+// Schemas for the input of operators: settings and events. The error text of each schema contains only what is allowed there.
+// `parseInput` puts the path and the value before it, so that all messages have the same form.
 
 /** A setting that only other reports have. */
 export const NOT_A_SETTING = z.optional(z.never({ error: 'nothing: this report has no such setting' }));
@@ -18,7 +18,7 @@ export function object<Shape extends Record<string, z.ZodMiniType>>(shape: Shape
   });
 }
 
-/** @param allowed what the message says is allowed @param words what a misspelt one is compared with */
+/** @param allowed what is allowed, for the message @param words correct words, to suggest one for a misspelt word */
 export function text(allowed: string, test: (value: string) => boolean, words = (): readonly string[] => []) {
   const error = ({ input }: { input?: unknown }) => allowed + didYouMean(input, words());
   return z.string({ error }).check(z.refine(test, { error }));
@@ -51,8 +51,8 @@ export function integer(min: number, max: number) {
 /**
  * The input, checked and with defaults filled in.
  * @param code the error's code
- * @param origin what the error calls the input, e.g. a file
- * @throws BrandReportsError `config` with a line for every problem: path, value found, what is allowed
+ * @param origin the name of the input in the error, e.g. a file
+ * @throws BrandReportsError `config` with a line for every problem: path, value, what is allowed
  */
 export function parseInput<Output>(
   schema: z.ZodMiniType<Output>,
@@ -91,7 +91,7 @@ function pathText(path: readonly PropertyKey[]): string {
   return path.map(String).join('.') || 'the top level';
 }
 
-/** I9: the value found, unless it may be a credential in the wrong place. */
+/** I9: the value for the message, unless it may be a credential in the wrong place. */
 function shownValue(input: unknown, path: readonly PropertyKey[]): string {
   if (input === undefined) return 'missing';
   if (Array.isArray(input)) return 'a list';

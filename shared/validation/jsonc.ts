@@ -1,12 +1,12 @@
 /**
- * Reads JSON with comments and trailing commas, which people write into settings. Blanks replace both, so that places in the
- * text stay what they are. An error contains the place alone, because the text may hold a credential (I9).
+ * Reads JSON with comments and trailing commas, which people write into settings. Both are replaced by spaces, so that
+ * positions in the text stay the same. An error contains the position alone, because the text may contain a credential (I9).
  */
 
 const COMMENTS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 const TRAILING_COMMAS = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
 
-/** @returns the value, or where the text stops being JSON: line and column, both from 1 */
+/** @returns the value, or the position at which the text stops being JSON: line and column, both from 1 */
 export function parseJsonc(text: string): { value: unknown } | { line: number; column: number } {
   const json = blanked(blanked(text.replace(/^\ufeff/, ' '), COMMENTS), TRAILING_COMMAS);
   try {
@@ -21,7 +21,7 @@ function blanked(text: string, noise: RegExp): string {
   return text.replace(noise, (found) => (found.startsWith('"') ? found : found.replaceAll(/[^\n]/g, ' ')));
 }
 
-/** The length of the shortest start of the text that no continuation makes JSON. */
+/** The length of the shortest start of the text that cannot be continued to JSON. */
 function badStart(json: string): number {
   let [good, bad] = [0, json.length + 1];
   while (bad - good > 1) {
@@ -32,7 +32,7 @@ function badStart(json: string): number {
   return bad;
 }
 
-/** Whether the error of V8 is about a character of the text, and not about its end. */
+/** Whether the error of V8 concerns a character of the text, and not its end. */
 function isBad(start: string): boolean {
   try {
     JSON.parse(start);

@@ -3,24 +3,25 @@ import { type FieldChange, SHOWN_DAYS } from '../planning/schema-changes.ts';
 import type { Candidate } from './open-problems.ts';
 import type { TableStatus } from '../status/table-statuses.ts';
 
-const SAYINGS: Record<FieldChange, { title: string; advice: string }> = {
+const TEXTS: Record<FieldChange, { title: string; advice: string }> = {
   new: {
     title: 'new fields',
-    advice: 'Nothing is to be done: they are columns of the table, whose types the first values have decided',
+    advice:
+      'Nothing is to be done: they are columns of the table, and their first values have decided the types',
   },
   vanished: {
     title: 'fields vanished',
     advice:
-      'Ask the operator of the service whether they were renamed: queries of these columns find NULL. Where it is a mistake, later readings bring the values back by themselves',
+      'Ask the operator of the service whether they were renamed: queries of these columns find NULL. If it is a mistake, later readings bring the values back by themselves',
   },
   returned: {
     title: 'fields are back',
-    advice: 'Nothing is to be done: where the days between are restated, later readings fill them',
+    advice: 'Nothing is to be done: if the days between are restated, later readings fill them',
   },
   drifted: {
     title: 'fields no longer fit their type',
     advice:
-      'WatcherRun at the column _rescued of the day, which has the values: queries of the column do not find them. Ask the operator of the service which type is meant',
+      'Query the column _rescued of the day, which has the values: queries of the column do not find them. Ask the operator of the service which type is meant',
   },
   null_share: {
     title: 'fields are NULL more often',
@@ -28,20 +29,20 @@ const SAYINGS: Record<FieldChange, { title: string; advice: string }> = {
   },
 };
 
-/** The fields that came, went or changed, of which people are told like of findings: once, and as no problem. */
+/** The fields that are new, vanished or changed. Like findings, they are reported once and are not problems. */
 export function fieldCandidates(
   { brand, report, schemaChanges = [] }: TableStatus,
   nowMs: number,
 ): Candidate[] {
   return schemaChanges.flatMap(({ dt, column, change, detail, found }) => {
-    const { title, advice } = SAYINGS[change];
+    const { title, advice } = TEXTS[change];
     const sinceMs = Date.parse(`${dt}T00:00:00Z`);
-    // Before it leaves `schemaChanges`, in whatever zone: else it would be told to be solved.
+    // Ends before the change leaves `schemaChanges`, in any time zone: otherwise it would be reported as solved.
     const untilMs = Date.parse(`${found ?? dt}T00:00:00Z`) + SHOWN_DAYS * DAY_MS;
     if (nowMs >= untilMs) return [];
     return [
       {
-        // Readings of still older days move the day on which a field was there last.
+        // The id of a change that was found later has no day, because readings of older days move the day on which the field was last there.
         id: `${brand} ${report} field ${change} ${column} ${found === undefined ? dt : 'found later'}`,
         ...{ brand, report, what: `${title}: ${column}, ${dt}`, sinceMs },
         graceMs: 0,

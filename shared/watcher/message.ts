@@ -5,27 +5,27 @@ import type { OpenProblem } from './open-problems.ts';
 
 /** How a reader of a message starts an action, in plain text. */
 export interface TextControls {
-  /** How to read what is due. */
+  /** How to read the due days. */
   sync(report: string, brand: string): string;
   /** How to test the connection. */
   check(report: string, brand: string): string;
 }
 
-/** What a message names beside the problems. */
+/** The parts of a message besides the problems. */
 export interface MessageOptions {
-  /** What it calls the pipeline, e.g. the name of the stack. */
+  /** The name of the pipeline, e.g. the name of the stack. */
   pipeline: string;
-  /** Where all days are shown. */
+  /** The address of the page with all days. */
   page: string;
   nowMs: number;
   controls: TextControls;
 }
 
-/** Problems put in full: of more the page shows all. */
+/** A message describes at most so many problems; the page shows all. */
 const MAX_PROBLEMS = 30;
 const MAX_FOREIGN = 400;
 
-/** The message that tells of a change: what is new, what is still open, what is solved. */
+/** The message about a change: new problems, problems that are still open, solved problems. */
 export function changeMessage(
   { opened, remaining, leaving, solved }: Change,
   options: MessageOptions,
@@ -94,14 +94,14 @@ function section(title: string, problems: readonly OpenProblem[], { controls }: 
   ];
 }
 
-function reportedSection(title: string, told: Change['solved']): string[] {
-  if (told.length === 0) return [];
-  const shown = told.slice(0, MAX_PROBLEMS);
+function reportedSection(title: string, reported: Change['solved']): string[] {
+  if (reported.length === 0) return [];
+  const shown = reported.slice(0, MAX_PROBLEMS);
   return [
     '',
     title,
     ...shown.map(({ what, since }) => `- ${foreign(what)} (since ${timeText(Date.parse(since))})`),
-    ...andMore(told.length),
+    ...andMore(reported.length),
   ];
 }
 
@@ -109,15 +109,16 @@ function andMore(count: number): string[] {
   return count > MAX_PROBLEMS ? [`- and ${count - MAX_PROBLEMS} more`] : [];
 }
 
-/** What stands between words: also what would steer the reader's screen, or would hide a link. */
+/** Separators of words, including characters that would control the reader's screen or hide a link. */
 const BETWEEN_WORDS = /[\s\p{Cc}\p{Cf}]+/gu;
 
-/** The full stops that browsers take for one in the name of a host. */
+/** The characters that browsers accept as a full stop in the name of a host. */
 const STOP = '[.․。．｡]';
 
 /**
- * The signs by which mail programs find links: of a scheme, of `www.`, before what may be a top-level domain, in the number
- * of a machine, and of a share. Names of files in a lake are none, and neither is the one address that a message has people paste.
+ * The characters by which mail programs recognise links: of a scheme, of `www.`, before a possible top-level domain, in an
+ * IP address, and of a network share. Names of files in a lake stay as they are, and so does `file://secret.json`, which people
+ * paste from a message.
  */
 const SIGNS_OF_LINKS = new RegExp(
   [
@@ -132,9 +133,9 @@ const SIGNS_OF_LINKS = new RegExp(
 );
 
 /**
- * Text that a service may have written: on one line, because the message is read line by line, and with no link in it,
- * because people trust a mail of their own pipeline: `https[:]//evil[.]example`. Half a surrogate pair, which a service may
- * send and cutting may leave, is no text: the client of SNS throws it back, and with it the whole message.
+ * Text that a service may have written. It is put on one line, because the message is read line by line. Links are broken,
+ * because people trust a mail of their own pipeline: `https[:]//evil[.]example`. Unpaired surrogates, which a service may
+ * send and cutting may leave, are replaced: the client of SNS would reject the whole message.
  */
 function foreign(text: string): string {
   return shortLine(text).replaceAll(SIGNS_OF_LINKS, '[$&]');

@@ -1,54 +1,54 @@
 /*
- * What of the problems is news. Without it every look would send the same message, and people would stop reading them.
- * A look compares the problems with those that the last message left open. News is claimed in the record before it is
- * told, so that of two looks one tells it, and counts as told only behind the message. Where a look died in between,
- * nobody knows what people have read: the next one, an hour later, says how it is then.
+ * Decides which problems are news. Without it, every watcher run would send the same message, and people would stop reading
+ * them. A watcher run compares the problems with the problems that the last message left open. It claims news in the record
+ * before it sends the message, so that two overlapping runs send one message, and marks it as sent afterwards. If a run dies
+ * in between, it is unknown what people have read: the next run, an hour later, sends the current state.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { MINUTE_MS } from '../days.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { type OpenProblem, type Candidate, openProblems } from './open-problems.ts';
 
-/** At least so long after a message comes the next one. In minutes, because schedules start to the minute. */
+/** The least time between two messages. In minutes, because schedules start to the minute. */
 export const MINUTES_BETWEEN_MESSAGES = 60;
 
-/** What is different from what the last message said; nothing of it came and went since. Findings are among the problems. */
+/** The difference from the last message; a problem that came and went since is left out. Findings are included. */
 export interface Change<T extends Lasting = Reported> {
   opened: OpenProblem[];
   remaining: OpenProblem[];
-  /** Gone for the first time: they count as open, because a problem that comes and goes would else send a message each time. */
+  /** Gone for the first time. They count as open, because otherwise an intermittent problem would send a message each time. */
   leaving: T[];
-  /** As the message put it that told of them. */
+  /** As the earlier message described them. */
   solved: T[];
 }
 
 type Reported = WatchRecord['told'][string];
 
-/** What decides whether a problem that was told is solved. */
+/** The facts that decide whether a reported problem is solved. */
 type Lasting = Pick<Reported, 'goneAt' | 'finding'>;
 
-/** One look of the watcher. */
+/** One run of the watcher. */
 export interface WatcherRun {
   id: string;
   nowMs: number;
 }
 
 /**
- * What a message has to say; nothing is opened or solved where the problems are those that were told. A problem is solved
- * if two watcher runs in a row do not see it. A finding that is too old to be told of is not solved.
+ * The content of a message. `opened` and `solved` are empty if the problems are those already reported. A problem is solved
+ * if two watcher runs in a row do not see it. A finding that is too old to be reported is not solved.
  */
 export function changeFrom<T extends Lasting>(
-  told: Record<string, T>,
+  reported: Record<string, T>,
   problems: readonly OpenProblem[],
   nowMs: number,
 ): Change<T> {
   const open = new Set(problems.map(({ id }) => id));
-  const gone = Object.entries(told).flatMap(([id, problem]) =>
+  const gone = Object.entries(reported).flatMap(([id, problem]) =>
     open.has(id) || isOver(problem, nowMs) ? [] : [problem],
   );
   return {
-    opened: problems.filter(({ id }) => !Object.hasOwn(told, id)),
-    remaining: problems.filter(({ id }) => Object.hasOwn(told, id)),
+    opened: problems.filter(({ id }) => !Object.hasOwn(reported, id)),
+    remaining: problems.filter(({ id }) => Object.hasOwn(reported, id)),
     leaving: gone.filter((problem) => !isSolved(problem, nowMs)),
     solved: gone.filter((problem) => isSolved(problem, nowMs)),
   };
@@ -63,30 +63,30 @@ function isSolved({ goneAt }: Lasting, nowMs: number): boolean {
   return goneAt !== undefined && Date.parse(goneAt) < nowMs;
 }
 
-/** What was told, with the time since when it is gone. */
+/** The reported problems, with the time since when they are gone. */
 export function reportedSince<T extends Lasting>(
-  told: Record<string, T>,
+  reported: Record<string, T>,
   open: readonly OpenProblem[],
   now: string,
 ): Record<string, T> {
   const ids = new Set(open.map(({ id }) => id));
-  const since = Object.entries(told).map(([id, problem]): [string, T] => {
+  const since = Object.entries(reported).map(([id, problem]): [string, T] => {
     if (!ids.has(id)) return [id, { ...problem, goneAt: problem.goneAt ?? now }];
     return [id, problem.goneAt === undefined ? problem : { ...problem, goneAt: undefined }];
   });
   return Object.fromEntries(since);
 }
 
-/** The record after a look has seen what looks wrong. Where there is news and it may be told, the look claims to tell it. */
+/** The record after a watcher run has found the candidates. If there is news and a message may be sent, the run claims it. */
 export function afterWatch(
   record: WatchRecord,
   candidates: readonly Candidate[],
   { id, nowMs }: WatcherRun,
 ): WatchRecord {
   const now = new Date(nowMs).toISOString();
-  // The grace period of a problem that was told does not begin anew while it is gone for one watcher run.
-  const told = [record.told, record.events?.open ?? {}].flatMap((each) => Object.entries<Lasting>(each));
-  const leaving = told.filter(([, problem]) => !isSolved(problem, nowMs));
+  // The grace period of a reported problem does not begin anew while it is gone for one watcher run.
+  const reported = [record.told, record.events?.open ?? {}].flatMap((each) => Object.entries<Lasting>(each));
+  const leaving = reported.filter(([, problem]) => !isSolved(problem, nowMs));
   const kept = leaving.flatMap(([id]) => (record.seen[id] === undefined ? [] : [id]));
   const ids = [...candidates.map(({ id }) => id), ...kept];
   const seen = Object.fromEntries(ids.map((id) => [id, record.seen[id] ?? now]));
@@ -105,7 +105,7 @@ export function afterWatch(
   };
 }
 
-/** The record when the look's message was sent. */
+/** The record after the run's message was sent. */
 export function afterMessage(
   record: WatchRecord,
   problems: readonly OpenProblem[],
@@ -114,14 +114,14 @@ export function afterMessage(
   if (record.telling?.by !== id) return record;
   const { leaving } = changeFrom(record.told, problems, nowMs);
   const kept = Object.entries(record.told).filter(([, problem]) => leaving.includes(problem));
-  const told = problems.map((problem): [string, Reported] => {
+  const reported = problems.map((problem): [string, Reported] => {
     const since = new Date(problem.sinceMs).toISOString();
     const what = `${problem.brand} ${problem.report}: ${problem.what}`;
     return [problem.id, { since, what, ...storedFinding(problem) }];
   });
   return {
     ...record,
-    told: Object.fromEntries([...kept, ...told]),
+    told: Object.fromEntries([...kept, ...reported]),
     telling: { ...record.telling, isTold: true },
   };
 }

@@ -1,8 +1,8 @@
 /*
- * Which findings people are told of. A finding is no problem: nobody has to act before a run can go on, and some are right,
- * such as a campaign. So each is told once, by day, and once more where a later reading no longer has it; it is not
- * repeated, and raises no alarm. The rest is for `coverage` and `status`: findings of a history that is being read, of
- * old days, and of content that another reading has to confirm first.
+ * Selects the findings that people are told about. A finding is not a problem: nobody has to act before a run can go on, and
+ * some findings have a good reason, such as a campaign. So each finding is reported once for each day, and once more if a
+ * later reading no longer has it. It is not repeated and raises no alarm. The table `coverage` and `status` show the rest:
+ * findings of a history that is being read, of old days, and of content that another reading has to confirm first.
  */
 import { DAY_MS, addDays, dayOf, monthOf } from '../days.ts';
 import { COMPARED_DAYS, type Finding } from '../findings/index.ts';
@@ -15,21 +15,21 @@ import {
   rangesText,
 } from './open-problems.ts';
 
-/** Findings are told of days, and of changes, that are not older. */
-const TOLD_DAYS = 14;
+/** Findings are reported for days, and for changes, of the last so many days. */
+const REPORTED_DAYS = 14;
 
-/** The earliest month with a day that these findings follow from, beside those that changed later. */
+/** The earliest month with a day from which these findings follow, apart from days that changed later. */
 export function firstComparedMonth(nowMs: number): string {
-  return monthOf(addDays(dayOf(nowMs, 'UTC'), -(TOLD_DAYS + COMPARED_DAYS)));
+  return monthOf(addDays(dayOf(nowMs, 'UTC'), -(REPORTED_DAYS + COMPARED_DAYS)));
 }
-/** Those that compare a day with what it was before: of these it counts when the change came, not how old the day is. */
+/** Findings that compare a day with its earlier state: for them the age of the change counts, not the age of the day. */
 const OF_CHANGES = [
   ...['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'rows_kept', 'given_up'],
-  // Of a day that is mostly older than a month when it is paid.
+  // A day is usually older than a month when its orders are paid.
   ...['reversed_after_paid', 'paid_without_locked', 'currency_changed'],
 ];
 
-/** The findings of which people are to be told. */
+/** The findings that should be reported. */
 export function findingCandidates(
   { table, isJudged }: Pick<WatchedReport, 'table' | 'isJudged'>,
   nowMs: number,
@@ -59,32 +59,32 @@ export function findingCandidates(
 
 function reportedUntilMs(day: string, { check, since }: Finding): number {
   const fromMs = OF_CHANGES.includes(check) ? Date.parse(since) : Date.parse(`${day}T00:00:00Z`);
-  return fromMs + TOLD_DAYS * DAY_MS;
+  return fromMs + REPORTED_DAYS * DAY_MS;
 }
 
-/** How a message puts findings: one entry for those of a report with one title. */
+/** Joins findings for a message: one entry for all findings of a report that have the same title. */
 export function reportedTogether(findings: readonly OpenProblem[]): OpenProblem[] {
   const alike = Map.groupBy(findings, ({ brand, report, finding }) => `${brand} ${report} ${finding?.title}`);
   return [...alike.values()].flatMap((same) => {
-    const told = same.flatMap(({ finding }) => finding ?? []).sort((a, b) => (a.day < b.day ? -1 : 1));
+    const reported = same.flatMap(({ finding }) => finding ?? []).sort((a, b) => (a.day < b.day ? -1 : 1));
     const [first] = same;
     if (!first) return [];
     return [
       {
         ...first,
-        what: titleText(told),
+        what: titleText(reported),
         sinceMs: Math.min(...same.map(({ sinceMs }) => sinceMs)),
-        why: daysText(told),
+        why: daysText(reported),
       },
     ];
   });
 }
 
-function titleText(told: readonly ReportedFinding[]): string {
-  const days = [...new Set(told.map(({ day }) => day))].map((dt) => ({ dt }));
-  return `${told[0]?.title} on ${counted(days)}: ${rangesText(days)}`;
+function titleText(reported: readonly ReportedFinding[]): string {
+  const days = [...new Set(reported.map(({ day }) => day))].map((dt) => ({ dt }));
+  return `${reported[0]?.title} on ${counted(days)}: ${rangesText(days)}`;
 }
 
-function daysText(told: readonly ReportedFinding[]): string {
-  return told.map(({ day, detail }) => `${day}: ${detail}`).join('; ');
+function daysText(reported: readonly ReportedFinding[]): string {
+  return reported.map(({ day, detail }) => `${day}: ${detail}`).join('; ');
 }

@@ -1,9 +1,9 @@
 /*
- * What people are told about. Without it a person would have to look at every day of every report. The state of a day is
- * decided in planning/day-state.ts, here for how long it may last: a first failure without an answer is left to the next
- * run, a day that was never read waits for the schedule, a long history for its turn. What looks wrong is a candidate; one
- * that has lasted for longer than its grace period is a problem. How the last run ended tells what no day shows: that
- * it failed before it read one, that the service throttles it, or that no run comes any more.
+ * Finds the problems that people are told about. Without it, a person would have to check every day of every report.
+ * `planning/day-state.ts` decides the state of a day; this module decides how long a state may last. A first failure without
+ * an answer waits for the next run, a day that was never read for the schedule, a long history for its turn. Anything that
+ * looks wrong is a candidate; a candidate that has lasted longer than its grace period is a problem. The end of the last run
+ * shows what no day shows: the run failed before it read a day, the service throttles it, or no run comes any more.
  */
 import { DAY_MS, HOUR_MS, addDays, dayOf, monthOf } from '../days.ts';
 import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/report-state.ts';
@@ -16,32 +16,32 @@ import type { TableStatus } from '../status/table-statuses.ts';
 
 /** Something that looks wrong with a report of a brand. */
 export interface Candidate {
-  /** The same from look to look, as long as it lasts. */
+  /** The same in each watcher run, as long as it lasts. */
   id: string;
   brand: string;
   report: string;
   /** What is wrong, e.g. `2 days failed: 2026-11-18, 2026-11-19`. */
   what: string;
-  /** The days that it is about; missing for none, and for a finding, which has its own. */
+  /** The affected days; missing if there are none, and for a finding, which has its own day. */
   days?: readonly string[];
-  /** Since when, as far as the lake says; missing: since a look first saw it. */
+  /** Since when, as far as the lake shows it; missing: since a watcher run first saw it. */
   sinceMs?: number;
-  /** It is a problem when it has lasted for so long. */
+  /** It becomes a problem after so much time. */
   graceMs: number;
   /** One sentence. */
   why: string;
   remedy: Remedy;
-  /** Of a finding, which is told once and is no problem. */
+  /** Set for a finding, which is reported once and is not a problem. */
   finding?: ReportedFinding;
 }
 
-/** What a message says of a finding; those of one title are told together. */
+/** How a message describes a finding; findings with the same title are reported together. */
 export interface ReportedFinding {
   title: string;
   /** `YYYY-MM-DD` */
   day: string;
   detail: string;
-  /** From then on nobody is told that it is gone. */
+  /** From then on, its end is no longer reported. */
   untilMs: number;
 }
 
@@ -50,27 +50,27 @@ export interface OpenProblem extends Candidate {
   sinceMs: number;
 }
 
-/** What is known of one report that the settings enable. */
+/** The facts about one report that the settings enable. */
 export interface WatchedReport {
   table: TableStatus;
   policy: Policy;
-  /** The months whose days are to be judged: in the others nothing is due by the report state. */
+  /** Selects the months whose days are judged: in all other months nothing is due by the report state. */
   isJudged: (month: string) => boolean;
 }
 
-/** A run may start or end so much later than its schedule says. */
+/** A run may start or end so much later than its schedule. */
 const LATE_RUN_MS = 2 * HOUR_MS;
-/** A history may take days to be read, newest first; then people should know. */
+/** A history may take so long to be read, newest day first; after that people should know. */
 const HISTORY_MS = 3 * DAY_MS;
 /** A large day may take several runs. */
 const IN_PROGRESS_MS = DAY_MS;
-/** Of the requests of a run. */
+/** The share of throttled requests in a run from which on it counts. */
 const THROTTLED_SHARE = 0.1;
-/** Of a run with fewer requests a share says nothing. */
+/** In a run with fewer requests, a share proves nothing. */
 const THROTTLED_REQUESTS = 20;
 const MAX_RANGES = 4;
 
-/** All that looks wrong with a report. */
+/** Everything that looks wrong with a report. */
 export function candidatesOf(watched: WatchedReport, nowMs: number): Candidate[] {
   const { table, policy } = watched;
   const { lastRun } = table;
@@ -96,7 +96,7 @@ export function candidatesOf(watched: WatchedReport, nowMs: number): Candidate[]
   }));
 }
 
-/** The candidates that are problems. @param seen by id: when a look first saw it, ISO 8601 */
+/** The candidates that are problems. @param seen by id: when a watcher run first saw it, ISO 8601 */
 export function openProblems(
   candidates: readonly Candidate[],
   seen: Readonly<Record<string, string>>,
@@ -110,10 +110,10 @@ export function openProblems(
   });
 }
 
-/** A candidate before the report's name is added. @property kind distinguishes it from others of the report */
+/** A candidate before the report's name is added. @property kind distinguishes it from other candidates of the report */
 type NamelessCandidate = Omit<Candidate, 'id' | 'brand' | 'report'> & { kind: string };
 
-/** One for each error; those without an answer of the service are one, because their codes vary. */
+/** One candidate for each error. Failures without an answer of the service are one candidate, because their codes vary. */
 function failedDays(problems: readonly Problem[], policy: Policy): NamelessCandidate[] {
   const failed = problems.filter(({ state }) => state === 'failed').flatMap(({ days }) => days);
   const errorOf = ({ failure }: DayFacts) =>
@@ -129,15 +129,15 @@ function failedDays(problems: readonly Problem[], policy: Policy): NamelessCandi
       days: days.map(({ dt }) => dt),
       ...(since.length > 0 && { sinceMs: Math.min(...since) }),
       graceMs: isFirstTry ? gracePeriodMs(policy) : 0,
-      why: first ? `${first.kind} (${first.code}): ${first.message}` : 'nothing says why',
+      why: first ? `${first.kind} (${first.code}): ${first.message}` : 'the ledger has no reason',
       remedy: remedyOf('failed', first?.kind),
     };
   });
 }
 
 /**
- * Days that were never read to their end: those after the newest day that was, and yesterday, which every run reads first;
- * and the history before them, for which time is needed.
+ * Days that were never read to their end, as two candidates. The late days are those after the newest day that was read, and
+ * yesterday, which every run reads first. The days before them are the history, which takes time.
  */
 function unreadDays(
   { table, policy, isJudged }: WatchedReport,
@@ -165,7 +165,7 @@ function unreadDays(
       ...HISTORY,
       graceMs: Math.max(graceMs, HISTORY_MS),
     }),
-    // Each by itself: while a history is read some day is always in progress, but another one at each look.
+    // One candidate for each day: while a history is read, some day is always in progress, but a different one each hour.
     ...daysOf('in_progress').flatMap((day) =>
       candidateDays([day], 'in progress', {
         ...unread,
@@ -181,7 +181,7 @@ const HISTORY = {
   kind: 'history',
   why: 'runs read the newest days first, as far as their time reaches',
   remedy: {
-    sentence: 'Nothing, where the history is long: runs go on with it. To have it sooner, start a backfill',
+    sentence: 'Nothing, if the history is long: runs go on with it. To have it sooner, start a backfill',
   },
 };
 
@@ -217,7 +217,7 @@ function otherDays(problems: readonly Problem[], policy: Policy): NamelessCandid
   });
 }
 
-/** A run that failed, but no day did: it could not begin. Failed days are problems by themselves, until they are read. */
+/** A run that failed although no day did: it could not begin. Failed days are problems of their own until they are read. */
 function failedRun(
   { kind, code, message, at, since, failedDays }: LastRun,
   policy: Policy,
@@ -242,7 +242,7 @@ function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): N
     {
       kind: 'throttled',
       what: 'runs are throttled',
-      // One run is none: another one has to have ended like it.
+      // One throttled run is not a problem yet: the next run has to be throttled too.
       graceMs: maxGapMs + LATE_RUN_MS,
       why: `the service answered ${throttles} of ${requests} requests of the last run with HTTP 429`,
       remedy: {
@@ -252,18 +252,18 @@ function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): N
   ];
 }
 
-/** How long the last run is ago: by itself no problem, until it is longer than the schedule's longest gap. */
+/** The time since the last run ended. It becomes a problem when it exceeds the schedule's longest gap. */
 function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessCandidate {
   const sinceMs = lastRun && Date.parse(lastRun.at);
   return {
-    // Two, because a lost report state has no time: the problem begins when a look first finds it so.
+    // Two kinds, because a lost report state has no time: the problem begins when a watcher run first finds it so.
     kind: lastRun ? 'silent' : 'never_run',
-    what: lastRun ? 'no run has ended any more' : 'no run has ended yet',
+    what: lastRun ? 'no further run has ended' : 'no run has ended yet',
     ...(sinceMs !== undefined && { sinceMs }),
     graceMs: maxGapMs + LAST_RUN_RENEWED_MS + LATE_RUN_MS,
     why: 'the schedule is off, or every run dies before its end',
     remedy: {
-      sentence: 'Check that the schedule is on, and read the function’s log. To read what is due now',
+      sentence: 'Check that the schedule is on, and read the function’s log. To read the due days now',
       start: 'sync',
     },
   };

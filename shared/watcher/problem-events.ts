@@ -1,7 +1,7 @@
 /*
- * The record keeps the events of problems until they are received. A look adds them in the write that notes what it has
- * seen, sends them afterwards, and removes them last. So a look that dies sends them late or twice, with the same
- * `sequence`, and a topic that takes no message delays no event. Events need no hour between them, as messages do.
+ * The record keeps the events of problems until they are received. A watcher run adds them in the same write as the problems
+ * that it has seen, sends them afterwards, and removes them last. So a run that dies sends them late or twice, with the same
+ * `sequence`. If the topic for messages fails, events are still sent. Events need no hour between them, unlike messages.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
@@ -12,13 +12,13 @@ import type { OpenProblem } from './open-problems.ts';
 type Events = NonNullable<WatchRecord['events']>;
 type Pending = Events['pending'];
 
-/** Days named by an event, the newest ones: a history that is not read yet has thousands. */
+/** An event names at most the newest so many days: a history that is not read yet has thousands. */
 const MAX_DAYS = 100;
-/** Events kept from earlier looks, the newest ones: a bus that refuses all of them must not let the record grow. */
+/** The newest so many events of earlier runs are kept: a bus that refuses all of them must not let the record grow. */
 const MAX_PENDING = 1_000;
 
 /**
- * The record with the events that are due by the problems which a look has found.
+ * The record with the events that are due after a watcher run has found these problems.
  * @param tableOf the name of a report's table
  */
 export function withEvents(
@@ -31,7 +31,7 @@ export function withEvents(
   const at = new Date(nowMs).toISOString();
   const known = reportedSince(before.open, problems, at);
   const { opened, leaving, solved, remaining } = changeFrom(known, problems, nowMs);
-  // By the clock, so that a record which was lost uses no number again.
+  // Based on the clock, so that a lost record does not lead to numbers that were used before.
   let sequence = Math.max(before.sequence, nowMs - 1);
   const next = () => ({ at, sequence: ++sequence });
   const openings = opened.map((problem) => ({ problem, detail: { ...facts(problem, tableOf), ...next() } }));

@@ -1,7 +1,7 @@
 /*
- * One run of the watcher. Without it somebody would have to ask whether all is in. It judges every day of every report
- * that the settings enable, says how many problems there are, tells people what has changed, and draws the calendar. The
- * number comes first: where none comes any more, an alarm is raised, so a run that dies on the way is noticed.
+ * Performs one watcher run. Without it, somebody would have to check whether everything is in. It judges every day of every
+ * report that the settings enable, publishes the number of problems, sends people the news, and draws the calendar. The
+ * number comes first: if it is not published, an alarm is raised, so a run that dies later is noticed as well.
  */
 import { lastMonths, isInSpan, monthOf } from '../days.ts';
 import { type Close, readCloses } from '../lake/documents/close.ts';
@@ -30,7 +30,7 @@ import { withEvents, withoutEvents } from './problem-events.ts';
 import type { Controls } from '../status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
 
-/** What a run works with. */
+/** The input of a watcher run. */
 export interface WatchOptions {
   settings: Settings;
   reports: ReportRegistry;
@@ -40,26 +40,26 @@ export interface WatchOptions {
   newId: () => string;
   log: Log;
   notifier: Notifier;
-  /** Receives what is news as events; missing: nobody listens. */
+  /** Receives the news as events; missing: nobody listens. */
   events?: EventSink | undefined;
-  /** Publishes how many problems there are, zero included. */
+  /** Publishes the number of problems, zero included. */
   countProblems: (count: number) => void;
   message: Omit<MessageOptions, 'nowMs'>;
-  /** What readers of the page may start. */
+  /** The actions that readers of the page may start. */
   controls: Controls;
 }
 
-/** What a run found. */
+/** The result of a watcher run. */
 export interface WatchOutcome {
   problems: { brand: string; report: string; since: string; what: string; why: string }[];
-  /** The subject of the message that it sent; `null` where there was nothing to tell, or another run told it. */
+  /** The subject of the message that it sent; `null` if there was no news, or another run sent it. */
   message: string | null;
 }
 
-/** The page shows so many months, as far back as default settings re-read days; older days are judged all the same. */
+/** The page shows so many months, as far back as default settings re-read days; older days are still judged. */
 const PAGE_MONTHS = 5;
 
-/** @throws BrandReportsError where the lake cannot be read or written, or the message or an event not sent */
+/** @throws BrandReportsError if the lake cannot be read or written, or the message or an event cannot be sent */
 export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const { settings, reports, store } = options;
   const nowMs = options.clock.wallMs();
@@ -71,14 +71,14 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const firstMonth = firstComparedMonth(nowMs);
   const isRead: NeedsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
   const lake = await readWantedLedgers(store, reports, isRead, nowMs);
-  // A damaged one is what the vacuum and `closes` tell of.
+  // Damaged closes are ignored here: the vacuum and the command `closes` report them.
   const closes = await readCloses(store, undefined, () => {}, span);
   const candidates = candidatesIn(options, lake, isJudged, nowMs);
   const run = { id: options.newId(), nowMs };
   const tableOf = (report: string) => reports[report]?.table ?? report;
   const { seen, told, telling, events } = await record.update((current) => {
     const after = afterWatch(current, candidates, run);
-    // What was open for a listener that is gone would be seen for ever, and never begin anew.
+    // Without a listener, the open events are dropped: otherwise their problems would count as seen for ever and never begin anew.
     if (!options.events) return after.events ? { ...after, events: undefined } : after;
     return withEvents(after, openProblems(candidates, after.seen, nowMs), tableOf, nowMs);
   });
@@ -102,7 +102,7 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
     const both = await Promise.allSettled([notifyPeople(), sendEvents()]);
     for (const one of both) if (one.status === 'rejected') throw one.reason;
   } finally {
-    // Where no message can be sent the page is all there is, and it must not show what was long ago.
+    // If no message can be sent, the page is the only source, so it has to be current.
     await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), nowMs, closes);
   }
   options.log({
@@ -118,13 +118,13 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   };
 }
 
-/** Where nobody looked at them any more, they would be told to be solved. */
+/** The months of reported findings: if they were no longer judged, their findings would be reported as solved. */
 function monthsOfFindings({ told, events }: WatchRecord): Set<string> {
   const all = [...Object.values(told), ...Object.values(events?.open ?? {})];
   return new Set(all.flatMap(({ finding }) => (finding ? [monthOf(finding.day)] : [])));
 }
 
-/** If nothing in a month is due by the report state, every day of it is complete: its ledger need not be read. */
+/** If the report state shows that nothing in a month is due, every day of it is complete, and its ledger need not be read. */
 function mayHoldProblems(
   month: string,
   { brand, report, state, upstream }: ReportStates,

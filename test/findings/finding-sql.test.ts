@@ -94,7 +94,7 @@ function queryOf(name: string, check: string, but: Partial<FindingPlace> = {}): 
   return findingSql(check, { ...place, report, ...but });
 }
 
-/** The rows that the query of a finding returns, without their partition. */
+/** The rows that a finding’s query returns, without their partition columns. */
 async function oddRows(name: string, check: string, but?: Partial<FindingPlace>): Promise<string[]> {
   const sql = queryOf(name, check, but) ?? 'no query';
   const found = (await connection.runAndReadAll(sql)).getRowObjectsJson();
@@ -106,26 +106,21 @@ async function oddRows(name: string, check: string, but?: Partial<FindingPlace>)
 
 describe('the query of a finding', () => {
   it.each<[string, report: string, check: string, rows: string[]]>([
-    ['what changed, where rows fell', 'order_list', 'rows_fell', [`${DAY} t1 day`, `${DAY} t2 sum`]],
-    ['what changed, where no row is left', 'order_list', 'emptied', [`${DAY} t1 day`, `${DAY} t2 sum`]],
-    ['what changed, where a sum fell', 'order_list', 'sum_fell', [`${DAY} t1 day`, `${DAY} t2 sum`]],
+    ['the changes if rows fell', 'order_list', 'rows_fell', [`${DAY} t1 day`, `${DAY} t2 sum`]],
+    ['the changes if no row is left', 'order_list', 'emptied', [`${DAY} t1 day`, `${DAY} t2 sum`]],
+    ['the changes if a sum fell', 'order_list', 'sum_fell', [`${DAY} t1 day`, `${DAY} t2 sum`]],
     [
-      'what changed, where no two readings agree',
+      'the changes if no two readings agree',
       'order_list',
       'never_agrees',
       [`${DAY} t1 day`, `${DAY} t2 sum`],
     ],
-    [
-      'what changed, of a day that was given up',
-      'order_list',
-      'given_up',
-      [`${DAY} t1 day`, `${DAY} t2 sum`],
-    ],
-    ['the day in coverage, where rows were kept', 'order_list', 'rows_kept', [DAY]],
-    ['the day and the one before it, at a seam', 'order_list', 'zone_seam', ['2026-10-31', DAY]],
-    ['the same weekdays, where rows are unusual', 'order_list', 'unusual_rows', ['2026-10-25', DAY]],
-    ['orders in none of three days', 'transaction_list', 'orders_unknown', [`${DAY} 3`, `${DAY} 4`]],
-    ['records in a state that nobody knows', 'order_list', 'unknown_states', [`${DAY} 2 Lost 2`]],
+    ['the changes of a day that was given up', 'order_list', 'given_up', [`${DAY} t1 day`, `${DAY} t2 sum`]],
+    ['the day in coverage if rows were kept', 'order_list', 'rows_kept', [DAY]],
+    ['the day and the day before, at a seam of time zones', 'order_list', 'zone_seam', ['2026-10-31', DAY]],
+    ['the same weekdays if rows are unusual', 'order_list', 'unusual_rows', ['2026-10-25', DAY]],
+    ['orders that none of three days has', 'transaction_list', 'orders_unknown', [`${DAY} 3`, `${DAY} 4`]],
+    ['records in an unknown state', 'order_list', 'unknown_states', [`${DAY} 2 Lost 2`]],
     ['clicks without a detail', 'clicks_detail', 'clicks_without_detail', [`${DAY} 2`]],
     ['clicks whose lookup was given up', 'clicks_detail', 'lookups_given_up', [`${DAY} 2`]],
     [
@@ -138,11 +133,11 @@ describe('the query of a finding', () => {
     expect(await oddRows(report, check)).toEqual(rows);
   });
 
-  it('returns the day in coverage while it has no changes: it fell before it was closed', async () => {
+  it('returns the day in coverage if it fell before it was closed and so has no changes', async () => {
     expect(await oddRows('order_list', 'rows_fell', { hasChanges: false })).toEqual([DAY]);
   });
 
-  it('compares the field that a setting calls the id of the order', async () => {
+  it('compares the field that a setting names as the order id', async () => {
     const fieldsOf = (name: string) => (name === 'order_list' ? { order_id: 'Number' } : {});
     expect(await oddRows('transaction_list', 'orders_unknown', { fieldsOf })).toEqual([
       `${DAY} 1`,
@@ -153,7 +148,7 @@ describe('the query of a finding', () => {
   it.each([
     ['orders_unknown', 'transaction_list'],
     ['unknown_states', 'order_list'],
-  ])('of %s is none where the table has no column to compare', (check, report) => {
+  ])('of %s is missing if the table has no column to compare', (check, report) => {
     expect(queryOf(report, check, { columnsOf: () => new Set() })).toBeUndefined();
   });
 });

@@ -23,7 +23,7 @@ const CHECK: Check = {
   column: 'click',
 };
 
-/** A day after weeks with these rows on its weekday, the last week first; `undefined` for a week that is not known. */
+/** A day after weeks with these rows on its weekday, the last week first; `undefined` for an unknown week. */
 function facts(change: Partial<Committed>, weeks: readonly (number | undefined)[] = []): FindingFacts {
   const known = new Map([[DAY, readAt(READ, change)]]);
   for (const [week, rows] of weeks.entries())
@@ -46,24 +46,24 @@ const sums = (commission: string) => ({
   totals: { fields: { commission: 'commission' }, byCurrency: { USD: { commission } } },
 });
 
-describe('a day compared with what it was before', () => {
+describe('a day compared with its earlier content', () => {
   it.each<[string, Partial<Committed>, string | null]>([
     ['the same rows', { rows: 120, checks: { before: earlier(120) } }, null],
     ['more rows', { rows: 500, checks: { before: earlier(120) } }, null],
-    ['as many percent fewer as may be', { rows: 96, checks: { before: earlier(120) } }, null],
+    ['fewer rows by exactly the allowed percentage', { rows: 96, checks: { before: earlier(120) } }, null],
     [
-      'one row fewer than that',
+      'one row fewer than allowed',
       { rows: 95, checks: { before: earlier(120) } },
       'rows_fell (120 rows before, 95 now)',
     ],
     ['two rows of three', { rows: 2, checks: { before: earlier(3) } }, null],
     ['nine rows fewer', { rows: 1, checks: { before: earlier(10) } }, null],
     ['ten rows fewer', { rows: 1, checks: { before: earlier(11) } }, 'rows_fell (11 rows before, 1 now)'],
-    ['no row at all any more', { rows: 0, checks: { before: earlier(1) } }, 'emptied (1 row before)'],
-    ['no row, as before', { rows: 0, checks: { before: earlier(0) } }, null],
+    ['no rows, but one row before', { rows: 0, checks: { before: earlier(1) } }, 'emptied (1 row before)'],
+    ['no rows, as before', { rows: 0, checks: { before: earlier(0) } }, null],
     ['no earlier version', { rows: 0 }, null],
     [
-      'a lower sum of as many rows',
+      'a lower sum of equally many rows',
       { rows: 50, values: sums('79.900000000'), checks: { before: earlier(50, '100.000000000') } },
       'sum_fell (100 before, 79.90 now, in USD)',
     ],
@@ -79,7 +79,7 @@ describe('a day compared with what it was before', () => {
       null,
     ],
     [
-      'no value to sum any more',
+      'no value left to sum',
       {
         rows: 50,
         values: { totals: { fields: {}, byCurrency: {} } },
@@ -97,7 +97,7 @@ describe('a day compared with what it was before', () => {
     expect(found(change)).toBe(text);
   });
 
-  it('may fall as far as the setting says, and as far as it likes where the report is not enabled', () => {
+  it('may fall by the percentage of the setting, and by any percentage if the report is not enabled', () => {
     const fallen = facts({ rows: 60, checks: { before: earlier(100) } });
     const textAt = (fallPercent: number) =>
       findingsText(findingsOf({ ...fallen, policy: { ...policy, fallPercent } }));
@@ -110,7 +110,7 @@ describe('a day compared with what it was before', () => {
     expect(findingsOf({ ...fallen, policy: undefined })).toEqual([]);
   });
 
-  it('is certain when no other reading has to confirm it', () => {
+  it('is certain if no other reading has to confirm it', () => {
     const fallen = { rows: 60, checks: { before: earlier(100) } };
     expect(findingsOf(facts(fallen))).toMatchObject([{ isCertain: true }]);
     expect(findingsOf(facts({ ...fallen, state: 'unconfirmed' }))).toMatchObject([{ isCertain: false }]);
@@ -143,15 +143,15 @@ describe('a day compared with its weekday', () => {
       [100, 110, 0, 90, 100, 95, 105, 100],
       'unusual_rows (3 rows, usual are about 100)',
     ],
-    ['as many as every third week has', 300, [100, 110, 300, 90, 100, 310, 105, 100], null],
-    ['as many as one of five weeks had', 300, [100, 110, 300, 90, 100], null],
+    ['as many rows as every third week', 300, [100, 110, 300, 90, 100, 310, 105, 100], null],
+    ['as many rows as one of five weeks', 300, [100, 110, 300, 90, 100], null],
     ['its first rows after weeks without any', 500, EIGHT.map(() => 0), null],
-    ['as many as in an outage is usual', 100, [0, 100, 0, 100, 100, 100, 0, 100], null],
+    ['usual rows on a weekday with frequent outages', 100, [0, 100, 0, 100, 100, 100, 0, 100], null],
   ])('with %s', (_name, rows, weeks, text) => {
     expect(found({ rows }, weeks)).toBe(text);
   });
 
-  it('is not told to be unusual where its rows fell', () => {
+  it('is not also reported as unusual if its rows fell', () => {
     expect(found({ rows: 10, checks: { before: earlier(100) } }, EIGHT)).toBe(
       'rows_fell (100 rows before, 10 now)',
     );
@@ -161,7 +161,7 @@ describe('a day compared with its weekday', () => {
     expect(found({ rows: 10, checks: { before: earlier(11) } }, EIGHT)).toMatch(/^unusual_rows/);
   });
 
-  it('does not count weeks whose day is not over', () => {
+  it('is not compared with a weekday that is not over', () => {
     const open = facts({ rows: 0 }, EIGHT);
     const entryOn = (day: string) =>
       day < DAY ? readAt(READ, { rows: 100, state: 'open' }) : open.entryOn(day);
@@ -170,7 +170,7 @@ describe('a day compared with its weekday', () => {
 });
 
 describe('a brand whose days never change', () => {
-  it('has no finding, however many rows and whatever weeks are known', () => {
+  it('has no finding, whatever its number of rows and the known weeks', () => {
     fc.assert(
       fc.property(
         fc.nat(1_000_000),
@@ -194,10 +194,10 @@ describe('a brand whose days never change', () => {
 
 describe('the checks of a report', () => {
   it.each<[string, Partial<Committed>, string | null]>([
-    ['not made', {}, null],
-    ['that found nothing', { checks: { findings: { link_differs: 0 } } }, null],
-    ['that found something', { checks: { findings: { link_differs: 3 } } }, 'link_differs (3)'],
-    ['that the report has no more', { checks: { findings: { another: 3 } } }, null],
+    ['that were not made', {}, null],
+    ['that have found nothing', { checks: { findings: { link_differs: 0 } } }, null],
+    ['that have found something', { checks: { findings: { link_differs: 3 } } }, 'link_differs (3)'],
+    ['that the report no longer has', { checks: { findings: { another: 3 } } }, null],
     ['of a day that is open', { checks: { findings: { link_differs: 3 } }, state: 'open' }, null],
   ])('are findings: %s', (_name, change, text) => {
     expect(found(change)).toBe(text);
@@ -223,21 +223,21 @@ describe('the next reading', () => {
     });
   });
 
-  it('stays compared with what the day was before it fell, until it is back', () => {
+  it('stays compared with the content before the fall until the day is back', () => {
     const fallen = { rows: 40, checks: { before: earlier(100) } };
     expect(carried(fallen, reading(41))?.before).toEqual(earlier(100));
     expect(carried(fallen, reading(79))?.before).toEqual(earlier(100));
     expect(carried(fallen, reading(95))?.before).toMatchObject({ rows: 40 });
   });
 
-  it('takes over all where its content is the same, and what the checks counted in any case', () => {
+  it('takes over all figures if its content is the same, and the counts of the checks in any case', () => {
     const checks = { before: earlier(100), findings: { link_differs: 2 }, examined: { link_differs: 'ab' } };
     expect(carried({ checks }, { ...reading(1), unchanged: true })).toEqual(checks);
     const { findings, examined } = checks;
     expect(carried({ checks }, reading(1))).toMatchObject({ findings, examined });
   });
 
-  it('is compared with nothing where it asked for something else, or for the first time', () => {
+  it('is compared with nothing if its query differs, or if it is the first reading', () => {
     const now = { rows: 100, checks: { before: earlier(100), findings: { link_differs: 2 } } };
     expect(carried(now, reading(1, { queryFingerprint: 'filtered' }))).toBeUndefined();
     expect(carriedChecks(undefined, reading(1), undefined, 20)).toBeUndefined();
@@ -259,8 +259,8 @@ describe('a day in another time zone than the day before', () => {
     ['which will be read again', seam({ ...moved, state: 'closed' }), null],
     ['in the same zone', seam({ ...moved, ...zones }), null],
     ['whose zone a repair has lost', seam({ state: 'settled', timeZone: undefined }), null],
-    ['of a report whose dates the service knows', seam(moved, { by: 'dates' }), null],
-  ])('is a finding, or is none: %s', (_name, given, text) => {
+    ['of a report that is requested by date', seam(moved, { by: 'dates' }), null],
+  ])('is a finding only after a settled day: a day %s', (_name, given, text) => {
     expect(findingsText(findingsOf(given))).toBe(text);
   });
 
@@ -295,20 +295,20 @@ describe('a day whose last readings are not believed', () => {
   it.each<[string, FindingFacts, string | null]>([
     ['no finding after two', ofDay({ state: 'unconfirmed', contradictions: 2 }), null],
     [
-      'a finding after three that it was read as often as the policy says',
+      'a finding after three, although it was read on schedule',
       ofDay({ contradictions: 3 }),
       'never_agrees (3 in a row failed or differed)',
     ],
-    ['no finding once one is believed', ofDay({}), null],
-    ['no finding where it settles by the policy', ofDay({ state: 'settled' }), null],
+    ['no finding after a reading is believed', ofDay({}), null],
+    ['no finding if it settles by the policy', ofDay({ state: 'settled' }), null],
     [
-      'a finding where it is given up',
+      'a finding if it is given up',
       ofDay({ state: 'settled', contradictions: 12 }),
       'given_up (12 in a row failed or differed)',
     ],
-    ['a finding where its rows stay', ofDay({ state: 'settled' }, true), 'rows_kept (7 rows, 2 now)'],
+    ['a finding if its rows stay', ofDay({ state: 'settled' }, true), 'rows_kept (7 rows, 2 now)'],
     [
-      'one finding where its rows stay and it is given up',
+      'one finding if its rows stay and it is given up',
       ofDay({ state: 'settled', contradictions: 1 }, true),
       'rows_kept (7 rows, 2 now)',
     ],
@@ -321,14 +321,14 @@ describe('a day whose last readings are not believed', () => {
     ['never agrees', ofDay({ contradictions: 3, checks: { before: earlier(1) } }), READ],
     ['is given up', ofDay({ state: 'settled', contradictions: 12, checks: { before: earlier(1) } }), READ],
     ['keeps its rows', ofDay({ state: 'settled', checks: { before: earlier(1) } }, true), NOW],
-  ])('that %s is told with the reading that shows it', (_name, given, since) => {
+  ])('is reported with the time of the reading that shows it: it %s', (_name, given, since) => {
     const findings = findingsOf(given);
     expect(findings).toMatchObject([{ since, isCertain: true }]);
     expect(findings.map((finding) => isNewFinding(finding, given))).toEqual([true]);
   });
 });
 
-describe('lookups without a record', () => {
+describe('refused lookups', () => {
   it.each<[string, Committed['refusedLookups'], string | null]>([
     ['no finding while one of them is repeated', { count: 3, retryAt: NOW }, null],
     ['a finding after all tries', { count: 3 }, 'lookups_given_up (3)'],
@@ -344,32 +344,28 @@ describe('whether a finding is new', () => {
   };
   it.each<[string, boolean[], boolean[]]>([
     ['new with the first version', isNew({ rows: 0 }, EIGHT), [true]],
+    ['new with the reading that shows the fall', isNew({ rows: 1, checks: { before: earlier(50) } }), [true]],
     [
-      'new with the reading that brought the fall',
-      isNew({ rows: 1, checks: { before: earlier(50) } }),
-      [true],
-    ],
-    [
-      'not new with the reading after it',
+      'not new with the next reading',
       isNew({ rows: 2, checks: { before: { ...earlier(50), at: '2026-03-15T06:00:00.000Z' } } }),
       [false],
     ],
     [
-      'new where the day was usual before',
+      'new if the day was usual before',
       isNew({ rows: 300, checks: { before: earlier(100) } }, EIGHT),
       [true],
     ],
     [
-      'new where it was as unusual before, but not over',
+      'new if the day was as unusual before, but not over',
       isNew({ rows: 310, checks: { before: { ...earlier(300), state: 'open' } } }, EIGHT),
       [true],
     ],
     [
-      'not new where it was as unusual before',
+      'not new if the day was as unusual before',
       isNew({ rows: 310, checks: { before: earlier(300) } }, EIGHT),
       [false],
     ],
-  ])('follows from what was there before: %s', (_name, given, expected) => {
+  ])('depends on the content before: it is %s', (_name, given, expected) => {
     expect(given).toEqual(expected);
   });
 });

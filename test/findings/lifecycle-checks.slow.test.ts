@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => connection.closeSync());
 
-/** By check, the keys of the rows that its query returns, and of those that are counted. */
+/** The keys of the rows that each check’s query returns, and the keys of the rows that it counts. */
 async function found(rows: readonly Row[]): Promise<Record<'shown' | 'counted', Record<string, string>>> {
   await connection.run('DELETE FROM transaction_states');
   const keyed = rows.map((row, index): Row => ({ ...row, key: String(index) }));
@@ -72,34 +72,34 @@ const SALE: Row = {
 const PAID: Row = { ...SALE, state: 'paid', locked_by: at(0), paid_after: at(0), paid_by: at(30) };
 const { locked_by: _locked, ...UNLOCKED } = PAID;
 
-describe('what is odd about what became of a record', () => {
+describe('an odd lifecycle row', () => {
   it.each<[string, Row, check: string | undefined]>([
     ['a record that was locked and paid', PAID, undefined],
-    ['a paid one that is void', { ...PAID, state: 'void' }, 'reversed_after_paid'],
-    ['a paid one that is gone', { ...PAID, records: 0n }, 'reversed_after_paid'],
-    ['a void one that was never paid', { ...SALE, state: 'void' }, undefined],
-    ['one that was paid between readings and never locked', UNLOCKED, 'paid_without_locked'],
-    ['one that was first seen paid', { ...UNLOCKED, paid_after: null }, undefined],
+    ['a paid record that is void', { ...PAID, state: 'void' }, 'reversed_after_paid'],
+    ['a paid record that is gone', { ...PAID, records: 0n }, 'reversed_after_paid'],
+    ['a void record that was never paid', { ...SALE, state: 'void' }, undefined],
+    ['a record that was paid between readings and never locked', UNLOCKED, 'paid_without_locked'],
+    ['a record that was first seen as paid', { ...UNLOCKED, paid_after: null }, undefined],
     [
-      'one of readings so far apart that a lock may have come and gone',
+      'a record read so seldom that a lock may have come and gone',
       { ...UNLOCKED, paid_by: at(36) },
       undefined,
     ],
-    ['a bonus, which nobody locks', { ...UNLOCKED, kind: 'bonus' }, undefined],
+    ['a bonus, which is never locked', { ...UNLOCKED, kind: 'bonus' }, undefined],
     ['a commission above the amount', { ...SALE, commission: 101n }, 'commission_above_amount'],
-    ['a commission that is the amount', { ...SALE, commission: 100n }, undefined],
+    ['a commission equal to the amount', { ...SALE, commission: 100n }, undefined],
     ['a bonus, which has no amount of its own', { ...SALE, kind: 'bonus', commission: 101n }, undefined],
     ['an amount of 0', { ...SALE, amount: 0n }, undefined],
     ['no amount', { ...SALE, amount: null }, undefined],
     ['a refund', { ...SALE, amount: -100n, commission: -10n }, undefined],
-    ['another currency than first', { ...SALE, currency: 'EUR' }, 'currency_changed'],
-    ['a currency that came later', { ...SALE, seen_currency: null }, undefined],
-  ])('is seen of %s', async (_name, row, check) => {
+    ['a currency other than the first', { ...SALE, currency: 'EUR' }, 'currency_changed'],
+    ['a currency that was added later', { ...SALE, seen_currency: null }, undefined],
+  ])('is judged for %s', async (_name, row, check) => {
     const expected = check === undefined ? {} : { [check]: '0' };
     expect(await found([row])).toEqual({ shown: expected, counted: expected });
   });
 
-  it('is counted by the condition that its query has, whatever a row has', async () => {
+  it('is counted by the same condition as in its query, whatever its values', async () => {
     const nullable = <T>(...values: T[]) => fc.constantFrom(...values, null);
     const row: fc.Arbitrary<Row> = fc.record({
       ...{ kind: nullable('sale', 'bonus'), records: nullable(0n, 1n, 2n), state: nullable('void', 'paid') },

@@ -73,7 +73,7 @@ async function dayOfVersions() {
   };
 }
 
-/** Records whose first columns have another value in each version. */
+/** Records whose first columns have a different value in each version. */
 function* records(count: number, version: number, altered: number): Generator<Row> {
   for (let index = 0; index < count; index += 1) {
     const values = NUMBERS.map(({ name }, at) => [name, at < altered ? BigInt(version) : 7n]);
@@ -82,7 +82,7 @@ function* records(count: number, version: number, altered: number): Generator<Ro
 }
 
 describe('a day whose records differ in every reading', () => {
-  it('has its changes counted only once they take 50,000 rows: what each change writes again stays small', async () => {
+  it('only counts its changes from 50,000 rows on, so that each change rewrites few rows', async () => {
     const day = await dayOfVersions();
     await day.replaceBy(records(2_600, 0, 8));
     for (const [version, altered] of [8, 8, 8, 2].entries())

@@ -21,13 +21,13 @@ const START_MS = Date.parse('2026-03-19T05:00:00Z');
 const KEPT_MS = 3 * DAY_MS;
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** A lake of one day, by the transitions of the ledger; beside it what queries found, as a list of times. */
+/** A lake with one day, built by the transitions of the ledger, with a list of what queries found at which time. */
 class History {
   ledger: Ledger = { version: 1, report: 'r', brand: 'b', month: '2026-03', days: {}, recentWrites: [] };
   nowMs = START_MS;
-  /** By how much the clock of the machine that takes a step is ahead. */
+  /** How far the clock of the machine that performs the step is ahead. */
   aheadMs = 0;
-  /** What queries find from a time on. */
+  /** The snapshots that queries find from a time on. */
   readonly found: { fromMs: number; snapshot: string }[] = [];
   readonly forgottenAtMs: number[] = [];
   #commits = 0;
@@ -70,13 +70,13 @@ class History {
     this.forgottenAtMs.push(this.nowMs);
   }
 
-  /** The first commit counts from its own time on, because nothing was there before it. */
+  /** The first commit counts from its own time on, because there was no version before. */
   #finds(published: boolean): void {
     const { snapshot = '' } = this.entry.committed ?? {};
     if (published || this.#commits === 1) this.found.push({ fromMs: this.nowMs, snapshot });
   }
 
-  /** The naive answer: the last one that was found by then, unless its end was too long ago when something was forgotten. */
+  /** The naive result: the last snapshot found by then, unless it had ended too long ago when the ledger forgot versions. */
   at(atMs: number): ReturnType<typeof versionAt> {
     const index = this.found.findLastIndex(({ fromMs }) => fromMs <= atMs);
     const snapshot = this.found[index]?.snapshot;
@@ -94,11 +94,11 @@ const stepFields = {
   choice: fc.nat(20),
 };
 const step = fc.record(stepFields);
-/** How far a clock is off at most. */
+/** The largest error of a clock. */
 const WORST_MS = 3 * HOUR_MS;
 
 describe('versionAt', () => {
-  it('is what a query found at that time, in any history of commits, publications and rollbacks', () => {
+  it('returns what a query found at that time, for any history of commits, publications and rollbacks', () => {
     fc.assert(
       fc.property(
         fc.array(step, { minLength: 1, maxLength: 25 }),
@@ -125,7 +125,7 @@ describe('versionAt', () => {
     );
   });
 
-  it('is wrong by no more than the clocks were, and keeps the order of publications', () => {
+  it('is wrong by no more than the clocks, and keeps the order of publications', () => {
     const skewed = fc.record({ ...stepFields, aheadMs: fc.integer({ min: -WORST_MS, max: WORST_MS }) });
     fc.assert(
       fc.property(fc.array(skewed, { minLength: 1, maxLength: 25 }), (steps) => {
@@ -156,7 +156,7 @@ describe('versionAt', () => {
   it.each<[string, number]>([
     ['ahead', 40 * DAY_MS],
     ['behind', -40 * DAY_MS],
-  ])('is right again after the next publication, where a clock was a month %s', (_name, aheadMs) => {
+  ])('is right again after the next publication if a clock was a month %s', (_name, aheadMs) => {
     const history = new History();
     history.commit(true);
     history.nowMs += HOUR_MS;
@@ -180,13 +180,16 @@ describe('versionAt', () => {
   };
 
   it.each<[string, DayEntry]>([
-    ['nobody knows since when it is there', { ...entry, superseded: [], firstCommittedAt: undefined }],
-    ['all before it was forgotten', { ...entry, superseded: [], versionsFrom: iso(START_MS + DAY_MS) }],
-  ])('is unknown where %s', (_name, known) => {
+    ['the time of the first commit is unknown', { ...entry, superseded: [], firstCommittedAt: undefined }],
+    [
+      'all earlier versions were forgotten',
+      { ...entry, superseded: [], versionsFrom: iso(START_MS + DAY_MS) },
+    ],
+  ])('is unknown if %s', (_name, known) => {
     expect(versionAt(known, START_MS + DAY_MS / 2, NOW_MS)).toBe('unknown');
   });
 
-  it('is absent where nothing is committed', () => {
+  it('is absent if nothing is committed', () => {
     expect(versionAt({}, START_MS, NOW_MS)).toBe('absent');
   });
 });
@@ -208,7 +211,7 @@ describe('the versions of a day', () => {
     ]);
   });
 
-  it('end with the one that queries find, where its replacement is not published', () => {
+  it('end with the version that queries find if its replacement is not published', () => {
     const entry: DayEntry = {
       ...readAt(iso(START_MS), { snapshot: 's2', published: false }),
       firstCommittedAt: iso(START_MS),
@@ -218,19 +221,15 @@ describe('the versions of a day', () => {
   });
 
   it.each<[string, Partial<Committed>, boolean | undefined]>([
-    ['is part of it while the day is open', { state: 'open' }, false],
+    ['is a part while the day is open', { state: 'open' }, false],
     ['is whole, even if another reading has to agree', { state: 'unconfirmed' }, true],
     ['is whole after its last reading', { state: 'settled' }, true],
-    [
-      'is neither where a repair has lost its reading',
-      { state: 'unconfirmed', timeZone: undefined },
-      undefined,
-    ],
-  ])('hold the day or a part of it: the current one %s', (_name, change, whole) => {
+    ['is neither if a repair has lost its reading', { state: 'unconfirmed', timeZone: undefined }, undefined],
+  ])('contain the whole day or a part of it: the current version %s', (_name, change, whole) => {
     expect(versionsOf(readAt(iso(START_MS), change))).toEqual([{ snapshot: 's1', whole }]);
   });
 
-  it('hold the day or a part of it: of one that a repair found beside the current one nobody knows it', () => {
+  it('have no fact about wholeness if a repair found them besides the current version', () => {
     const entry = { ...readAt(iso(START_MS)), superseded: [{ snapshot: 's0', at: iso(START_MS) }] };
     expect(versionsOf(entry)[0]).toEqual({ snapshot: 's0', toMs: START_MS });
   });

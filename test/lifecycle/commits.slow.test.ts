@@ -19,7 +19,7 @@ async function becameOf(lake: SampleLake) {
   return found;
 }
 
-/** Read as new, then as void. */
+/** An order that is read as new, then as void. */
 async function restated(): Promise<SampleLake> {
   const lake = sample.emptyLake();
   for (const status of ['new', 'void']) {
@@ -30,7 +30,7 @@ async function restated(): Promise<SampleLake> {
   return lake;
 }
 
-it('an equal reading writes nothing, and a rollback goes back with what is now, not with what was', async () => {
+it('an equal reading writes no lifecycle rows, and a rollback restores the records but keeps their history', async () => {
   const lake = await restated();
   const { committed: before, superseded } = await entryOf(lake);
   const [known = {}] = await becameOf(lake);
@@ -46,7 +46,7 @@ it('an equal reading writes nothing, and a rollback goes back with what is now, 
   expect((await entryOf(lake)).superseded?.at(-1)?.lifecycle).toBe(before?.lifecycle?.snapshot);
 });
 
-it('a rebuild makes them again by other words of states, and invents no time', async () => {
+it('a rebuild with other state words writes the lifecycle rows anew, and invents no time', async () => {
   const lake = await restated();
   const before = await becameOf(lake);
   const brandSettings = {
@@ -65,7 +65,7 @@ it('a rebuild makes them again by other words of states, and invents no time', a
   expect((await entryOf(lake)).committed?.lifecycle).toEqual(lifecycle);
 });
 
-it('the reading that shows a currency for the first time has it in what became of the records, though no run has stored the role', async () => {
+it('the first reading with a currency writes it into the lifecycle rows before a run has stored the role', async () => {
   const lake = sample.emptyLake();
   for (const currency of [null, 'SEK']) {
     alter(lake, 'order_list', DAY, { currency });

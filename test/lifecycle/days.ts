@@ -1,4 +1,4 @@
-/** A day in memory whose versions are replaced one after the other, with what became of its records. */
+/** A day in memory whose versions are replaced one after another, with its lifecycle rows. */
 import type { Column } from '../../shared/column-types.ts';
 import type { Committed, Lifecycle } from '../../shared/lake/documents/ledger.ts';
 import type { BrandRoles } from '../../shared/lake/documents/roles.ts';
@@ -21,7 +21,7 @@ const NAMES = [
   ...['transaction_type', 'line', 'note', 'amount', 'commission', '_rescued'],
 ];
 
-/** Of every version. */
+/** The fields of every version. */
 export const COLUMNS = NAMES.map(
   (name): Column => ({
     ...{ name, type: TYPES[name] ?? 'string' },
@@ -29,7 +29,7 @@ export const COLUMNS = NAMES.map(
   }),
 );
 
-/** As a run has stored them. */
+/** The roles as a run has stored them. */
 const STORED: BrandRoles = {
   chosen: {
     ...{ amount: 'amount', commission: 'commission', currency: 'currency', state: 'status', product: 'sku' },
@@ -38,7 +38,7 @@ const STORED: BrandRoles = {
   ...{ fields: {}, words: {}, isCurrencyUnclear: false },
 };
 
-/** When a version was read: `2026-02-01T10` begins then and ends ten minutes later. */
+/** The time of the reading: `2026-02-01T10` means that it begins then and ends ten minutes later. */
 export interface Step {
   at: string;
   records: readonly Row[];
@@ -46,7 +46,7 @@ export interface Step {
   /** Settings and stored roles from then on. */
   settings?: LifecycleContext['settings'];
   roles?: BrandRoles;
-  /** What was counted of its values. */
+  /** The counts of its values. */
   values?: Committed['values'];
 }
 

@@ -42,7 +42,7 @@ const at = (readings: readonly (readonly Row[])[]): Step[] =>
   });
 const absent = (...names: string[]) => Object.fromEntries(names.map((name) => [name, undefined]));
 
-describe('a record', () => {
+describe('lifecycle rows', () => {
   it.each<[string, Step[], Record<string, unknown>[]]>([
     [
       'of the first reading has no reading before it',
@@ -63,7 +63,7 @@ describe('a record', () => {
       ],
     ],
     [
-      'has for each state the reading that showed it first, the one before, and the amounts of then',
+      'has for each state the first reading that showed it, the reading before, and the amounts at that time',
       at([[order('1', 'new', 1)], [order('1', ' Locked ', 2)], [order('1', 'paid', 3)]]),
       [
         {
@@ -75,17 +75,17 @@ describe('a record', () => {
       ],
     ],
     [
-      'keeps the first time that it was effective if it is effective again',
+      'keeps the first time when it became effective if it becomes effective again',
       at([[order('1', 'effective', 1)], [order('1', 'new', 2)], [order('1', 'effective', 3)]]),
       [{ state: 'effective', effective_by: BY_1, effective_commission: 1, commission: 3 }],
     ],
     [
-      'of a later reading was not there in the one before',
+      'of a later reading was absent in the reading before',
       at([[], [order('1', 'new', 1)]]),
       [{ key: '1', seen_after: AFTER_1, seen_by: BY_2 }],
     ],
     [
-      'that is gone keeps what it was, and counts for nothing',
+      'that is gone keeps its values, and counts as 0',
       at([[order('1', 'paid', 4)], [], []]),
       [
         {
@@ -95,7 +95,7 @@ describe('a record', () => {
       ],
     ],
     [
-      'that comes back is there, since it was first seen',
+      'that comes back is present since it was first seen',
       at([[order('1', 'new', 4)], [], [order('1', 'void', 5)]]),
       [
         {
@@ -105,12 +105,12 @@ describe('a record', () => {
       ],
     ],
     [
-      'with another currency and publisher goes on in its row',
+      'with another currency and publisher continues its row',
       at([[order('1', 'new', 1)], [order('1', 'new', 2, { currency: 'usd ', publisher_id: '8' })]]),
       [{ records: 1, currency: 'USD', seen_currency: 'EUR', publisher_id: '8', seen_by: BY_1 }],
     ],
     [
-      'goes on in no row if its key had several',
+      'continues no row if its key had several rows',
       at([
         [order('1', 'new', 1), order('1', 'new', 2, { publisher_id: '8' })],
         [order('1', 'new', 1), order('1', 'new', 2, { publisher_id: '9' })],
@@ -122,7 +122,7 @@ describe('a record', () => {
       ],
     ],
     [
-      'that others equal in key, publisher and currency is one row with them, in a mixed state',
+      'shares one row, in a mixed state, with records of the same key, publisher and currency',
       at([[order('1', 'new', 1), order('1', 'void', 2), order('2', 'void', 3), order('2', 'void', 4)]]),
       [
         { key: '1', records: 2, state: 'mixed', commission: 3, counted_commission: 1, ...absent('void_by') },
@@ -130,12 +130,12 @@ describe('a record', () => {
       ],
     ],
     [
-      'of several counts with what is not void of it, at each age too',
+      'with several parts counts the parts that are not void, at each age too',
       at([[order('1', 'new', 1), order('1', 'void', 2)], [order('1', 'void', 1), order('1', 'paid', 2)], []]),
       [{ records: 0, commission: 3, counted_commission: 0, counted_amount: 0, commission_0: 1 }],
     ],
     [
-      'without a key is one row with all others of its publisher, kind and currency',
+      'without a key shares one row with all such records of its publisher, kind and currency',
       at([
         [order('', 'new', 1), { ...order('', 'new', 2), transid: undefined }],
         [order('', 'paid', 1), order('', 'paid', 2, { type: 'bonus' }), order('', 'paid', 5)],
@@ -146,7 +146,7 @@ describe('a record', () => {
       ],
     ],
     [
-      'has its amount from _rescued if no column can hold it, rounded as views round',
+      'has its amount from _rescued if no column can store it, rounded as in views',
       at([
         [
           {
@@ -157,7 +157,7 @@ describe('a record', () => {
       ]),
       [{ amount: 10, commission: 1.032 }],
     ],
-  ])('of a day: it %s', async (_name, steps, expected) => {
+  ])('follow the versions of a day: a record %s', async (_name, steps, expected) => {
     const rows = await lives(steps);
     expect(rows).toHaveLength(expected.length);
     for (const [index, row] of rows.entries())
@@ -166,7 +166,7 @@ describe('a record', () => {
       );
   });
 
-  it('has the state of its line where it has one', async () => {
+  it('have the state of the line if the line has a state', async () => {
     const line = { ...order('1', 'mixed', 1), sku: 'B0' };
     const roles = {
       chosen: {
@@ -199,13 +199,13 @@ describe('the ages of a day', () => {
   const change = (at: string, commission: number): Step => ({ at, records: [order('1', 'new', commission)] });
   it.each([
     [
-      '0 is the first reading after the end of the day',
+      '0 comes from the first reading after the end of the day',
       ['2026-01-31T12', '2026-02-01T06', '2026-02-01T07'],
       { commission_0: 2 },
     ],
-    ['0 is not yet known while that reading is current', ['2026-01-31T12', '2026-02-01T06'], {}],
+    ['0 is not yet stored while that reading is current', ['2026-01-31T12', '2026-02-01T06'], {}],
     [
-      '30 is what was current then, an hour after',
+      '30 comes from the version that was current an hour before',
       ['2026-02-01T06', '2026-03-03T04', '2026-03-03T05'],
       { commission_0: 1, commission_30: 2 },
     ],
@@ -220,26 +220,26 @@ describe('the ages of a day', () => {
       ['2026-02-01T06', '2026-05-02T02'],
       { commission_0: 1, commission_30: 1, commission_60: 1 },
     ],
-  ])('as commission: %s', async (_name, times, expected) => {
+  ])('store the commission: age %s', async (_name, times, expected) => {
     const [row = {}] = await lives(times.map((when, index) => change(when, index + 1)));
     const kept = Object.entries(row).filter(([name]) => /^commission_\d/.test(name));
     expect(Object.fromEntries(kept)).toEqual(expected);
   });
 
-  it('count a void record and one that was not there as 0', async () => {
+  it('count void and absent records as 0', async () => {
     const steps = at([[order('1', 'void', 5)], [order('1', 'void', 6), order('2', 'new', 7)]]);
     expect(await lives(steps)).toMatchObject([{ commission_0: 0 }, { key: '2', commission_0: 0 }]);
   });
 });
 
-describe('what no reading has shown', () => {
+describe('versions without a reading', () => {
   const before = at([[order('1', 'new', 1), order('2', 'paid', 2)]]);
   const later = (cause: Step['cause'], records: Row[]) => [
     ...before,
     { at: READ_2, records, ...(cause && { cause }) },
   ];
 
-  it('a rollback keeps what was seen, and has the records of its version', async () => {
+  it('a rollback keeps the history, and has the records of its version', async () => {
     const rows = await lives(later('rollback', [order('2', 'locked', 3), order('3', 'new', 4)]));
     expect(rows).toMatchObject([
       { key: '1', records: 0, gone_by: BY_2 },
@@ -250,7 +250,7 @@ describe('what no reading has shown', () => {
     expect(rows[2]).not.toHaveProperty('seen_after');
   });
 
-  it('an erasure leaves neither the records nor those that were gone', async () => {
+  it('an erasure removes the rows of its records, even of records that were gone', async () => {
     const steps = [
       ...later(undefined, [order('2', 'paid', 2), order('3', 'new', 3)]),
       { at: READ_3, records: [order('3', 'new', 3)], cause: 'erasure' as const },
@@ -262,7 +262,7 @@ describe('what no reading has shown', () => {
 describe('other settings', () => {
   const fields = { fields: {}, states: { final: [], words: { Bezahlt: 'paid' } } };
 
-  it('with other words of states make the rows again: since when, nobody knows', async () => {
+  it('with other state words write the rows anew, without times of the states', async () => {
     const day = lifecycleDay();
     await day.replace({
       at: READ_1,
@@ -275,13 +275,13 @@ describe('other settings', () => {
     const [row = {}] = rows;
     expect(shown(row)).toMatchObject({ state: 'paid', paid_by: BY_3, seen_by: BY_1 });
     expect(row).not.toHaveProperty('paid_after');
-    // Of an order that comes with this reading, the reading before had none.
+    // The order is new in this reading, so the time of its state is known.
     expect(rows.find(({ key }) => key === '2')).toMatchObject({
       paid_after: new Date(`${READ_2}:00:00.000Z`),
     });
   });
 
-  it('with another key begin anew, unless the day may keep its key', async () => {
+  it('with another key begin the rows anew, unless the day may keep its key', async () => {
     const day = lifecycleDay({ report: 'transaction_list' });
     const records = [{ ...order('1', 'paid', 1), sku: 'B0' }];
     const settings = { fields: { order_id: 'order_id' }, states: { final: [] } };
@@ -296,14 +296,14 @@ describe('other settings', () => {
     expect(begun.map(shown)).toMatchObject([{ key: '1', seen_by: BY_2 }]);
   });
 
-  it('without a currency that is clear have no amounts, as views have none', async () => {
+  it('with an unclear currency give no amounts, as in views', async () => {
     const roles = {
       chosen: { state: 'status', commission: 'commission' },
       fields: {},
       words: {},
       isCurrencyUnclear: true,
     };
-    // Of this day alone the currency is clear, of all of them it is not.
+    // The currency is clear on this day alone, but not over all days.
     const values = { filled: { currency: 1 }, fitting: { currency: 1 } };
     const [row] = await lives([{ at: READ_1, records: [order('1', 'new', 1)], roles, values }]);
     expect(row).toMatchObject({ key: '1', state: 'new' });
@@ -311,13 +311,13 @@ describe('other settings', () => {
   });
 });
 
-describe('an object that is damaged', () => {
+describe('a lifecycle object', () => {
   const [first, second, third] = [[order('1', 'new', 1)], [order('1', 'locked', 1)], [order('1', 'paid', 1)]];
 
   it.each([
     ['missing', (body: Uint8Array) => body.subarray(0, 0)],
     ['cut off', (body: Uint8Array) => body.subarray(0, body.length - 8)],
-  ])('that is %s makes the rows begin anew with the version that was current', async (_name, damage) => {
+  ])('begins anew with the version that was current if it is %s', async (_name, damage) => {
     const day = lifecycleDay();
     await day.replace({ at: READ_1, records: first });
     await day.replace({ at: READ_2, records: second });
@@ -335,7 +335,7 @@ describe('an object that is damaged', () => {
     expect(day.events.map(({ event }) => event)).toEqual(['lifecycle_lost']);
   });
 
-  it('keeps the rows of the version before if the new version cannot be read; the next reading makes them', async () => {
+  it('keeps the rows of the version before if the new version cannot be read; the next reading writes them anew', async () => {
     const day = lifecycleDay();
     await day.replace({ at: READ_1, records: first });
     const { lifecycle } = day.committed ?? {};
@@ -353,12 +353,12 @@ describe('an object that is damaged', () => {
     expect(day.events.map(({ event }) => event)).toEqual(['lifecycle_not_made']);
     Object.assign(day.store, { create });
     const [row = {}] = await day.replace({ at: READ_3, records: third });
-    // It may have been paid in the reading that could not be read back.
+    // The order may have been paid in the version that could not be read.
     expect(shown(row)).toMatchObject({ seen_by: BY_1, paid_by: BY_3 });
     expect(row).not.toHaveProperty('paid_after');
   });
 
-  it('is not needed for a day that an older program has committed', async () => {
+  it('is not required for a day that an older program has committed', async () => {
     const day = lifecycleDay();
     await day.replace({ at: READ_1, records: first });
     const { lifecycle: _none, ...committed } = day.committed ?? {};

@@ -93,7 +93,7 @@ it.each([
   ['order_list', ORDER_KIND_SQL, '{orders.state}'],
   ['transaction_list', TRANSACTION_KIND_SQL, undefined],
 ] as const)(
-  'the sums of %s are those of views, by publisher, currency and kind',
+  'the sums of %s equal the sums of views, by publisher, currency and kind',
   async (report, kind, state) => {
     const table = report === 'order_list' ? 'orders' : 'transactions';
     const roles = {

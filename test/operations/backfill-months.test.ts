@@ -34,7 +34,7 @@ const ZONES = [
 ];
 const day = fc.integer({ min: 0, max: 9_500 }).map((days) => addDays('2000-01-01', days));
 
-/** The outcome of a run, of days by `dt` and `outcome`, with `pages` of those in progress. */
+/** The outcome of a run with these days: `dt`, `outcome`, and `pages` if the day is in progress. */
 function outcomeOf(
   days: [dt: string, outcome: DayOutcome['outcome'], pages?: number][],
   error?: ErrorSummary,
@@ -73,7 +73,7 @@ const unfinished: fc.Arbitrary<ReportOutcome> = fc
   );
 
 describe('the months of a range', () => {
-  it('are the range, each day once, each month’s days together, the newest month first', () => {
+  it('contain each day of the range once, by month, the newest month first', () => {
     fc.assert(
       fc.property(day, fc.integer({ min: 0, max: 1_000 }), (from, length) => {
         const to = addDays(from, length);
@@ -87,7 +87,7 @@ describe('the months of a range', () => {
     );
   });
 
-  it('end before the open day and the one before it, whatever the zone', () => {
+  it('end two days before the open day, whatever the zone', () => {
     const instant = fc.integer({ min: Date.parse('2000-01-05'), max: Date.parse('2035-01-01') });
     fc.assert(
       fc.property(instant, fc.constantFrom(...ZONES), (nowMs, timeZone) => {
@@ -104,12 +104,12 @@ describe('after a run', () => {
 
   it.each<[string, ReportOutcome, object]>([
     [
-      'that read everything, the month ends',
+      'that read everything ends the month',
       outcomeOf([['2026-01-05', 'published']]),
       { next: 'end', status: 'complete' },
     ],
     [
-      'that ran out of time, the rest is read at once',
+      'that ran out of time is followed by the next run at once',
       outcomeOf([
         ['2026-01-31', 'unchanged'],
         ['2026-01-20', 'pending'],
@@ -122,17 +122,17 @@ describe('after a run', () => {
       },
     ],
     [
-      'that staged pages of a large day, the month continues',
+      'that staged pages of a large day is followed by the next run',
       outcomeOf(daysFrom(MONTH.from, MONTH.to).map((dt, at) => [dt, 'pending', at === 30 ? 40 : 0])),
       { next: 'again', progress: { ...first, pages: 40 } },
     ],
     [
-      'with failed days, they are read again',
+      'with failed days is followed by another try',
       outcomeOf([['2026-01-09', 'failed', 3]], failing('transient')),
       { next: 'again', status: 'failed', why: 'no' },
     ],
     [
-      'whose days are held by other runs, there is a wait of a minute',
+      'that found all days claimed by other runs is followed by a wait of a minute',
       outcomeOf([
         ['2026-01-09', 'busy'],
         ['2026-01-10', 'busy'],
@@ -140,21 +140,21 @@ describe('after a run', () => {
       { next: 'wait', waitSeconds: 60, status: 'busy' },
     ],
     [
-      'that failed before its plan, there is a wait',
+      'that failed before its plan is followed by a wait',
       outcomeOf([], failing('transient')),
       { next: 'wait', progress: { ...first, stalled: 1 } },
     ],
     [
-      'without credentials, the month ends',
+      'without credentials ends the month',
       outcomeOf([], failing('config', 'create-secret')),
       { next: 'end', status: 'failed', why: 'create-secret' },
     ],
     [
-      'that the service refused, the month ends',
+      'that the service refused ends the month',
       outcomeOf([['2026-01-09', 'failed']], failing('auth')),
       { next: 'end', status: 'failed' },
     ],
-  ])('the next step follows from its outcome: %s', (_name, outcome, expected) => {
+  ])('the next step depends on the outcome: a run %s', (_name, outcome, expected) => {
     expect(nextStep(first, outcome)).toMatchObject(expected);
   });
 
@@ -162,7 +162,7 @@ describe('after a run', () => {
     ['make no progress', outcomeOf([['2026-01-09', 'pending', 5]]), 3, /3 consecutive runs/],
     ['fail', outcomeOf([['2026-01-09', 'failed']], failing('contract', 'no list')), 3, /^no list$/],
     ['find all days busy', outcomeOf([['2026-01-09', 'busy']]), 20, /other runs held/],
-  ])('the month ends when runs %s too often, and says why', (_name, outcome, max, why) => {
+  ])('the month ends with a reason when runs %s too often', (_name, outcome, max, why) => {
     let progress: MonthProgress = { ...first, left: 1, pages: 5 };
     for (let run = 1; run < max; run += 1) {
       const after = nextStep(progress, outcome);
@@ -172,7 +172,7 @@ describe('after a run', () => {
     expect(nextStep(progress, outcome)).toMatchObject({ next: 'end', why: expect.stringMatching(why) });
   });
 
-  it('progress resets the counts', () => {
+  it('progress resets the counts of runs without progress', () => {
     const stalled = { ...first, left: 3, pages: 7, stalled: 2, busy: 19 };
     expect(nextStep(stalled, outcomeOf([['2026-01-09', 'pending']])).progress).toMatchObject({
       stalled: 0,
@@ -180,7 +180,7 @@ describe('after a run', () => {
     });
   });
 
-  it('a run either is counted, or left fewer days than any before, or staged more pages of as few: so there is an end', () => {
+  it('each run is counted, leaves fewer days than any run before, or stages more pages of as few days, so the month ends', () => {
     const before = fc.record({
       left: fc.integer({ min: 1, max: 31 }),
       pages: fc.integer({ min: 0, max: 200 }),
@@ -210,12 +210,12 @@ describe('the conclusion', () => {
     to: `${month}-28`,
   }));
 
-  it('lists all months where all are complete', () => {
+  it('lists all months if all are complete', () => {
     const outcomes = ['2026-01', '2026-03', '2026-02'].map(complete);
     expect(conclude(planned, outcomes)).toEqual({ months: ['2026-03', '2026-02', '2026-01'].map(complete) });
   });
 
-  it('fails with the months that are not complete, and why; a month without an outcome has failed', () => {
+  it('fails with the incomplete months and their reasons; a month without an outcome has failed', () => {
     const failed: MonthOutcome = { ...complete('2026-02'), status: 'failed', why: 'no list', left: 2 };
     const { months, failure } = conclude(planned, [complete('2026-03'), failed]);
     expect(months).toEqual([
@@ -243,7 +243,7 @@ describe('the conclusion', () => {
 });
 
 describe('a reason', () => {
-  it('is one short line, and complete where it is short', () => {
+  it('is one line, and is cut only if it is too long', () => {
     expect(shortened('it  is\nso')).toBe('it is so');
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, minLength: 50, maxLength: 2_000 }), (text) => {
@@ -274,7 +274,7 @@ describe('the ledger of a month', () => {
     ['2026-01-01', '2026-01-04', 7, ['2026-01-02', '2026-01-03']],
     ['2026-01-02', '2026-01-02', 0, ['2026-01-02']],
     ['2026-01-04', '2026-01-04', 4, []],
-  ])('from %s to %s: %i rows, nothing committed on %j', (from, to, rows, missing) => {
+  ])('from %s to %s has %i rows, and no committed version on %j', (from, to, rows, missing) => {
     expect(rowsIn({ from, to }, ledger)).toBe(rows);
     expect(daysWithoutUpstream({ from, to }, ledger)).toEqual(missing);
   });

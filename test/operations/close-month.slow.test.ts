@@ -11,7 +11,7 @@ import { alter, ledgerEntry } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
 
-/** The first one of two days of its month that the lake has. */
+/** The first of the two days of its month in the lake. */
 const FIRST = '2026-02-27';
 const LAST = '2026-02-28';
 const MONTH = '2026-02';
@@ -38,7 +38,7 @@ async function closeOf(lake: SampleLake, month = MONTH): Promise<Close | undefin
   return (await readCloses(lake.store)).find((close) => close.month === month);
 }
 
-/** By table and day, the ids of the objects that a close names. */
+/** The ids of the objects that a close names, by table and day. */
 function idsOf(days: readonly ClosedDay[]): [table: string, day: string, id: string][] {
   return days.flatMap((day) => {
     const report = reports[day.report];
@@ -47,7 +47,7 @@ function idsOf(days: readonly ClosedDay[]): [table: string, day: string, id: str
   });
 }
 
-/** At which partitions of a close have to point, by their paths. */
+/** The ids that the partitions of a close have to point at, by their paths. */
 function partitionsOf({ brand, month, days }: Close): Map<string, string> {
   return new Map(
     idsOf(days).map(([table, day, id]) => [
@@ -78,7 +78,7 @@ describe('closing a month', () => {
     await whole.sync({ scope });
   });
 
-  it.each<[name: string, lake: () => SampleLake, own: Partial<CloseOptions>, code: string, said: string]>([
+  it.each<[name: string, lake: () => SampleLake, own: Partial<CloseOptions>, code: string, message: string]>([
     [
       'a month that is not over',
       () => whole,
@@ -86,7 +86,13 @@ describe('closing a month', () => {
       'month_not_over',
       'it ends at 2026-04-01T04:00:00.000Z',
     ],
-    ['the same, even anyway', () => whole, { month: '2026-03', anyway: true }, 'month_not_over', 'not over'],
+    [
+      'a month that is not over, even with --anyway',
+      () => whole,
+      { month: '2026-03', anyway: true },
+      'month_not_over',
+      'not over',
+    ],
     ['a month without days', () => whole, { month: '2026-01' }, 'nothing_to_close', 'has no day of 2026-01'],
     ['a lake without days', () => empty, {}, 'unknown_brand', 'To read days: "brand-reports sync"'],
     ['another brand', () => whole, { brand: 'other' }, 'unknown_brand', 'Allowed: acme'],
@@ -97,18 +103,18 @@ describe('closing a month', () => {
       'not_whole',
       `order_list missing ${LAST}; transaction_list missing ${LAST}. To read them: "brand-reports sync order_list transaction_list --brand acme --from ${LAST} --to ${LAST}"`,
     ],
-  ])('refuses %s and writes nothing', async (_name, of, own, code, said) => {
+  ])('refuses %s and writes nothing', async (_name, of, own, code, message) => {
     const lake = of().fork();
     const before = [...lake.store.objects.keys()];
     await expect(closeMonth(optionsOf(lake, own))).rejects.toMatchObject({
       kind: 'config',
       code,
-      message: expect.stringContaining(said),
+      message: expect.stringContaining(message),
     });
     expect([...lake.store.objects.keys()]).toEqual(before);
   });
 
-  it('records days that are not whole in the close, if it is to close anyway', async () => {
+  it('closes with --anyway, and records the days that are not whole in the close', async () => {
     const lake = partial.fork();
     const { closed } = await closeMonth(optionsOf(lake, { anyway: true }));
     expect(closed[0]?.exceptions).toEqual([
@@ -135,7 +141,7 @@ describe('closing a month', () => {
     expect(close && keysOf(close).every((key) => lake.store.objects.has(key))).toBe(true);
   });
 
-  it('refuses to close a month twice, removes the close with its partitions, and then closes it anew', async () => {
+  it('refuses to close a month twice, but closes it again after the close and its partitions were removed', async () => {
     const lake = whole.fork();
     await closeMonth(optionsOf(lake));
     await expect(closeMonth(optionsOf(lake))).rejects.toMatchObject({
@@ -150,7 +156,7 @@ describe('closing a month', () => {
     expect((await closeMonth(optionsOf(lake))).closed).toHaveLength(1);
   });
 
-  it('carries over the days of a month closed before that have another version since, once', async () => {
+  it('carries over each day of an earlier closed month once if the day has changed since', async () => {
     const lake = whole.fork();
     await closeMonth(optionsOf(lake));
     alter(lake, 'order_list', FIRST, { word: 'later' }, 1);
@@ -172,7 +178,7 @@ describe('closing a month', () => {
     ['removal', 'before', removeCloses],
     ['removal', 'after', removeCloses],
   ] as const)(
-    'if a %s dies %s any operation, the same command ends as if it had not',
+    'if a %s dies %s any operation, the same command ends as if nothing had happened',
     async (_name, when, operation) => {
       const prepared = whole.fork();
       if (operation === removeCloses) await closeMonth(optionsOf(prepared));
@@ -196,7 +202,7 @@ describe('closing a month', () => {
     },
   );
 
-  it('I5: judges the month again if a version that it names is gone when its document is written', async () => {
+  it('I5: drafts the month again if a version that it names is gone when its document is written', async () => {
     const lake = whole.fork();
     const key = closeKey(BRAND, MONTH);
     let times = 0;
@@ -204,7 +210,7 @@ describe('closing a month', () => {
       ...lake.store,
       put: async (...put: Parameters<typeof lake.store.put>) => {
         const written = await lake.store.put(...put);
-        // Meanwhile a reading replaces a version, its ledger forgets it, and a vacuum that knew no close deletes it.
+        // In the meantime a reading replaces a version, the ledger forgets it, and a vacuum that saw no close deletes it.
         if (put[0] === key) times += 1;
         if (put[0] === key && times === 1) {
           alter(lake, 'order_list', FIRST, { word: 'later' }, 1);

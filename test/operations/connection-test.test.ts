@@ -15,7 +15,7 @@ const acme = {
   secretName: 'brand-reports/acme',
 };
 
-it('I9: the connection test reports credentials for another address once, and sends nothing', async () => {
+it('I9: the connection test reports credentials for another address once, and sends no request', async () => {
   const outcome = await runCheck({
     lake: { store: memoryStore(), runs: blindRegistry, catalog: memoryCatalog() },
     clock: systemClock(undefined),

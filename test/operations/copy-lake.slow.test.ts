@@ -61,7 +61,7 @@ function copyOf(lake: SampleLake, { store, catalog }: Copy, change: Partial<Copy
   });
 }
 
-/** What a copy must have, by a hash of its content: the documents, and all that the ledgers name. */
+/** The hashes of everything that a copy must contain: the documents, and all objects that the ledgers name. */
 async function named(store: ObjectStore): Promise<Map<string, string>> {
   const keys: string[] = [];
   for (const prefix of ['ledger/', 'schema/'])
@@ -85,7 +85,7 @@ async function named(store: ObjectStore): Promise<Map<string, string>> {
 const formatIn = ({ store }: Copy) =>
   JSON.parse(Buffer.from(store.objects.get(FORMAT_KEY)?.body ?? '').toString());
 
-it('a copy has every version, change, raw record and document, its own catalog, and reads nothing again', async () => {
+it('a copy has every version, change, raw record and document and its own catalog, and its runs read no day again', async () => {
   const lake = await historicLake();
   const copy = emptyCopy();
   const outcome = await copyOf(lake, copy);
@@ -125,7 +125,7 @@ it('a copy has every version, change, raw record and document, its own catalog, 
       .sort(),
   );
 
-  // The same run goes on in both.
+  // The interrupted reading goes on in both lakes.
   const { requests } = lake.service;
   const asked = async (run: Promise<{ status: string }>) => {
     const before = requests.length;
@@ -141,18 +141,18 @@ it('a copy has every version, change, raw record and document, its own catalog, 
   expect(here.length).toBeGreaterThan(0);
   const inCopy = lake.fork();
   expect(await asked(inCopy.sync({ lake: lake.over(inOurFormat(copy.store), copy.catalog) }))).toEqual(here);
-  // It is a lake of its own now: nothing is copied again.
+  // The copy is a lake of its own now, so nothing is copied again.
   expect(await copyOf(lake, copy)).toMatchObject({ status: 'complete', objects: 0, copiedObjects: 0 });
 });
 
-it('I4: a copy that dies anywhere is refused as a lake, and its repetition ends the same', async () => {
+it('I4: a copy that dies anywhere is refused as a lake, and copying again finishes it', async () => {
   const scope = { reports: ['order_list'] };
   const lake = await historicLake({ scope });
   const whole = emptyCopy();
   await copyOf(lake, whole);
   const [wanted, pointers] = [await named(whole.store), [...whole.catalog.pointers.keys()].sort()];
   let deaths = 0;
-  // A death before an operation is a death after the one before it.
+  // A death before an operation equals a death after the operation before it.
   for (let n = 1, died = true; died; n += 1) {
     const copy = emptyCopy();
     const store = diesAtN(copy.store, n, { when: 'after' });
@@ -174,7 +174,7 @@ it('I4: a copy that dies anywhere is refused as a lake, and its repetition ends 
   expect(deaths).toBeGreaterThan(100);
 }, 240_000);
 
-it('I3: while runs and their vacuum write to the source, each ledger is copied with what it names', async () => {
+it('I3: while runs and their vacuum write to the source, each ledger is copied with the objects that it names', async () => {
   const lake = await historicLake();
   const copy = emptyCopy();
   let once: Promise<unknown> | undefined;
@@ -197,7 +197,7 @@ it('I3: while runs and their vacuum write to the source, each ledger is copied w
   for (const [key, content] of await named(copy.store)) expect([key, content]).not.toEqual([key, '']);
 });
 
-it('I3: what a pass finds lost and nothing else needs another pass, because ledgers came before', async () => {
+it('I3: a round that finds an object lost leads to another round, because ledgers are copied before objects', async () => {
   const lake = await historicLake({ scope: { reports: ['order_list'] } });
   const copy = emptyCopy();
   await copyOf(lake, copy);
@@ -211,11 +211,11 @@ it('I3: what a pass finds lost and nothing else needs another pass, because ledg
     return act();
   });
   expect(await copyOf(lake, copy, { from })).toMatchObject({ status: 'complete', copiedObjects: 0 });
-  // The first list of ledgers is a check that the source has some.
+  // The first list of ledgers only checks that the source has some.
   expect(passes).toBe(3);
 });
 
-it('is finished only when a damaged ledger of the source has been repaired', async () => {
+it('a copy is finished only after a damaged ledger of the source has been repaired', async () => {
   const lake = await historicLake();
   const ledger = lake.store.objects.get(order)?.body ?? Buffer.of();
   put(lake.store, order, { days: 1 });
@@ -226,12 +226,12 @@ it('is finished only when a damaged ledger of the source has been repaired', asy
   expect(await named(copy.store)).toEqual(await named(lake.store));
 });
 
-it('what the source erases while it is copied, or before the copy goes on, is not in the copy', async () => {
+it('days that the source erases during the copy, or before the copy goes on, are not in the copy', async () => {
   const lake = await historicLake({ scope: { reports: ['order_list'] } });
   const copy = emptyCopy();
   let once: Promise<unknown> | undefined;
   const from = storeAround(inOurFormat(lake.store), async ({ name, on }, act) => {
-    // The ledgers were copied, and the first objects.
+    // The ledgers and the first objects were copied.
     if (name === 'range' && on.startsWith('raw/'))
       once ??= erase({
         ...lake.access(),
@@ -255,12 +255,12 @@ it.each<[string, Record<string, unknown>, string, string | undefined]>([
   ['a copy of another lake', { [FORMAT_KEY]: { copyOf: 's3://other' } }, 'other_data', 's3://other'],
   ['another format', { [FORMAT_KEY]: { format: 99 } }, 'other_data', 'format 99'],
   [
-    'what a deployment writes',
+    'only the objects that a deployment writes',
     { 'status/coverage.html': 1, [FORMAT_KEY]: { format: LAKE_FORMAT } },
     '',
     undefined,
   ],
-])('into a place with %s', async (_name, objects, code, message) => {
+])('checks the target of a copy: a place with %s', async (_name, objects, code, message) => {
   const lake = await historicLake({ scope: { reports: ['order_list'] } });
   const copy = emptyCopy();
   for (const [key, value] of Object.entries(objects))
@@ -280,13 +280,13 @@ it.each<[string, (lake: SampleLake) => void, string]>([
   ['is empty', ({ store }) => store.objects.clear(), 'nothing_to_copy'],
   ['has another format', ({ store }) => put(store, FORMAT_KEY, { format: 99 }), 'other_format'],
   ['is an unfinished copy', ({ store }) => put(store, FORMAT_KEY, { copyOf: 'x' }), 'unfinished_copy'],
-])('from a lake that %s', async (_name, spoil, code) => {
+])('refuses to copy from a lake that %s', async (_name, spoil, code) => {
   const lake = await historicLake({ scope: { reports: ['order_list'] } });
   spoil(lake);
   await expect(copyOf(lake, emptyCopy())).rejects.toMatchObject({ kind: 'config', code });
 });
 
-it('into itself is refused', async () => {
+it('refuses to copy a lake into itself', async () => {
   const lake = await historicLake({ scope: { reports: ['order_list'] } });
   await expect(copyOf(lake, { ...emptyCopy(), store: lake.store })).rejects.toMatchObject({
     code: 'other_data',

@@ -25,7 +25,7 @@ import { sharedLakes } from '../sync/shared-lakes.ts';
 
 const FIRST = '2026-02-26';
 const TODAY = '2026-03-04';
-/** On this day one order is of the customer c-8841. */
+/** The day on which the customer c-8841 has one order. */
 const CUSTOMERS = '2026-03-01';
 const DAYS = daysFrom(FIRST, TODAY);
 const PAGED = REPORTS.filter((report) => report !== 'clicks_detail');
@@ -54,7 +54,7 @@ const optionsOf = (lake: SampleLake, of: Partial<EraseOptions> = {}): EraseOptio
   ...of,
 });
 
-/** Every day has older versions, changes and raw records of several attempts, and another brand has the same. */
+/** A lake in which every day has older versions, changes and raw records of several attempts; another brand has the same. */
 async function filledLake(names: readonly string[] = REPORTS): Promise<SampleLake> {
   const lake = sample.emptyLake();
   for (const report of PAGED) for (const day of DAYS) alter(lake, report, day, { mark: markOf(report, day) });
@@ -89,7 +89,7 @@ function fail(): never {
   throw new Error('missing');
 }
 
-/** What any tool could read in an object. */
+/** The text that any tool could read in an object. */
 async function textOf(lake: SampleLake, key: string): Promise<string> {
   const { body } = lake.store.objects.get(key) ?? fail();
   if (key.endsWith('.zst')) return zstdDecompressSync(body).toString();
@@ -100,7 +100,7 @@ async function textOf(lake: SampleLake, key: string): Promise<string> {
 
 const isOther = (key: string) => key.includes('zeta') && !key.startsWith('iceberg/');
 
-/** The objects of the brand that have one of the texts. */
+/** The objects of the brand that contain one of the texts. */
 async function objectsWith(lake: SampleLake, texts: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const key of [...lake.store.objects.keys()].filter((each) => !each.includes('zeta'))) {
@@ -115,12 +115,12 @@ const bytesOfOthers = (lake: SampleLake) =>
     .filter(([key]) => isOther(key))
     .map(([key, { body }]) => [key, hash('md5', body)] as const);
 
-/** What reads ledgers for tests takes those of all brands. */
+/** Without other brands, because the test's reader of ledgers reads all brands. */
 function removeOthers({ store }: SampleLake): void {
   for (const key of [...store.objects.keys()].filter(isOther)) store.objects.delete(key);
 }
 
-/** The days that requests begin on; one for a single instant belongs to the day before. */
+/** The days on which requests begin; a request for a single instant belongs to the day before. */
 function requestedDays({ service }: SampleLake): string[] {
   return service.requests.flatMap(({ fields: { start_date: date, start_time: from, end_time: to } }) => {
     if (typeof date === 'string') return date.replace(/^(....)(..)(..)$/, '$1-$2-$3');
@@ -133,7 +133,7 @@ const rangeOfDays = fc.tuple(fc.nat(DAYS.length - 1), fc.nat(DAYS.length - 1)).m
   to: DAYS[Math.max(a, b)] ?? TODAY,
 }));
 
-it('nothing of erased days is left, no run reads them again, and undone they come back', async () => {
+it('an erasure leaves nothing of its days, no run reads them again, and they come back after --undo', async () => {
   const filled = await filledLake();
   const { nowMs } = filled;
   await fc.assert(
@@ -182,7 +182,7 @@ const ORDERS = { order_list: orders };
 const from = '2026-02-27';
 const to = '2026-02-28';
 
-/** The objects that ledgers name and the lake lacks. */
+/** The objects that ledgers name and that are missing in the lake. */
 async function lostObjects(lake: SampleLake): Promise<string[]> {
   const named = (await ledgerEntries(lake, 'order_list')).flatMap(([day, { committed, superseded = [] }]) =>
     committed
@@ -205,7 +205,7 @@ it.each([
     const { nowMs } = filled;
     const marks = records ? [records.value] : [markOf('order_list', from), markOf('order_list', to)];
     let isReached = true;
-    // Each third operation: all of them take minutes.
+    // Every third operation, because all of them would take minutes.
     for (let n = 1; isReached; n += 3) {
       expect(n).toBeLessThan(400);
       const lake = filled.fork();
@@ -229,7 +229,7 @@ it.each([
   },
 );
 
-it('the records of one customer go from every version, change and raw record, and all other rows stay', async () => {
+it('the records of one customer are removed from every version, change and raw record, and all other rows stay', async () => {
   const lake = await filledLake(['order_list', 'transaction_list']);
   removeOthers(lake);
   const records = { field: 'customer', value: 'c-8841' };
@@ -259,7 +259,7 @@ it('the records of one customer go from every version, change and raw record, an
   await expect(unknown).rejects.toThrow('No table has the field, column or role "nobody"');
 });
 
-it('an order that the service has no more goes from what became of the orders too', async () => {
+it('an order that the service no longer has is removed from the lifecycle table too', async () => {
   const lake = sample.emptyLake();
   const scope = { reports: ['order_list'] };
   alter(lake, 'order_list', CUSTOMERS, { transid: 'o-8841' }, 1);
@@ -289,7 +289,7 @@ it.each([
   ['a ledger', ['ledger']],
   ['a report state', ['state']],
   ['first a report state and then a ledger', ['state', 'ledger']],
-])('days stay erased where %s is damaged and repaired', async (_what, damaged) => {
+])('days stay erased if %s is damaged and repaired', async (_what, damaged) => {
   const lake = await filledLake(['order_list']);
   await erase(optionsOf(lake, { from, to }));
   removeOthers(lake);
@@ -306,7 +306,7 @@ it.each([
   expect((await ledgerEntry(lake, 'order_list', from)).erasedAt).toBeDefined();
 });
 
-it('a day that a run reads is refused, and a run that has read it cannot commit it afterwards', async () => {
+it('an erasure refuses a day that a run reads, and a run that has read an erased day cannot commit it', async () => {
   const lake = sample.emptyLake();
   const gate = Promise.withResolvers<void>();
   let isCaught = false;
@@ -333,7 +333,7 @@ it('a day that a run reads is refused, and a run that has read it cannot commit 
   expect(Object.keys(await ledgerEntry(lake, 'order_list', TODAY))).toEqual(['erasedAt']);
 });
 
-it('of a brand that is erased nothing is left but when', async () => {
+it('only the time of the erasure is left of an erased brand', async () => {
   const lake = await filledLake();
   expect((await erase(optionsOf(lake))).status).toBe('complete');
   const left = [...lake.store.objects.keys()].filter((key) => key.includes('acme'));
@@ -348,7 +348,7 @@ it('of a brand that is erased nothing is left but when', async () => {
   );
 });
 
-it('records are erased although raw records and older versions are damaged; the current version must be readable', async () => {
+it('records are erased even if raw records and older versions are damaged, but the current version must be readable', async () => {
   const lake = await filledLake(['order_list']);
   const records = { field: 'customer', value: 'c-8841' };
   const damage = (key: string) =>
@@ -378,7 +378,7 @@ it('records are erased although raw records and older versions are damaged; the 
   expect(await objectsWith(lake, [records.value])).toEqual([]);
 });
 
-it('the day that is open in the east goes too, also of a brand that the settings have no more', async () => {
+it('the day that is already open in the east is erased too, also for a brand that is no longer in the settings', async () => {
   const lake = sample.emptyLake();
   lake.nowMs += HOUR_MS;
   await sync(lake, { scope: { reports: ['order_list'] }, brandSettings: { timeZone: 'Asia/Tokyo' } });

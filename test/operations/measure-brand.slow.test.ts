@@ -23,7 +23,7 @@ const ZONE = 'America/New_York';
 const NOW = '2026-11-04T15:20:00Z';
 const account = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
-/** What a run needs to measure the one brand of a service, with settings that nobody has corrected. */
+/** The options to measure the one brand of a service, with settings that nobody has corrected. */
 function optionsFor(target: { baseUrl: string; service: string }, changes = {}, now = NOW) {
   const acme = { ...target, timeZone: ZONE, startDate: '2026-10-30', secretName: 'acme', ...changes };
   return {
@@ -40,7 +40,7 @@ function optionsFor(target: { baseUrl: string; service: string }, changes = {}, 
   };
 }
 
-/** The holdings with the time of the order in transactions, as a reading of the interface may have it. */
+/** The service's data with the time of the order in transactions, which the interface allows. */
 function withOrderTime(holdings: Holdings): Holdings {
   const transactions = holdings.transactions.map((held) => ({
     ...held,
@@ -70,9 +70,9 @@ async function levels(options: Parameters<typeof runCheck>[0]) {
   return { errors: codes('error'), oks: codes('ok'), warnings: codes('warning'), messages };
 }
 
-describe('a service is measured as it reads the interface, and then nothing is wrong', () => {
+describe('the measured settings fit each way to implement the interface, and then the connection test passes', () => {
   it.each(interpretations.map(({ name, interpretation }) => [name, interpretation] as const))(
-    'strict service: %s',
+    'with a strict service: %s',
     async (_name, interpretation) => {
       const { service, target } = await strictService(interpretation);
       try {
@@ -104,7 +104,7 @@ describe('a service is measured as it reads the interface, and then nothing is w
     { endCursor: 'opaque', finalCursor: 'absent', cursorIn: 'envelope', listKey: 'orders', cursorLife: 3 },
   ];
   it.each(sampleReadings.map((reading) => [JSON.stringify(reading), reading] as const))(
-    'sample service: %s',
+    'with the sample service: %s',
     async (_name, reading) => {
       const service = await startSampleService({ interpretations: reading });
       const { acme } = service.brands;
@@ -132,7 +132,7 @@ describe('a service is measured as it reads the interface, and then nothing is w
   );
 });
 
-describe('check', () => {
+describe('the connection test', () => {
   it.each([
     [
       'a wrong zone',
@@ -140,7 +140,12 @@ describe('check', () => {
       ['time_zone'],
       /"timeZone": "America\/New_York", which the records prove/,
     ],
-    ['a wrong unit', { timestampUnit: 'milliseconds' }, ['timestamp_unit'], /set "timestampUnit": "seconds"/],
+    [
+      'a wrong timestamp unit',
+      { timestampUnit: 'milliseconds' },
+      ['timestamp_unit'],
+      /set "timestampUnit": "seconds"/,
+    ],
     ['a wrong first page', { firstPage: 0 }, ['first_page_number'], /set "firstPage": 1/],
     ['a wrong method', { method: 'GET' }, ['method'], /refuses GET: set "method": "POST"/],
     [
@@ -167,12 +172,9 @@ describe('check', () => {
   });
 
   it.each([
-    [
-      'times without a zone prove nothing',
-      (at: number) => ({ Order_Time: new Date(at).toISOString().slice(0, 19) }),
-    ],
-    ['times of unknown names prove nothing', (at: number) => ({ seen: at / 1000 })],
-  ])('%s, and it says so', async (_name, fields) => {
+    ['times without a zone', (at: number) => ({ Order_Time: new Date(at).toISOString().slice(0, 19) })],
+    ['times in fields with unknown names', (at: number) => ({ seen: at / 1000 })],
+  ])('warns that %s do not prove the time zone', async (_name, fields) => {
     const { service, target } = await strictService(plainInterpretation, ZONE, (holdings) => ({
       ...holdings,
       transactions: holdings.transactions.map((held) => ({
@@ -191,7 +193,7 @@ describe('check', () => {
   it.each([
     ['a key', { key: ['order_id', 'skuu'] }, 'key', /no record has "skuu", did you mean sku\?/],
     ['a field', { fields: { commission: 'comission' } }, 'roles', /has `comission`, which none of/],
-  ])('warns of %s that settings have misspelt', async (_name, transactions, code, message) => {
+  ])('warns of %s that is misspelt in the settings', async (_name, transactions, code, message) => {
     const { service, target } = await strictService(plainInterpretation);
     try {
       const found = await levels(optionsFor(target, { reports: { transaction_list: transactions } }));
@@ -218,7 +220,7 @@ describe('check', () => {
     }
   });
 
-  it('of a host that does not answer fails within two seconds, and no ✓ claims a response', async () => {
+  it('fails within two seconds if the host does not answer, and marks no finding as ok', async () => {
     const { service, target } = await strictService(plainInterpretation);
     await service.close();
     const startMs = performance.now();

@@ -34,7 +34,7 @@ const sample = (make: (index: number) => ReportMeasurement['sample'][number]) =>
 describe('proposed settings', () => {
   it.each<[string, BrandMeasurement, Record<string, string | number>]>([
     [
-      'nothing of a service that is as the defaults',
+      'nothing for a service that fits the defaults',
       ordersWith({ timestampUnit: 'seconds', answersInstant: true }),
       {},
     ],
@@ -43,7 +43,7 @@ describe('proposed settings', () => {
     ['the end of a range', ordersWith({ answersInstant: false }), { endTime: 'inclusive' }],
     ['the end date', ordersWith({ endDate: 'midnight' }), { endDate: 'midnight' }],
     ['the method', { ...ordersWith({}), method: 'GET' }, { method: 'GET' }],
-  ])('contain what was shown: %s', (_name, measured, differs) => {
+  ])('contain the settings that the service showed: %s', (_name, measured, differs) => {
     const { brand, defaults, text } = proposed(measured);
     expect(brand).toEqual({ ...Object(defaults), ...differs });
     for (const name of ['pageSize', 'lateMinutes', 'refresh', 'bid']) expect(text).not.toContain(name);
@@ -52,12 +52,12 @@ describe('proposed settings', () => {
   it.each<[string, Partial<ReportMeasurement>, string]>([
     ['a first page that too few orders show', { firstPage: undefined as never }, '// "firstPage": 0,'],
     [
-      'a field of two that could be the amount',
+      'one of two fields that could be the amount',
       { sample: sample((index) => ({ amount: index, total: index })) },
       '// "fields": {"amount":"amount"},',
     ],
     [
-      'a state that the interface does not have',
+      'a state that the interface does not define',
       { sample: sample((index) => ({ status: index < 20 ? 'Void' : 'Voided' })) },
       '// "states": {"words":{"Voided":"new"}},',
     ],
@@ -71,13 +71,13 @@ describe('proposed settings', () => {
       { sample: sample((index) => ({ order_id: index % 15, sku: index < 15 ? 'a' : 'b' })) },
       '// "key": ["order_id","sku"],',
     ],
-  ])('contain %s in a comment alone', (_name, found, line) => {
+  ])('contain %s only in a comment', (_name, found, line) => {
     const { brand, defaults, text } = proposed(ordersWith(found));
     expect(text).toContain(line);
     expect(brand).toEqual(defaults);
   });
 
-  it('contain no setting that the name of a field or a state adds', () => {
+  it('contain no setting that the name of a field or a state would add', () => {
     const hostile = 'commission\n"startDate": "2000-01-01", //\u2028\r';
     const records = sample((index) => ({
       [hostile]: index,
@@ -88,7 +88,7 @@ describe('proposed settings', () => {
     expect(brand).toEqual(defaults);
   });
 
-  it('take a word that the settings map to a state for a state', () => {
+  it('count a word that the settings map to a state as a state', () => {
     const records = sample((index) => ({ status: index < 2 ? 'Void' : 'Storniert' }));
     const states = { final: ['void'], words: { storniert: 'void' } };
     const open = (own: object) => openRoles(orders, records, { brand: 'acme', ...own });

@@ -9,7 +9,7 @@ import { alter, coverageOf, ledgerEntry, publishedDays } from '../sync/lake-cont
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
 
-/** Of a month in which nothing is due: no run looks at it by itself. */
+/** A day of a month in which nothing is due, so that no run reads it by itself. */
 const FIRST = '2026-02-27';
 const scope = { reports: ['order_list'] };
 
@@ -17,14 +17,14 @@ const sample = sharedLakes({
   now: '2026-03-10T15:00:00Z',
   startDate: FIRST,
   clicksPerDay: 4,
-  // No run reads the day again unless it is asked to.
+  // No run reads the day again without --from and --to.
   brandSettings: { reports: { order_list: { refresh: [{ untilAgeDays: 30, every: '30 days' }] } } },
 });
 
 const currentOf = async (lake: SampleLake) =>
   (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
 
-/** Dies at its n-th operation on the lake. @returns whether there was one */
+/** Runs a rollback that dies at its n-th operation on the lake. @returns whether it reached that operation */
 async function dyingRollback(lake: SampleLake, to: string, n: number, when: 'before' | 'after') {
   const store = diesAtN(lake.store, n, { when });
   const catalog = diesAtNCatalog(lake.catalog, store);
@@ -38,7 +38,7 @@ async function dyingRollback(lake: SampleLake, to: string, n: number, when: 'bef
 }
 
 it.each(['before', 'after'] as const)(
-  'I4: a rollback that dies %s any operation on the lake is done or not, and the next run publishes it',
+  'I4: a rollback that dies %s any operation on the lake is either committed or not, and the next run publishes the result',
   async (when) => {
     const prepared = sample.emptyLake();
     await prepared.sync({ scope });
@@ -60,7 +60,7 @@ it.each(['before', 'after'] as const)(
       const digests = await publishedDays(lake, 'order_list');
       const covered = (await coverageOf(lake, 'order_list'))[FIRST];
       outcomes.add(committed?.snapshot ?? '');
-      // A change is there exactly if its version is.
+      // A change exists exactly if its version exists.
       const causes = (await changesOf(lake, 'order_list', FIRST)).filter(({ what }) => what === 'day');
       expect({
         ...{ n, pointer, published: committed?.published, covered: covered?.digest },

@@ -35,12 +35,12 @@ const currentOf = async (lake: SampleLake, day = FIRST) =>
 const pointerOf = (lake: SampleLake, day = FIRST) =>
   lake.catalog.pointers.get(`orders/${partitionPath(dayPartition(BRAND, day))}`);
 
-/** One order of the day is another one from now on. */
+/** From now on, the service replaces one order of the day by another order. */
 function restateDay(lake: SampleLake, word: string, day = FIRST): void {
   alter(lake, 'order_list', day, { word }, 1);
 }
 
-/** The first day has a version A, and B is current. */
+/** The first day has the older version A and the current version B. */
 async function restatedLake(): Promise<{ lake: SampleLake; a: string; b: string }> {
   const lake = sample.emptyLake();
   await lake.sync({ scope });
@@ -75,7 +75,7 @@ describe('a rollback', () => {
     expect([covered?.digest, covered?.state]).toEqual([committed?.digest, 'complete']);
   });
 
-  it('says of the content what was said when it was written', async () => {
+  it('restores the ledger’s facts about the content of the older version', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const { committed: written } = await entryOf(lake);
@@ -94,7 +94,7 @@ describe('a rollback', () => {
     expect(Object.keys(values?.sums ?? {})).not.toEqual([]);
   });
 
-  it('is recorded in changes, as the opposite of what it takes back', async () => {
+  it('is recorded in changes as the opposite of the change that it undoes', async () => {
     const { lake, a, b } = await restatedLake();
     await rollBack(optionsFor(lake), a);
     const altered = (await changesOf(lake, 'order_list', FIRST)).filter(({ what }) => what === 'altered');
@@ -119,7 +119,7 @@ describe('a rollback', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('is confirmed by a reading that finds the same', async () => {
+  it('is confirmed by a reading that finds the same content', async () => {
     const { lake, a } = await restatedLake();
     restate(lake.brand, 'order_list', FIRST, (held) =>
       held.map(({ at, record: { word: _word, ...record } }) => ({ at, record })),
@@ -131,7 +131,7 @@ describe('a rollback', () => {
     expect((await entryOf(lake)).committed).toMatchObject({ snapshot: a });
   });
 
-  it('I11: is no sign that the readings of the day never agree', async () => {
+  it('I11: does not count as a reading that disagrees', async () => {
     const lake = sample.emptyLake();
     // After `refresh` a reading with fewer records has to be confirmed.
     const refresh = [{ untilAgeDays: 1, every: 'run' }];
@@ -149,7 +149,7 @@ describe('a rollback', () => {
     }
   });
 
-  it('is refused to a version that was read in another time zone: it has other hours', async () => {
+  it('is refused if the version was read in another time zone, because it has other hours', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const a = await currentOf(lake, '2026-03-09');
@@ -177,7 +177,7 @@ describe('a rollback', () => {
     expect([await currentOf(lake), (await entryOf(lake)).committed?.state]).toEqual([a, 'settled']);
   });
 
-  it('can be taken back, as often as one likes', async () => {
+  it('can be undone any number of times', async () => {
     const { lake, a, b } = await restatedLake();
     for (const to of [a, b, a]) {
       await rollBack(optionsFor(lake), to);
@@ -188,7 +188,7 @@ describe('a rollback', () => {
     expect(versions.map(({ to }) => to)).toEqual([...versions.slice(1).map(({ from }) => from), null]);
   });
 
-  it('of an open day may go back to a part of it', async () => {
+  it('may return an open day to a part of it', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const part = await currentOf(lake, TODAY);
@@ -203,14 +203,14 @@ describe('a rollback', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('without a catalog is what readers of the ledger find at once', async () => {
+  it('is visible at once to readers of the ledger if there is no catalog', async () => {
     const { lake, a } = await restatedLake();
     await rollBack(optionsFor(lake, { lake: { store: lake.store, runs: blindRegistry } }), a);
     const { committed, superseded } = await entryOf(lake);
     expect([committed?.published, superseded?.every(({ at }) => at !== null)]).toEqual([true, true]);
   });
 
-  it('works in a folder, whose links follow', async () => {
+  it('works in a folder and updates its links', async () => {
     const { lake, a, b } = await restatedLake();
     const folder = await temporaryFolder();
     try {
@@ -225,7 +225,7 @@ describe('a rollback', () => {
     }
   });
 
-  it('I2: never makes a part of a day that a run closes meanwhile, though the content stays', async () => {
+  it('I2: never publishes a part of a day that a run closes in the meantime, even if the content is equal', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const p1 = await currentOf(lake, TODAY);
@@ -253,7 +253,7 @@ describe('a rollback', () => {
     expect(e.committed?.snapshot).toBe(p2);
   });
 
-  it('goes back to a whole version that was one of the open day too', async () => {
+  it('returns to a whole version even if the open day had the same version', async () => {
     const lake = sample.emptyLake();
     lake.nowMs = Date.parse('2026-03-10T23:00:00Z');
     await lake.sync({ scope });
@@ -264,7 +264,7 @@ describe('a rollback', () => {
     const b = await currentOf(lake, TODAY);
     expect(b).not.toBe(a);
     await rollBack(optionsFor(lake, { day: TODAY }), a);
-    // the service is right again
+    // The service returns the right records again.
     restate(lake.brand, 'order_list', TODAY, (held) =>
       held.map(({ at, record: { word: _w, ...record } }) => ({ at, record })),
     );
@@ -278,7 +278,7 @@ describe('a rollback', () => {
     expect((await rollBack(optionsFor(lake, { day: TODAY }), a)).status).toBe('complete');
   });
 
-  it('is before the change of a reading that began before it and was resumed behind it', async () => {
+  it('comes before the change of a reading that began earlier and was resumed later', async () => {
     const { lake, a } = await restatedLake();
     restateDay(lake, 'latest');
     const gate = gatedStore(lake.store, (key) => key.includes(`dt=${FIRST}/`) && key.includes('/chunk-'));
@@ -298,7 +298,7 @@ describe('a rollback', () => {
     expect(times).toEqual(times.toSorted((x, y) => x - y));
   });
 
-  it('is busy where the version was left and come back to meanwhile: no change is lost', async () => {
+  it('is busy if the version was replaced and restored in the meantime, so no change is lost', async () => {
     const { lake, a, b } = await restatedLake();
     const gate = gatedStore(lake.store, (key) => key === 'ledger/order_list/acme/2026-03.json');
     const slow = rollBack(optionsFor(lake, { lake: lake.over(gate.store) }), a);
@@ -316,7 +316,7 @@ describe('a rollback', () => {
 });
 
 describe('a rollback that is refused', () => {
-  /** Asks for a version of whose object only these bytes are left; of none, the object is missing. */
+  /** Leaves so many bytes of the version's object; 0: the object is missing. */
   const damaged = (bytes: number) => (lake: SampleLake, to: string) => {
     const key = snapshotKey('orders', dayPartition(BRAND, FIRST), to);
     const object = lake.store.objects.get(key);
@@ -335,15 +335,15 @@ describe('a rollback that is refused', () => {
     ]
   >([
     [
-      'to a version that nobody knows',
+      'to an unknown version',
       (_lake, a) => ({ to: `${a}x` }),
       'version_not_kept',
-      /is no version .* Allowed: id-/,
+      /is not a kept version .* Allowed: id-/,
     ],
     ['to the current version', (_lake, _a, b) => ({ to: b }), 'already_current', /is the current version/],
-    ['to one whose object is missing', damaged(0), 'version_unreadable', /it is missing/],
+    ['to a version whose object is missing', damaged(0), 'version_unreadable', /it is missing/],
     [
-      'to one whose object is cut off',
+      'to a version whose object is cut off',
       damaged(200),
       'version_unreadable',
       /cannot be read \(.+\); nothing was changed/,
@@ -352,7 +352,7 @@ describe('a rollback that is refused', () => {
       'of a day that was never read',
       (_lake, a) => ({ to: a, change: { day: '2026-03-01' } }),
       'day_not_committed',
-      /has nothing of order_list 2026-03-01/,
+      /has no version of order_list 2026-03-01/,
     ],
     [
       'of another brand',
@@ -372,7 +372,7 @@ describe('a rollback that is refused', () => {
     expect([await entryOf(lake), pointerOf(lake)]).toEqual([before, b]);
   });
 
-  it('I2: is one to a part of a day that is closed', async () => {
+  it('I2: returns a closed day to a part of it', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const part = await currentOf(lake, TODAY);
@@ -386,7 +386,7 @@ describe('a rollback that is refused', () => {
     expect(await wrongReports(lake, '2026-03-11', ['order_list'])).toEqual({});
   });
 
-  it('is one to a version of another time zone than the day has now', async () => {
+  it('returns to a version of another time zone than the current version', async () => {
     const { lake, a } = await restatedLake();
     lake.nowMs += DAY_MS;
     const range = { ...scope, from: FIRST, to: FIRST, acceptFewer: true };
@@ -400,7 +400,7 @@ describe('a rollback that is refused', () => {
     expect(await entryOf(lake)).toEqual(before);
   });
 
-  it('is one of a day that several brands have, without --brand', async () => {
+  it('names a day that several brands have, without --brand', async () => {
     const { lake, a } = await restatedLake();
     const { objects } = lake.store;
     for (const [key, object] of [...objects]) {
@@ -416,8 +416,8 @@ describe('a rollback that is refused', () => {
   });
 });
 
-describe('beside a run that reads the day,', () => {
-  /** A run that stands still at its first page, with a live lease. */
+describe('while a run reads the day,', () => {
+  /** A run that waits at its first page, with a live lease. */
   async function runInTheMiddle(lake: SampleLake) {
     restateDay(lake, 'latest');
     const gate = gatedStore(lake.store, (key) => key.includes(`dt=${FIRST}/`) && key.includes('/chunk-'));
@@ -441,7 +441,7 @@ describe('beside a run that reads the day,', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('I5: the commit of a run without a sign of life is refused, and what it staged is not lost', async () => {
+  it('I5: the commit of a run with an expired lease is refused, and its staged pages are not lost', async () => {
     const { lake, a } = await restatedLake();
     const { running, letGo } = await runInTheMiddle(lake);
     const { attempt } = (await entryOf(lake)).claim ?? {};
@@ -472,7 +472,7 @@ describe('the versions of a day', () => {
     });
   });
 
-  it('are neither whole nor a part where a repair has lost how they were read', async () => {
+  it('have no fact about wholeness if a repair has lost how they were read', async () => {
     const { lake } = await restatedLake();
     const key = 'ledger/order_list/acme/2026-03.json';
     const ledger = lake.store.objects.get(key);
@@ -482,7 +482,7 @@ describe('the versions of a day', () => {
     expect(versions.map(({ open }) => open)).toEqual([null, null]);
   });
 
-  it('have no rows where the object is missing or damaged', async () => {
+  it('have no number of rows if the object is missing or damaged', async () => {
     const { lake, a } = await restatedLake();
     lake.store.objects.delete(snapshotKey('orders', dayPartition(BRAND, FIRST), a));
     const { versions } = await listVersions(optionsFor(lake));

@@ -28,14 +28,14 @@ const currentOf = async (lake: SampleLake) =>
 const isThere = (lake: SampleLake, id: string) =>
   lake.store.objects.has(snapshotKey('orders', dayPartition(BRAND, DAY), id));
 
-/** A lake of a settled day with a version before, of which `a` is not current. */
+/** A lake with a settled day; `a` is its older version. */
 async function restatedLake() {
   const lake = sample.emptyLake();
   await lake.sync({ scope });
   const a = await currentOf(lake);
   lake.nowMs += 2 * HOUR_MS;
   alter(lake, 'order_list', DAY, { word: 'b' }, 1);
-  // The second reading agrees: the day is settled.
+  // The second reading agrees, so the day is settled.
   for (let reading = 0; reading < 2; reading += 1) {
     await lake.sync({ scope: range });
     lake.nowMs += HOUR_MS;
@@ -43,7 +43,7 @@ async function restatedLake() {
   return { lake, a, b: await currentOf(lake) };
 }
 
-/** A store before whose first answer of this kind the process sleeps, while the schedule goes on. */
+/** A store at which the process sleeps before the first operation of this kind, while the schedule goes on. */
 function sleepyStore(lake: SampleLake, hours: number, operation: 'finish' | 'list'): ObjectStore {
   let slept = false;
   const sleep = async () => {
@@ -75,7 +75,7 @@ describe.each([
   ['twenty hours', 20, 'complete'],
   ['four days', 96, 'refused'],
 ] as const)('a process that sleeps for %s', (_name, hours, ends) => {
-  it('never publishes by a rollback what the vacuum has removed', async () => {
+  it('a rollback never publishes a version that the vacuum has removed', async () => {
     const { lake, a, b } = await restatedLake();
     const store = sleepyStore(lake, hours, 'list');
     const access = { ...lake.access(), lake: lake.over(store) };
@@ -89,7 +89,7 @@ describe.each([
     expect(isThere(lake, await currentOf(lake))).toBe(true);
   });
 
-  it('never publishes by a rebuild what the vacuum has removed', async () => {
+  it('a rebuild never publishes a version that the vacuum has removed', async () => {
     const { lake } = await restatedLake();
     const brandSettings = { reports: { order_list: { columns: { commission: 'string' } } } };
     const lakeOf = { store: sleepyStore(lake, hours, 'finish'), catalog: lake.catalog, runs: blindRegistry };

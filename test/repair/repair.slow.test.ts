@@ -54,7 +54,7 @@ function textOf(lake: SampleLake, key: string): string {
   return Buffer.from(lake.store.objects.get(key)?.body ?? []).toString();
 }
 
-/** What the ledger has of the version of the first day: without a zone nobody knows whether it is whole. */
+/** The ledger's facts about the first day's version; without a zone it is unknown whether the version is whole. */
 async function versionOf(lake: SampleLake) {
   const { state, timeZone } = (await ledgerEntry(lake, 'order_list', FIRST)).committed ?? {};
   return { state, ...(timeZone !== undefined && { timeZone }) };
@@ -69,7 +69,7 @@ describe('a repair', () => {
     expect(await repair(await syncedLake(), true)).toEqual({ status: 'ok', documents: [] });
   });
 
-  it('leaves objects alone that are not shaped like ours', async () => {
+  it('leaves objects alone whose keys are not ours', async () => {
     const lake = await syncedLake();
     const foreign = [
       'ledger/',
@@ -119,8 +119,8 @@ describe('a repair', () => {
     ['a report state', () => [STATE]],
     ['a schema', () => [SCHEMA]],
     ['a progress document', (lake) => [progressKey(lake)]],
-    ['all at once', (lake) => [LEDGER, STATE, SCHEMA, progressKey(lake)]],
-  ])('I3: makes %s again, readers keep what is published, and the next run is right', async (_name, of) => {
+    ['all of them at once', (lake) => [LEDGER, STATE, SCHEMA, progressKey(lake)]],
+  ])('I3: restores %s, readers keep what is published, and the next run is right', async (_name, of) => {
     const lake = await syncedLake();
     const keys = of(lake);
     const pointers = new Map(lake.catalog.pointers);
@@ -142,7 +142,7 @@ describe('a repair', () => {
     expect(await versionOf(lake)).toEqual({ state: 'closed', timeZone: 'America/New_York' });
   });
 
-  it('reads every day of a month again whose ledger was made again, settled ones too', async () => {
+  it('leads to a new reading of every day of a month whose ledger was restored, even of settled days', async () => {
     const lake = await syncedLake();
     const refresh = [{ untilAgeDays: 2, every: 'run' }];
     const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
@@ -162,7 +162,7 @@ describe('a repair', () => {
     expect(await versionOf(lake)).toEqual({ state: 'settled', timeZone: 'America/New_York' });
   });
 
-  it('works on S3 and Glue alike', async () => {
+  it('works with S3 and Glue too', async () => {
     const lake = await syncedLake();
     const s3 = await startS3Server();
     const glue = await startGlueServer('reports');
@@ -198,7 +198,7 @@ describe('a repair', () => {
     }
   });
 
-  it('takes the newest snapshot of each day where no catalog is named, and says so', async () => {
+  it('uses the newest snapshot of each day if no catalog is named, and notes that', async () => {
     const lake = await syncedLake();
     damage(lake, LEDGER);
     const { documents } = await repair(lake, true, { store: lake.store, runs: blindRegistry });
@@ -207,7 +207,7 @@ describe('a repair', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('counts a day as missing whose snapshot cannot be read, and says so', async () => {
+  it('counts a day as missing if its snapshot cannot be read, and notes that', async () => {
     const lake = await syncedLake();
     damage(lake, LEDGER);
     const snapshot =
@@ -222,7 +222,7 @@ describe('a repair', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('I5: leaves a document alone that somebody else has written meanwhile', async () => {
+  it('I5: leaves a document alone that another program has written in the meantime', async () => {
     const lake = await syncedLake();
     damage(lake, STATE);
     const store = {
@@ -237,7 +237,7 @@ describe('a repair', () => {
     expect(textOf(lake, STATE)).toBe('{"of":"another"}');
   });
 
-  it('I7: gives a schema the fields of its columns back, whatever they are called in SQL', async () => {
+  it('I7: restores the fields of a schema’s columns, whatever their names in SQL', async () => {
     const lake = sample.emptyLake();
     for (const held of lake.brand.records.amazon_attribution_report) held.record.someNewField = 1;
     const attribution = { reports: ['amazon_attribution_report'] };
@@ -256,7 +256,7 @@ describe('a repair', () => {
   it.each<[string, number]>([
     ['no record', 0],
     ['fewer records', 2],
-  ])('I11: a day keeps its rows if the service has %s of it after its last reading', async (_name, rows) => {
+  ])('I11: a day keeps its rows if the service has %s for it after its last reading', async (_name, rows) => {
     const lake = await syncedLake();
     const before = (await ledgerEntry(lake, 'order_list', FIRST)).committed;
     damage(lake, LEDGER);
@@ -275,7 +275,7 @@ describe('a repair', () => {
     expect(outcomesOf(await lake.sync({ scope, brandSettings }), 'order_list')).not.toHaveProperty(FIRST);
   });
 
-  it('a day whose reading has fewer records before its last one is read once more', async () => {
+  it('a day is read once more if a reading before its last reading has fewer records', async () => {
     const lake = await syncedLake();
     damage(lake, LEDGER);
     await repair(lake, true);
@@ -288,7 +288,7 @@ describe('a repair', () => {
     expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.state).toBe('closed');
   });
 
-  it('keeps the versions before and what has changed since, but does not claim to know when', async () => {
+  it('keeps the older versions and their changes, but without times', async () => {
     const lake = await syncedLake();
     const first = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot;
     restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
@@ -318,7 +318,7 @@ describe('a repair', () => {
       const key = versionKey('order_states', BRAND, FIRST, committed?.lifecycle?.snapshot ?? '');
       return { key, rows: await rowsOf(lake, key) };
     };
-    // What became of the records goes on from there.
+    // The lifecycle rows go on from there.
     const known = await rowsOfLifecycle();
     await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
     const next = await rowsOfLifecycle();
@@ -328,32 +328,29 @@ describe('a repair', () => {
 
   it.each<[string, (lake: SampleLake) => Lake | undefined]>([
     ['with a catalog', () => undefined],
-    ['without one', ({ store }) => ({ store, runs: blindRegistry })],
-  ])(
-    'I3: after a rollback keeps the version that was chosen, and the one before: %s',
-    async (_name, lakeOf) => {
-      const lake = await syncedLake();
-      const first = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
-      restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
-      await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
-      const second = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
-      const access = { ...lake.access(), settings: lake.settings(), report: ordersReport(), day: FIRST };
-      await rollBack(access, first);
-      damage(lake, LEDGER);
-      await repair(lake, true, lakeOf(lake));
-      const { committed, superseded } = await ledgerEntry(lake, 'order_list', FIRST);
-      expect([committed?.snapshot, superseded?.map(({ snapshot }) => snapshot)]).toEqual([first, [second]]);
-      expect(committed?.changes).toMatchObject({ times: 2 });
-      for (let day = 0; day < 3; day += 1) {
-        lake.nowMs += DAY_MS;
-        await lake.sync({ scope });
-      }
-      for (const id of [first, second])
-        expect(lake.store.objects.has(snapshotKey('orders', dayPartition('acme', FIRST), id))).toBe(true);
-    },
-  );
+    ['without a catalog', ({ store }) => ({ store, runs: blindRegistry })],
+  ])('I3: keeps the version that a rollback chose and the version before: %s', async (_name, lakeOf) => {
+    const lake = await syncedLake();
+    const first = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
+    restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    const second = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
+    const access = { ...lake.access(), settings: lake.settings(), report: ordersReport(), day: FIRST };
+    await rollBack(access, first);
+    damage(lake, LEDGER);
+    await repair(lake, true, lakeOf(lake));
+    const { committed, superseded } = await ledgerEntry(lake, 'order_list', FIRST);
+    expect([committed?.snapshot, superseded?.map(({ snapshot }) => snapshot)]).toEqual([first, [second]]);
+    expect(committed?.changes).toMatchObject({ times: 2 });
+    for (let day = 0; day < 3; day += 1) {
+      lake.nowMs += DAY_MS;
+      await lake.sync({ scope });
+    }
+    for (const id of [first, second])
+      expect(lake.store.objects.has(snapshotKey('orders', dayPartition('acme', FIRST), id))).toBe(true);
+  });
 
-  it('I2: knows of no version whether it holds the whole day, until a run has read the day again', async () => {
+  it('I2: marks no version as whole until a run has read the day again', async () => {
     const lake = await syncedLake();
     const part = (await ledgerEntry(lake, 'order_list', TODAY)).committed?.snapshot ?? '';
     alter(lake, 'order_list', TODAY, { word: 'later' });
@@ -377,7 +374,7 @@ describe('a repair', () => {
     expect(await wrongReports(lake, '2026-03-11', ['order_list'])).toEqual({});
   });
 
-  it('I11: days that the service keeps no longer settle with what they have, and are asked for once', async () => {
+  it('I11: days that the service no longer has settle with their rows after one request', async () => {
     const lake = await syncedLake();
     const before = (await ledgerEntry(lake, 'order_list', FIRST)).committed;
     const refresh = [{ untilAgeDays: 2, every: 'run' }];

@@ -20,26 +20,31 @@ function chosen(role: Role, records: readonly JsonObject[], basis: object = {}) 
 describe('a role takes a field of the data', () => {
   const rows: { name: string; role: Role; records: JsonObject[]; field: string | undefined }[] = [
     {
-      name: 'of a known name',
+      name: 'with a known name',
       role: 'commission',
       records: valuesOf('commission', 1, '2.50'),
       field: 'commission',
     },
     {
-      name: 'spelt in another way',
+      name: 'with another spelling',
       role: 'commission',
       records: valuesOf('Sale-Commission', 1.5),
       field: 'Sale-Commission',
     },
     {
-      name: 'whose digits a double loses',
+      name: 'with digits that a double would lose',
       role: 'amount',
       records: recordsOf('{"amount": 1.0320000000000003000}'),
       field: 'amount',
     },
-    { name: 'that some records lack', role: 'amount', records: valuesOf('gmv', null, '', 3), field: 'gmv' },
     {
-      name: 'not if one value is no number',
+      name: 'even if some records lack it',
+      role: 'amount',
+      records: valuesOf('gmv', null, '', 3),
+      field: 'gmv',
+    },
+    {
+      name: 'not if one value is not a number',
       role: 'amount',
       records: valuesOf('amount', 1, 'EUR 2'),
       field: undefined,
@@ -57,7 +62,7 @@ describe('a role takes a field of the data', () => {
       field: 'status',
     },
     {
-      name: 'with states of its own beside',
+      name: 'even if it has other states too',
       role: 'state',
       records: valuesOf('status', 'Paid', 'new', 'Annulled'),
       field: 'status',
@@ -81,32 +86,32 @@ describe('a role takes a field of the data', () => {
       field: 'currency',
     },
     {
-      name: 'not a currency of another name',
+      name: 'not if a currency has another name',
       role: 'currency',
       records: valuesOf('unit', 'EUR'),
       field: undefined,
     },
     {
-      name: 'not a symbol as the currency',
+      name: 'not if the currency is a symbol',
       role: 'currency',
       records: valuesOf('currency', '$'),
       field: undefined,
     },
     {
-      name: 'not one of another role',
+      name: 'not if its name belongs to another role',
       role: 'line_state',
       records: valuesOf('status', 'new'),
       field: undefined,
     },
   ];
-  it.each(rows)('decides for a field: $name', ({ role, records, field }) => {
+  it.each(rows)('depending on its name and values: $name', ({ role, records, field }) => {
     expect(chosen(role, records).field).toBe(field);
   });
 });
 
 describe('a choice', () => {
   const two = recordsOf('{"commission": 1, "sale_commission": 2}');
-  it('has its evidence and the line of settings', () => {
+  it('has its evidence and the settings line', () => {
     const records = [...valuesOf('sale_commission', 1, '2'), { other: true }];
     expect(chosen('commission', records, { brand: 'acme' })).toMatchObject({
       by: 'data',
@@ -115,7 +120,7 @@ describe('a choice', () => {
     });
   });
 
-  it('proposes what a nested object has, the likeliest first', () => {
+  it('proposes fields of a nested object, the likeliest first', () => {
     const nested = recordsOf('{"commission": {"value": "1.20", "currency": "EUR"}}');
     expect(chosen('commission', nested)).toMatchObject({
       by: 'none',
@@ -124,7 +129,7 @@ describe('a choice', () => {
     expect(chosen('currency', nested).candidates).toMatchObject([{ path: 'commission.currency' }]);
   });
 
-  it('is the setting, then what was stored, whatever the data has', () => {
+  it('follows the setting first, then the stored choice, whatever the data contains', () => {
     expect(
       chosen('commission', two, {
         fields: { commission: 'saleCommission' },
@@ -138,7 +143,7 @@ describe('a choice', () => {
     expect(chosen('commission', two, { stored: { commission: 'commission' } }).field).toBe('commission');
   });
 
-  it('names a field of the settings that no record has', () => {
+  it('names the field of a setting that no record has', () => {
     const fields = { commission: 'sale_comission.value' };
     expect(chosen('commission', valuesOf('sale_commission', 1), { fields, brand: 'acme' })).toMatchObject({
       field: undefined,
@@ -157,7 +162,7 @@ describe('a choice', () => {
     expect(chosen('commission', two, { stored }).better).toBeUndefined();
   });
 
-  it('is made for every role, also without a record', () => {
+  it('is made for every role, even without records', () => {
     const choices = chooseRoles(report, { evidence: [] });
     expect(choices.map(({ role }) => role)).toEqual([...ROLES]);
     expect(

@@ -70,14 +70,14 @@ describe('the calendar', () => {
     expect(markup.match(/(?<=<h4>)[^<]+/g)).toEqual(['November 2026', 'October 2026', 'September 2026']);
   });
 
-  it('has a cell for every day of a month, so that days are aligned', () => {
+  it('has a cell for every day of a month, so that days are aligned across tables', () => {
     const rows = drawn([madeTable('order_list')])
       .split('class="days" role="img"')
       .slice(1);
     expect(rows.map((row) => row.split('</div>')[0]?.match(/<i[ >]/g)?.length)).toEqual([30, 31, 30]);
   });
 
-  it('shows on hover the rows, the last read in the zone of the brand, and what is next', () => {
+  it('shows on hover the rows, the last reading in the brand’s time zone, and the next due time', () => {
     const table = madeTable('order_list', { '2026-11-10': 'failed' });
     const [settled, complete, failed] = ['2026-09-10', '2026-11-09', '2026-11-10'].map((dt) =>
       titles(drawn([table])).find((title) => title.startsWith(`orders ${dt}`)),
@@ -89,7 +89,7 @@ describe('the calendar', () => {
     expect(failed).toMatch(/\nfailing since 2026-11-19 01:00: no_list\nnext due 2026-11-20 11:00$/);
   });
 
-  it('says that the next run reads a day that is already due', () => {
+  it('shows that the next run reads a day that is already due', () => {
     const later = addDays(TODAY, 1);
     const table = madeTable('order_list', { '2026-11-10': 'failed', '2026-11-15': 'missing' });
     const options = { settings: settingsOf('acme'), nowMs: Date.parse(`${later}T00:00:00Z`) };
@@ -105,7 +105,7 @@ describe('the calendar', () => {
     );
   });
 
-  it('explains exactly the looks that it shows', () => {
+  it('explains exactly the kinds of cells that it shows', () => {
     const names = (markup: string) => textOf(markup, 'legend').match(/[a-z ]+(?=:)/g) ?? [];
     expect(names(drawn([madeTable('order_list')])).length).toBe(3);
     expect(names(drawn([madeTable('order_list', everyState)])).length).toBe(8);
@@ -129,15 +129,15 @@ describe('the colours', () => {
   };
 
   it.each([
-    ['in the light', light],
-    ['in the dark', dark],
-  ])('show what is settled more than what is complete, and both, %s', (_name, rules) => {
+    ['in light mode', light],
+    ['in dark mode', dark],
+  ])('show settled days more clearly than complete days, and both clearly, %s', (_name, rules) => {
     expect(contrast(rules, 'done')).toBeGreaterThan(contrast(rules, 'new'));
     expect(contrast(rules, 'new')).toBeGreaterThan(3);
   });
 });
 
-describe('pointing at a day', () => {
+describe('hovering over a day', () => {
   const at = '2026-11-12T06:02:00.000Z';
   const pointed = (day: Partial<DayFacts>) => {
     const days = [{ ...statusDay('2026-11-09', 'complete'), ...day }];
@@ -147,26 +147,26 @@ describe('pointing at a day', () => {
   };
 
   it.each<[string, Partial<DayFacts>, string[]]>([
-    ['rows alone, of a ledger without sums', { rows: 1 }, ['1 row']],
+    ['only rows if the ledger has no sums', { rows: 1 }, ['1 row']],
     [
       'the sum with two decimals',
       { rows: 1234, sum: '12345678901234567890.125000000' },
       ['1,234 rows', 'commission 12,345,678,901,234,567,890.13'],
     ],
     ['a sum below zero', { rows: 2, sum: '-1000.000000000' }, ['2 rows', 'commission -1,000']],
-    ['no sum of a day that nobody read', { rows: null, sum: '5' }, []],
+    ['no sum for an unread day', { rows: null, sum: '5' }, []],
     [
       'the only change',
       { rows: 9, changes: { times: 1, last: { at, rowsBefore: 1200, added: 3, removed: 0, altered: 1001 } } },
       ['9 rows', 'changed once, 2026-11-12 01:02: 3 added, 1,001 altered of 1,200'],
     ],
     [
-      'the last of several changes, of which nobody knows what it was',
+      'the last of several changes, whose content is unknown',
       { rows: 9, changes: { times: 4, last: { at, rowsBefore: 9 } } },
       ['9 rows', 'changed 4 times, last 2026-11-12 01:02'],
     ],
     [
-      'what is odd about it',
+      'its findings',
       {
         rows: 9,
         findings: [
@@ -188,7 +188,7 @@ describe('pointing at a day', () => {
 });
 
 describe('the days in numbers', () => {
-  it('are on the page what pointing at a day shows, for those who cannot point', () => {
+  it('repeat on the page the facts of hovering, for readers who cannot hover', () => {
     const last = { at: '2026-11-12T06:02:00.000Z', rowsBefore: 5 };
     const orders = [
       {
@@ -219,12 +219,12 @@ describe('the days in numbers', () => {
 describe('the headline', () => {
   it.each<[string, TableStatus[], string]>([
     [
-      'all is in',
+      'all days are complete',
       [madeTable('order_list'), madeTable('clicks_list')],
       `All days are complete: 2026-09-10 to ${YESTERDAY}.`,
     ],
     [
-      'one table is behind the other, since yesterday is not closed yet',
+      'one table is behind the other because yesterday is not closed yet',
       [madeTable('order_list'), madeTable('clicks_list', { [YESTERDAY]: 'open' })],
       'All days are complete: 2026-09-10 to 2026-11-18.',
     ],
@@ -253,7 +253,7 @@ describe('the headline', () => {
       'orders: 2 days failed, 1 missing. clicks: 1 day overdue. Earlier days are complete: 2026-09-10 to 2026-11-09.',
     ],
     [
-      'nothing ever came',
+      'no record ever came',
       [
         madeTable(
           'order_list',
@@ -263,7 +263,7 @@ describe('the headline', () => {
       ],
       'orders: 3 days unverified.',
     ],
-  ])('says where %s', (_name, tables, text) => {
+  ])('describes the brand if %s', (_name, tables, text) => {
     const markup = drawn(tables);
     expect(textOf(markup, 'headline')).toBe(text);
     expect(markup.includes('headline good')).toBe(!text.startsWith('orders'));
@@ -277,7 +277,7 @@ describe('the headline', () => {
     expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands have problems: globex.');
   });
 
-  it('of several brands follows a sentence that none has missing days', () => {
+  it('of several brands follows a sentence that all brands are complete', () => {
     expect(
       plain(drawn([madeTable('order_list'), { ...madeTable('order_list'), brand: 'globex' }])),
     ).toContain('All 2 brands are complete.');
@@ -308,12 +308,12 @@ describe('a damaged document', () => {
     ),
   };
 
-  it('is named with the days that are unknown and the command that makes it again', () => {
+  it('is named with the unknown days and the command that repairs it', () => {
     const markup = drawn([damagedMonth]);
     const text = plain(markup);
     expect(text).toContain(`orders failed: 2026-10-01 to 2026-10-31 config (damaged_document): ${message}`);
     expect(text).toContain(
-      `Damaged documents of the lake: ${key}. To make them again: npx brand-reports repair --apply --lake ./lake`,
+      `Damaged documents of the lake: ${key}. To repair them: npx brand-reports repair --apply --lake ./lake`,
     );
     expect(titles(markup)).toContain(
       'orders 2026-10-05\nfailed: the last attempt failed\n1,234 rows\nlast read 2026-10-06 02:02\nfailed: damaged_document\nnext due 2026-11-20 11:00',
@@ -322,7 +322,7 @@ describe('a damaged document', () => {
     expect(unclosed(markup)).toEqual([]);
   });
 
-  it('makes its brand one with problems, even where every day is known', () => {
+  it('counts as a problem of its brand, even if every day is known', () => {
     const globex = madeTable('order_list', {}, { brand: 'globex', damaged: [{ key, message }] });
     expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands have problems: globex.');
     expect(drawn([madeTable('order_list')])).not.toContain('Damaged documents');
@@ -361,7 +361,7 @@ describe('the suggested action', () => {
       'A run is reading these days',
     ],
     [
-      'a brand that the settings do not know',
+      'a brand that is not in the settings',
       [madeTable('order_list', { '2026-11-10': 'failed' }, { brand: 'gone' })],
       'No run reads this brand: it is not in the settings.',
     ],
@@ -394,7 +394,7 @@ describe('the suggested action', () => {
     expect(plain(drawn(failing('auth'), controls))).toContain('--settings cdk.json --environment staging');
   });
 
-  it('names the days as ranges, and a message once for all days with the same failure', () => {
+  it('lists the days as ranges, and the message of a failure once for all its days', () => {
     const days = {
       '2026-10-05': 'failed',
       '2026-10-06': 'failed',
@@ -503,7 +503,7 @@ describe('text from outside', () => {
 });
 
 describe('ranges of days', () => {
-  it('contain the days they were made from, and no two are adjacent', () => {
+  it('contain exactly the given days, and no two ranges are adjacent', () => {
     const offsets = fc.uniqueArray(fc.integer({ min: 0, max: 400 }), { maxLength: 60 });
     fc.assert(
       fc.property(offsets, (numbers) => {
@@ -517,7 +517,7 @@ describe('ranges of days', () => {
   });
 });
 
-/** Tags that are not closed, or closed and not open, in order. */
+/** The tags that are opened and not closed, or closed and not opened, in order. */
 function unclosed(markup: string): string[] {
   const open: string[] = [];
   const content = markup.replace(/<style>.*?<\/style>/gs, '').replace('<!doctype html>', '');

@@ -3,7 +3,7 @@ import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts'
 import type { Settings } from '../../shared/settings/settings.ts';
 import { readDay } from './stored-ledgers.ts';
 
-/** The days up to and including the last: `coupon` and `note` vanish on the last but one and come back. */
+/** The days up to and including the last; `coupon` and `note` are missing only on the last day but one. */
 export function daysWithCoupon(settings: Settings, last: string, rows = 200): Record<string, DayEntry> {
   const vanish = addDays(last, -1);
   const known = (dt: string): Partial<Committed> => ({

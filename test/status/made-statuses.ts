@@ -31,7 +31,7 @@ export const failure: Failure = {
   retryAt: '2026-11-20T16:00:00.000Z',
 };
 
-/** A day as the ledger and the policy would have it. */
+/** The facts of a day as they would follow from the ledger and the policy. */
 export function statusDay(dt: string, state: DayState): DayFacts {
   const isRead = state !== 'missing' && state !== 'in_progress';
   return {
@@ -53,7 +53,7 @@ export function statusDay(dt: string, state: DayState): DayFacts {
 
 /**
  * A table with all its days from `from` to today, settled up to a month ago and complete from then on, today open.
- * @param but the days that are otherwise
+ * @param but the days with another state
  */
 export function madeTable(
   report: string,

@@ -36,7 +36,7 @@ function page(table: Partial<TableStatus>, lake = './lake', closes: readonly Clo
   return calendarPage(tables, lake, { settings: settingsOf('acme'), nowMs: NOW_MS, controls, closes }).markup;
 }
 
-/** The text of the part with this heading, in which a cell, a line and a block end with `|`. */
+/** The text of the part with this heading; `|` ends a cell, a line and a block. */
 function part(markup: string, heading: RegExp): string {
   const parts = markup.split('<h3>').slice(1);
   const found = parts.find((each) => heading.test(each)) ?? '';
@@ -59,7 +59,7 @@ describe('the runs', () => {
       'orders|2026-11-20 09:10|about 2026-11-20 10:10|',
     ],
     [
-      'a rate whose last runs have not come',
+      'a rate whose last runs are missing',
       { ...scheduled, lastRun: { ...run, at: '2026-11-20T08:10:00.000Z' } },
       's3://lake/prod',
       'orders|2026-11-20 09:10|about 2026-11-20 10:10|',
@@ -71,25 +71,25 @@ describe('the runs', () => {
       'orders|2026-11-20 09:10|about 2026-11-21 06:05|',
     ],
     [
-      'the hours of working days: today is a Friday',
+      'the hours of working days, on a Friday',
       { schedule: 'cron(0 8-9 ? * MON-FRI *)', lastRun: run },
       's3://lake/prod',
       'about 2026-11-23 08:00|',
     ],
     ['no run yet', scheduled, 's3://lake/prod', 'orders|none yet|about 2026-11-20 11:00|'],
     [
-      'runs that fail since a success',
+      'runs that have failed since a success',
       { ...scheduled, lastRun: failed },
       's3://lake/prod',
       'orders|2026-11-19 09:10|failed since|2026-11-20 08:00|about 2026-11-20 10:10| orders| runs fail: auth (refused): &lt;img',
     ],
     [
-      'a folder, in which nothing runs by itself',
+      'a folder, in which no schedule starts runs',
       { ...scheduled, lastRun: run },
       './lake',
-      'orders|2026-11-20 09:10|2026-11-20 11:00| No schedule starts runs of this lake. To read what is due: npx brand-reports sync order_list --brand acme --lake ./lake',
+      'orders|2026-11-20 09:10|2026-11-20 11:00| No schedule starts runs of this lake. To read the due days: npx brand-reports sync order_list --brand acme --lake ./lake',
     ],
-  ])('are the last successful one and the next one: %s', (_name, table, lake, text) => {
+  ])('show the last successful run and the next run: %s', (_name, table, lake, text) => {
     const markup = page(table, lake);
     expect(part(markup, /^Runs/)).toContain(text);
     expect(markup).not.toContain(HOSTILE);
@@ -110,7 +110,7 @@ describe('closed months', () => {
     changes: { times: 1, last: { at, rowsBefore: 5 } },
   });
 
-  it('are listed with the days that changed after their close, and SQL that shows what to book', () => {
+  it('are listed with the days that changed after their close, and SQL for the amounts to book', () => {
     const days = [
       changedOn('2026-08-31', '2026-11-04T00:00:00.000Z'),
       changedOn('2026-10-01', '2026-11-03T11:59:59.000Z'),
@@ -125,7 +125,7 @@ describe('closed months', () => {
     expect(text).toContain("WHERE brand = 'acme' AND close IN ('2026-10', '2026-09') ORDER BY");
   });
 
-  it('are left out while none is closed', () => {
+  it('are left out if no month is closed', () => {
     expect(page({})).not.toContain('Closed months');
   });
 });
@@ -142,7 +142,7 @@ describe('yesterday', () => {
   it.each<[string, Partial<DayFacts>, Partial<DayFacts> | undefined, string]>([
     ['more rows', { rows: 1200 }, { rows: 1000 }, 'orders rows|1,200|1,000|+20 %|'],
     ['fewer', { rows: 90 }, { rows: 100 }, 'orders rows|90|100|−10 %|'],
-    ['as many', { rows: 90 }, { rows: 90 }, 'orders rows|90|90|±0 %|'],
+    ['equally many rows', { rows: 90 }, { rows: 90 }, 'orders rows|90|90|±0 %|'],
     ['nothing to divide by', { rows: 90 }, { rows: 0 }, 'orders rows|90|0|'],
     ['no day one week before', { rows: 90 }, undefined, 'orders rows|90|–|'],
     [
@@ -175,7 +175,7 @@ describe('yesterday', () => {
       { totals: { '': { commission: '20' } } },
       'orders commission|10|20|−50 %|',
     ],
-  ])('stands beside the same weekday one week before: %s', (_name, now, before, text) => {
+  ])('is shown beside the same weekday one week before: %s', (_name, now, before, text) => {
     const found = besides(now, before);
     expect(found).toContain(
       `Yesterday beside the Thursday before| figure|${YESTERDAY}|${WEEK_BEFORE}|change|`,
@@ -203,14 +203,14 @@ describe('closed days that changed', () => {
     );
   });
 
-  it('of which nobody knows what changed are not counted as none', () => {
+  it('are counted as "or more" if the number of changed records is unknown', () => {
     const days = [changed('2026-11-01', '2026-11-20T06:00:00.000Z', {})];
     expect(part(page({ days }), /^Closed days/)).toContain(
       'orders|2026-11-01|0 or more|0 or more|0 or more|',
     );
   });
 
-  it('are none on a quiet day', () => {
+  it('are shown as "None" if no day changed', () => {
     expect(part(page({}), /^Closed days/)).toContain('|None.|');
   });
 });
@@ -233,7 +233,7 @@ describe('findings', () => {
     ],
   });
 
-  it('of one kind stand together, newest day first, each with its query', () => {
+  it('of one kind are listed together, newest day first, each with its query', () => {
     const days = [found('2026-11-01'), found('2026-11-02', `SELECT '${HOSTILE}'`)];
     const markup = page({ days });
     expect(part(markup, /^Findings/)).toContain(
@@ -249,7 +249,7 @@ describe('findings', () => {
 });
 
 describe('roles without a field', () => {
-  it('are named with the columns that are NULL, and the line of settings that fixes it', () => {
+  it('are listed with the columns that are NULL, and the settings line that fixes them', () => {
     const gap = { brand: 'acme', report: 'order_list', table: 'orders', candidates: [noEvidence('fee', 1)] };
     const setting = '"fields": { "commission": "fee" } in brands.acme.reports.order_list';
     const roleGaps = [

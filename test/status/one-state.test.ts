@@ -32,7 +32,7 @@ const settings = {
   },
 };
 
-/** How many hours before now the day was read, and what else the ledger has of it. */
+/** How many hours ago the day was read, and the ledger’s other facts about it. */
 const entry = fc.record({
   readHoursAgo: fc.option(fc.integer({ min: 0, max: 24 * 20 }), { nil: undefined }),
   state: fc.constantFrom<VersionState>('open', 'unconfirmed', 'closed', 'settled'),

@@ -7,7 +7,7 @@ import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { readAt } from '../planning/entries.ts';
 
-/** A committed pass of a whole day, with the queries of the settings. */
+/** A committed reading of a whole day, with the queries of the settings. */
 export function readDay(settings: Settings, report: string, changes: Partial<Committed> = {}): DayEntry {
   const definition = reports[report];
   const queryFingerprint = definition && enabledPolicy(settings, 'acme', definition)?.queryFingerprint;
@@ -20,7 +20,7 @@ export function readDay(settings: Settings, report: string, changes: Partial<Com
   });
 }
 
-/** Stores the days in the ledgers of their months, and a report state that says when each of these months is next due. */
+/** Stores the days in the ledgers of their months, and a report state with the time when each of these months is next due. */
 export async function storeDays(
   store: ObjectStore,
   { report, brand }: { report: string; brand: string },

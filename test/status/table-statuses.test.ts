@@ -63,7 +63,7 @@ describe('the statuses of some months', () => {
     ]);
   });
 
-  it('are known of the other months where the ledger of one is damaged', async () => {
+  it('are known for the other months if the ledger of one month is damaged', async () => {
     const key = ledgerKey('order_list', 'acme', '2026-10');
     const { orders, day } = await statuses({}, {}, key);
     expect(orders.damaged).toMatchObject([{ key, month: '2026-10' }]);
@@ -75,7 +75,7 @@ describe('the statuses of some months', () => {
     });
   });
 
-  it('are known where the report state is damaged, but for what is due before them', async () => {
+  it('are known if the report state is damaged, except for days that are due before the span', async () => {
     const key = reportStateKey('order_list', 'acme');
     const { orders, day } = await statuses({ from: '2026-10' }, {}, key);
     expect(orders).toMatchObject({ damaged: [{ key }], hasReturnedRecords: true });
@@ -83,7 +83,7 @@ describe('the statuses of some months', () => {
     expect(day('2026-10-31')?.state).toBe('settled');
   });
 
-  it('cover all days from the start date to today where no span is given', async () => {
+  it('cover all days from the start date to today if no span is given', async () => {
     const { orders } = await statuses({});
     expect([orders.days[0]?.dt, orders.days.at(-1)?.dt, orders.overdueBefore]).toEqual([
       '2026-09-10',
@@ -93,14 +93,14 @@ describe('the statuses of some months', () => {
   });
 
   it.each<[string, Record<string, string | null>, string[]]>([
-    ['a month that the report state does not know', { '2026-10': null }, ['2026-09']],
+    ['a month that is missing in the report state', { '2026-10': null }, ['2026-09']],
     [
-      'a month that was due longer ago than the schedule takes',
+      'a month that has been due for longer than the schedule allows',
       { '2026-09': '2026-11-20T12:59:00.000Z', '2026-10': null },
       ['2026-09'],
     ],
     [
-      'no month that is due since a moment ago',
+      'no month that has been due for a moment only',
       { '2026-09': '2026-11-20T14:59:00.000Z', '2026-10': null },
       [],
     ],
@@ -109,7 +109,7 @@ describe('the statuses of some months', () => {
     expect((await statuses({ from: '2026-11' }, due)).orders.overdueBefore).toEqual(overdue);
   });
 
-  it('have the sum of the column that says most, and what changed, as far as the ledger knows', async () => {
+  it('have the sum of the main column and the changes, as far as the ledger has them', async () => {
     const last = { at: '2026-11-12T06:02:00.000Z', rowsBefore: 5, added: 1 };
     const fields = { commission: 'sale_commission', currency: 'currency' };
     const totals = { fields, byCurrency: { USD: { commission: '12.500000000' } } };
@@ -132,7 +132,7 @@ describe('the statuses of some months', () => {
     expect(days.get('2026-11-17')).not.toHaveProperty('changes');
   });
 
-  it('have for each day when it was last read and when it is next due', async () => {
+  it('have the last reading and the next due time of each day', async () => {
     const { day } = await statuses({});
     expect(day('2026-10-31')).toMatchObject({
       state: 'settled',

@@ -295,7 +295,7 @@ describe('an empty day', () => {
     change(lake, 'order_list', AFTER, () => []);
     lake.nowMs += HOUR_MS;
     expect((await run(lake, ['order_list'])).findings).toEqual([
-      `order_list ${AFTER} no record any more: ${rows} rows before`,
+      `order_list ${AFTER} no records left: ${rows} rows before`,
     ]);
     expect(await findingsOf(lake, 'order_list')).toEqual({ [AFTER]: `emptied (${rows} rows before)` });
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
@@ -315,7 +315,7 @@ describe('a day far from its weekday', () => {
     change(lake, 'clicks_list', AFTER, (held) => held.slice(0, 5));
     const { findings } = await run(lake, ['clicks_list']);
     expect(findings.filter((text) => text.includes(AFTER))).toEqual([
-      `clicks_list ${AFTER} rows far from what is usual for the weekday: 5 rows, usual are about 35`,
+      `clicks_list ${AFTER} unusual number of rows for the weekday: 5 rows, usual are about 35`,
     ]);
     expect((await findingsOf(lake, 'clicks_list'))[AFTER]).toBe('unusual_rows (5 rows, usual are about 35)');
     lake.nowMs += 24 * HOUR_MS;

@@ -1,22 +1,22 @@
 import { MINUTE_MS } from '../../shared/days.ts';
 
-/** One look in a history: how long after the one before, the ids of what is wrong then, and how the look ends. */
+/** One watcher run in a history: the time since the run before, the ids of the problems, and how the run ends. */
 export interface HistoricWatch<Fate> {
   afterMinutes: number;
   wrong: string[];
   fate: Fate;
 }
 
-/** Looks one after another. @returns when the last look was, in milliseconds */
+/** Performs the runs one after another. @returns the time of the last run, in milliseconds */
 export function liveThrough<Fate>(
   history: readonly HistoricWatch<Fate>[],
   startMs: number,
-  look: (nowMs: number, wrong: readonly string[], fate: Fate) => void,
+  run: (nowMs: number, wrong: readonly string[], fate: Fate) => void,
 ): number {
   let nowMs = startMs;
   for (const { afterMinutes, wrong, fate } of history) {
     nowMs += afterMinutes * MINUTE_MS;
-    look(nowMs, wrong, fate);
+    run(nowMs, wrong, fate);
   }
   return nowMs;
 }

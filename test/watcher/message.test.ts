@@ -43,14 +43,14 @@ const LEAVING = {
 };
 
 /**
- * What mail programs make links of, each in its own way: addresses of any scheme, names that begin with `www.` or end with
+ * Texts that mail programs turn into links, each in its own way: addresses of any scheme, names that begin with `www.` or end with
  * a top-level domain, mail addresses, and shares of Windows.
  */
 const LINKS =
   /[a-z][\w+.-]*:\/\/\S*|\b(?:mailto|tel):\S+|\bwww[.。．｡]\S+|[\p{L}\p{N}-][.。．｡](?:com|рф|xn--p1ai)(?![\p{L}\p{N}])\S*|\\\\[\p{L}\p{N}]\S*/giu;
 
 describe('a message', () => {
-  it('says what is new, what is still open and what is solved; since when, why, and what to do', () => {
+  it('lists new, open and solved problems with their time, their reason and what to do', () => {
     const message = changeMessage(
       { opened: [FAILED], remaining: [THROTTLED], leaving: [LEAVING], solved: [SOLVED] },
       options,
@@ -81,7 +81,7 @@ All days: ${options.page}
 `);
   });
 
-  it('tells findings of one kind together, each day with what was found, and what to do', () => {
+  it('lists findings of one kind together, each day with its figures, and what to do', () => {
     const fell = (day: string, detail: string, hour: number): OpenProblem => ({
       ...FAILED,
       id: `acme order_list rows_fell ${day}`,
@@ -97,8 +97,8 @@ All days: ${options.page}
       FAILED,
     ];
     const solved = { ...SOLVED, finding: { day: '2026-11-17', until: '2026-12-01T00:00:00.000Z' } };
-    const told = fell('2026-11-10', 'told before', 5);
-    const message = changeMessage({ opened, remaining: [told], leaving: [], solved: [solved] }, options);
+    const reported = fell('2026-11-10', 'reported before', 5);
+    const message = changeMessage({ opened, remaining: [reported], leaving: [], solved: [solved] }, options);
     expect(message.subject).toBe('BrandReports: problems: 1 new, 1 open; findings: 2 new, 1 solved');
     expect(
       message.text,
@@ -131,12 +131,12 @@ All days: ${options.page}
       'all is well again',
     ],
     [
-      'one is solved and another one is gone for the first time',
+      'one problem is solved and another problem is gone for the first time',
       { opened: [], remaining: [], leaving: [LEAVING], solved: [SOLVED] },
       'problems: 1 solved, 1 open',
     ],
     [
-      'it is, and there is a finding',
+      'the last problem is solved and there is a finding',
       {
         opened: [{ ...FAILED, finding: { title: 't', day: '2026-11-18', detail: 'd', untilMs: 0 } }],
         remaining: [],
@@ -155,11 +155,11 @@ All days: ${options.page}
       },
       'problems: 1 open; findings: 1 solved',
     ],
-  ])('has a headline where %s', (_name, change, headline) => {
+  ])('has a headline if %s', (_name, change, headline) => {
     expect(changeMessage(change, options).subject).toBe(`BrandReports: ${headline}`);
   });
 
-  it('says that all is well again', () => {
+  it('states that all is well again', () => {
     const message = changeMessage({ opened: [], remaining: [], leaving: [], solved: [SOLVED] }, options);
     expect(message.subject).toBe('BrandReports: all is well again');
     expect(message.text).toMatch(/all is well again\.\n\nSOLVED\n- acme transaction_list/);
@@ -168,8 +168,8 @@ All days: ${options.page}
   it.each([
     ['half a character of the service', 'before \ud83d after', 'before \ufffd after'],
     ['a character that would be cut in half', `${'x'.repeat(399)}🦊`, `${'x'.repeat(399)}\ufffd…`],
-    ['what steers a screen', 'a\u0000b\u001b[2Jc\u202Ed\u2028e\u200Bf', 'a b [2Jc d e f'],
-  ])('is text that can be sent where a reason holds %s', (_name, why, shown) => {
+    ['characters that control a screen', 'a\u0000b\u001b[2Jc\u202Ed\u2028e\u200Bf', 'a b [2Jc d e f'],
+  ])('is text that can be sent if a reason contains %s', (_name, why, shown) => {
     const { text } = changeMessage(
       { opened: [{ ...FAILED, why }], remaining: [], leaving: [], solved: [] },
       options,
@@ -184,30 +184,33 @@ All days: ${options.page}
     ['an address of a host without a dot', 'http://2130706433/a', 'http[:]//2130706433/a'],
     ['an address of another scheme', 'ms-word:ofe|u|ftp://a.example', 'ms-word:ofe|u|ftp[:]//a[.]example'],
     ['a share of another machine', 'file://evil/share', 'file[:]//evil/share'],
-    ['a share as Windows has it', String.raw`\\evil\share`, String.raw`[\]\evil\share`],
+    ['a network share of Windows', String.raw`\\evil\share`, String.raw`[\]\evil\share`],
     ['a bare name', 'evil.example/login', 'evil[.]example/login'],
     ['a bare name that begins like a file', 'evil.json.example', 'evil.json[.]example'],
-    ['a name that only www makes one', 'www.x', 'www[.]x'],
+    ['a name that only www makes a link', 'www.x', 'www[.]x'],
     ['a name in another script', 'пример.рф и भारत.भारत', 'пример[.]рф и भारत[.]भारत'],
     ['a name in Punycode', 'a.xn--p1ai', 'a[.]xn--p1ai'],
     ['a full stop of another script', 'evil。example evil．example', 'evil[。]example evil[．]example'],
     ['a full stop that is one dot of three', 'evil․example', 'evil[․]example'],
-    ['the number of a machine', '1.2.3.4/x 1.2.3.4:80', '1.2.3[.]4/x 1.2.3[.]4:80'],
+    ['an IP address', '1.2.3.4/x 1.2.3.4:80', '1.2.3[.]4/x 1.2.3[.]4:80'],
     ['a folder that is named like a file', 'evil.html/a', 'evil[.]html/a'],
-    ['a mail address at what looks like a file', 'a@evil.zst a.zst@x', 'a@evil[.]zst a[.]zst@x'],
-    ['what opens another program', 'ms-msdt:/id magnet:?xt=1', 'ms-msdt[:]/id magnet[:]?xt=1'],
-    ['what opens a call of a vendor', 'facetime:a skype:a', 'facetime[:]a skype[:]a'],
+    ['a mail address at a name like a file', 'a@evil.zst a.zst@x', 'a@evil[.]zst a[.]zst@x'],
+    ['an address that opens another program', 'ms-msdt:/id magnet:?xt=1', 'ms-msdt[:]/id magnet[:]?xt=1'],
+    ['an address that starts a call of a vendor', 'facetime:a skype:a', 'facetime[:]a skype[:]a'],
     ['a mail address', 'mail help@evil.example', 'mail help@evil[.]example'],
-    ['what opens a mail or a call', 'mailto:a@b TEL:+1', 'mailto[:]a@b TEL[:]+1'],
+    ['an address that opens a mail or a call', 'mailto:a@b TEL:+1', 'mailto[:]a@b TEL[:]+1'],
     [
       'a name that is hidden from a search',
       'evil.\u200Dexample evil\u00AD.example',
       'evil. example evil [.]example',
     ],
-  ])('makes no link of what a service wrote: %s', (_name, written, shown) => {
+  ])('contains no link in text of the service: %s', (_name, written, shown) => {
     const opened = [{ ...FAILED, why: written, what: written }];
-    const told = { ...SOLVED, what: written };
-    const { text } = changeMessage({ opened, remaining: [], leaving: [told], solved: [told] }, options);
+    const reported = { ...SOLVED, what: written };
+    const { text } = changeMessage(
+      { opened, remaining: [], leaving: [reported], solved: [reported] },
+      options,
+    );
     expect(text).toContain(`- acme order_list: ${shown}\n`);
     expect(text).toContain(`  Why: ${shown}\n`);
     expect(text.split(`- ${shown} (since`)).toHaveLength(3);
@@ -217,7 +220,7 @@ All days: ${options.page}
     'config (aws_refused): AccessDenied: grant s3:GetObject on arn:aws:s3:::lake/* at 15:50, 1.5 times',
     'ledger/order_list/acme/2026-01.json: days.2026-01-05 is 7; part-0000.parquet, chunk-000000.json-seq.zst',
     "create it: aws secretsmanager create-secret --name 'a' --secret-string file://secret.json",
-  ])('leaves what we write as it is, so that it can be pasted: %s', (why) => {
+  ])('leaves our own text as it is, so that it can be pasted: %s', (why) => {
     const { text } = changeMessage(
       { opened: [{ ...FAILED, why }], remaining: [], leaving: [], solved: [] },
       options,
@@ -225,7 +228,7 @@ All days: ${options.page}
     expect(text).toContain(`  Why: ${why}\n`);
   });
 
-  it('has the links to the console, and no other one, whatever a service wrote', () => {
+  it('has no link except to the console, whatever a service wrote', () => {
     const piece = fc.oneof(
       anyCharacter,
       fc.constantFrom(
@@ -263,8 +266,8 @@ All days: ${options.page}
     fc.assert(
       fc.property(written, written, (why, what) => {
         const opened = [{ ...FAILED, why, what }];
-        const told = { ...SOLVED, what };
-        const change = { opened, remaining: opened, leaving: [told], solved: [told] };
+        const reported = { ...SOLVED, what };
+        const change = { opened, remaining: opened, leaving: [reported], solved: [reported] };
         const { text } = changeMessage(change, options);
         const links = text.replaceAll('file://secret.json', '').match(LINKS) ?? [];
         expect(links.map((link) => new URL(link).hostname)).toEqual(
@@ -288,7 +291,7 @@ All days: ${options.page}
     expect(text).toContain('- and 4970 more');
   });
 
-  it('has a subject that SNS takes, whatever the stack is called', () => {
+  it('has a subject that SNS accepts, whatever the name of the stack', () => {
     const pipeline = 'BrandReports-a-staging-environment';
     const { subject } = changeMessage(
       { opened: [FAILED], remaining: [], leaving: [], solved: [] },

@@ -13,53 +13,53 @@ function candidate(id: string, graceMs = 0): Candidate {
   return { id, brand: 'acme', report: id, what: `${id} is wrong`, why: 'it is', graceMs, remedy };
 }
 
-/** Of `acme a: a is wrong`. */
+/** The id in a text such as `acme a: a is wrong`. */
 function idIn(what: string): string {
   return what.replace(/^acme (.*):.*$/, '$1');
 }
 
-/** How a look ends: `untold` dies before the message, `unrecorded` behind it. */
-type Fate = 'ends' | 'untold' | 'unrecorded';
+/** How a watcher run ends: `unsent` dies before the message, `unrecorded` after it. */
+type Fate = 'ends' | 'unsent' | 'unrecorded';
 
-/** A watcher with its record, and the messages that people got. */
+/** A watcher with its record, and the messages that people have received. */
 function startWatcher() {
   let record = parseWatchRecord('watch.json')(undefined);
-  let looks = 0;
+  let runs = 0;
   const messages: { atMs: number; opened: string[]; open: string[]; solved: string[] }[] = [];
   const ids = (problems: readonly OpenProblem[]) => problems.map(({ id }) => id);
   return {
     messages,
     record: () => record,
-    look: (nowMs: number, candidates: readonly Candidate[], fate: Fate = 'ends') => {
-      const look = { id: `look-${++looks}`, nowMs };
-      record = afterWatch(record, candidates, look);
+    run: (nowMs: number, candidates: readonly Candidate[], fate: Fate = 'ends') => {
+      const watcherRun = { id: `run-${++runs}`, nowMs };
+      record = afterWatch(record, candidates, watcherRun);
       const problems = openProblems(candidates, record.seen, nowMs);
-      if (record.telling?.by !== look.id || fate === 'untold') return;
+      if (record.telling?.by !== watcherRun.id || fate === 'unsent') return;
       const change = changeFrom(record.told, problems, nowMs);
-      const [leaving, solved] = [change.leaving, change.solved].map((told) =>
-        told.map(({ what }) => idIn(what)),
+      const [leaving, solved] = [change.leaving, change.solved].map((reported) =>
+        reported.map(({ what }) => idIn(what)),
       );
       const open = [...ids([...change.opened, ...change.remaining]), ...(leaving ?? [])].sort();
       messages.push({ atMs: nowMs, opened: ids(change.opened), open, solved: solved ?? [] });
-      if (fate === 'ends') record = afterMessage(record, problems, look);
+      if (fate === 'ends') record = afterMessage(record, problems, watcherRun);
     },
   };
 }
 
 const wrong = fc.subarray(['a', 'b', 'c', 'd']);
-const looks = fc.array(
+const histories = fc.array(
   fc.record({
     afterMinutes: fc.integer({ min: 1, max: 150 }),
     wrong,
-    fate: fc.constantFrom<Fate>('ends', 'ends', 'ends', 'untold', 'unrecorded'),
+    fate: fc.constantFrom<Fate>('ends', 'ends', 'ends', 'unsent', 'unrecorded'),
   }),
   { maxLength: 40 },
 );
 
-describe('the watcher, whatever goes wrong and whenever it looks', () => {
+describe('the watcher, whatever goes wrong and whenever it runs', () => {
   it('sends at most one message an hour', () => {
     fc.assert(
-      fc.property(looks, (history) => {
+      fc.property(histories, (history) => {
         const { messages } = livedThrough(history);
         for (const [index, { atMs }] of messages.entries()) {
           const before = messages[index - 1];
@@ -71,8 +71,8 @@ describe('the watcher, whatever goes wrong and whenever it looks', () => {
 
   it('sends no message without a change since the last one', () => {
     fc.assert(
-      fc.property(looks, (history) => {
-        const { messages } = livedThrough(history.map((look) => ({ ...look, fate: 'ends' as const })));
+      fc.property(histories, (history) => {
+        const { messages } = livedThrough(history.map((each) => ({ ...each, fate: 'ends' as const })));
         let before: string[] = [];
         for (const { opened, open, solved } of messages) {
           expect(open).not.toEqual(before);
@@ -84,26 +84,26 @@ describe('the watcher, whatever goes wrong and whenever it looks', () => {
     );
   });
 
-  it('solves a problem only if two looks in a row did not see it', () => {
+  it('solves a problem only if two runs in a row did not see it', () => {
     fc.assert(
-      fc.property(looks, (history) => {
+      fc.property(histories, (history) => {
         const { messages } = livedThrough(history);
         const atMs = history.map((_, index) => timeOf(history, index));
         for (const message of messages) {
           const index = atMs.indexOf(message.atMs);
-          const lastTwo = history.slice(Math.max(0, index - 1), index + 1).flatMap((look) => look.wrong);
+          const lastTwo = history.slice(Math.max(0, index - 1), index + 1).flatMap((each) => each.wrong);
           expect(message.solved.filter((id) => lastTwo.includes(id))).toEqual([]);
         }
       }),
     );
   });
 
-  it('loses no change: once looks end, two hours later the last message says what is open', () => {
+  it('loses no change: two hours after runs end normally again, the last message lists the open problems', () => {
     fc.assert(
-      fc.property(looks, wrong, (history, last) => {
+      fc.property(histories, wrong, (history, last) => {
         const { watcher, nowMs, messages } = livedThrough(history);
         for (const hours of [1, 2, 3])
-          watcher.look(
+          watcher.run(
             nowMs + hours * HOUR_MS,
             last.map((id) => candidate(id)),
           );
@@ -122,7 +122,7 @@ function timeOf(history: readonly { afterMinutes: number }[], index: number): nu
 function livedThrough(history: readonly HistoricWatch<Fate>[]) {
   const watcher = startWatcher();
   const nowMs = liveThrough(history, START_MS, (atMs, ids, fate) =>
-    watcher.look(
+    watcher.run(
       atMs,
       ids.map((id) => candidate(id)),
       fate,
@@ -131,29 +131,29 @@ function livedThrough(history: readonly HistoricWatch<Fate>[]) {
   return { watcher, nowMs, messages: watcher.messages };
 }
 
-describe('a look', () => {
-  it('an hour later by the schedule’s minute tells, however late within it the last one did', () => {
-    const { look, messages } = startWatcher();
-    look(START_MS + 58_000, [candidate('a')]);
-    look(START_MS + HOUR_MS + 1_000, [candidate('b')]);
+describe('a watcher run', () => {
+  it('sends a message an hour later by the schedule’s minute, even if the last message was late within its minute', () => {
+    const { run, messages } = startWatcher();
+    run(START_MS + 58_000, [candidate('a')]);
+    run(START_MS + HOUR_MS + 1_000, [candidate('b')]);
     expect(messages.map(({ opened }) => opened)).toEqual([['a'], ['b']]);
   });
 
-  it('tells nothing of a problem that is gone for one look, nor begins its grace period anew', () => {
-    const { look, messages } = startWatcher();
+  it('ignores that a problem is gone for one run, and does not begin its grace period anew', () => {
+    const { run, messages } = startWatcher();
     const wrong = [candidate('a', HOUR_MS)];
     for (const [hours, seen] of [wrong, wrong, [], wrong, [], wrong, [], []].entries())
-      look(START_MS + hours * HOUR_MS, seen);
+      run(START_MS + hours * HOUR_MS, seen);
     expect(messages.map(({ opened, solved }) => [opened, solved])).toEqual([
       [['a'], []],
       [[], ['a']],
     ]);
   });
 
-  it('that tells of another problem counts one that is gone for the first time as open', () => {
-    const { look, messages } = startWatcher();
+  it('counts a problem that is gone for the first time as open in a message about another problem', () => {
+    const { run, messages } = startWatcher();
     for (const [hours, seen] of [['a'], ['b'], ['a', 'b']].entries())
-      look(
+      run(
         START_MS + hours * HOUR_MS,
         seen.map((id) => candidate(id)),
       );
@@ -163,28 +163,28 @@ describe('a look', () => {
     ]);
   });
 
-  it('waits for the grace period, from when a look first saw what is wrong', () => {
-    const { look, messages } = startWatcher();
-    for (const hours of [0, 1, 2, 3]) look(START_MS + hours * HOUR_MS, [candidate('a', 2 * HOUR_MS)]);
+  it('waits for the grace period from the run that first saw the problem', () => {
+    const { run, messages } = startWatcher();
+    for (const hours of [0, 1, 2, 3]) run(START_MS + hours * HOUR_MS, [candidate('a', 2 * HOUR_MS)]);
     expect(messages).toEqual([{ atMs: START_MS + 2 * HOUR_MS, opened: ['a'], open: ['a'], solved: [] }]);
   });
 
-  it('counts the grace period anew where it was right in between', () => {
-    const { look, messages } = startWatcher();
+  it('begins the grace period anew if the problem was gone in between', () => {
+    const { run, messages } = startWatcher();
     const slow = [candidate('a', 2 * HOUR_MS)];
-    for (const [hours, seen] of [slow, [], slow, slow].entries()) look(START_MS + hours * HOUR_MS, seen);
+    for (const [hours, seen] of [slow, [], slow, slow].entries()) run(START_MS + hours * HOUR_MS, seen);
     expect(messages).toEqual([]);
   });
 
-  it('leaves the record as it is where nothing is new', () => {
-    const { look, record } = startWatcher();
-    look(START_MS, [candidate('a')]);
+  it('leaves the record as it is if nothing is new', () => {
+    const { run, record } = startWatcher();
+    run(START_MS, [candidate('a')]);
     const before = record();
-    look(START_MS + 2 * HOUR_MS, [candidate('a')]);
+    run(START_MS + 2 * HOUR_MS, [candidate('a')]);
     expect(record()).toBe(before);
   });
 
-  it('does not take another look’s message for its own', () => {
+  it('does not record the message of another run as its own', () => {
     const claimed = afterWatch(parseWatchRecord('w')(undefined), [candidate('a')], {
       id: 'one',
       nowMs: START_MS,

@@ -49,7 +49,7 @@ function watched(
   };
 }
 
-/** The problems where every candidate was first seen so long ago. */
+/** The problems if every candidate was first seen so long ago. */
 function problemsSeen(report: WatchedReport, seenMs: number) {
   const candidates = candidatesOf(report, NOW_MS);
   const seen = Object.fromEntries(candidates.map(({ id }) => [id, ago(seenMs)]));
@@ -61,18 +61,18 @@ function problemsSeen(report: WatchedReport, seenMs: number) {
 }
 const kinds = (report: WatchedReport, seenMs = 0) => problemsSeen(report, seenMs).map(({ id }) => id);
 
-/** A table where one day failed like this. */
+/** A table in which one day failed with this error. */
 function failedTable(change: Partial<typeof failure>) {
   const table = madeTable('order_list', { [YESTERDAY]: 'failed' });
   const days = table.days.map((day) => (day.failure ? { ...day, failure: { ...failure, ...change } } : day));
   return { ...table, days };
 }
 
-describe('a report is no problem', () => {
+describe('a report has no problem', () => {
   it.each<[string, WatchedReport, number]>([
-    ['where all is complete', watched(), DAY_MS],
-    ['while a day that nobody has read yet is not over', watched({ [TODAY]: 'missing' }), DAY_MS],
-    ['an hour after a day that nobody has read was over', watched({ [YESTERDAY]: 'missing' }), HOUR_MS],
+    ['if all days are complete', watched(), DAY_MS],
+    ['while an unread day is not over', watched({ [TODAY]: 'missing' }), DAY_MS],
+    ['an hour after the end of an unread day', watched({ [YESTERDAY]: 'missing' }), HOUR_MS],
     ['while a long history is read', watched({ '2026-09-10': 'missing' }), 2 * DAY_MS],
     ['while a large day is read', watched({ [YESTERDAY]: 'in_progress' }), 20 * HOUR_MS],
     [
@@ -86,14 +86,14 @@ describe('a report is no problem', () => {
       HOUR_MS,
     ],
     ['after one run that was throttled', watched({}, { lastRun: { ...RUN, throttles: 39 } }), HOUR_MS],
-    ['where few answers were HTTP 429', watched({}, { lastRun: { ...RUN, throttles: 3 } }), DAY_MS],
+    ['if few responses were HTTP 429', watched({}, { lastRun: { ...RUN, throttles: 3 } }), DAY_MS],
     [
       'in a month in which nothing is due',
       watched({ [YESTERDAY]: 'failed' }, { isJudged: () => false }),
       DAY_MS,
     ],
     ['before its first run', watched({}, { lastRun: null }), 5 * HOUR_MS],
-  ])('is not told of %s', (_name, report, seenMs) => {
+  ])('and is not reported %s', (_name, report, seenMs) => {
     expect(kinds(report, seenMs)).toEqual([]);
   });
 
@@ -109,7 +109,7 @@ describe('a report is no problem', () => {
     expect(kinds(ended(problemAt))).toEqual(['silent']);
   });
 
-  it('for 20 unread days, where it is due once a month', () => {
+  it('after 20 unread days if it is due once a month', () => {
     const unread = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [addDays(TODAY, -1 - index), 'missing' as const]),
     );
@@ -124,7 +124,7 @@ describe('a report is no problem', () => {
 });
 
 describe('days in progress', () => {
-  it('are no problem where each look for days finds other ones, as while a history is read', () => {
+  it('are no problem if each watcher run finds other days, as while a history is read', () => {
     const [first, second] = ['2026-09-11', '2026-09-10'].map((day) =>
       candidatesOf(watched({ [day]: 'in_progress' }), NOW_MS),
     );
@@ -133,96 +133,90 @@ describe('days in progress', () => {
   });
 });
 
-describe('a report is a problem', () => {
+describe('a report has a problem', () => {
   it.each<[string, WatchedReport, number, string, string]>([
     [
-      'where days failed',
+      'if days failed',
       watched({ [YESTERDAY]: 'failed', '2026-11-17': 'failed' }),
       0,
       'failed no_list',
       '2 days failed: 2026-11-17, 2026-11-19',
     ],
     [
-      'where a day failed again without an answer',
+      'if a day failed again without an answer',
       watched({}, { table: failedTable({ kind: 'transient', code: 'http_503', times: 2 }) }),
       0,
       'failed transient',
       '1 day failed: 2026-11-19',
     ],
     [
-      'where a day was never read, and its schedule has come and gone',
+      'if a day was not read although the schedule has passed',
       watched({ [YESTERDAY]: 'missing' }),
       2 * HOUR_MS,
       'missing',
       '1 day missing: 2026-11-19',
     ],
     [
-      'where the history is not read for days',
+      'if the history is not read for days',
       watched({ '2026-09-10': 'missing', '2026-09-11': 'missing' }),
       3 * DAY_MS,
       'history',
       '2 days of the history not read yet: 2026-09-10 to 2026-09-11',
     ],
     [
-      'where a day is in progress for a day',
+      'if a day is in progress for a day',
       watched({ [YESTERDAY]: 'in_progress' }),
       DAY_MS,
       'in_progress 2026-11-19',
       '1 day in progress: 2026-11-19',
     ],
+    ['if days are overdue', watched({ [YESTERDAY]: 'overdue' }), 0, 'overdue', '1 day overdue: 2026-11-19'],
     [
-      'where days are overdue',
-      watched({ [YESTERDAY]: 'overdue' }),
-      0,
-      'overdue',
-      '1 day overdue: 2026-11-19',
-    ],
-    [
-      'where it has never returned a record',
+      'if it has never returned a record',
       watched({ [YESTERDAY]: 'unverified' }),
       2 * HOUR_MS,
       'unverified',
       '1 day without a record: 2026-11-19',
     ],
     [
-      'where runs fail before they read a day',
+      'if runs fail before they read a day',
       watched({}, { lastRun: { ...RUN, ...FAILED, kind: 'config' } }),
       0,
       'run failed config',
       'runs fail before they read a day',
     ],
     [
-      'where the clocks differ by more than a day',
+      'if the clocks differ by more than a day',
       watched({}, { lastRun: { ...RUN, ...FAILED, status: 'incomplete', kind: 'config' } }),
       0,
       'run failed config',
       'runs fail before they read a day',
     ],
     [
-      'where runs are throttled',
+      'if runs are throttled',
       watched({}, { lastRun: { ...RUN, throttles: 4 } }),
       3 * HOUR_MS,
       'throttled',
       'runs are throttled',
     ],
     [
-      'where no run has ever ended',
+      'if no run has ever ended',
       watched({}, { lastRun: null }),
       6 * HOUR_MS,
       'never_run',
       'no run has ended yet',
     ],
-  ])('is told of %s', (_name, report, seenMs, id, what) => {
+  ])('and is reported %s', (_name, report, seenMs, id, what) => {
     expect(problemsSeen(report, seenMs)).toEqual([{ id, what, since: expect.any(String) }]);
   });
 
-  it('once, where days failed in the last run, and none when they were read since', () => {
+  it('once if days failed in the last run, and no longer after these days were read', () => {
     const lastRun: LastRun = { ...RUN, ...FAILED, kind: 'contract', code: 'no_list', failedDays: 1 };
     expect(kinds(watched({}, { lastRun }))).toEqual([]);
     expect(kinds(watched({ [YESTERDAY]: 'failed' }, { lastRun }))).toEqual(['failed no_list']);
   });
 
-  it('since the first failure, and since a look first saw it where the lake does not know', () => {
+  it('since the first failure, or since a watcher run first saw it if the lake has no time', () => {
     expect(problemsSeen(watched({ [YESTERDAY]: 'failed' }), 0)[0]?.since).toBe(failure.since);
     const [missing] = problemsSeen(watched({ [YESTERDAY]: 'missing' }), DAY_MS);
     expect(missing?.since).toBe(ago(DAY_MS));

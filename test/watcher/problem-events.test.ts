@@ -24,17 +24,17 @@ function candidate(id: string, more: Partial<Candidate> = {}): Candidate {
   };
 }
 
-/** How a look ends: `unsent` dies before the bus has the events, `unconfirmed` after it. `lost`: then the record is damaged. */
+/** How a watcher run ends: `unsent` dies before it sends the events, `unconfirmed` after that. `lost`: the record is damaged afterwards. */
 type Fate = 'ends' | 'unsent' | 'unconfirmed' | 'lost';
 
-/** A watcher with its record, and what the bus received. */
+/** A watcher with its record, and the events that the bus received. */
 function startWatcher() {
   let record = parseWatchRecord('watch.json')(undefined);
   const received: Pending = [];
   return {
     received,
     record: () => record,
-    look: (nowMs: number, candidates: readonly Candidate[], fate: Fate = 'ends') => {
+    run: (nowMs: number, candidates: readonly Candidate[], fate: Fate = 'ends') => {
       const after = afterWatch(record, candidates, { id: String(nowMs), nowMs });
       const problems = openProblems(candidates, after.seen, nowMs);
       record = withEvents(after, problems, () => 'orders', nowMs);
@@ -50,7 +50,7 @@ function startWatcher() {
   };
 }
 
-/** What a consumer believes that is open: by `id`, of the highest `sequence`, however often and in whichever order it receives. */
+/** The open problems for a consumer: for each `id` the event with the highest `sequence` counts, in whatever order events arrive. */
 function openByEvents(events: Pending): string[] {
   const newest = new Map<string, Pending[number]>();
   for (const event of events)
@@ -73,7 +73,7 @@ const histories = (...fates: Fate[]) =>
 function livedThrough(history: readonly HistoricWatch<Fate>[]) {
   const watcher = startWatcher();
   const nowMs = liveThrough(history, START_MS, (atMs, ids, fate) =>
-    watcher.look(
+    watcher.run(
       atMs,
       ids.map((id) => candidate(id)),
       fate,
@@ -83,12 +83,12 @@ function livedThrough(history: readonly HistoricWatch<Fate>[]) {
 }
 
 describe('the events of problems, whenever the watcher dies', () => {
-  it('say in the end what is open, in whichever order and however often they arrive', () => {
+  it('show the open problems in the end, in whatever order and however often they arrive', () => {
     fc.assert(
       fc.property(histories('unsent', 'unconfirmed'), wrong, fc.nat(), (history, last, turn) => {
-        const { look, nowMs, received, record } = livedThrough(history);
+        const { run, nowMs, received, record } = livedThrough(history);
         for (const hours of [1, 2])
-          look(
+          run(
             nowMs + hours * HOUR_MS,
             last.map((id) => candidate(id)),
           );
@@ -99,7 +99,7 @@ describe('the events of problems, whenever the watcher dies', () => {
     );
   });
 
-  it('open and solve a problem in turn by their numbers, and the same number is the same event', () => {
+  it('open and solve a problem in turn by their numbers, and equal numbers are the same event', () => {
     fc.assert(
       fc.property(histories('unsent', 'unconfirmed'), (history) => {
         const bySequence = new Map<number, Pending[number]>();
@@ -115,11 +115,11 @@ describe('the events of problems, whenever the watcher dies', () => {
     );
   });
 
-  it('have numbers that were never used, also after the record was lost', () => {
+  it('have numbers that were never used, even after the record was lost', () => {
     fc.assert(
       fc.property(histories('lost'), (history) => {
         const { received } = livedThrough(
-          history.map((look) => ({ ...look, afterMinutes: look.afterMinutes + 1 })),
+          history.map((each) => ({ ...each, afterMinutes: each.afterMinutes + 1 })),
         );
         const numbers = received.map(({ detail }) => detail.sequence);
         expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
@@ -129,10 +129,10 @@ describe('the events of problems, whenever the watcher dies', () => {
 });
 
 describe('an event of a problem', () => {
-  it('has what the message has, on one line, and the newest hundred days', () => {
+  it('has the texts of the message on one line, and the newest hundred days', () => {
     const days = Array.from({ length: 101 }, (_, index) => `day ${index}`);
-    const { look, received } = startWatcher();
-    look(START_MS, [candidate('acme order_list failed x', { days, why: 'said\n\ud83d' })]);
+    const { run, received } = startWatcher();
+    run(START_MS, [candidate('acme order_list failed x', { days, why: 'said\n\ud83d' })]);
     expect(received).toEqual([
       {
         type: 'Problem Opened',
@@ -151,10 +151,10 @@ describe('an event of a problem', () => {
     ]);
   });
 
-  it('says of a solved one what was opened', () => {
-    const { look, received } = startWatcher();
-    look(START_MS, [candidate('a')]);
-    for (const hours of [1, 2]) look(START_MS + hours * HOUR_MS, []);
+  it('repeats the opened problem when it is solved', () => {
+    const { run, received } = startWatcher();
+    run(START_MS, [candidate('a')]);
+    for (const hours of [1, 2]) run(START_MS + hours * HOUR_MS, []);
     const at = '2026-03-01T02:50:00.000Z';
     const [opened, solved] = received;
     expect(solved).toEqual({
@@ -163,28 +163,28 @@ describe('an event of a problem', () => {
     });
   });
 
-  it('is not sent for a finding that grew too old', () => {
-    const { look, received, record } = startWatcher();
+  it('is not sent if a finding becomes too old', () => {
+    const { run, received, record } = startWatcher();
     const finding = { title: 'rows fell', day: '2026-02-27', detail: 'x', untilMs: START_MS + HOUR_MS };
-    look(START_MS, [candidate('a', { finding })]);
+    run(START_MS, [candidate('a', { finding })]);
     expect(received).toMatchObject([{ detail: { kind: 'finding', days: ['2026-02-27'] } }]);
-    for (const hours of [1, 2, 3]) look(START_MS + hours * HOUR_MS, []);
+    for (const hours of [1, 2, 3]) run(START_MS + hours * HOUR_MS, []);
     expect(received).toHaveLength(1);
     expect(record().events?.open).toEqual({});
   });
 
-  it('waits for a bus that never receives, but not more than a thousand do', () => {
-    const { look, record } = startWatcher();
+  it('waits for a bus that receives nothing, but only the newest thousand events do', () => {
+    const { run, record } = startWatcher();
     const many = Array.from({ length: 1_500 }, (_, index) => candidate(`p${index}`));
-    look(START_MS, many, 'unsent');
+    run(START_MS, many, 'unsent');
     expect(record().events?.pending).toHaveLength(1_500);
-    look(START_MS + HOUR_MS, [candidate('new')], 'unsent');
+    run(START_MS + HOUR_MS, [candidate('new')], 'unsent');
     expect(record().events?.pending).toHaveLength(1_001);
   });
 
-  it('leaves the record as it is where nothing is new', () => {
-    const { look, record } = startWatcher();
-    look(START_MS, [candidate('a')]);
+  it('leaves the record as it is if nothing is new', () => {
+    const { run, record } = startWatcher();
+    run(START_MS, [candidate('a')]);
     const before = record();
     expect(
       withEvents(before, openProblems([candidate('a')], before.seen, START_MS), () => '', START_MS + 1),

@@ -57,7 +57,7 @@ beforeEach(async () => {
   events = [];
 });
 
-/** All days are read and settled but for those given; in months before the last five nothing is due by the report state. */
+/** A lake whose days are all settled except the given days; before the last five months nothing is due by the report state. */
 async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRun> = {}): Promise<void> {
   const readFrom = new Date(NOW_MS - HOUR_MS / 2).toISOString();
   const read = readDay(settings, 'order_list', { readFrom });
@@ -93,15 +93,15 @@ async function setDay(day: string, entry: DayEntry): Promise<void> {
   await change(key, { days: { ...days, [day]: entry } });
 }
 
-let looks = 0;
-function look(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
+let runs = 0;
+function runWatcher(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
   return watch({
     settings,
     reports,
     store,
     clock: { wallMs: () => nowMs, sleep: async () => {} },
     random: () => 0,
-    newId: () => `look-${++looks}`,
+    newId: () => `run-${++runs}`,
     log: () => {},
     notifier: { tell: async (message) => void messages.push(message) },
     countProblems: (count) => void counts.push(count),
@@ -125,27 +125,27 @@ const keepAlive = (nowMs: number) =>
 const bus = { send: async (sent: readonly LakeEvent[]) => void events.push(...sent) };
 const page = async () => Buffer.from((await store.get(COVERAGE_PAGE_KEY))?.body ?? '').toString();
 
-describe('a look of the watcher', () => {
-  it('counts zero problems and says nothing where all is well', async () => {
+describe('a watcher run', () => {
+  it('counts zero problems and sends nothing if all is well', async () => {
     await fill();
-    expect(await look()).toEqual({ problems: [], message: null });
+    expect(await runWatcher()).toEqual({ problems: [], message: null });
     expect({ counts, messages }).toEqual({ counts: [0], messages: [] });
   });
 
-  it('tells of a day that failed, once, and that all is well again', async () => {
+  it('reports a failed day once, and later that all is well again', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    expect(await look()).toMatchObject({
+    expect(await runWatcher()).toMatchObject({
       problems: [{ brand: 'acme', report: 'order_list', what: `1 day failed: ${YESTERDAY}` }],
       message: 'BrandReports: problems: 1 new, 1 open',
     });
     await keepAlive(NOW_MS + HOUR_MS);
-    await look(NOW_MS + HOUR_MS);
+    await runWatcher(NOW_MS + HOUR_MS);
     expect(messages).toHaveLength(1);
     expect(messages[0]?.text).toContain(failure.message);
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
-    await look(NOW_MS + HOUR_MS + 1);
+    await runWatcher(NOW_MS + HOUR_MS + 1);
     expect(messages).toHaveLength(1);
-    await look(NOW_MS + HOUR_MS + 2);
+    await runWatcher(NOW_MS + HOUR_MS + 2);
     expect(counts).toEqual([1, 1, 0, 0]);
     expect(messages.map(({ subject }) => subject)).toEqual([
       'BrandReports: problems: 1 new, 1 open',
@@ -153,41 +153,41 @@ describe('a look of the watcher', () => {
     ]);
   });
 
-  it('tells where runs fail before they read a day', async () => {
+  it('reports runs that fail before they read a day', async () => {
     await fill({}, { status: 'failed', kind: 'auth', code: 'refused', message: 'read the secret again' });
-    const { problems } = await look();
+    const { problems } = await runWatcher();
     expect(problems).toMatchObject([
       { what: 'runs fail before they read a day', why: expect.stringContaining('read the secret again') },
     ]);
   });
 
-  it('tells where nothing at all is in the lake, when a run should have come', async () => {
-    expect(await look()).toEqual({ problems: [], message: null });
-    const { problems } = await look(NOW_MS + 6 * HOUR_MS);
+  it('reports an empty lake after a run should have come', async () => {
+    expect(await runWatcher()).toEqual({ problems: [], message: null });
+    const { problems } = await runWatcher(NOW_MS + 6 * HOUR_MS);
     expect(problems.map(({ what }) => what.replace(/:.*/, ''))).toEqual([
       '384 days missing',
       'no run has ended yet',
     ]);
   });
 
-  it('waits for the next run where a report state is lost, however long ago the first look was', async () => {
+  it('waits for the next run if a report state is lost, however long ago the watcher first ran', async () => {
     await fill();
-    await look(NOW_MS - 30 * DAY_MS);
-    await look();
+    await runWatcher(NOW_MS - 30 * DAY_MS);
+    await runWatcher();
     await store.delete([reportStateKey('order_list', 'acme')]);
-    expect((await look(NOW_MS + 1)).problems.map(({ what }) => what)).toEqual([]);
+    expect((await runWatcher(NOW_MS + 1)).problems.map(({ what }) => what)).toEqual([]);
   });
 
-  it('tells that no run has ended, though the last one said so by a clock that was weeks ahead', async () => {
+  it('reports that no run has ended, even if the last run ended by a clock that was weeks ahead', async () => {
     await fill({}, { at: new Date(NOW_MS + 20 * DAY_MS).toISOString() });
-    await look();
-    const { problems } = await look(NOW_MS + 6 * HOUR_MS);
+    await runWatcher();
+    const { problems } = await runWatcher(NOW_MS + 6 * HOUR_MS);
     expect(problems.map(({ what }) => what)).toContain('no run has ended yet');
   });
 
-  it('sees a failed day of a year ago, which is due by the report state', async () => {
+  it('reports a failed day of a year ago that is due by the report state', async () => {
     await fill({ [FIRST]: { failure } });
-    await look();
+    await runWatcher();
     expect(counts).toEqual([0]);
     const { months } = JSON.parse(
       Buffer.from((await store.get(reportStateKey('order_list', 'acme')))?.body ?? '').toString(),
@@ -195,28 +195,30 @@ describe('a look of the watcher', () => {
     await change(reportStateKey('order_list', 'acme'), {
       months: { ...months, '2025-11': { nextDue: new Date(NOW_MS).toISOString() } },
     });
-    expect(await look()).toMatchObject({ problems: [{ what: `1 day failed: ${FIRST}` }] });
+    expect(await runWatcher()).toMatchObject({ problems: [{ what: `1 day failed: ${FIRST}` }] });
   });
 
-  it('sees a ledger that is damaged', async () => {
+  it('reports a damaged ledger', async () => {
     await fill();
     const key = ledgerKey('order_list', 'acme', '2026-10');
     const { etag } = (await store.get(key)) ?? { etag: '' };
     await store.put(key, Buffer.from('{'), { ifMatch: etag });
-    expect(await look()).toMatchObject({ problems: [{ why: expect.stringContaining('damaged_document') }] });
+    expect(await runWatcher()).toMatchObject({
+      problems: [{ why: expect.stringContaining('damaged_document') }],
+    });
   });
 
-  it('leaves out what the settings do not enable', async () => {
+  it('leaves out reports that the settings do not enable', async () => {
     await fill();
     await storeDays(store, { report: 'order_list', brand: 'bolt' }, { [YESTERDAY]: { failure } });
     await storeDays(store, { report: 'clicks_list', brand: 'acme' }, { [YESTERDAY]: { failure } });
-    expect(await look()).toMatchObject({ problems: [] });
+    expect(await runWatcher()).toMatchObject({ problems: [] });
   });
 
-  it('reads the report state, the ledgers of the last months, and no other in which nothing is due by the state', async () => {
+  it('reads the report state, the ledgers of the last months, and only those older ledgers in which days are due', async () => {
     await fill();
     const counting = countingLake({ store, catalog: memoryCatalog() });
-    await look(NOW_MS, { store: counting.store });
+    await runWatcher(NOW_MS, { store: counting.store });
     const ledgers = ['2026-07', '2026-08', '2026-09', '2026-10', '2026-11'].map((month) => [
       `get ${ledgerKey('order_list', 'acme', month)}`,
       1,
@@ -229,27 +231,27 @@ describe('a look of the watcher', () => {
       [`get ${WATCH_KEY}`]: 1,
       [`create ${COVERAGE_PAGE_KEY}`]: 1,
     };
-    // What it has seen is written once.
+    // The run writes the seen problems only once.
     expect(counting.taken()).toEqual({ ...first, [`put ${WATCH_KEY}`]: 1 });
     const again = countingLake({ store, catalog: memoryCatalog() });
-    await look(NOW_MS + 1, { store: again.store });
+    await runWatcher(NOW_MS + 1, { store: again.store });
     expect(again.taken()).toEqual(first);
   });
 });
 
-describe('the events of a look', () => {
+describe('the events of a watcher run', () => {
   const refuses = (message: string) => async () => {
     throw new BrandReportsError('config', 'aws_refused', message);
   };
   const hours = (count: number) => NOW_MS + count * HOUR_MS;
 
-  it('are the news of its message, each once, also of findings', async () => {
+  it('contain the news of its message once each, including findings', async () => {
     const before = { rows: 1234, state: 'closed' as const, at: new Date(NOW_MS - HOUR_MS).toISOString() };
     const fallen = readDay(settings, 'order_list', { rows: 100, checks: { before } });
     await fill({ [YESTERDAY]: { failure }, [addDays(TODAY, -2)]: fallen });
-    for (const nowMs of [NOW_MS, hours(0.2)]) await look(nowMs, { events: bus });
+    for (const nowMs of [NOW_MS, hours(0.2)]) await runWatcher(nowMs, { events: bus });
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
-    for (const nowMs of [hours(0.8), hours(1)]) await look(nowMs, { events: bus });
+    for (const nowMs of [hours(0.8), hours(1)]) await runWatcher(nowMs, { events: bus });
     const common = { brand: 'acme', report: 'order_list', table: 'orders', since: expect.any(String) };
     const failed = {
       ...{ ...common, id: `acme order_list failed ${failure.code}`, kind: 'problem', days: [YESTERDAY] },
@@ -268,29 +270,29 @@ describe('the events of a look', () => {
     expect(messages).toHaveLength(2);
   });
 
-  it('go once to the bus while no message can be sent', async () => {
+  it('are sent once even if no message can be sent', async () => {
     await fill({ [YESTERDAY]: { failure } });
     const notifier = { tell: refuses('grant sns:Publish') };
     for (const nowMs of [NOW_MS, hours(1)])
-      await expect(look(nowMs, { notifier, events: bus })).rejects.toThrow('grant sns:Publish');
+      await expect(runWatcher(nowMs, { notifier, events: bus })).rejects.toThrow('grant sns:Publish');
     expect(events.map(({ type }) => type)).toEqual(['Problem Opened']);
   });
 
-  it('are forgotten where the settings have them off: a problem that comes back begins anew', async () => {
+  it('are forgotten if the settings disable them, so a problem that comes back is opened anew', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    await look(NOW_MS, { events: bus });
+    await runWatcher(NOW_MS, { events: bus });
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
-    for (const nowMs of [hours(1), hours(2), hours(3)]) await look(nowMs);
+    for (const nowMs of [hours(1), hours(2), hours(3)]) await runWatcher(nowMs);
     const record = JSON.parse(Buffer.from((await store.get(WATCH_KEY))?.body ?? '').toString());
     expect(Object.keys(record.seen)).not.toContain(`acme order_list failed ${failure.code}`);
   });
 
-  it('wait while the bus refuses them, but no message does', async () => {
+  it('wait while the bus refuses them, but messages are sent', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    await expect(look(NOW_MS, { events: { send: refuses('no bus') } })).rejects.toThrow('no bus');
+    await expect(runWatcher(NOW_MS, { events: { send: refuses('no bus') } })).rejects.toThrow('no bus');
     expect([messages.length, counts, events]).toEqual([1, [1], []]);
     expect(await page()).toContain(failure.message);
-    await look(hours(0.1), { events: bus });
+    await runWatcher(hours(0.1), { events: bus });
     expect(events).toMatchObject([{ type: 'Problem Opened', detail: { sequence: NOW_MS } }]);
     expect(messages).toHaveLength(1);
   });
@@ -301,34 +303,34 @@ describe('a finding', () => {
   const fallen = (change: Partial<Committed> = {}) =>
     readDay(settings, 'order_list', { rows: 100, checks: { before }, ...change });
   const subjects = () => messages.map(({ subject }) => subject.replace('BrandReports: ', ''));
-  /** A look an hour after the last one, by which a run has ended. */
-  const lookAgain = async (hours: number) => {
+  /** A watcher run an hour after the last watcher run; a run has ended in between. */
+  const runAgain = async (hours: number) => {
     await keepAlive(NOW_MS + hours * HOUR_MS);
-    return look(NOW_MS + hours * HOUR_MS);
+    return runWatcher(NOW_MS + hours * HOUR_MS);
   };
 
-  it('is told once, raises no alarm, and is solved by a reading that no longer has it', async () => {
+  it('is reported once, raises no alarm, and is solved by a reading that no longer has it', async () => {
     await fill({ [YESTERDAY]: fallen() });
-    expect(await look()).toEqual({ problems: [], message: 'BrandReports: findings: 1 new' });
-    for (const hours of [1, 1.2]) await lookAgain(hours);
+    expect(await runWatcher()).toEqual({ problems: [], message: 'BrandReports: findings: 1 new' });
+    for (const hours of [1, 1.2]) await runAgain(hours);
     expect({ subjects: subjects(), counts }).toEqual({
       subjects: ['findings: 1 new'],
       counts: [0, 0, 0],
     });
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
-    for (const hours of [1.4, 1.45]) await lookAgain(hours);
+    for (const hours of [1.4, 1.45]) await runAgain(hours);
     expect(subjects()).toEqual(['findings: 1 new', 'findings: 1 solved']);
     expect(messages[1]?.text).toContain(`SOLVED\n- acme order_list: rows fell: ${YESTERDAY} (since `);
   });
 
-  it('is not repeated beside a problem, nor told to be solved when it is two weeks old', async () => {
+  it('is not repeated beside a problem, and is not reported as solved when it is two weeks old', async () => {
     await fill({ [YESTERDAY]: fallen() });
-    await look();
+    await runWatcher();
     await setDay(addDays(TODAY, -2), { failure });
-    await lookAgain(1);
+    await runAgain(1);
     expect(messages[1]?.text).not.toContain('rows fell');
     await setDay(addDays(TODAY, -2), readDay(settings, 'order_list'));
-    await lookAgain(15 * 24);
+    await runAgain(15 * 24);
     expect(messages.at(-1)?.text).not.toContain('rows fell');
   });
 
@@ -338,30 +340,30 @@ describe('a finding', () => {
       { [YESTERDAY]: fallen({ state: 'unconfirmed', readFrom: new Date(NOW_MS).toISOString() }) },
     ],
     [
-      'that came more than two weeks ago',
+      'that is more than two weeks old',
       { [YESTERDAY]: fallen({ checks: { before: { ...before, at: '2026-11-06T15:00:00.000Z' } } }) },
     ],
     ['of an unusual day of the history', { '2026-11-05': readDay(settings, 'order_list', { rows: 1 }) }],
-  ])('is told to nobody: one %s', async (_name, days) => {
+  ])('is not reported: a finding %s', async (_name, days) => {
     await fill(days);
-    expect(await look()).toEqual({ problems: [], message: null });
+    expect(await runWatcher()).toEqual({ problems: [], message: null });
   });
 
-  it('of a day that was usual until lately is told', async () => {
+  it('about a day that was usual until now is reported', async () => {
     await fill({ [YESTERDAY]: readDay(settings, 'order_list', { rows: 1 }) });
-    await look();
+    await runWatcher();
     expect(messages[0]?.text).toContain(`Why: ${YESTERDAY}: 1 row, usual are about 1234\n`);
   });
 
-  it('of an old month stays open while nothing there is due by the report state', async () => {
+  it('about an old month stays open even if nothing in that month is due by the report state', async () => {
     const old = '2026-07-06';
     await fill({ [old]: fallen() });
     const key = reportStateKey('order_list', 'acme');
     const { months } = JSON.parse(Buffer.from((await store.get(key))?.body ?? '').toString());
     await change(key, { months: { ...months, '2026-07': { nextDue: new Date(NOW_MS).toISOString() } } });
-    await look();
+    await runWatcher();
     await change(key, { months });
-    await lookAgain(1);
+    await runAgain(1);
     expect(subjects()).toEqual(['findings: 1 new']);
   });
 });
@@ -369,58 +371,58 @@ describe('a finding', () => {
 describe('fields that vanish and come back', () => {
   const LAST = addDays(TODAY, -2);
   const VANISHED = addDays(LAST, -1);
-  const told = () =>
+  const reported = () =>
     messages.map(({ text }) => text.replace(/^.*\n\n/, '').replace(/\n\nAll days.*\s*$/, ''));
 
-  it('are told once, those of a day together, and are no problem', async () => {
+  it('are reported once, the fields of a day together, and are no problem', async () => {
     const { [LAST]: last = {}, ...before } = daysWithCoupon(settings, LAST, 1200);
     await fill(before);
-    expect(await look()).toEqual({ problems: [], message: 'BrandReports: findings: 2 new' });
+    expect(await runWatcher()).toEqual({ problems: [], message: 'BrandReports: findings: 2 new' });
     await setDay(LAST, last);
     for (const hours of [1, 1.2]) {
       await keepAlive(NOW_MS + hours * HOUR_MS);
-      await look(NOW_MS + hours * HOUR_MS);
+      await runWatcher(NOW_MS + hours * HOUR_MS);
     }
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       `FINDINGS
 - acme order_list: fields vanished on 1 day: ${VANISHED}
   since ${VANISHED} 00:00 UTC
   Why: ${VANISHED}: coupon, none of 1200 rows has a value, usually 98 % of them; ${VANISHED}: note, none of 1200 rows has a value, usually 50 % of them
-  What to do: Ask the operator of the service whether they were renamed: queries of these columns find NULL. Where it is a mistake, later readings bring the values back by themselves.`,
+  What to do: Ask the operator of the service whether they were renamed: queries of these columns find NULL. If it is a mistake, later readings bring the values back by themselves.`,
       `FINDINGS
 - acme order_list: fields are back on 1 day: ${LAST}
   since ${LAST} 00:00 UTC
   Why: ${LAST}: coupon, 98 % of 1200 rows have a value again, after it had vanished on ${VANISHED}; ${LAST}: note, 50 % of 1200 rows have a value again, after it had vanished on ${VANISHED}
-  What to do: Nothing is to be done: where the days between are restated, later readings fill them.`,
+  What to do: Nothing is to be done: if the days between are restated, later readings fill them.`,
     ]);
     expect(counts).toEqual([0, 0, 0]);
   });
 });
 
-describe('a look that fails', () => {
+describe('a watcher run that fails', () => {
   const notReported = {
     tell: async () => {
       throw new BrandReportsError('config', 'aws_refused', 'grant sns:Publish');
     },
   };
 
-  it('to tell has counted the problems, and the next one an hour later tells', async () => {
+  it('to send its message has counted the problems, and the next run an hour later sends it', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    await expect(look(NOW_MS, { notifier: notReported })).rejects.toThrow('grant sns:Publish');
+    await expect(runWatcher(NOW_MS, { notifier: notReported })).rejects.toThrow('grant sns:Publish');
     expect(counts).toEqual([1]);
-    await look(NOW_MS + HOUR_MS / 2);
+    await runWatcher(NOW_MS + HOUR_MS / 2);
     expect(messages).toEqual([]);
-    await look(NOW_MS + HOUR_MS);
+    await runWatcher(NOW_MS + HOUR_MS);
     expect(messages).toHaveLength(1);
   });
 
-  it('to tell draws the calendar all the same', async () => {
+  it('to send its message still draws the calendar', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    await expect(look(NOW_MS, { notifier: notReported })).rejects.toThrow('grant sns:Publish');
+    await expect(runWatcher(NOW_MS, { notifier: notReported })).rejects.toThrow('grant sns:Publish');
     expect(await page()).toContain(failure.message);
   });
 
-  it('to read the lake counts nothing, so that its alarm is raised', async () => {
+  it('to read the lake publishes no number, so that its alarm is raised', async () => {
     const broken = {
       ...store,
       get: async () => {
@@ -428,24 +430,26 @@ describe('a look that fails', () => {
       },
     };
     await fill();
-    await expect(look(NOW_MS, { store: { ...store, ...broken } })).rejects.toThrow('grant s3:GetObject');
+    await expect(runWatcher(NOW_MS, { store: { ...store, ...broken } })).rejects.toThrow(
+      'grant s3:GetObject',
+    );
     expect(counts).toEqual([]);
   });
 
-  it('leaves it to one of two looks at a time to tell', async () => {
+  it('or overlaps with other runs sends one message in all', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    const told = await Promise.all([look(), look(), look()]);
-    expect(told.filter(({ message }) => message !== null)).toHaveLength(1);
+    const outcomes = await Promise.all([runWatcher(), runWatcher(), runWatcher()]);
+    expect(outcomes.filter(({ message }) => message !== null)).toHaveLength(1);
     expect(messages).toHaveLength(1);
   });
 
-  it('at its record tells again what it has told, rather than nothing', async () => {
+  it('to record its message leads to a second message rather than to none', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    await look();
+    await runWatcher();
     const { etag } = (await store.get(WATCH_KEY)) ?? { etag: '' };
     await store.put(WATCH_KEY, Buffer.from('{'), { ifMatch: etag });
     await keepAlive(NOW_MS + HOUR_MS);
-    await look(NOW_MS + HOUR_MS);
+    await runWatcher(NOW_MS + HOUR_MS);
     expect(messages).toHaveLength(2);
   });
 });

@@ -30,20 +30,20 @@ const settings = parseSettings(
 const controls = { region: 'us-east-1', stack: 'BrandReports' };
 
 it.each(['before', 'after'] as const)(
-  'a look that dies %s any of its operations loses no event and no message',
+  'a watcher run that dies %s any of its operations loses no event and no message',
   async (when) => {
     let operations = 1;
     for (let n = 1; n <= operations; n++) {
       const store = memoryStore();
       const events: LakeEvent[] = [];
       let messages = 0;
-      let looks = 0;
-      const look = (hours: number, dies = Infinity) => {
+      let runs = 0;
+      const runWatcher = (hours: number, dies = Infinity) => {
         const dying = diesAtN(store, dies, { when });
-        // What leaves the process counts as an operation too.
+        // Sending a message or an event counts as an operation too.
         const outside = (act: () => void) => dying.step({ name: 'put', on: 'others' }, async () => act());
         return watch({
-          ...{ settings, reports, store: dying, random: () => 0, newId: () => `look-${++looks}` },
+          ...{ settings, reports, store: dying, random: () => 0, newId: () => `run-${++runs}` },
           clock: { wallMs: () => NOW_MS + hours * HOUR_MS, sleep: async () => {} },
           ...{ log: () => {}, countProblems: () => {} },
           notifier: { tell: () => outside(() => messages++) },
@@ -62,13 +62,13 @@ it.each(['before', 'after'] as const)(
         );
       };
       await storeDays(store, OF_ORDERS, { [DAY]: { failure } });
-      await look(0, n);
-      await look(0.1);
-      await look(1);
+      await runWatcher(0, n);
+      await runWatcher(0.1);
+      await runWatcher(1);
       await store.delete([ledgerKey('order_list', 'acme', '2026-11')]);
       await storeDays(store, OF_ORDERS, { [DAY]: readDay(settings, 'order_list') });
-      for (const hours of [1.1, 1.2]) await look(hours, n);
-      for (const hours of [1.3, 1.4, 2.5]) await look(hours);
+      for (const hours of [1.1, 1.2]) await runWatcher(hours, n);
+      for (const hours of [1.3, 1.4, 2.5]) await runWatcher(hours);
       const ofDay = events.filter(({ detail }) => String(detail.id).includes(' failed '));
       const distinct = [...new Map(ofDay.map((event) => [Number(event.detail.sequence), event]))].sort(
         ([a], [b]) => a - b,
