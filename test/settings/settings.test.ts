@@ -210,7 +210,7 @@ describe('settings', () => {
     [
       'an adopted bucket that would be deleted with the stack',
       { ...withBrand({}), deployment: { adoptBucket: 'lake', keepLake: false } },
-      'deployment.keepLake is false; allowed: true where adoptBucket names a bucket',
+      'deployment.keepLake is false; allowed: true if adoptBucket names a bucket',
     ],
     [
       'the alias of a key',
