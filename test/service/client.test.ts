@@ -271,7 +271,7 @@ describe('a response that a retry may help', () => {
     const { client } = await started(() => success, { baseUrl: gone.url, retry: { maxAttempts: 1 } });
     const error = await failure(client.call(action, {}));
     expect(error).toMatchObject({ kind: 'transient', code: 'network' });
-    expect(error.message).toContain('no whole response came (ECONNREFUSED)');
+    expect(error.message).toContain('no whole response arrived (ECONNREFUSED)');
     expect(error.cause).toBeUndefined();
   });
 
@@ -518,7 +518,7 @@ describe('I10: until the service has accepted a request', () => {
     expect(await failure(client.call(action, {}))).toMatchObject({
       kind: 'auth',
       code: 'refused',
-      message: expect.stringMatching(/asks no more.*report\/order_list/),
+      message: expect.stringMatching(/sends no more.*report\/order_list/),
       context: { brand: 'acme', action },
     });
     expect(service.received).toHaveLength(2);

@@ -29,13 +29,13 @@ function shownFailure(response: ResponseClass) {
 
 describe('a request without a whole response', () => {
   it.each([
-    ['that timed out', 'timeout', 'timeout', 'no whole response came (timeout)'],
-    ['whose connection broke', 'ECONNRESET', 'network', 'no whole response came (ECONNRESET)'],
+    ['that timed out', 'timeout', 'timeout', 'no whole response arrived (timeout)'],
+    ['whose connection broke', 'ECONNRESET', 'network', 'no whole response arrived (ECONNRESET)'],
     ['that zlib refuses', 'Z_DATA_ERROR', 'network', 'the body cannot be decompressed (Z_DATA_ERROR)'],
   ])('%s may be sent again', (_name, failed, code, found) => {
     expect(shownFailure(classifyResponse({ failed }, context))).toEqual({
       is: `transient transient ${code}`,
-      message: `${found}; if that persists, check baseUrl, timeoutSeconds and the network`,
+      message: `${found}; if this persists, check baseUrl, timeoutSeconds and the network`,
     });
   });
 
@@ -56,7 +56,7 @@ describe('a status', () => {
     [400, 'oh no', 'final contract http_400', 'HTTP 400 with "<oh no>"; allowed is HTTP 200'],
     [401, '', 'refused auth http_401', 'HTTP 401 with an empty body; check bid, token and secret'],
     [403, 'no', 'refused auth http_403', 'HTTP 403 with "<no>"; check bid, token and secret'],
-    [404, ' ', 'final config http_404', 'HTTP 404 with an empty body: the service responds so where bid'],
+    [404, ' ', 'final config http_404', 'HTTP 404 with an empty body: the service responds like this if bid'],
     [404, 'x', 'final contract http_404', 'HTTP 404 with "<x>"; allowed is HTTP 200'],
     [408, '', 'transient transient http_408', 'HTTP 408 with an empty body'],
     [425, '', 'transient transient http_425', 'HTTP 425 with an empty body'],

@@ -227,7 +227,7 @@ describe('a wait', () => {
 
 describe('a stopped run', () => {
   it('is told to be run again', () => {
-    expect(() => throwIfStopped(AbortSignal.abort())).toThrow(/was stopped.*run it again/);
+    expect(() => throwIfStopped(AbortSignal.abort())).toThrow(/was stopped.*start it again/);
     expect(stopped()).toMatchObject({ kind: 'transient', code: 'stopped' });
   });
 

@@ -102,8 +102,8 @@ describe('a cursor that dies within a pass', () => {
   });
 
   it.each<{ shows: string; dead: 'empty' | 'restart'; says: RegExp }>([
-    { shows: 'an empty last page', dead: 'empty', says: /an empty last page.*has forgotten/ },
-    { shows: 'the first page again', dead: 'restart', says: /the first page again.*has forgotten/ },
+    { shows: 'an empty last page', dead: 'empty', says: /an empty last page.*has expired/ },
+    { shows: 'the first page again', dead: 'restart', says: /the first page again.*has expired/ },
   ])('I8: and shows as $shows fails as cursor_died', async ({ dead, says }) => {
     const how = { style: 'cursor', size: 20, forgetsAt: [3], dead, stable: true, eager: false } as const;
     const pass = recordsOf(requestOf(forgetfulService(identified(100), how).service, 'cursor'));

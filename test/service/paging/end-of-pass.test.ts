@@ -115,7 +115,7 @@ describe('a cursor that was requested before', () => {
   it('I9: is quoted', () => {
     expect(refusal(requestOf(byCursor), [page(ids('a'), 'x', 'x')])).toMatchObject({
       ...{ kind: 'contract', context: { action: 'report/any' } },
-      message: 'report/any: the cursor <"x"> was requested before in this pass; following it would not end',
+      message: `report/any: the cursor <"x"> was already requested in this read, so following it would never end; report it to the service's operator`,
     });
   });
 });
@@ -135,7 +135,8 @@ describe('a pass by positions', () => {
     expect(accepted(request, pages)).toEqual([[['a', 'b']], [['c', 'd']], 'repeated_page']);
     expect(refusal(request, pages)).toMatchObject({
       kind: 'contract',
-      message: 'report/any: a page has exactly the records of an earlier one; following it would not end',
+      message:
+        'report/any: a page has exactly the records of an earlier page, so following it would never end; report it to the operator of the service',
     });
   });
 
@@ -145,7 +146,8 @@ describe('a pass by positions', () => {
     expect(accepted(request, pages)).toEqual([[['a', 'b']], 'no_progress']);
     expect(refusal(request, pages)).toMatchObject({
       kind: 'contract',
-      message: 'report/any: hasNextPage is true after a page of 1 records without a new one',
+      message:
+        "report/any: hasNextPage is true, but none of the page's 1 records is new; report it to the service's operator",
     });
     expect(accepted(request, passOf(ids('a', 'b'), [...changed, ...ids('c')], ids('d')))).toHaveLength(3);
     expect(accepted(request, passOf([], ids('a')))).toEqual(['no_progress']);
@@ -253,8 +255,7 @@ describe('a pass by page numbers, of records that may have a key', () => {
     expect(accepted(request, endless)).toHaveLength(5);
     expect(refusal(request, endless)).toMatchObject({
       ...{ kind: 'contract', context: { action: 'report/any' } },
-      message:
-        'report/any: 3 pages in a row, the last one page 5, have no "id" that is not on earlier pages; following them would not end',
+      message: `report/any: 3 pages in a row, the last one page 5, have no "id" that is not on earlier pages, so following them would never end; report it to the service's operator`,
     });
   });
 });
@@ -277,7 +278,8 @@ describe('a pass by cursors', () => {
     expect(accepted(request, endless)).toHaveLength(101);
     expect(refusal(request, endless)).toMatchObject({
       ...{ kind: 'contract', code: 'no_progress' },
-      message: 'report/any: 100 pages in a row repeated the one before and still named a next one',
+      message:
+        "report/any: 100 pages in a row repeated the page before them and still named a next page; report it to the service's operator",
     });
   });
 });

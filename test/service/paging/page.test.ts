@@ -234,7 +234,7 @@ describe('a page that does not say whether another follows', () => {
     expect(refusal(byCursor, { count: 3, cursor: 'c-1' }, { records: 2 })).toMatchObject({
       kind: 'contract',
       code: 'count_mismatch',
-      message: 'report/any: "data.count" says <3> records, the list has 2: one of them is wrong',
+      message: `report/any: "data.count" is <3>, but the list has 2 records; report it to the service's operator`,
     });
   });
 
