@@ -78,9 +78,9 @@ const HTTP_DATE = /^(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d:
 const ISO_INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,3})0*)?(?:Z|([+-])(\d\d):?(\d\d))$/;
 
 /**
- * The instant of an unambiguous text. It may be an HTTP-date (docs/explanation/interface.md, section 2), whose weekday
- * is not checked, or ISO 8601 with a zone. `undefined` for other texts, such as 30 February, a time without a zone, or
- * fractions of a millisecond.
+ * The instant of an unambiguous text: an HTTP-date (docs/explanation/interface.md, section 2), or ISO 8601 with a zone.
+ * The weekday of an HTTP-date is not checked. The result is `undefined` for other texts, such as 30 February, a time
+ * without a zone, or fractions of a millisecond.
  */
 export function parseInstant(value: Json | undefined): Date | undefined {
   if (typeof value !== 'string') return undefined;

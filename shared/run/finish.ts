@@ -50,10 +50,12 @@ export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'req
 /**
  * Finishes a report after the run's last day:
  * - runs the data checks of the new versions
- * - once a day, brings the catalog up to date and vacuums
+ * - brings tables and views up to date, once a day and after new columns or roles
  * - writes `coverage`, `changes` and `schema_changes` of the months examined
- * - last, records in the report state when each month is next due If a run dies before the last step, these months stay
- *   marked dirty and the next run examines them.
+ * - publishes to Iceberg, sends events, and vacuums once a day
+ * - last, records in the report state when each month is next due
+ *
+ * If a run dies before the last step, these months stay marked dirty and the next run examines them.
  * @param ended missing for a run of a range, which the watcher must not see
  */
 export async function finishReport(

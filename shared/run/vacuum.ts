@@ -67,8 +67,10 @@ const ATTEMPT_GRACE_MS = 7 * DAY_MS;
  * The vacuum deletes objects that nothing references:
  * - snapshots that no ledger, catalog or close references, when they are older than a day
  * - changes that no ledger references, when they are older than a day
- * - attempts that no ledger references, after a week A report's own runs delete objects of the lake here and nowhere
- *   else. A day that is being read is left alone: its snapshot may be written but not committed yet (I4).
+ * - attempts that no ledger references, after a week
+ *
+ * Runs delete objects of the lake only here, and each report's runs delete only their own. A day that is being read is
+ * left alone: its snapshot may be written but not committed yet (I4).
  * @returns the months in which it found snapshots, for `forgetOldVersions`
  */
 export async function vacuum(ctx: RunContext): Promise<string[]> {

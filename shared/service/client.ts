@@ -5,8 +5,8 @@
  * - sign with a fresh date, send, and classify the response
  * - return the response, sign again, wait and retry, or fail
  *
- * All calls of a run share one breaker, rate limiter, clock, set of credentials and retry budget, so an outage costs
- * the same however many days are in flight. I10: every attempt has its own date header, and each possible cause of a
+ * All calls of a run share one breaker, rate limiter, clock, set of credentials and retry budget. Otherwise an outage
+ * would be multiplied by the number of days in flight. I10: every attempt has its own date header, and each possible cause of a
  * refusal (clock, credentials) is tried once per run. I9: text from outside is quoted only after redaction.
  */
 import { fullJitterMs } from '../backoff.ts';

@@ -4,7 +4,9 @@
  *   days.
  * - Among other requests, the report that was served least recently is next, so that reports take turns.
  * - Within a report the lowest rank is next, so that the first days of a plan finish first.
- * - On a tie the request that arrived first is served first. The queue is pure: it neither waits nor uses a clock.
+ * - On a tie the request that arrived first is served first.
+ *
+ * The queue is pure: it neither waits nor uses a clock.
  */
 import type { Turn } from '../ports.ts';
 import { stopped, throwIfStopped } from './retry.ts';

@@ -2,9 +2,10 @@
  * I10: signs the requests of one run and handles refusals. A non-zero `code` does not tell whether the clock, the
  * credentials or the fields are wrong, so each cause is tried once per run:
  * - If the clocks differ, the request is signed again with the service's time.
- * - Otherwise the credentials are read again, and the request is signed again only if they changed. Every request that
- *   was signed before the correction may use it. Without this limit, every request under way would read the credentials
- *   again and be sent again.
+ * - Otherwise the credentials are read again, and the request is signed again only if they changed.
+ *
+ * Every request that was signed before the correction may use it. Without this limit, every request under way would
+ * read the credentials again and be sent again.
  */
 import { BrandReportsError } from '../errors.ts';
 import type { BrandLog } from '../log-events.ts';

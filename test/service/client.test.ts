@@ -510,7 +510,7 @@ describe('I10: until the service has accepted a request', () => {
     ['a non-zero code', refusal],
     ['HTTP 401', { status: 401, text: '' } as const],
     ['HTTP 403', { status: 403, text: 'no' } as const],
-  ])('it sends no more after two refusals, however many calls start together: %s', async (_name, reply) => {
+  ])('no more requests are sent after two refusals, however many calls start together: %s', async (_name, reply) => {
     const { client, service } = await started(() => reply);
     const errors = await calls(client, 20);
     expect(service.received).toHaveLength(2);
@@ -524,7 +524,7 @@ describe('I10: until the service has accepted a request', () => {
     expect(service.received).toHaveLength(2);
   });
 
-  it('it refuses two requests if clock and secret are both wrong', async () => {
+  it('two requests are refused if clock and secret are both wrong', async () => {
     const { client, service } = await started(strict(() => renewed, 600_000));
     await calls(client, 20);
     expect(service.received).toHaveLength(2);

@@ -97,7 +97,7 @@ describe('a cursor that was requested before', () => {
     ],
     ['another', byCursor, [page(ids('a'), 'x', 'y'), again('z')], [[['a']], [['z']]]],
     ['the first position', position, [page(ids('a'), null, 0)], ['repeated_cursor']],
-    ['the cursor 0, which is not a first position', byCursor, [page(ids('a'), null, 0)], [[['a']]]],
+    ['the cursor 0, which was not requested before', byCursor, [page(ids('a'), null, 0)], [[['a']]]],
     ['an earlier position', position, [page(ids('a'), 'x', 'y'), again('x')], [[['a']], 'repeated_cursor']],
   ])('I8: fails the read, and no other cursor does: %s', (_name, paging, pages, certain) => {
     expect(accepted(requestOf(paging), pages)).toEqual(certain);
@@ -123,7 +123,7 @@ describe('a cursor that was requested before', () => {
 describe('a full read by positions', () => {
   const request = requestOf(position, { primaryKey: 'id' });
 
-  it('accepts the pages in order, and may end with a page that it has seen, or with an empty page', () => {
+  it('accepts the pages in order, and may end with a page that it has seen, or without records', () => {
     expect(accepted(request, passOf(ids('a', 'b'), ids('c', 'd')))).toEqual([[['a', 'b']], [['c', 'd']]]);
     expect(accepted(request, passOf(ids('a', 'b'), ids('a', 'b')))).toEqual([[['a', 'b']], [['a', 'b']]]);
     expect(accepted(request, passOf([]))).toEqual([[[]]]);
