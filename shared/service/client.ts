@@ -6,8 +6,8 @@
  * - return the response, sign again, wait and retry, or fail
  *
  * All calls of a run share one breaker, rate limiter, clock, set of credentials and retry budget. Otherwise an outage
- * would be multiplied by the number of days in flight. I10: every attempt has its own date header, and each possible cause of a
- * refusal (clock, credentials) is tried once per run. I9: text from outside is quoted only after redaction.
+ * would be multiplied by the number of days in flight. I10: every attempt has its own date header, and each possible
+ * cause of a refusal (clock, credentials) is tried once per run. I9: text from outside is quoted only after redaction.
  */
 import { fullJitterMs } from '../backoff.ts';
 import { BrandReportsError } from '../errors.ts';

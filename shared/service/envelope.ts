@@ -26,7 +26,7 @@ import { MAX_BESIDE_BYTES, splitEnvelope } from '../records/split-envelope.ts';
 export const BY_CHECK = ': "brand-reports check" tests them';
 
 /**
- * The class of a response. `refused`: signing again may help, once. `transient`: a retry may help. `final`: nothing
+ * The class of a response. `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither
  * helps.
  */
 export type ResponseClass =
