@@ -234,7 +234,7 @@ export interface ReportDefinition {
     /** A record is a bonus if the column has one of these values, and a sale otherwise. */
     bonuses: { column: string; values: readonly string[] };
   };
-  /** The column whose sum says most about a day. */
+  /** The column whose sum describes a day best. */
   measure?: string;
   refresh: readonly RefreshTier[];
   /** I11: if pages are not a snapshot, a day settles only after two readings with the same digest. */

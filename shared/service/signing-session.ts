@@ -19,10 +19,7 @@ export interface Signing {
   credentials: Credentials;
   /** Service time minus local time, ms. */
   skewMs: number;
-  /**
-   * The number of this signing in the run, from 1.
-   * @throws BrandReportsError if the credentials, read again, are for another address
-   */
+  /** The number of this signing in the run, from 1. */
   sequence: number;
 }
 
