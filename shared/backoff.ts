@@ -1,6 +1,6 @@
-// How long to wait before another attempt. Without jitter, callers that failed together try again together and fail
-// together. To change a retry rule, change its constant. This table has every rule of the project; the constants of the
-// program end in `_RETRY`. The waits are full jitter unless the table says otherwise.
+// Computes how long to wait before another attempt. Without jitter, callers that failed together would try again
+// together and fail together. To change a retry rule, change its constant. This table has every rule of the project;
+// the constants of the program end in `_RETRY`. The waits have full jitter unless the table excludes it.
 //
 // | what                            | constant, file                                                          | attempts  | base              | cap   |
 // | ------------------------------- | ----------------------------------------------------------------------- | --------- | ----------------- | ----- |
@@ -26,18 +26,18 @@
 
 /** The waits of a retry rule, in milliseconds. */
 export interface Backoff {
-  /** The wait before the first retry, at most. */
+  /** The longest wait before the first retry. */
   baseMs: number;
   /** No wait is longer. */
   capMs: number;
 }
 
-/** Doubles from `baseMs` up to `capMs`. @param retry 0 for the first */
+/** Doubles from `baseMs` up to `capMs`. @param retry 0 for the first retry */
 export function exponentialMs(retry: number, { baseMs, capMs }: Backoff): number {
   return Math.min(capMs, baseMs * 2 ** retry);
 }
 
-/** Anything below the exponential backoff. @param retry 0 for the first @param random in [0, 1) */
+/** A random wait between 0 and the exponential backoff. @param retry 0 for the first retry @param random in [0, 1) */
 export function fullJitterMs(retry: number, backoff: Backoff, random: number): number {
   return random * exponentialMs(retry, backoff);
 }

@@ -1,10 +1,10 @@
 /**
- * What a column of the lake can hold. Each type is one row of `SCALAR_TYPES` (decimals are made by a function), and the
- * row holds every fact about the type that any part of the program needs. If the facts were spread over `switch`
- * statements, a new type would fall into a default branch and be written as another type.
- * To add a type, name it in `ScalarValues` and run the compiler: it asks for the row, then for each missing cell.
- * Promise I6 rests on the first two cells: `toValue` gives exact values only, and `texts` shows whether the column
- * alone can reproduce the original text. What fails either test is also kept in `_rescued`.
+ * Defines the types that a column of the lake can have. Each type is one row of `SCALAR_TYPES` (a function creates the
+ * decimals), and the row has every fact about the type that any part of the program needs. If the facts were spread
+ * over `switch` statements, a new type would fall into a default branch and be written as another type. To add a type,
+ * name it in `ScalarValues` and run the compiler: it reports the missing row, then each missing cell. Promise I6 rests
+ * on the first two cells: `toValue` returns exact values only, and `texts` shows whether the column alone can reproduce
+ * the original text. A value that fails either test is also kept in `_rescued`.
  */
 import { DAY_MS } from './days.ts';
 import type { Json } from './json.ts';
@@ -21,7 +21,7 @@ import {
   exactUnscaled,
 } from './exact-values.ts';
 
-/** What a cell holds in memory, by the type of its column. */
+/** The value of a cell in memory, by the type of its column. */
 interface ScalarValues {
   string: string;
   bigint: bigint;
@@ -33,7 +33,7 @@ interface ScalarValues {
   timestamp: Date;
 }
 
-/** Every column type but the decimals. */
+/** Every column type except the decimals. */
 export type ScalarType = keyof ScalarValues;
 /** `decimal(precision,scale)`, precision at most 38. */
 export type DecimalType = `decimal(${number},${number})`;
@@ -46,12 +46,15 @@ export type Value = ScalarValues[ScalarType];
 /** A value as Parquet stores it: days and microseconds since 1970, a decimal's units, text as text. */
 export type PhysicalValue = string | bigint | number | boolean;
 
-/** Derived column: when the reading that brought a row began. It does not count as content, or no re-read day would be equal. */
+/**
+ * Derived column: when the reading that brought a row began. It is not part of the content; otherwise no re-read day
+ * would be equal.
+ */
 export const SYNCED_AT = '_synced_at';
-/** Derived column: JSON of the values that fit none of the columns of their fields (I6). */
+/** Derived column: JSON of the values that do not fit the columns of their fields (I6). */
 export const RESCUED = '_rescued';
 
-/** A column of a table. `field` is the record's key that it holds; derived columns have none. */
+/** A column of a table. `field` is the record's key whose values the column has; derived columns have no `field`. */
 export interface Column {
   name: string;
   type: ColumnType;
@@ -62,13 +65,13 @@ export interface Column {
 export interface ParquetElement {
   type: 'BOOLEAN' | 'INT32' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
   type_length?: number;
-  /** The older annotations, which every reader knows: a timestamp so annotated is in UTC. */
+  /** The older annotations, which every reader supports: they mean a timestamp in UTC. */
   converted_type?: 'UTF8' | 'DATE' | 'TIMESTAMP_MICROS' | 'DECIMAL';
   precision?: number;
   scale?: number;
 }
 
-/** As a reader returns it: the type may be one that we never write. */
+/** An element as a reader returns it: the type may be one that we never write. */
 interface FoundElement {
   type?: string;
   converted_type?: string;
@@ -78,16 +81,16 @@ interface FoundElement {
 
 /** Everything about one column type. */
 export interface TypeSpec<V extends Value = Value> {
-  /** The JSON value as the column stores it; `undefined` where that would not be exactly the original value. */
+  /** The JSON value as the column stores it; `undefined` if that would differ from the original value in any way. */
   toValue(value: Json): V | undefined;
-  /** Of a type whose values are `bigint`: how many digits they have, and how many of these behind the point. */
+  /** Only for types with `bigint` values: how many digits they have, and how many of them after the point. */
   digits?: Digits;
-  /** All texts that mean this value; the first is the one that we show. */
+  /** All texts that mean this value; we show the first of them. */
   texts(held: V): readonly [string, ...string[]];
   parquet: {
     element: ParquetElement;
     toPhysical(held: V): PhysicalValue;
-    /** A value as Parquet stores it, without its annotation; `undefined` where it is of another kind. */
+    /** A value as Parquet stores it, without its annotation; `undefined` if it is of another kind. */
     fromPhysical(stored: unknown): V | undefined;
   };
   /** The type's name in Athena's SQL. */
@@ -99,7 +102,7 @@ export interface TypeSpec<V extends Value = Value> {
   duckdb: string;
 }
 
-/** Of a millisecond. */
+/** Microseconds in a millisecond. */
 const MICROS = 1_000n;
 
 const SCALAR_TYPES = {
@@ -218,7 +221,7 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
   };
 }
 
-/** The text, and those with fewer zeros behind the point: 1.50 and 1.5, 2.0 and 2. */
+/** The text, and the texts with fewer zeros after the point: 1.50 and 1.5, 2.0 and 2. */
 function withoutZeros(text: string): [string, ...string[]] {
   const shorter: string[] = [];
   if (text.includes('.'))
@@ -231,13 +234,13 @@ export function typeSpec(type: ColumnType): TypeSpec {
   return isScalarType(type) ? SCALAR_TYPES[type] : decimalSpec(type);
 }
 
-/** `decimal(9,2)` has 9 digits, 2 of them behind the point. */
+/** `decimal(9,2)` has 9 digits, 2 of them after the point. */
 function decimalShape(type: DecimalType): Digits {
   const [precision = 0, scale = 0] = type.slice('decimal('.length, -1).split(',').map(Number);
   return { precision, scale };
 }
 
-/** The types that a setting may name, as messages show them. */
+/** The types that a setting may name, as messages list them. */
 export const ALLOWED_TYPES = [
   ...Object.keys(SCALAR_TYPES),
   `decimal(p,s) with s <= p <= ${MAX_PRECISION}`,
@@ -253,7 +256,7 @@ export function parseColumnType(text: string): ColumnType | undefined {
   return fits ? `decimal(${precision},${scale})` : undefined;
 }
 
-/** The column type that an element of one of our Parquet files stands for. */
+/** The column type of an element of one of our Parquet files. */
 export function typeOfElement(found: FoundElement): ColumnType | undefined {
   const { precision = 0, scale = 0 } = found;
   if (found.converted_type === 'DECIMAL') return parseColumnType(`decimal(${precision},${scale})`);

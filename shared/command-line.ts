@@ -1,4 +1,7 @@
-/** Messages print commands that run when they are pasted into a shell: with the flags that the reader has given. */
+/**
+ * Builds the commands that messages print. They run when pasted into a shell, because they repeat the flags that the
+ * reader gave.
+ */
 import { shellWord } from './shell-word.ts';
 
 /** Every flag that a printed command may repeat. */

@@ -1,6 +1,6 @@
 /**
  * Works through the items in order, `width` of them at a time.
- * @throws what the first worker to fail threw, after all others have ended
+ * @throws the error of the first failed worker, after all workers have ended
  */
 export async function forEachConcurrent<T>(
   items: readonly T[],

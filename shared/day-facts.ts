@@ -1,7 +1,7 @@
 /*
- * `dayFacts` collects all that people see of a day: `coverage` (SQL), `status`, the page and the watcher select from this
- * value and format it. If each of them derived its facts from the ledger by itself, two of them would contradict each
- * other one day.
+ * `dayFacts` collects everything that people see of a day. `coverage` (SQL), `status`, the status page and the watcher
+ * select from this value and format it. If each of them derived its facts from the ledger, two of them would sooner or
+ * later contradict each other.
  */
 import type { Committed, DayChanges, DayEntry, Failure } from './lake/documents/ledger.ts';
 import { type CurrencyTotals, measured, totalsOf } from './lake/documents/role-evidence.ts';
@@ -24,7 +24,7 @@ export interface DayFacts {
   /** `YYYY-MM-DD` */
   dt: string;
   state: DayState;
-  /** `null`, like the next seven, while nothing is committed. */
+  /** `null`, like the next seven fields, while nothing is committed. */
   committedState: CommittedState | null;
   rows: number | null;
   pages: number | null;
@@ -34,26 +34,32 @@ export interface DayFacts {
   readFrom: string | null;
   /** Up to when all records are known. */
   readTo: string | null;
-  /** The brand's when the day was read; `null` if nothing is committed, or a repair has lost it. */
+  /** The brand's time zone when the day was read; `null` if nothing is committed, or if a repair has lost it. */
   timeZone: string | null;
-  /** The sum of the report's `measure`, as a decimal number with all its digits; missing if there is none, or several currencies. */
+  /**
+   * The sum of the report's `measure`, as a decimal number with all its digits; missing without a measure, or with
+   * several currencies.
+   */
   sum?: string;
-  /** By currency, empty for none: the sums of `amount` and `commission`; missing where the report has none. */
+  /**
+   * The sums of `amount` and `commission` by currency (an empty text if there is none); missing if the report has no
+   * such fields.
+   */
   totals?: CurrencyTotals;
   /** How often the day changed since it was closed, and the newest change; missing if it never changed. */
   changes?: Required<Pick<DayChanges, 'times' | 'last'>>;
-  /** When the day is due (again), in the past if it is due now; `null` for never or unknown. */
+  /** When the day is due (again); in the past if it is due now; `null` for never or unknown. */
   nextDue: string | null;
   /** When the day becomes overdue unless it is read before; `null` for never or unknown. */
   overdueAt: string | null;
   /** The failure of a damaged ledger has no times. */
   failure?: Pick<Failure, 'kind' | 'code' | 'message'> &
     Partial<Pick<Failure, 'since' | 'times' | 'retryAt'>>;
-  /** What is odd about the committed version; missing if nothing is. */
+  /** The findings of the committed version; missing if there are no findings. */
   findings?: Finding[];
 }
 
-/** What the facts of a report's days follow from, in addition to the time. */
+/** What the facts of a report's days depend on, besides the time. */
 export interface ReportDays
   extends Pick<KnownDay, 'policy' | 'hasReturnedRecords'>,
     Pick<FindingFacts, 'report' | 'entryOn' | 'roles'> {
@@ -61,7 +67,7 @@ export interface ReportDays
   upstreamOn?: ((day: string) => DayEntry | undefined) | undefined;
 }
 
-/** What the ledgers of a lake, as far as they were read, have of a report's days. */
+/** The facts about a report's days in the ledgers of a lake, as far as they were read. */
 export function reportDaysIn(
   lake: readonly ReportLedgers[],
   { brand, report, policy }: { brand: string; report: ReportDefinition; policy: Policy | undefined },

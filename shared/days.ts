@@ -1,4 +1,4 @@
-// A day is text, `YYYY-MM-DD`; a month is `YYYY-MM`. Instants are milliseconds since 1970.
+// Days and months are texts, `YYYY-MM-DD` and `YYYY-MM`; instants are milliseconds since 1970.
 
 /** Durations in milliseconds. */
 export const MINUTE_MS = 60_000;
@@ -26,7 +26,7 @@ function format(timeZone: string): Intl.DateTimeFormat {
 
 /** The instant's local time in the zone, as milliseconds of the same local time in UTC. */
 function wallTime(instantMs: number, timeZone: string): number {
-  // To load Intl takes a tenth of a second, and most lakes need no other zone.
+  // Loading Intl takes a tenth of a second, and most lakes need no other zone.
   if (timeZone === 'UTC') return instantMs;
   const parts = Object.fromEntries(
     format(timeZone)
@@ -42,10 +42,13 @@ export function dayOf(instantMs: number, timeZone: string): string {
   return new Date(wallTime(instantMs, timeZone)).toISOString().slice(0, 10);
 }
 
-/** Starts of days by zone: an instant takes Intl several microseconds, and plans and states ask for the same days again. */
+/**
+ * A cache of the starts of days by zone: Intl needs several microseconds for an instant, and plans and states use the
+ * same days many times.
+ */
 const starts = new Map<string, Map<string, number>>();
 
-/** The first instant that has the day's date: midnight, or later where the zone skips midnight. */
+/** The first instant with the day's date: midnight, or later if the zone skips midnight. */
 export function startOfDay(day: string, timeZone: string): number {
   const ofZone = starts.get(timeZone) ?? new Map<string, number>();
   starts.set(timeZone, ofZone);
@@ -81,7 +84,7 @@ export function endOfDay(day: string, timeZone: string): number {
   return startOfDay(addDays(day, 1), timeZone);
 }
 
-/** The day `days` later; earlier where that is negative. */
+/** The day `days` later; earlier if `days` is negative. */
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
@@ -91,7 +94,7 @@ export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS);
 }
 
-/** All days from `from` to `to`, both included; none where `from` is after `to`. */
+/** All days from `from` to `to`, both included; no days if `from` is after `to`. */
 export function daysFrom(from: string, to: string): string[] {
   return Array.from({ length: Math.max(0, daysBetween(from, to) + 1) }, (_, index) => addDays(from, index));
 }
@@ -106,7 +109,7 @@ export function monthOf(day: string): string {
   return day.slice(0, 7);
 }
 
-/** The months of all days from `from` to `to`, ascending; none where `from` is after `to`. */
+/** The months of all days from `from` to `to`, ascending; no months if `from` is after `to`. */
 export function monthsFrom(from: string, to: string): string[] {
   const months: string[] = [];
   if (from > to) return months;
@@ -114,7 +117,7 @@ export function monthsFrom(from: string, to: string): string[] {
   return months;
 }
 
-/** The month `months` later; earlier where that is negative. */
+/** The month `months` later; earlier if `months` is negative. */
 export function addMonths(month: string, months: number): string {
   const first = new Date(`${month}-01T00:00:00Z`);
   first.setUTCMonth(first.getUTCMonth() + months);

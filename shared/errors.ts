@@ -1,6 +1,9 @@
 import type { ErrorCode } from './error-codes.ts';
 
-/** Who acts on an error: the operator (`config`, `auth`), time (`transient`), the service (`contract`), another run (`conflict`), us (`bug`). */
+/**
+ * Who acts on an error: the operator (`config`, `auth`), time (`transient`), the service (`contract`), another run
+ * (`conflict`), us (`bug`).
+ */
 export const ERROR_KINDS = ['config', 'auth', 'transient', 'contract', 'conflict', 'bug'] as const;
 
 export type ErrorKind = (typeof ERROR_KINDS)[number];
@@ -35,7 +38,7 @@ export function asBrandReportsError(thrown: unknown): BrandReportsError {
   return new BrandReportsError('bug', 'unexpected', message, { cause: thrown });
 }
 
-/** What ends a day or a report. I9: the message of a bug may quote what came from outside. */
+/** The error that ends a day or a report. I9: it redacts the message of a bug, which may quote text from outside. */
 export function redactedFailure(
   thrown: unknown,
   service: { quote(text: string): string },
@@ -47,7 +50,7 @@ export function redactedFailure(
     : error;
 }
 
-/** For the log: where a bug was thrown. I9: without its message. */
+/** The place of a bug, for the log. I9: without its message. */
 export function stackOf({ kind, cause }: BrandReportsError): { stack?: string } {
   return kind === 'bug' && cause instanceof Error ? { stack: framesOf(cause) } : {};
 }
@@ -60,7 +63,7 @@ export function framesOf({ stack = '' }: Error): string {
     .join('\n');
 }
 
-/** An expected failure, to be handled. @throws what was thrown, where it is a `bug` */
+/** Returns an expected failure, so that the caller can handle it. @throws the thrown value if it is a `bug` */
 export function rethrowBugs(thrown: unknown): BrandReportsError {
   const error = asBrandReportsError(thrown);
   if (error.kind === 'bug') throw thrown;

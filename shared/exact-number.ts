@@ -1,6 +1,9 @@
 const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/;
 
-/** A number for people, with all its digits: `1234567.500000000` → `1,234,567.5`. Text that is no plain number stays. */
+/**
+ * A number for people, with all its digits: `1234567.500000000` → `1,234,567.5`. Text that is not a plain number is
+ * returned unchanged.
+ */
 export function exactNumber(number: string | number): string {
   const [, sign = '', whole, places = ''] = PLAIN.exec(String(number)) ?? [];
   if (whole === undefined) return String(number);

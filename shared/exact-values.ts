@@ -1,20 +1,23 @@
 import { MINUTE_MS } from './days.ts';
 import { type Json, numberText, stringifyJson } from './json.ts';
 
-// Reads a value of a record as text, number, day or instant, and only where the result is exactly that value.
-// A silent rounding would never be noticed, so each function returns `undefined` instead, and the caller keeps the
-// original value (promise I6).
+// Reads a value of a record as text, number, day or instant, but only if the result is exactly that value. Nobody would
+// notice a silent rounding, so each function returns `undefined` instead, and the caller keeps the original value
+// (promise I6).
 
-/** No literal that fits a column exactly needs more; longer ones are not parsed. */
+/** No literal that fits a column exactly is longer; longer literals are not parsed. */
 const MAX_LITERAL_LENGTH = 100;
 
-/** The text of a string or the digits of a number; `undefined` for everything else and for what is too long. */
+/** The text of a string or the digits of a number; `undefined` for other values and for texts that are too long. */
 export function literalOf(value: Json): string | undefined {
   const text = typeof value === 'string' ? value : numberText(value);
   return text === undefined || text.length > MAX_LITERAL_LENGTH ? undefined : text;
 }
 
-/** A string as it is, all else as JSON. UTF-8 has no lone surrogates: a string that holds one has no exact text. */
+/**
+ * A string unchanged, any other value as JSON. UTF-8 has no lone surrogates, so a string with a lone surrogate has no
+ * exact text.
+ */
 export function exactText(value: Json): string | undefined {
   if (typeof value === 'string') return value.isWellFormed() ? value : undefined;
   return numberText(value) ?? stringifyJson(value);
@@ -22,13 +25,13 @@ export function exactText(value: Json): string | undefined {
 
 /** The digits of decimals. */
 export interface Digits {
-  /** How many they have at most. */
+  /** How many digits a decimal has at most. */
   precision: number;
-  /** How many of these stand behind the point. */
+  /** How many of these digits are after the point. */
   scale: number;
 }
 
-/** Those of whole numbers of 64 bits. */
+/** The digits of 64-bit whole numbers. */
 export const BIGINT_DIGITS: Digits = { precision: 19, scale: 0 };
 
 /** A whole number of 64 bits. */
@@ -75,9 +78,9 @@ const HTTP_DATE = /^(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d:
 const ISO_INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,3})0*)?(?:Z|([+-])(\d\d):?(\d\d))$/;
 
 /**
- * The instant that a text names unambiguously: an HTTP-date (docs/explanation/interface.md, section 2; its weekday is not
- * checked), or ISO 8601 with a zone. `undefined` for all else, such as 30 February, a time without a zone, or
- * fractions of a millisecond.
+ * The instant of an unambiguous text: an HTTP-date (docs/explanation/interface.md, section 2), or ISO 8601 with a zone.
+ * The weekday of an HTTP-date is not checked. The result is `undefined` for other texts, such as 30 February, a time
+ * without a zone, or fractions of a millisecond.
  */
 export function parseInstant(value: Json | undefined): Date | undefined {
   if (typeof value !== 'string') return undefined;
@@ -94,13 +97,16 @@ export function parseInstant(value: Json | undefined): Date | undefined {
   return new Date(local.getTime() - offsetMs);
 }
 
-/** Numbers from 2000 to 2099 in seconds have 9 or 10 digits, in milliseconds 12 or 13: no number is both. */
+/**
+ * From 2000 to 2099, instants in seconds have 9 or 10 digits and in milliseconds 12 or 13, so no number can be read as
+ * both.
+ */
 const EPOCH = { fromMs: Date.UTC(2000), toMs: Date.UTC(2100) };
 
 /**
- * The instant that a text names, or a number: whole seconds since 1970, or seconds with up to three places, or whole
- * milliseconds, as a number or in a text. Which of them a number is follows from its size, and only an instant from 2000
- * to 2099 is believed: 0, a duration, or digits such as 20260131120000 are no instant.
+ * The instant of a text or a number: whole seconds since 1970, seconds with up to three decimal places, or whole
+ * milliseconds. The size of a number decides its unit. Only instants from 2000 to 2099 count: 0, a duration, or digits
+ * such as 20260131120000 are not instants.
  */
 export function exactInstant(value: Json): Date | undefined {
   const named = parseInstant(literalOf(value));
@@ -114,7 +120,7 @@ function instantOfEpoch(ms: bigint | undefined): Date | undefined {
   return ms !== undefined && ms >= EPOCH.fromMs && ms < EPOCH.toMs ? new Date(Number(ms)) : undefined;
 }
 
-/** `true` and `false`, also as texts. 0 and 1 may be numbers. */
+/** `true` and `false`, also as texts. 0 and 1 do not count, because they may be numbers. */
 export function exactBoolean(value: Json): boolean | undefined {
   if (typeof value === 'boolean') return value;
   return value === 'true' || value === 'false' ? value === 'true' : undefined;
@@ -125,7 +131,10 @@ function realInstant(iso: string): Date | undefined {
   return !Number.isNaN(instant.getTime()) && instant.toISOString() === iso ? instant : undefined;
 }
 
-/** A JSON number as `sign digits × 10^exponent`, digits without zeros at either end; 0 has none, and exponent 0. */
+/**
+ * A JSON number as `sign digits × 10^exponent`, with digits without zeros at either end; 0 has no digits and exponent
+ * 0.
+ */
 function parseNumber(
   text: string | undefined,
 ): { sign: string; digits: string; exponent: number } | undefined {

@@ -1,4 +1,6 @@
-/** A number literal that a JavaScript number would not print the same (`9007199254740993`, `1.10`), kept verbatim (I6). */
+/**
+ * A number literal that a JavaScript number would print differently (`9007199254740993`, `1.10`), kept verbatim (I6).
+ */
 export interface RawNumber {
   readonly rawJSON: string;
 }
@@ -8,7 +10,7 @@ export type Json = null | boolean | string | number | RawNumber | Json[] | JsonO
 export type JsonObject = { [key: string]: Json };
 
 declare global {
-  // In Node from version 21 on, not yet in TypeScript's library.
+  // Node supports these from version 21 on; TypeScript's library lacks them.
   interface JSON {
     parse(
       text: string,
@@ -19,28 +21,31 @@ declare global {
   }
 }
 
-/** The key under which an object keeps what its repeated keys held before their last value: lists, by key. */
+/** The key under which an object keeps the earlier values of its repeated keys: lists, by key. */
 export const DUPLICATES = '_duplicates';
 
 /**
- * I6: parses JSON so that nothing in it is lost: every number keeps its digits (a JavaScript number where its text is
- * the literal's own, a RawNumber otherwise), and where an object has a key several times, the last value is the key's
- * and the others are in DUPLICATES. `JSON.parse` reads nearly every text right and much faster than this program can;
- * counting keys finds the others.
- * @throws SyntaxError where the text is not JSON, RangeError where it is nested too deep
+ * I6: parses JSON without losing anything. Every number keeps its digits: it is a JavaScript number if that prints the
+ * same text, and a RawNumber otherwise. If an object repeats a key, the last value is the key's, and DUPLICATES has the
+ * other values. The built-in `JSON.parse` reads nearly every text correctly and much faster than this program can;
+ * counting keys finds the other texts.
+ * @throws SyntaxError if the text is not JSON, RangeError if it is nested too deeply
  */
 export function parseJson(text: string): Json {
   const parsed = parseQuickly(text);
   return parsed === undefined ? parseExactly(text) : parsed;
 }
 
-/** I12: nothing keeps what `JSON.parse` reads wrong, while the text is read again. @returns `undefined` for such a text */
+/**
+ * I12: a function of its own, so that a wrong result can be freed while the text is parsed again. @returns `undefined`
+ * if `JSON.parse` reads the text wrong
+ */
 function parseQuickly(text: string): Json | undefined {
   const parsed: Json = JSON.parse(text);
   return countPlainKeys(text) === countKeys(parsed) ? parsed : undefined;
 }
 
-/** The keys that the object's text had several times. */
+/** The keys that the text of the object repeats. */
 export function duplicateKeys({ [DUPLICATES]: duplicates }: JsonObject): string[] {
   return isJsonObject(duplicates) ? Object.keys(duplicates) : [];
 }
@@ -60,7 +65,7 @@ export function numberOf(literal: string): number | RawNumber {
   return isPlainNumber(literal) ? Number(literal) : rawNumber(literal);
 }
 
-/** The RawNumber of a JSON number literal. @throws SyntaxError where it is not JSON */
+/** The RawNumber of a JSON number literal. @throws SyntaxError if the text is not a JSON literal */
 export function rawNumber(digits: string): RawNumber {
   return JSON.rawJSON(digits);
 }
@@ -70,7 +75,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
-/** Whether a value of unknown origin could stand in a JSON text. */
+/** Whether a value of unknown origin can be part of a JSON text. */
 export function isJson(value: unknown): value is Json {
   if (value === null || ['boolean', 'string', 'number'].includes(typeof value) || isRawNumber(value))
     return true;
@@ -83,17 +88,20 @@ export function numberText(value: Json | undefined): string | undefined {
   return isRawNumber(value) ? value.rawJSON : undefined;
 }
 
-/** True for text that is an integer in its only canonical form (no sign but `-`, no leading zero, no `-0`). */
+/** Whether the text is an integer in its only canonical form (no sign but `-`, no leading zero, no `-0`). */
 export function isCanonicalInteger(text: string): boolean {
   return /^(0|-?[1-9]\d*)$/.test(text);
 }
 
-/** Deeper values would overflow the stack of whoever walks them. */
+/** Deeper values would overflow the stack of the code that walks them. */
 const MAX_DEPTH = 1_000;
 const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x30, 0x39];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** I12: of a text from outside that is parsed whole. A value takes up to 200 bytes, a key with its value up to 1,500. */
+/**
+ * I12: limits for a text from outside that is parsed whole. A value takes up to 200 bytes, a key with its value up to
+ * 1,500.
+ */
 const MAX_TOKENS = 2_000_000;
 const MAX_KEYS = 250_000;
 /** White space, and the bytes of a byte order mark, which decoding drops. */
@@ -106,8 +114,8 @@ interface Structure {
 }
 
 /**
- * Counts the structural characters (RFC 8259, section 2) and the keys of the object or list that a text begins with,
- * without decoding it: whoever parses it gets no further in a text that is not JSON.
+ * Counts the structural characters (RFC 8259, section 2) and the keys of the object or list at the beginning of a text,
+ * without decoding the text. If the text is not JSON, a parser fails before it has read more.
  * @returns `isCutOff`: the text is the beginning of an object whose end is missing
  */
 export function structureOf(bytes: Uint8Array): Structure {
@@ -140,15 +148,15 @@ export function structureOf(bytes: Uint8Array): Structure {
   return { tokens, keys, isCutOff: isObject };
 }
 
-/** I12: what a text has too much of to be parsed whole; `undefined` where it may be. */
+/** I12: the reason why a text is too large to be parsed whole; `undefined` if it may be parsed. */
 export function excessOf({ tokens, keys }: Structure): string | undefined {
   if (tokens > MAX_TOKENS) return `${tokens} structural characters of JSON, ${MAX_TOKENS} are allowed`;
   return keys > MAX_KEYS ? `${keys} keys, ${MAX_KEYS} are allowed` : undefined;
 }
 
 /**
- * How many keys a JSON text has; `undefined` where `JSON.parse` may read it wrong: a number would lose digits, or a key
- * has an escape, which V8 can take for another key (nodejs/node#63785).
+ * How many keys a JSON text has; `undefined` if `JSON.parse` may read it wrong: a number would lose digits, or a key
+ * has an escape, which V8 can confuse with another key (nodejs/node#63785).
  */
 function countPlainKeys(text: string): number | undefined {
   let keys = 0;
@@ -189,7 +197,7 @@ function countKeys(value: Json): number {
   return keys;
 }
 
-/** The place behind a string that begins at `at`, and whether it has an escape. */
+/** The position after a string that begins at `at`, and whether the string has an escape. */
 function endOfString(text: string, at: number): { at: number; isEscaped: boolean } {
   let isEscaped = false;
   let end = at + 1;
@@ -204,7 +212,7 @@ function endOfString(text: string, at: number): { at: number; isEscaped: boolean
   }
 }
 
-/** The place behind a number that begins at `at`: digits, signs, a point, an exponent. */
+/** The position after a number that begins at `at`: digits, signs, a point, an exponent. */
 function endOfNumber(text: string, at: number): number {
   let end = at + 1;
   while (end < text.length && '0123456789.eE+-'.includes(text.charAt(end))) end += 1;
@@ -215,7 +223,7 @@ function isPlainNumber(literal: string): boolean {
   return String(Number(literal)) === literal;
 }
 
-/** Reads text that `JSON.parse` has found to be JSON. */
+/** Reads a text that `JSON.parse` has accepted as JSON. */
 function parseExactly(text: string): Json {
   let at = 0;
   const skipSpace = () => {
@@ -290,7 +298,7 @@ function parseExactly(text: string): Json {
   return value();
 }
 
-/** I6: the object of these entries; what a repeated key held before its last value is in DUPLICATES. */
+/** I6: the object of these entries; DUPLICATES has the earlier values of repeated keys. */
 function objectOf(entries: readonly [string, Json][]): JsonObject {
   const object: JsonObject = Object.fromEntries(entries);
   if (Object.keys(object).length === entries.length) return object;
@@ -299,7 +307,7 @@ function objectOf(entries: readonly [string, Json][]): JsonObject {
     held.map(([, value]) => value),
   ]);
   const earlier = byKey.flatMap(([key, held]): [string, Json][] => {
-    // What the service itself holds under this name is kept beside the rest.
+    // A value that the service itself has under this name is kept as well.
     const lost = key === DUPLICATES ? held : held.slice(0, -1);
     return lost.length > 0 ? [[key, lost]] : [];
   });

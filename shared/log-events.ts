@@ -1,18 +1,18 @@
 /*
- * Everything that a run logs. One table says which details an event has, another how serious it is; the command
+ * Defines everything that a run logs. One table has the details of each event, another table its level. The command
  * line's progress line and the functions' logs consume the union, so the compiler finds every consumer of a renamed
  * event. A report's log is bound to brand and report once (`bindReport`), so that no event lacks them.
  */
 import type { DayOutcome, ErrorSummary, Status, Traffic } from './outcome.ts';
 
-/** Of a bug, `stack` says where it was thrown. */
+/** For a bug, `stack` shows where it was thrown. */
 type Failed = ErrorSummary & { stack?: string };
 
-/** Of one report of one brand. */
+/** Events of one report of one brand. */
 interface ReportDetails {
   report_planned: { dueDays: number };
   report_failed: Failed;
-  /** One line for each run, so that a query over the logs can graph runs. Counts are of this run. */
+  /** One line for each run, so that a query over the logs can chart runs. The counts are of this run. */
   run_ended: Traffic & {
     status: Status;
     rows: number;
@@ -20,26 +20,26 @@ interface ReportDetails {
     failedDays: number;
   };
   last_run_not_recorded: { message: string };
-  /** The settings give a column another type than it was written with: a further column will have that type. */
+  /** The settings give a column another type than it was written with: a further column will have the new type. */
   column_typed_beside: { message: string };
-  /** Of a day that was built: more fields than the table can have columns. */
+  /** A day that was built has more fields than the table can have columns. */
   fields_without_column: { day: string; fields: number; message: string };
   /** The next run reads some days again. */
   continuation_not_saved: { message: string };
   end_date_not_probed: { message: string };
-  /** By more than ten minutes, as two responses have shown. */
+  /** The clocks differ by more than ten minutes, as two responses have shown. */
   clocks_differ: { message: string };
-  /** A run has recorded a later time, and the request that was to show the service's failed. */
+  /** A run has recorded a later time, and the request for the service's time failed. */
   service_time_unknown: ErrorSummary;
   day_claimed: { day: string; reason: string; resumed: boolean };
-  /** What was staged is dropped and the day is read from its first page again. */
+  /** The staged pages are dropped, and the day is read from its first page again. */
   day_restarted: { day: string; restarts: number; cause: string };
-  /** Its progress document is damaged: another attempt reads the day from its first page. */
+  /** The attempt's progress document is damaged: another attempt reads the day from its first page. */
   attempt_dropped: { day: string; attempt: string };
   page_fetched: { day: string; page: number; rows: number };
-  /** Of a day, in this run: how many, and the first refusal. The rest of the day is published. */
+  /** How many lookups of a day were refused in this run, and the first refusal. The rest of the day is published. */
   lookups_refused: { day: string; lookups: number; message: string };
-  /** Of lookups: the snapshot of the day is missing or damaged, and was to tell what the service answers no more. */
+  /** The snapshot of a day of lookups is missing or damaged, so details that the service no longer returns are lost. */
   committed_details_unreadable: { day: string; message: string };
   lease_not_renewed: { day: string; message: string };
   /** What this run did with the day. */
@@ -47,15 +47,15 @@ interface ReportDetails {
   /** What a rebuild from raw records did with the day. */
   day_rebuilt: { day: string; outcome: string; rows: number };
   day_failed: { day: string } & Failed;
-  /** Something odd about what is committed of the day, when it came: `check` names it. */
+  /** A finding of the day's committed version, when the finding is new: `check` names it. */
   day_finding: { day: string; check: string; message: string };
-  /** The next run that looks at the day's month makes it. */
+  /** A data check that could not be run. The next run that examines the day's month runs it. */
   check_not_made: { day: string; check: string } & ErrorSummary;
-  /** The service has fewer records than what can change no more: the version stays. */
+  /** The service returned fewer records than the day has that can no longer change: the version stays. */
   rows_kept: { day: string; rows: number; keptRows: number; message: string };
   /** A later reading of the day is committed already. */
   reading_dropped: { day: string; message: string };
-  /** A closed day has another content than before: how many records differ, unknown where a version is damaged. */
+  /** A closed day has different content than before: how many records differ; unknown if a version is damaged. */
   day_changed: {
     day: string;
     rowsBefore: number;
@@ -64,29 +64,31 @@ interface ReportDetails {
     removed: number | undefined;
     altered: number | undefined;
   };
-  /** What a version of a closed day changed is not known. */
+  /** The changes between two versions of a closed day are unknown. */
   change_not_compared: { day: string; message: string };
-  /** The day's partition of `changes` cannot be read: it begins anew. */
+  /** The day's partition of `changes` cannot be read: it starts anew. */
   changes_lost: { day: string; message: string };
-  /** What became of the day's records is lost: it begins anew from the version that was current. */
+  /** The lifecycle of the day's records is lost: it starts anew from the version that was current. */
   lifecycle_lost: { day: string; message: string };
-  /** What became of the day's records stays as it was, because a version cannot be read: the next reading makes it. */
+  /**
+   * The lifecycle of the day's records is not updated, because a version cannot be read. The next reading updates it.
+   */
   lifecycle_not_made: { day: string; message: string };
   failure_not_recorded: { day: string; message: string };
-  /** Records of another date came in the response for the day. */
+  /** The response for the day contained records of another date. */
   other_dates_excluded: { day: string; message: string };
   publication_failed: { day: string } & ErrorSummary;
-  /** The first day of those whose events were not received; the next run sends them again. */
+  /** `day` is the first day whose events were not received; the next run sends them again. */
   events_not_sent: { day: string; events: number } & ErrorSummary;
   vacuum_failed: ErrorSummary;
-  /** The Iceberg table pointed at metadata of somebody else, or of another lake: it begins anew, without earlier snapshots. */
+  /** The Iceberg table pointed at foreign metadata, or at another lake: it starts anew, without earlier snapshots. */
   iceberg_table_restarted: { table: string; found: string; message: string };
-  /** Its ledger is damaged: no day of the month is read. */
+  /** The month's ledger is damaged: no day of the month is read. */
   month_skipped: { month: string } & ErrorSummary;
   view_failed: { view: string } & ErrorSummary;
 }
 
-/** Of the service of one brand. */
+/** Events of the service of one brand. */
 interface BrandDetails {
   request_retried: {
     action: string;
@@ -94,17 +96,17 @@ interface BrandDetails {
     /** Failed attempts at this call so far. */
     failures: number;
     waitMs: number;
-    /** HTTP status, where a response came. */
+    /** HTTP status, if a response arrived. */
     status?: number;
   };
   signing_clock_corrected: { action: string; clockSkewMs: number };
   credentials_not_reread: object;
-  /** The share of this run has changed, because of other runs. */
+  /** The share of this run has changed because of other runs. */
   rate_shared: { requestsPerSecond: number; runs: number };
   rate_budget_not_updated: { message: string };
 }
 
-/** Of a process that works for all brands. */
+/** Events of a process that works for all brands. */
 interface ProcessDetails {
   catalog_rebuilt: { status: string; published: number; remaining: number };
   catalog_entry_skipped: ErrorSummary;
@@ -113,7 +115,7 @@ interface ProcessDetails {
   schedules_failed: ErrorSummary;
   update_not_remembered: ErrorSummary;
   settings_not_removed: ErrorSummary;
-  /** Of the watcher; `message` is the subject of what it told. */
+  /** A watcher run has ended; `message` is the subject of the message that it sent. */
   watch_ended: { problems: number; message?: string };
   object_copied: { key: string; bytes: number };
 }
@@ -154,7 +156,7 @@ export const LEVELS = {
   page_fetched: 'debug',
   lookups_refused: 'warn',
   committed_details_unreadable: 'warn',
-  // The work itself hits the same conflict or failure at its next write, and reports it there.
+  // The work itself meets the same conflict or failure at its next write, and reports it there.
   lease_not_renewed: 'debug',
   day_ended: 'info',
   day_rebuilt: 'info',

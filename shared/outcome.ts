@@ -5,14 +5,17 @@ export const STATUSES = ['complete', 'incomplete', 'failed', 'busy'] as const;
 /** How a run of a report, or of all, ended. */
 export type Status = (typeof STATUSES)[number];
 
-/** What this run did with a due day; the day's current state is its `DayState`. */
+/** What this run did with a due day. The day's current state is its `DayState`. */
 export interface DayOutcome {
   dt: string;
   /**
-   * `pending`: left to the next run. `busy`: another run reads it. `unchanged`: read, and the same as committed.
-   * `kept`: the version stays: the service has fewer records than what can change no more, or never agrees with itself.
-   * `waiting`: it was not tried: it failed in an earlier run and its backoff has not ended, or a run whose clock is later
-   * than this one's has read it.
+   * - `pending`: left to the next run
+   * - `busy`: another run reads the day
+   * - `unchanged`: read, and equal to the committed version
+   * - `kept`: the version stays, because the service returned fewer records than can no longer change, or because its
+   *   readings never agree
+   * - `waiting`: not tried, because its backoff after a failure has not ended, or because a run with a later clock has
+   *   read it
    */
   outcome: 'published' | 'unchanged' | 'kept' | 'pending' | 'busy' | 'waiting' | 'failed';
   rows: number;
@@ -50,12 +53,15 @@ export interface SyncOutcome {
   reports: ReportOutcome[];
 }
 
-/** What an outcome shows of an error. */
+/** The part of an error that outcomes show. */
 export function errorSummary({ kind, code, message }: BrandReportsError): ErrorSummary {
   return { kind, code, message };
 }
 
-/** `busy` only where other runs read every due day; anything else that is left is `incomplete`, as are all days while the clocks differ. */
+/**
+ * `busy` only if other runs read every due day. Other days that are left make the report `incomplete`; so do clocks
+ * that differ.
+ */
 export function reportStatus(days: readonly DayOutcome[], error?: ErrorSummary): Status {
   const outcomes = days.map(({ outcome }) => outcome);
   if (error?.code === 'clocks_differ') return 'incomplete';
@@ -69,7 +75,7 @@ export function countFailedDays(days: readonly DayOutcome[]): number {
   return days.filter(({ outcome }) => outcome === 'failed').length;
 }
 
-/** What one line of the log says of a run. */
+/** The line of the log about a run. */
 export function runSummary({ days, status, ...outcome }: ReportOutcome) {
   const { requests, retries, throttles } = outcome;
   const sum = (count: 'rows' | 'pages') => days.reduce((total, day) => total + day[count], 0);
@@ -84,7 +90,7 @@ export function isUnfinished({ status, days }: ReportOutcome): boolean {
   return days.some(({ outcome }) => isLeft(outcome)) || (status === 'incomplete' && days.length === 0);
 }
 
-/** Whether a day failed: a range is not done before it was read. */
+/** Whether a day failed: a range is complete only after all its days were read. */
 export function hasFailedDays({ days }: ReportOutcome): boolean {
   return countFailedDays(days) > 0;
 }
@@ -107,7 +113,7 @@ export function madeProgress({ days }: ReportOutcome): boolean {
 export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
   const has = (status: Status) => reports.some((report) => report.status === status);
   if (has('failed')) return { status: 'failed', reports };
-  // A report that was stopped before its plan has no days to judge by.
+  // A report that was stopped before its plan has no days to decide by.
   return {
     status: has('incomplete') ? 'incomplete' : reportStatus(reports.flatMap(({ days }) => days)),
     reports,

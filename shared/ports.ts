@@ -1,6 +1,7 @@
 /*
- * What the core needs from outside, each behind the smallest sufficient interface: a lake is a folder or a bucket with
- * Glue, the service is HTTP or a double in a test. `test/contracts` tests every adapter against what is documented here.
+ * Declares what the core needs from outside, as the smallest sufficient interfaces. A lake is a folder or a bucket with
+ * Glue; the service is HTTP or a double in a test. The tests in `test/contracts` test every adapter against this
+ * documentation.
  */
 import type { JsonObject } from './json.ts';
 import type { Column } from './column-types.ts';
@@ -9,13 +10,16 @@ import type { View } from './reports/definition.ts';
 
 /** Time as the core sees it. */
 export interface Clock {
-  /** By which a run plans, where it is earlier than the machine's and the service's time: `--now`, or an event's `now`. */
+  /**
+   * The time by which a run plans, if it is earlier than the machine's and the service's time: `--now`, or an event's
+   * `now`.
+   */
   fixedNow?: Date;
-  /** The machine's time in milliseconds: leases and backoff; nothing overrides it. */
+  /** The machine's time in milliseconds, for leases and backoff; nothing overrides it. */
   wallMs: () => number;
-  /** Milliseconds since any instant, of a clock that nobody sets: deadlines, rates, and how long something takes. */
+  /** Milliseconds of a monotonic clock since an arbitrary instant: for deadlines, rates and durations. */
   monotonicMs: () => number;
-  /** The signal ends it early; it then may reject. */
+  /** Sleeps. The signal ends the sleep early; the promise may then reject. */
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** Calls `tick` every `ms` until the returned function is called; does not keep the process alive. */
   every: (ms: number, tick: () => void) => () => void;
@@ -37,10 +41,10 @@ export interface ListedObject {
 /** `ifMatch`: replace only the version with this etag. `ifAbsent`: create, replace nothing. */
 export type Precondition = { ifMatch: string } | { ifAbsent: true };
 
-/** `conflict`: the precondition did not hold; nothing was written (or an earlier attempt of this same call wrote it). */
+/** `conflict`: the precondition did not hold. Nothing was written, or an earlier attempt of this same call wrote it. */
 export type PutOutcome = { etag: string } | 'conflict';
 
-/** A streamed object: it exists in full once `finish` resolves; before that, and after `abort`, it does not exist. */
+/** A streamed object. It exists in full once `finish` resolves; before that, and after `abort`, it does not exist. */
 export interface ObjectWriter {
   write(bytes: Uint8Array): Promise<void>;
   finish(): Promise<void>;
@@ -48,8 +52,8 @@ export interface ObjectWriter {
 }
 
 /**
- * The lake's objects. Keys are relative to the lake, with `/` between their parts.
- * Failures are BrandReportsErrors: `transient` where a later attempt may succeed, `config` where an operator must act.
+ * The lake's objects. Keys are relative to the lake, with `/` between their parts. Failures are BrandReportsErrors:
+ * `transient` if a later attempt may succeed, `config` if an operator must act.
  */
 export interface ObjectStore {
   /** `s3://bucket/prefix` or the folder's absolute path. */
@@ -65,7 +69,7 @@ export interface ObjectStore {
   list(prefix: string): AsyncIterable<ListedObject>;
   /** Deletes objects; a key without an object is not an error. */
   delete(keys: readonly string[]): Promise<void>;
-  /** What a versioned bucket keeps of objects that were deleted or replaced, and its delete markers; missing: nothing is kept. */
+  /** Old versions in a versioned bucket: deleted or replaced objects, and delete markers; missing: nothing is kept. */
   readonly noncurrent?: {
     list(prefix: string): AsyncIterable<NoncurrentVersion>;
     delete(versions: readonly NoncurrentVersion[]): Promise<void>;
@@ -79,19 +83,19 @@ export interface NoncurrentVersion extends Pick<ListedObject, 'key' | 'bytes'> {
 
 /** Which runs are alive, as far as the lake can detect it. */
 export interface RunRegistry {
-  /** Registers the run until the returned function is called or the process has ended, in whatever way. */
+  /** Registers the run until the returned function is called or the process has ended, for whatever reason. */
   register(run: string): Promise<() => Promise<void>>;
-  /** True only where the run has certainly ended; false where it is alive or unknown. */
+  /** True only if the run has certainly ended; false if it is alive or unknown. */
   isDead(run: string): Promise<boolean>;
 }
 
 /** How many requests a run may send to a brand's service. */
 export interface RateSource {
-  /** Requests per second at this moment; 0: none. */
+  /** Requests per second at this moment; 0 means that no request may be sent. */
   readonly requestsPerSecond: number;
   /**
-   * Has to be called before each request, and again soon where the rate is 0: a run that does not call has no rate.
-   * @throws BrandReportsError where no rate can be had
+   * Call it before each request, and again soon if the rate is 0: a run that does not call it has no rate.
+   * @throws BrandReportsError if no rate can be claimed
    */
   claim(): Promise<void>;
 }
@@ -112,30 +116,31 @@ export interface TableShape {
   description: string;
   partitionKeys: readonly string[];
   columns: readonly TableColumn[];
-  /** The table at whose snapshots of days the partitions point; missing: this one. */
+  /** The table whose snapshots the partitions point at; missing: this table. */
   snapshotsOf?: string;
 }
 
 /** A column as a catalog shows it. */
 export interface TableColumn extends Column {
-  /** For people. A catalog that shows another one gets this one; missing: what it shows stays. */
+  /** For people. A catalog replaces a different description by this one; missing: the catalog keeps its description. */
   description?: string;
 }
 
 /** What SQL engines read to find the snapshots: a projection of the ledgers that can always be rebuilt from them. */
 export interface Catalog {
-  /** Creates the table, or brings it the columns, the description and the parameters that it lacks; removes no column (I7). */
+  /** Creates the table, or adds missing columns and updates description and parameters; removes no column (I7). */
   ensureTable(table: TableShape): Promise<void>;
-  /** Creates the view, or replaces one that differs. The tables and columns that it reads must exist. */
+  /** Creates the view, or replaces it if it differs. The tables and columns that it reads must exist. */
   ensureView(view: View): Promise<void>;
-  /** The id of the snapshot that the partition points at; `undefined` where it points at none. */
+  /** The id of the snapshot that the partition points at; `undefined` if the partition has no snapshot. */
   snapshotOf(table: string, partition: Partition): Promise<string | undefined>;
   /** Points the partition at the snapshot, whose objects must exist. */
   setSnapshot(table: TableShape, partition: Partition, snapshot: string): Promise<void>;
-  /** Removes a partition, if it is there. */
+  /** Removes a partition, if it exists. */
   removePartition(table: string, partition: Partition): Promise<void>;
   /**
-   * The snapshot ids that the catalog points at, by partition path (`brand=acme/dt=2026-01-31`), below the leading keys.
+   * The snapshot ids that the catalog points at, by partition path (`brand=acme/dt=2026-01-31`), below the leading
+   * keys.
    * @param within only partitions whose next key has a value in this range, both ends included
    */
   snapshotsByPartition(
@@ -149,15 +154,17 @@ export interface Catalog {
 export interface IcebergHead {
   /** Missing: there is no table yet, or it points elsewhere. */
   metadata?: Uint8Array;
-  /** Where the table points, if that is at no metadata that this program has written there. */
+  /** The metadata that the table points at, if this program has not written it there. */
   foreign?: string;
-  /** Compare-and-swap. @returns `false` if another writer was faster: then nothing has changed for readers */
+  /** Compare-and-swap. @returns `false` if another writer was faster: readers then see no change */
   replace(metadata: Uint8Array, shape: TableShape): Promise<boolean>;
 }
 
-/** Where readers find the metadata of Iceberg tables; the objects that it names are in the lake's store. */
+/**
+ * Where readers find the metadata of Iceberg tables; the objects that the metadata references are in the lake's store.
+ */
 export interface IcebergCatalog {
-  /** The address of the lake as metadata names it, without `/` at its end: `s3://bucket/prefix`, `file:///home/me/lake`. */
+  /** The address of the lake in the metadata, without a trailing `/`: `s3://bucket/prefix`, `file:///home/me/lake`. */
   readonly url: string;
   load(table: string): Promise<IcebergHead>;
 }
@@ -166,26 +173,26 @@ export interface IcebergCatalog {
 export interface Lake {
   store: ObjectStore;
   runs: RunRegistry;
-  /** Missing for a lake in S3 without a database: the ledgers alone say which snapshots are current. */
+  /** Missing for a lake in S3 without a database: only the ledgers record which snapshots are current. */
   catalog?: Catalog;
-  /** Missing where `catalog` is. */
+  /** Missing if `catalog` is missing. */
   iceberg?: IcebergCatalog;
 }
 
-/** What is told to the people who look after a pipeline: plain text. */
+/** A message to the people who run a pipeline: plain text. */
 export interface Message {
   /** One line of ASCII, 100 characters at most. */
   subject: string;
   text: string;
 }
 
-/** Tells the people who look after a pipeline. */
+/** Sends messages to the people who run a pipeline. */
 export interface Notifier {
-  /** @throws BrandReportsError where it was not told, or where that is not known */
+  /** @throws BrandReportsError if the message was not sent, or if that is unknown */
   tell(message: Message): Promise<void>;
 }
 
-/** What happened in the lake, for other people's programs (docs/reference/events.md). */
+/** An event in the lake, for other people's programs (docs/reference/events.md). */
 export interface LakeEvent {
   type: 'Day Published' | 'Day Changed' | 'Problem Opened' | 'Problem Solved';
   detail: JsonObject;
@@ -193,9 +200,9 @@ export interface LakeEvent {
 
 /** Receives events. */
 export interface EventSink {
-  /** How many `send` takes at once; missing: 10. A failure leaves all of them to the next run. */
+  /** How many events `send` accepts at once; missing: 10. A failure leaves all of them to the next run. */
   readonly atOnce?: number;
-  /** Resolves once all were received; may be called again with the same events. @throws BrandReportsError */
+  /** Resolves once all events were received; may be called again with the same events. @throws BrandReportsError */
   send(events: readonly LakeEvent[]): Promise<void>;
 }
 
@@ -204,13 +211,13 @@ export interface Credentials {
   bid: string;
   token: string;
   secret: string;
-  /** The only address that they may be sent to; missing: whichever the settings name. */
+  /** The only address that the credentials may be sent to; missing: the address in the settings. */
   baseUrl?: string;
 }
 
-/** Where a brand's credentials come from. Its errors are `config` or `auth` and never contain what was read (I9). */
+/** The source of a brand's credentials. Its errors are `config` or `auth` and never contain what was read (I9). */
 export interface CredentialSource {
-  /** Reads them from their source, past any cache. */
+  /** Reads the credentials from their source and bypasses any cache. */
   read(brand: string): Promise<Credentials>;
 }
 
@@ -229,7 +236,7 @@ export interface HttpHeaders {
   'retry-after'?: string | undefined;
 }
 
-/** A response: the body as decompressed bytes, empty where the body of an error could not be read. */
+/** A response: the body as decompressed bytes, empty if the body of an error could not be read. */
 export interface HttpResponse {
   status: number;
   headers: HttpHeaders;
@@ -237,8 +244,8 @@ export interface HttpResponse {
 }
 
 /**
- * `failed`: no whole response came; e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. `isStale`: because the
- * service had closed the connection, which was kept from an earlier request; most probably it has not received this one.
+ * `failed`: no whole response arrived, e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. `isStale`: the
+ * service had closed a connection that was kept from an earlier request, so it has most probably not received this one.
  */
 export type HttpResult = HttpResponse | { failed: string; isStale?: true } | { tooLargeBytes: number };
 
@@ -246,7 +253,7 @@ export type HttpResult = HttpResponse | { failed: string; isStale?: true } | { t
 export type SendRequest = (
   request: HttpRequest,
   limits: {
-    /** For everything, from the connection to the last byte of the body. */
+    /** For the whole exchange, from the connection to the last byte of the body. */
     timeoutMs: number;
     signal: AbortSignal | undefined;
     /** Called as soon as status and headers have arrived. */
@@ -254,15 +261,15 @@ export type SendRequest = (
   },
 ) => Promise<HttpResult>;
 
-/** Which of several waiting requests is sent first (`service/request-queue.ts`). */
+/** Decides which of several waiting requests is sent first (`service/request-queue.ts`). */
 export interface Turn {
-  /** Before all others: what must not wait for a long catching up. */
+  /** Before all other requests, because it must not wait for a long backfill. */
   urgent: boolean;
-  /** Reports take turns where nothing is urgent. */
+  /** Reports take turns if no request is urgent. */
   report: string;
-  /** The lowest first, e.g. the place of the day in the plan. */
+  /** The lowest rank goes first, e.g. the place of the day in the plan. */
   rank: number;
-  /** The clock skew that the work was planned with: the call fails where it was corrected since. */
+  /** The clock skew that the work was planned with: the call fails if the skew has been corrected since. */
   clockSkewMs?: number;
 }
 
@@ -270,7 +277,7 @@ export interface Turn {
 export interface ServiceResponse {
   envelope: JsonObject;
   data: JsonObject;
-  /** The records that `data[field]` held, where they could be read by their bytes: that list is empty then. */
+  /** The records of `data[field]`, if their bytes could be scanned; that list is empty in `data` then. */
   scanned?: { field: string; records: RecordList };
 }
 
@@ -283,14 +290,19 @@ export interface ReportService {
    * @throws BrandReportsError `transient`, `contract`, `auth` or `config`
    */
   call(action: string, fields: JsonObject, signal?: AbortSignal): Promise<ServiceResponse>;
-  /** The same service, whose calls wait with this turn; without one they are urgent, with rank 0. */
+  /** The same service, whose calls wait with this turn. Calls without a turn are urgent, with rank 0. */
   inOrder(turn: Turn): ReportService;
-  /** Whether the service has accepted any request of the run: until then a refusal may mean the credentials. */
+  /** Whether the service has accepted any request of the run: until then a refusal may be caused by the credentials. */
   readonly hasAnswered: boolean;
-  /** Whether it has accepted a request of this action in this run: until then a refusal may mean the action. */
+  /**
+   * Whether the service has accepted a request of this action in this run: until then a refusal may be caused by the
+   * action.
+   */
   hasAnsweredTo(action: string): boolean;
   /** Text from the service for a message or a log: on one line, short, and without credentials (I9). */
   quote(text: string): string;
-  /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s, or responses do not show another. */
+  /**
+   * Clock skew: service time minus local time, ms; 0 while they agree within 2 s, or until responses show a difference.
+   */
   readonly clockSkewMs: number;
 }

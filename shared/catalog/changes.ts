@@ -5,14 +5,17 @@ import type { BrandReport } from '../context/context.ts';
 import { appendChanges, changesTable, rewriteChanges } from '../history/index.ts';
 import { type MonthContent, writeLedgerTable } from './ledger-tables.ts';
 
-/** Updates the table `changes` in these months from the objects that the ledgers name. */
+/** Updates the table `changes` in these months from the objects that the ledgers reference. */
 export async function writeChanges(
   run: BrandReport,
   months: readonly string[],
   checksObjects = false,
 ): Promise<void> {
   if (checksObjects) await restoreMissing(run, months);
-  /** Ids of objects that cannot be read and have no copy. Without them in its identity, a month is tried again each time. */
+  /**
+   * Ids of objects that cannot be read and have no copy. The identity of the month leaves them out, so each later run
+   * tries again.
+   */
   const lost = new Set<string>();
   const contentOf = async (month: string): Promise<MonthContent | undefined> => {
     const read = await readOrDamage(run.ledger(month).cached());
@@ -41,7 +44,7 @@ function changedDays({ days }: Ledger): { day: string; changes: DayChanges }[] {
   return changed.sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-/** Writes those objects of days again that are missing or have another size, from what the table still has of them. */
+/** Rewrites objects of days that are missing or have another size, from the rows that the table still has. */
 async function restoreMissing(run: BrandReport, months: readonly string[]): Promise<void> {
   const { brand, report, lake } = run;
   const sizes = new Map<string, number>();
@@ -56,7 +59,7 @@ async function restoreMissing(run: BrandReport, months: readonly string[]): Prom
   }
 }
 
-/** @returns whether the ledger names an object now that has the changes of the day */
+/** @returns whether the ledger now references an object with the day's changes */
 async function restored(run: BrandReport, month: string, day: string, lost: DayChanges): Promise<boolean> {
   const changes = await rewriteChanges(run, day, lost);
   if (!changes) return false;

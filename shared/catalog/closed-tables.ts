@@ -1,6 +1,6 @@
 /*
- * The tables of closed months, e.g. `orders_closed`: a partition for each day that a close names, which points at the
- * version that the close keeps. They follow from the closes alone. `close` and `rebuild-catalog` make their partitions.
+ * Publishes the tables of closed months, e.g. `orders_closed`: a partition for each day in a close, which points at the
+ * version that the close keeps. The partitions depend on the closes alone. `close` and `rebuild-catalog` create them.
  */
 import { mapConcurrent } from '../concurrency.ts';
 import type { BrandReport } from '../context/context.ts';
@@ -24,8 +24,9 @@ export function closedShape(shape: TableShape): TableShape & { snapshotsOf: stri
 }
 
 /**
- * Points the partitions of a report's days in the tables of closed months at what the closes name, and removes all others.
- * @param closes those of other brands are left out
+ * Points the partitions of a report's days in the tables of closed months at the versions in the closes, and removes
+ * all other partitions.
+ * @param closes closes of other brands are ignored
  * @param month only the partitions of this close; missing: of all closes
  */
 export async function publishCloses(

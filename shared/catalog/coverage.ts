@@ -1,7 +1,8 @@
 /*
- * Without `coverage`, a query of a sum in Athena cannot know which of its days are present. It has one row per day, made
- * from the ledgers alone (`ledger-tables.ts`): the facts of `day-facts.ts`. A row is as old as the run that
- * wrote it: what must hold when the pipeline is dead compares `overdue_at` with the current time (`STATE_NOW_SQL`).
+ * Writes `coverage`: one row per day, from the ledgers alone (`ledger-tables.ts`), with the facts of `day-facts.ts`.
+ * Without it, a query of a sum in Athena could not find out which of its days are present. A row is as old as the run
+ * that wrote it, so a condition that must hold when the pipeline is dead compares `overdue_at` with the current time
+ * (`STATE_NOW_SQL`).
  */
 import { columnsOf } from '../lake/documents/described-columns.ts';
 import { rethrowBugs } from '../errors.ts';
@@ -51,7 +52,7 @@ export const coverageTable: TableShape = {
   columns: COLUMNS,
 };
 
-/** Whether a clock that was ahead wrote the row: right ones differ by less than ten minutes. */
+/** Whether a fast clock wrote the row: correct clocks differ by less than ten minutes. */
 export const IS_AHEAD_SQL = `read_from > ${NOW_SQL} + INTERVAL '10' MINUTE`;
 
 /** The state of a day now, in SQL: a row is as old as the last run, which may have been days ago. */
@@ -112,7 +113,9 @@ export async function writeCoverage(
   await writeLedgerTable(run, table, months, checksObjects);
 }
 
-/** An unreadable ledger of the upstream report is that report's failure and does not stop the coverage of this one. */
+/**
+ * If the ledger of the upstream report cannot be read, that report fails; the coverage of this report is still written.
+ */
 async function upstreamDays({ upstream }: BrandReport, month: string): Promise<ReportDays['upstreamOn']> {
   try {
     const ledger = await upstream?.ledger(month).cached();

@@ -20,8 +20,8 @@ async function described(
 }
 
 /**
- * Creates or extends the report's table until it has every column of the schema, including those that other runs append
- * meanwhile; and the table of what became of its records.
+ * Creates or extends the report's table until it has every column of the schema, including columns that other runs
+ * append meanwhile. Does the same for the report's lifecycle table.
  */
 export async function ensureTable(
   context: Pick<BrandReport, 'report' | 'schema' | 'roles' | 'lake'>,
@@ -38,8 +38,8 @@ export async function ensureTable(
 }
 
 /**
- * Ensures the table, and all views that read it: a column or a role may be new. A failed view stops nothing: no record
- * depends on it.
+ * Ensures the table and all views that read it, because a column or a role may be new. A failed view stops nothing: no
+ * record depends on it.
  */
 export async function ensureTableAndViews(context: BrandReport): Promise<void> {
   const { report, reports, lake, schemaOf, rolesOf, log } = context;

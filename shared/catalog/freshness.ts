@@ -3,7 +3,7 @@ import type { View } from '../reports/definition.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
 import { IS_AHEAD_SQL, STATE_NOW_SQL, coverageTable } from './coverage.ts';
 
-/** What `days_<state>` counts. */
+/** What the column `days_<state>` counts. */
 const COUNTED: Record<ProblemState, string> = {
   failed: 'Days whose last attempt failed',
   missing: 'Days from the first day to yesterday that were never read',
@@ -23,13 +23,14 @@ function countOf(state: ProblemState): string {
 }
 
 const IS_COMPLETE = `committed_state IN (${statesSql(COMPLETE_STATES)})`;
-/** Nothing is to come of an erased day. */
+/** An erased day needs no further reading. */
 const COMPLETE_DT = `CASE WHEN ${IS_COMPLETE} OR state = 'erased' THEN expected_dt END`;
 
 /**
- * One row per brand and report: up to when its data is complete, and how many days are in which state. It is computed
- * when it is queried, so that a dead pipeline shows as overdue. Hours are counted when they begin. Days without a row
- * are missing too, from the first day since the start date up to yesterday in UTC, which has begun in every zone.
+ * One row per brand and report: up to when its data is complete, and how many days are in which state. The view is
+ * computed at the time of the query, so that a dead pipeline shows as overdue. Hours count from their beginning. Days
+ * without a row are missing too, from the first day since the start date up to yesterday in UTC, which has begun in
+ * every zone.
  */
 export const freshness: View = {
   name: 'freshness',
@@ -49,7 +50,8 @@ export const freshness: View = {
     ['failing_since', 'timestamp', 'Since when the day that has failed longest has failed, in UTC'],
     ...PROBLEM_STATES.map((state) => [`days_${state}`, 'bigint', COUNTED[state]] as const),
   ],
-  // DuckDB counts the hours that began and Trino those that passed: on whole hours both give the same.
+  // DuckDB counts the hours that have begun, and Trino the hours that have passed. For whole hours both give the same
+  // result.
   sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(report AS varchar) AS report,

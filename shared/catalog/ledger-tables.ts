@@ -1,7 +1,7 @@
 /*
- * Tables that are made from ledgers alone, a partition for each brand, report and month. They keep no state of their own,
- * so they can be made again at any time, and are published like any partition. The id of a snapshot begins with a hash
- * of what its rows follow from: rows that are published already are not written again.
+ * Writes tables from ledgers alone, with a partition for each brand, report and month. They keep no state of their own,
+ * so they can be rebuilt at any time, and are published like any partition. The id of a snapshot begins with a hash of
+ * everything that its rows depend on, so rows that are already published are not written again.
  */
 import { hash } from 'node:crypto';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
@@ -12,20 +12,23 @@ import type { BrandReport } from '../context/context.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
 import type { TableShape } from '../ports.ts';
 
-/** A table that is made from ledgers. */
+/** A table that is built from ledgers. */
 export interface LedgerTable {
   shape: TableShape;
-  /** The months whose ledgers the rows of a month follow from. */
+  /** The months whose ledgers the rows of a month depend on. */
   ledgersOf: (month: string) => readonly string[];
-  /** What a month contains, by these ledgers as they are cached; `undefined` where one is damaged: then what is published stays. */
+  /**
+   * The content of a month, from these ledgers as they are cached; `undefined` if a ledger is damaged: the published
+   * rows then stay.
+   */
   contentOf: (month: string) => Promise<MonthContent | undefined>;
 }
 
 /** The rows of a month. */
 export interface MonthContent {
-  /** What they follow from: equal identities have equal rows. Empty: there are none. */
+  /** What the rows depend on: equal identities have equal rows. Empty: there are no rows. */
   identity: readonly unknown[];
-  /** @returns `false` where the content has turned out to be another one: then nothing was written */
+  /** @returns `false` if the content turned out to differ from its identity: nothing was written then */
   write: (file: ParquetFile) => Promise<boolean>;
 }
 
@@ -40,8 +43,8 @@ export function contentOfRows(rows: readonly Row[]): MonthContent {
 }
 
 /**
- * Brings these months of a table to what the ledgers say.
- * @param checksObjects whether a month whose object is lost is written again: one listing more
+ * Updates these months of a table from the ledgers.
+ * @param checksObjects whether a month whose object is lost is written again; this costs one more listing
  */
 export async function writeLedgerTable(
   run: BrandReport,
@@ -72,14 +75,14 @@ export async function writeLedgerTable(
       const [only = '', ...others] = snapshots;
       const isThere = stored?.has(snapshotKey(shape.name, partition, only)) ?? true;
       const isPublished = others.length === 0 && only.startsWith(`${id}-`) && isThere;
-      // A month without rows has no partition, unless it had some before.
+      // A month without rows has no partition, unless it had rows before.
       if (isPublished || (identity.length === 0 && snapshots.length === 0)) break;
       const snapshot = `${id}-${run.newId()}`;
       if (!(await writeSnapshot(run, shape, snapshotKey(shape.name, partition, snapshot), content))) continue;
       stored?.add(snapshotKey(shape.name, partition, snapshot));
       await catalog.setSnapshot(shape, partition, snapshot);
       snapshots = [snapshot];
-      // Another run may have committed since, and its rows, older or newer, were replaced by these.
+      // Another run may have committed meanwhile, and these rows may have replaced its rows, older or newer.
       await Promise.all(ledgersOf(month).map((each) => refreshUndamaged(run.ledger(each))));
     }
   }

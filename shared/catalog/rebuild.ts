@@ -1,7 +1,7 @@
 /*
- * Rebuilds the catalog from the lake: the ledgers are the truth, the catalog a projection of them that may be lost,
- * edited by hand or older than the lake. It may run at any time, also concurrently with syncs. What it has no time for,
- * and what fails, is left to the next sync, which publishes what is pending before anything else (I3).
+ * Rebuilds the catalog from the lake. The ledgers are the truth; the catalog is a projection of them that may be lost,
+ * edited by hand or older than the lake. It may run at any time, even concurrently with syncs. Partitions that fail, or
+ * for which no time is left, wait for the next sync, which publishes pending days before anything else (I3).
  */
 import { mapConcurrent } from '../concurrency.ts';
 import { monthOf } from '../days.ts';
@@ -31,17 +31,17 @@ import { viewOver, withSettings } from './view-roles.ts';
 
 const CONCURRENCY = 8;
 
-/** What a rebuild works with; times are wall clock in milliseconds. */
+/** The options of a rebuild; times are wall clock in milliseconds. */
 export interface RebuildOptions extends LakeAccess {
-  /** Decide what is due; partitions of brands that they do not have are published all the same. */
+  /** They decide which days are due; partitions of brands that they lack are published too. */
   settings?: Settings | undefined;
   reports: ReportRegistry;
   deadline?: Deadline;
-  /** Failures that end the rebuild; every other failure is logged and its entry is left to the next sync. */
+  /** Failures that end the rebuild. Every other failure is logged, and its entry is left to the next sync. */
   isFatal: (thrown: unknown) => boolean;
 }
 
-/** What a rebuild did, and what it left. */
+/** What a rebuild did, and what it left to the syncs. */
 export interface RebuildOutcome {
   /** `incomplete`: some partitions are left to the syncs, which publish them within a day. */
   status: 'complete' | 'incomplete';
@@ -49,11 +49,13 @@ export interface RebuildOutcome {
   views: string[];
   /** Days whose partition did not point at the committed snapshot and does now. */
   published: number;
-  /** Days, months of the tables made from ledgers, closes and Iceberg tables, that failed or for which no time was left. */
+  /**
+   * Days, months of the tables built from ledgers, closes and Iceberg tables that failed or for which no time was left.
+   */
   remaining: number;
 }
 
-/** @throws BrandReportsError where a table or view cannot be created, or a failure is fatal */
+/** @throws BrandReportsError if a table or view cannot be created, or a failure is fatal */
 export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOutcome> {
   const documents = createLakeDocuments({ store: options.lake.store, ...options });
   const views = await ensureAllTables(options, documents);
@@ -67,7 +69,7 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOu
   };
 }
 
-/** All tables, then the views over them. */
+/** Ensures all tables, then the views over them. */
 async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments): Promise<View[]> {
   const catalog = catalogOf(options);
   const { lake, reports } = options;
@@ -108,7 +110,10 @@ function catalogOf({ lake }: RebuildOptions): Catalog {
   );
 }
 
-/** Publishes what any ledger of the lake has pending, newest days first, and writes the tables made from the ledgers of all months. */
+/**
+ * Publishes the pending days of every ledger in the lake, newest days first, and writes the tables built from the
+ * ledgers of all months.
+ */
 async function publishAll(
   options: RebuildOptions,
   documents: LakeDocuments,
@@ -209,7 +214,10 @@ async function coverMonths(context: BrandReport, months: readonly string[]): Pro
   return months;
 }
 
-/** Does a piece of work. @returns `undefined` where it is left to the next sync: out of time, or a failure that is not fatal */
+/**
+ * Does a piece of work. @returns `undefined` if the work is left to the next sync: out of time, or a failure that is
+ * not fatal
+ */
 function createSkipper({ deadline, clock, log, isFatal }: RebuildOptions) {
   const time = createTimeBudget(deadline, clock.monotonicMs);
   return async <T>(work: () => Promise<T>): Promise<T | undefined> => {

@@ -24,7 +24,7 @@ const COLUMNS = columnsOf([
   ['detail', 'string', 'The change in words'],
 ]);
 
-/** `planning/schema-changes.ts` finds the rows. */
+/** The rows come from `planning/schema-changes.ts`. */
 export const schemaChangesTable: TableShape = {
   name: SCHEMA_CHANGES_TABLE,
   description: 'A row for each field that appeared, vanished, returned or changed on a day, and by how much',
@@ -67,12 +67,12 @@ export async function writeSchemaChanges(
   await writeLedgerTable(run, table, months, checksObjects);
 }
 
-/** The months that hold the days of this one, and those that they are compared with. */
+/** This month, and the months of the days that its days are compared with. */
 export function comparedMonths(month: string): string[] {
   return monthsFrom(addDays(`${month}-01`, -HISTORY_DAYS), `${month}-01`);
 }
 
-/** The months whose changes may be others after a change on these days. */
+/** Months whose rows may differ after these days changed. */
 export function monthsComparedWith(days: readonly string[], today: string): string[] {
   const months = days.flatMap((day) => monthsFrom(day, addDays(day, HISTORY_DAYS)));
   return [...new Set(months)].filter((month) => month <= monthOf(today));

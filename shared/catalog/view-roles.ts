@@ -1,6 +1,6 @@
 /*
- * Puts the fields that have roles into the SQL of a view. Each brand may have other fields, or other words for states: then
- * the view chooses by the brand of the row.
+ * Puts the fields that have roles into the SQL of a view. Brands may have different fields or different words for
+ * states; the view then chooses by the brand of the row.
  */
 import { type Column, RESCUED } from '../column-types.ts';
 import { type BrandRoles, placeOfRole } from '../lake/documents/roles.ts';
@@ -16,12 +16,12 @@ import {
 import { trimmedSql } from '../reports/views/view-sql.ts';
 import { ROLES, type Role } from '../roles/index.ts';
 
-/** By table, the columns that it has. */
+/** The columns of each table. */
 export type TableColumns = ReadonlyMap<string, readonly Column[]>;
 /** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
 
-/** The roles of brands, by the settings in place of those of their last run. */
+/** The roles of brands. Current settings replace the settings of a brand's last run. */
 export function withSettings(
   brands: Readonly<Record<string, BrandRoles>>,
   report: Pick<ReportDefinition, 'name'>,
@@ -34,7 +34,7 @@ export function withSettings(
   return Object.fromEntries(known);
 }
 
-/** By table and brand, the roles that the lake has, by the settings in place of those of the last run. */
+/** The roles in the lake, by table and brand. Current settings replace the settings of the last run. */
 export function rolesInLake(
   ledgers: readonly Pick<ReportLedgers, 'brand' | 'report' | 'roles'>[],
   reports: readonly ReportDefinition[],
@@ -66,7 +66,7 @@ export function viewOver(
   };
 }
 
-/** Without any brand the names of the columns decide: such a table is of a lake that an older program wrote. */
+/** The SQL of a role. Without any brand the names of the columns decide: an older program wrote such a lake. */
 function roleSql(
   role: Role,
   columns: readonly Column[],
@@ -100,7 +100,10 @@ function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | unde
   }
 }
 
-/** A number that the column cannot hold exactly, such as 1.0320000000000003, is in `_rescued`: the cast of an amount rounds it. */
+/**
+ * A number that the column cannot represent exactly, such as 1.0320000000000003, is in `_rescued`; the cast of an
+ * amount rounds it.
+ */
 function withRescued(value: string, { type, field = '' }: Column): string {
   if (type === 'string' || !/^\w+$/.test(field)) return value;
   return `COALESCE(${value}, ${jsonSql(quoted(RESCUED), field)})`;
@@ -110,13 +113,13 @@ function jsonSql(text: string, path: string): string {
   return `json_extract_scalar(${text}, '$.${path}')`;
 }
 
-/** @param state as states are compared */
+/** @param state a state in the form in which states are compared */
 function stateSql(state: string, words: Readonly<Record<string, string>>): string {
   const cases = Object.entries(words).flatMap(([word, to]) => {
     const trimmed = withoutSpaces(word);
     // A column of decimals shows 4 as 4.000000000.
     const spelt = /^\d+$/.test(trimmed) ? [trimmed, `${trimmed}.000000000`] : [trimmed];
-    // By the engine's own rules: they differ for letters such as İ.
+    // By the engine's own rules, which differ for letters such as İ.
     return spelt.map((each) => `WHEN lower('${each}') THEN '${to}'`);
   });
   return cases.length === 0 ? state : `CASE ${state} ${cases.join(' ')} ELSE ${state} END`;

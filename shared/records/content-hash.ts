@@ -1,6 +1,7 @@
 /**
- * A hash of what a record says: the same for the same values in any order of the fields, however the service escapes a
- * letter or indents a list. It tells versions of a record with one key apart, so 32 bits are enough.
+ * Hashes the content of a record. The hash is the same for the same values in any order of the fields, however the
+ * service escapes a letter or indents a list. It distinguishes versions of a record with one key, so 32 bits are
+ * enough.
  */
 import { hash } from 'node:crypto';
 import { parseJson, stringifyJson } from '../json.ts';
@@ -17,9 +18,9 @@ export function contentHashes(list: RecordList): Int32Array {
   const hashes = new Int32Array(count);
   let at = 0;
   for (let record = 0; record < count; record += 1) {
-    const behind = records[record * STRIDE + 2] ?? 0;
+    const recordEnd = records[record * STRIDE + 2] ?? 0;
     let sum = 0;
-    for (; at < behind; at += STRIDE) {
+    for (; at < recordEnd; at += STRIDE) {
       const seed = seeds[values[at] ?? 0] ?? 0;
       const start = values[at + 1] ?? 0;
       const end = values[at + 2] ?? 0;

@@ -1,21 +1,27 @@
 /**
- * Which keys were met, and with which content: some millions of them, since a day may have as many (I12). A key is 96
- * bits of a hash, a content 32, and all lie in one typed array, because a Map of texts would take five times the memory.
- * Two of a million keys are taken for one in one of 10^17 days. A content is compared only between records with one key.
+ * Remembers which keys were met, and with which content: some millions of them, since a day may have as many (I12). A
+ * key takes 96 bits of a hash, a content 32 bits, and all of them are in one typed array, because a Map of texts would
+ * take five times the memory. With a million keys a day, two different keys have the same hash on one of 10^17 days.
+ * Contents are compared only between records with one key.
  */
 import { randomFillSync } from 'node:crypto';
 import { LANES, TextWords, murmur } from './murmur.ts';
 
-/** Numbers of a slot: three of the key, of which the first is never 0 in a slot that is taken, and the content. */
+/** Numbers of a slot: three of the key, whose first number is never 0 in a used slot, and the content. */
 const STRIDE = 4;
 const CONTENT = 3;
-/** I12: who does not know it cannot choose keys of one place, which would make each search as long as the list. */
+/**
+ * I12: without knowing the seed, nobody can choose keys that share a slot and so make each search as long as the list.
+ */
 const SEED = randomFillSync(new Int32Array(LANES));
 const FIRST_SLOTS = 1_024;
-/** The content of what was met before `forgetContents`. */
+/** The content of keys that were met before `forgetContents`. */
 const FORGOTTEN = 0;
 
-/** `new`: not met before. `known`: before `forgetContents`. `same`: with this content. A number: with that other content. */
+/**
+ * `new`: not met before. `known`: met before `forgetContents`. `same`: met with this content. A number: met with that
+ * other content.
+ */
 export type Met = 'new' | 'known' | 'same' | number;
 
 export class MetRecords {
@@ -29,7 +35,9 @@ export class MetRecords {
     return this.#taken;
   }
 
-  /** Notes a key with its content, and says how it was met before; the first content stays. @param content not 0 */
+  /**
+   * Remembers a key with its content, and returns how it was met before; the first content stays. @param content not 0
+   */
   meet(key: string, content: number): Met {
     const [first, second, third] = this.#hashOf(key);
     const slots = this.#slots;
@@ -50,7 +58,7 @@ export class MetRecords {
     return 'new';
   }
 
-  /** What was met so far is `known` from now on, whatever its content. */
+  /** Everything met so far is `known` from now on, whatever its content. */
   forgetContents(): void {
     for (let at = CONTENT; at < this.#slots.length; at += STRIDE) this.#slots[at] = FORGOTTEN;
   }
@@ -61,7 +69,7 @@ export class MetRecords {
     return [first === 0 ? 1 : first, second, third];
   }
 
-  /** Into twice as many slots: at most half of them are taken, so that a search is short. */
+  /** Doubles the slots: at most half of them are used, so that a search is short. */
   #grow(): void {
     const old = this.#slots;
     const slots = new Int32Array(old.length * 2);

@@ -7,16 +7,17 @@ export function viewOf(bytes: Uint8Array): DataView {
 }
 
 /**
- * A view to write `bytes` bytes through. It has room behind them: V8's Maglev (Node 24) takes a write into the last bytes
- * of a view for one behind its end, drops its code, and from then on each write in that place is a call into the runtime.
+ * A view to write `bytes` bytes through. It has spare room at its end because of V8's Maglev (Node 24). Maglev takes a
+ * write into the last bytes of a view for a write past its end and drops its code. After that, each write in that place
+ * is a call into the runtime.
  */
 export function writableView(bytes: number): DataView<ArrayBuffer> {
   return new DataView(new ArrayBuffer(bytes + SPARE_BYTES));
 }
 
 /**
- * 32 bits of `[start, end)`: a multiplication a word, then the mixing of MurmurHash3. For the values of a report, which are
- * short, this is faster than a call into the runtime.
+ * 32 bits of `[start, end)`: one multiplication per word, then the mixing of MurmurHash3. For the short values of a
+ * report this is faster than a call into the runtime.
  */
 export function shortHashOfBytes(bytes: DataView, start: number, end: number, seed = 0): number {
   let hash = seed ^ (end - start);
@@ -30,19 +31,22 @@ export function shortHashOfBytes(bytes: DataView, start: number, end: number, se
 }
 
 /**
- * MurmurHash3 (x86, 128 bits), as its author published it: a hash for data that nobody forges, a tenth of the cost of a
- * cryptographic one for the short values of a report. It is seeded with all four lanes of its state, so that each column
- * has a hash of its own. `test/records/murmur.test.ts` computes the check value that its author published.
+ * MurmurHash3 (x86, 128 bits), as its author published it: a hash for data that nobody forges, at a tenth of the cost
+ * of a cryptographic hash for the short values of a report. It is seeded with all four lanes of its state, so that each
+ * column has its own hash. `test/records/murmur.test.ts` computes the check value that its author published.
  */
 
-/** A hash, or the state that it begins with: 128 bits as four signed 32-bit lanes. */
+/** A hash, or its initial state: 128 bits as four signed 32-bit lanes. */
 export type Lanes = Int32Array;
 export const LANES = 4;
 
-/** What `murmur` may read behind its words. */
+/** Words that `murmur` may read past the end of its input. */
 const SPARE_WORDS = 4;
 
-/** Texts as `murmur` takes them: UTF-16, two letters a word, so that a text has twice as many bytes as letters. */
+/**
+ * Texts in the form that `murmur` reads: UTF-16, two letters per word, so that a text has twice as many bytes as
+ * letters.
+ */
 export class TextWords {
   #words = new Int32Array(256);
 
@@ -62,7 +66,7 @@ export class TextWords {
 
 /**
  * Hashes the first bytes of the words.
- * @param words little-endian; the bytes of the last one that do not belong to it are 0, and so are three words behind it
+ * @param words little-endian; unused bytes of the last word are 0, and so are the three words after it
  * @param into the hash is written to `into[at…at + 3]`
  */
 export function murmur(words: Int32Array, bytes: number, seed: Lanes, into: Lanes, at: number): void {
@@ -88,7 +92,7 @@ export function murmur(words: Int32Array, bytes: number, seed: Lanes, into: Lane
   finalMix(into, at);
 }
 
-/** The last step of the hash: every bit of `lanes[at…at + 3]` comes to depend on the others. */
+/** The last step of the hash: every bit of `lanes[at…at + 3]` comes to depend on all others. */
 function finalMix(lanes: Lanes, at: number): void {
   const sum = (lanes[at] ?? 0) + (lanes[at + 1] ?? 0) + (lanes[at + 2] ?? 0) + (lanes[at + 3] ?? 0);
   const m1 = avalanche(sum | 0);
@@ -116,7 +120,7 @@ function rotated(word: number, bits: number): number {
   return (word << bits) | (word >>> (32 - bits));
 }
 
-/** Every bit comes to depend on the others. */
+/** Makes every bit depend on the others. */
 export function avalanche(lane: number): number {
   const once = Math.imul(lane ^ (lane >>> 16), 0x85ebca6b);
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);

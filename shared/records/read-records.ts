@@ -1,22 +1,23 @@
 /**
- * A JSON text in the kernel's memory: where its values end, by the strict grammar of RFC 8259, and the records of its
- * lists. Nothing is decoded. A page is read by its bytes because making objects and strings of all its values costs ten
- * times as much.
- * Each method takes where something begins and returns the place behind it, or a negative number where the grammar is
- * violated: no byte stands there, so whoever reads on finds a violation again, and one check at the end is enough.
- * That the bytes are UTF-8 is for the caller to check.
+ * Scans a JSON text in the kernel's memory: finds the ends of its values, by the strict grammar of RFC 8259, and the
+ * records of its lists. Nothing is decoded. Pages are read by their bytes because creating objects and strings of all
+ * values costs ten times as much. Each method takes the position where something begins and returns the position after
+ * it, or a negative number if the grammar is violated. No byte has a negative position, so reading on finds a violation
+ * again, and one check at the end is enough. The caller checks that the bytes are UTF-8.
  */
 import { isUtf8 } from 'node:buffer';
 import { DUPLICATES, isJsonObject, parseJson } from '../json.ts';
 import { giveBackKernel, type Kernel, takeKernel } from '../kernel/kernel.ts';
 import { type RecordList, STRIDE, recordListOf, textOf } from './record-list.ts';
 
-/** Longer ones are left to parseJson. A response is never that long. */
+/** Longer texts are left to parseJson. A response is never that long. */
 const MOST_BYTES = 2 ** 27;
-/** Keys that parseJson gives a meaning, or that are no safe key of every object. */
+/** Keys that parseJson treats specially, or that are not safe as a key of every object. */
 const SPECIAL_KEYS = [DUPLICATES, '__proto__'];
 
-/** The records of a JSON list that was checked before. @throws SyntaxError or TypeError where it is no list of objects */
+/**
+ * The records of a JSON list that was checked before. @throws SyntaxError or TypeError if it is not a list of objects
+ */
 export function readRecords(bytes: Buffer): RecordList {
   if (!isUtf8(bytes)) throw new TypeError('UTF-8 was expected');
   const scanned = readText(bytes, (text) => text.recordsAt(0));
@@ -26,7 +27,7 @@ export function readRecords(bytes: Buffer): RecordList {
   throw new TypeError('a list of objects was expected');
 }
 
-/** What `read` makes of the text; `undefined` where that is too long. */
+/** The result of `read` for the text; `undefined` if the text is too long. */
 export function readText<Result>(bytes: Buffer, read: (text: JsonText) => Result): Result | undefined {
   if (bytes.length > MOST_BYTES) return undefined;
   const kernel = takeKernel();
@@ -40,7 +41,7 @@ export function readText<Result>(bytes: Buffer, read: (text: JsonText) => Result
 export class JsonText {
   readonly #kernel: Kernel;
   readonly #bytes: Buffer;
-  /** Where the text is in the kernel's memory. */
+  /** The position of the text in the kernel's memory. */
   readonly #begin: number;
 
   constructor(kernel: Kernel, bytes: Buffer) {
@@ -50,7 +51,7 @@ export class JsonText {
     new Uint8Array(kernel.memory.buffer, this.#begin, bytes.length).set(bytes);
   }
 
-  /** The first place that has no white space. The byte before the text belongs to nobody, whatever it is. */
+  /** The first position without white space. */
   endOfSpace(at: number): number {
     return at < 0 ? at : this.#kernel.endOfSpace(this.#begin + at) - this.#begin;
   }
@@ -63,15 +64,15 @@ export class JsonText {
     return this.#kernel.endOfValue(this.#begin + at, 0) - this.#begin;
   }
 
-  /** Where the value of a key begins that ends at `at`: behind a colon. */
+  /** The position where the value of a key that ends at `at` begins: after a colon. */
   beginOfValue(at: number): number {
     return this.#kernel.beginOfValue(this.#begin + at) - this.#begin;
   }
 
   /**
-   * The list of objects that begins at `open`; what comes behind it is not looked at. Whoever calls falls back to
-   * parseJson where this returns `undefined`, so it accepts only what it certainly reads as parseJson does (I6).
-   * @returns `undefined` where it is anything unusual, or not JSON at all
+   * The list of objects that begins at `open`; the text after the list is ignored. If this returns `undefined`, callers
+   * fall back to parseJson, so it accepts only text that it certainly reads as parseJson does (I6).
+   * @returns `undefined` if the list is unusual in any way, or not JSON at all
    */
   recordsAt(open: number): RecordList | undefined {
     const end = this.#kernel.endOfRecords(this.#begin + open);

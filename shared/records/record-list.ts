@@ -1,8 +1,8 @@
 /**
- * The records of a page as the bytes of a JSON list, and where in them each value of each record stands. Values are
- * literals: nothing is decoded and no type is decided, so that all digits stay (I6) and a record costs no object.
- * `scanRecords` makes such a list of the bytes that a service sent, `recordListOf` of objects that the exact parser
- * returned: what comes behind it is one path for both.
+ * Represents the records of a page as the bytes of a JSON list, with the position of each value of each record. Values
+ * are literals: nothing is decoded and no type is decided, so that all digits stay (I6) and a record needs no object.
+ * The kernel creates such a list from the bytes of a service, and `recordListOf` creates it from objects that the exact
+ * parser returned. From there on, both take the same path.
  */
 import {
   isJsonObject,
@@ -23,7 +23,7 @@ export function fieldsOfKey(key: RecordKey): readonly string[] {
 }
 
 /**
- * By record, its primary key as text; `undefined` where it has none, or lacks a field of it.
+ * The primary key of each record as text; `undefined` if the record has no key, or lacks a field of it.
  * @param key `undefined`: the records have no key
  */
 export function keysOf(list: RecordList, key: RecordKey | undefined): (string | undefined)[] {
@@ -32,7 +32,7 @@ export function keysOf(list: RecordList, key: RecordKey | undefined): (string | 
   if (others.length === 0) return first;
   return first.map((part, index) => {
     const parts = [part, ...others.map((values) => values[index])];
-    // As a JSON list, so that no two keys are one text: ["a","bc"] is not ["ab","c"].
+    // As a JSON list, so that no two keys give the same text: ["a","bc"] is not ["ab","c"].
     return parts.includes(undefined) ? undefined : JSON.stringify(parts);
   });
 }
@@ -41,7 +41,7 @@ export function keysOf(list: RecordList, key: RecordKey | undefined): (string | 
 export function countWithoutKey(list: RecordList, key: RecordKey | undefined): number {
   if (key === undefined) return list.count;
   const keys = keysOf(list, key);
-  // I1: twice on one page is not an overlap of pages, so it is not a key of these records.
+  // I1: a key that occurs twice on one page is not an overlap of pages, so it is not a key of these records.
   const own = new Set(keys.filter((each) => each !== undefined));
   return keys.length - own.size;
 }
@@ -52,7 +52,7 @@ export function keyOf(value: Json | undefined): string | undefined {
   return numberText(value);
 }
 
-/** Returns the upstream record that a response is about, by the key in the response: a service may leave out leading zeros. */
+/** Finds the upstream record of a response, by the key in the response: a service may omit leading zeros. */
 export function ownersAmong(
   upstream: ReadonlyMap<string, unknown>,
 ): (answered: string) => string | undefined {
@@ -74,34 +74,39 @@ export interface RecordList {
   readonly start: number;
   readonly end: number;
   /**
-   * Whether it is certain that it has no space between its tokens, and no key that objects have before others: but for
-   * escapes, it stands in `bytes` as `stringifyJson` would write it.
+   * Whether the list certainly has no space between its tokens, and no key that objects move to their front. Except for
+   * escapes, its text in `bytes` is then what `stringifyJson` would write.
    */
   readonly isCompact: boolean;
   /** The fields of all records, each once. */
   readonly fields: readonly string[];
   /**
-   * By field: how many records hold a value other than null, times ONE_RECORD, plus the kinds of these values as bits.
+   * By field: how many records have a value other than null, times ONE_RECORD, plus the kinds of these values as bits.
    */
   readonly observed: Int32Array;
-  /** Three numbers a value, in the order of the text: the index of its field, the start and the end of its literal. */
+  /**
+   * Three numbers for each value, in the order of the text: the index of its field, the start and the end of its
+   * literal.
+   */
   readonly values: Int32Array;
-  /** Three numbers a record: its start and its end in `bytes`, and the place in `values` behind its last value. */
+  /**
+   * Three numbers for each record: its start and its end in `bytes`, and the position in `values` after its last value.
+   */
   readonly records: Int32Array;
 }
 
-/** The kinds of values, as bits; null, which says nothing of a type, has none. */
+/** The kinds of values, as bits. Null has no bit, because it shows no type. */
 export const KIND = { text: 1, number: 2, boolean: 4, nested: 8 } as const;
 export const ONE_RECORD = 16;
 /** Numbers of a value in `values`, and of a record in `records`. */
 export const STRIDE = 3;
 
-/** The place in `values` of the record's first value. */
+/** The position in `values` of the record's first value. */
 export function firstValueOf({ records }: RecordList, index: number): number {
   return index === 0 ? 0 : (records[index * STRIDE - 1] ?? 0);
 }
 
-/** A record, exactly. */
+/** The record, with all digits. */
 export function recordAt({ bytes, records }: RecordList, index: number): JsonObject {
   const [start = 0, end = 0] = records.subarray(index * STRIDE, index * STRIDE + 2);
   const record = parseJson(textOf(bytes, start, end));
@@ -109,7 +114,7 @@ export function recordAt({ bytes, records }: RecordList, index: number): JsonObj
   throw new TypeError(`record ${index} of a list is not an object`);
 }
 
-/** All records, exactly. */
+/** All records, with all digits. */
 export function recordsOfList(list: RecordList): JsonObject[] {
   return Array.from({ length: list.count }, (_, index) => recordAt(list, index));
 }
@@ -124,7 +129,7 @@ export function bytesOfRecord({ bytes, records }: RecordList, index: number): Bu
   return bytes.subarray(records[index * STRIDE], records[index * STRIDE + 1]);
 }
 
-/** By record, the value of a field; `undefined` where the record does not have it. */
+/** The value of a field in each record; `undefined` if the record does not have the field. */
 export function valuesOf(list: RecordList, field: string): (Json | undefined)[] {
   const { bytes, count, fields, values, records } = list;
   const found = new Array<Json | undefined>(count).fill(undefined);
@@ -132,27 +137,27 @@ export function valuesOf(list: RecordList, field: string): (Json | undefined)[] 
   if (wanted === -1) return found;
   let at = 0;
   for (let record = 0; record < count; record += 1) {
-    const behind = records[record * STRIDE + 2] ?? 0;
-    for (; at < behind; at += STRIDE)
+    const recordEnd = records[record * STRIDE + 2] ?? 0;
+    for (; at < recordEnd; at += STRIDE)
       if (values[at] === wanted)
         found[record] = valueOfLiteral(textOf(bytes, values[at + 1] ?? 0, values[at + 2] ?? 0));
   }
   return found;
 }
 
-/** The value of a literal, exactly. */
+/** The value of a literal, with all digits. */
 export function valueOfLiteral(literal: string): Json {
   const first = literal.charCodeAt(0);
-  // Most values are texts without an escape, which mean what stands between the quotes, or numbers.
+  // Most values are numbers, or texts without an escape, whose meaning is the text between the quotes.
   if (first === QUOTE && !literal.includes('\\')) return literal.slice(1, -1);
   return beginsNumber(first) ? numberOf(literal) : parseJson(literal);
 }
 
 const FIRST_BYTES = 1_024;
-/** Of UTF-8, for a unit of UTF-16. */
+/** UTF-8 bytes for a unit of UTF-16. */
 const MOST_BYTES_OF_UNIT = 3;
 
-/** The list of records that parseJson returned: RawNumbers and what repeated keys held stay as they are (I6). */
+/** The list of records that parseJson returned. RawNumbers and the values of repeated keys are kept (I6). */
 export function recordListOf(all: readonly JsonObject[]): RecordList {
   let bytes = Buffer.allocUnsafe(FIRST_BYTES);
   let at = 0;
@@ -214,7 +219,7 @@ function kindOf(literal: string): number {
 /** A page without records. */
 export const NO_RECORDS = recordListOf([]);
 
-/** Bytes `[start, end)` as text; what is not UTF-8 is replaced. */
+/** Bytes `[start, end)` as text; invalid UTF-8 is replaced. */
 export function textOf(bytes: Buffer, start: number, end: number): string {
   return bytes.toString('utf8', start, end);
 }

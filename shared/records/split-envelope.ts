@@ -1,38 +1,39 @@
 /**
- * Takes a response apart: its records, scanned in one pass, and the rest of its envelope, parsed exactly. The rest is the
- * response with `[]` where the records were, so that cursors, codes and messages are judged by the same code as those of
- * a response that was parsed whole. Where anything is unusual, this returns `undefined`, and whoever calls parses the
- * response whole: that path alone decides what is wrong with it (I8).
+ * Splits a response into its records, which are scanned once, and the rest of its envelope, which is parsed exactly.
+ * The rest is the response with `[]` in place of the records, so the same code judges cursors, codes and messages of
+ * every response. If anything is unusual, this returns `undefined` and the caller parses the response whole: only that
+ * path decides what is wrong with it (I8).
  */
 import { DUPLICATES, isJsonObject, type Json, type JsonObject, parseJson } from '../json.ts';
 import { CLOSE_OBJECT, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts';
 import { type JsonText, readText } from './read-records.ts';
 import { type RecordList, textOf } from './record-list.ts';
 
-/** I12: a response has no more beside its records, of which parsing would make objects of many times the size. */
+/** I12: the limit for a response besides its records: parsing creates objects of many times the size. */
 export const MAX_BESIDE_BYTES = 2 ** 20;
-/** No place in a text. */
+/** A position outside any text. */
 const NOWHERE = -1;
 /** Keys, as literals. */
 const [DATA, LIST] = ['"data"', '"list"'];
 
 export interface SplitEnvelope {
   records: RecordList;
-  /** The field of `data` that held them. */
+  /** The field of `data` that had the records. */
   field: string;
   /** The envelope, with an empty list in place of the records. */
   rest: JsonObject;
 }
 
-/** A response that has more than MAX_BESIDE_BYTES beside its records. */
+/** A response that has more than MAX_BESIDE_BYTES besides its records. */
 export interface Oversized {
   besideBytes: number;
 }
 
 /**
- * The response `{…,"data":{…,"list":[…],…},…}`; the records are `data.list`, otherwise the only list in `data`.
+ * Splits the response `{…,"data":{…,"list":[…],…},…}`; the records are `data.list`, or otherwise the only list in
+ * `data`.
  * @param bytes UTF-8
- * @returns `undefined` where anything is unusual, or it is not JSON at all
+ * @returns `undefined` if anything is unusual, or if the text is not JSON at all
  */
 export function splitEnvelope(bytes: Buffer): SplitEnvelope | Oversized | undefined {
   const chosen = readText(bytes, (text) => listOfData(bytes, text));
@@ -47,7 +48,7 @@ export function splitEnvelope(bytes: Buffer): SplitEnvelope | Oversized | undefi
     : undefined;
 }
 
-/** The list that holds the records. */
+/** The list that has the records. */
 function listOfData(bytes: Buffer, text: JsonText): Candidate | undefined {
   const found: Lists = { named: undefined, others: 0, other: undefined };
   const end = endOfEntries(bytes, text, text.endOfSpace(0), (key, at) =>
@@ -58,15 +59,15 @@ function listOfData(bytes: Buffer, text: JsonText): Candidate | undefined {
 
 interface Candidate {
   key: string;
-  /** `undefined` where it is no list of plain records. */
+  /** `undefined` if it is not a list of plain records. */
   list: RecordList | undefined;
 }
 
-/** What in `data` could hold the records. I12: no more than one of any number of lists that are not called `list`. */
+/** The lists in `data` that may have the records. I12: of lists that are not called `list`, only the first is kept. */
 interface Lists {
   named: Candidate | undefined;
   others: number;
-  /** The only other one. */
+  /** The only other list. */
   other: Candidate | undefined;
 }
 
@@ -83,7 +84,7 @@ function endOfData(bytes: Buffer, text: JsonText, open: number, found: Lists): n
   });
 }
 
-/** Of an object without escaped keys. @param endOf (key as a literal, where its value begins) → where the value ends */
+/** The end of an object without escaped keys. @param endOf (key as a literal, start of its value) → end of the value */
 function endOfEntries(
   bytes: Buffer,
   text: JsonText,

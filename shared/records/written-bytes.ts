@@ -1,7 +1,8 @@
 /**
- * The bytes of a list or record as `stringifyJson` would write them. A service may indent one response and not the next,
- * escape another letter, or have something that makes only one of them be parsed whole; where pages or records are
- * compared by their bytes, that must not make two of one (I1). Most bytes are so already: that is found out by counting.
+ * Returns the bytes of a list or record as `stringifyJson` would write them. A service may indent one response and not
+ * the next, escape different letters, or send something that makes only one response be parsed whole. Pages and records
+ * that are compared by their bytes must still be equal then (I1). Most bytes already have this form; counting them
+ * shows it.
  */
 import { isCanonicalInteger, parseJson, stringifyJson } from '../json.ts';
 import { BACKSLASH, isNested } from './json-bytes.ts';
@@ -30,7 +31,9 @@ export function writtenRecord(list: RecordList, index: number): Buffer {
   return isCompact && !bytes.includes(BACKSLASH) ? bytes : Buffer.from(stringifyJson(recordAt(list, index)));
 }
 
-/** By field, as far as it was needed: how many bytes its key takes; NaN for an integer, which objects have before others. */
+/**
+ * How many bytes each field's key takes, as far as needed; NaN for an integer key, which objects move to their front.
+ */
 type Keys = number[];
 
 function bytesOfKey(list: RecordList, field: number, keys: Keys): number {
@@ -42,7 +45,7 @@ function bytesOfKey(list: RecordList, field: number, keys: Keys): number {
   return bytes;
 }
 
-/** How many bytes the list takes without escapes; NaN where it has to be written anew in any case. */
+/** How many bytes the list takes without escapes; NaN if it has to be rewritten in any case. */
 function neededBytesOf(list: RecordList): number {
   const keys: Keys = [];
   let needed = 2 + Math.max(0, list.count - 1);
@@ -50,13 +53,13 @@ function neededBytesOf(list: RecordList): number {
   return needed;
 }
 
-/** How many bytes a record without escapes takes; NaN where it has to be written anew in any case. */
+/** How many bytes a record without escapes takes; NaN if it has to be rewritten in any case. */
 function neededBytes(list: RecordList, index: number, keys: Keys): number {
   const { values, records } = list;
   const from = firstValueOf(list, index);
-  const behind = records[index * STRIDE + 2] ?? 0;
-  let needed = from === behind ? 2 : 1;
-  for (let at = from; at < behind; at += STRIDE) {
+  const recordEnd = records[index * STRIDE + 2] ?? 0;
+  let needed = from === recordEnd ? 2 : 1;
+  for (let at = from; at < recordEnd; at += STRIDE) {
     const start = values[at + 1] ?? 0;
     const end = values[at + 2] ?? 0;
     if (isNested(list.bytes, start) && !isWritten(list, start, end)) return Number.NaN;

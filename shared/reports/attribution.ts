@@ -91,7 +91,7 @@ GROUP BY brand, dt, publisher_uid, country_code`,
       name: 'click_differs',
       counts: 'tracking links with more than one number of clicks',
       advice:
-        'The interface says that a tracking link and day have one number of clicks, and attribution_daily takes the highest: ask the service which one is right',
+        'The interface documents one number of clicks for a tracking link and day, and attribution_daily takes the highest: ask the service which number is right',
       rule: 'one_value',
       by: 'track_url',
       column: 'click',

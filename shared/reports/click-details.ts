@@ -15,8 +15,8 @@ export const clickDetails: ReportDefinition = {
       key: { column: 'id', field: 'id' },
       optional: [{ column: 'pbtid', field: 'pbtid' }],
       answerField: 'id',
-      // A click is what happened at a moment. Of the five reports only orders and transactions have states
-      // (docs/explanation/interface.md, section 3): nothing says that a click, or its detail, is restated.
+      // A click is an event at one moment. Only orders and transactions have states (docs/explanation/interface.md,
+      // section 3). Nothing documents that a click, or its detail, is restated.
       recordsChange: false,
     },
   },
@@ -33,7 +33,7 @@ export const clickDetails: ReportDefinition = {
       name: 'clicks_without_detail',
       counts: 'clicks without a detail that the service did not refuse',
       advice:
-        'Ask the service for one of them by hand. Where it has the detail, read the day again by its date',
+        'Ask the service for one of them by hand. If the service has the detail, read the day again by its date',
       rule: 'found_in',
       values: { report: clicks.name, column: 'id' },
       places: { report: 'clicks_detail', columns: ['id'], daysAround: 0 },

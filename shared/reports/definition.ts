@@ -1,13 +1,13 @@
 /**
- * What a report is: data. Settings, functions, schedules, permissions, tables, `status` and `check` are made from these
- * fields, so that a new report is one file that exports a definition and one line in `index.ts`. Where the interface
- * documents a fact (docs/explanation/interface.md), the definition is its one place in the code; nothing here knows how a page is
- * fetched or a row is written.
+ * Defines a report as data. Settings, functions, schedules, permissions, tables, `status` and `check` derive from these
+ * fields, so a new report is one file that exports a definition, and one line in `index.ts`. If the interface documents
+ * a fact (docs/explanation/interface.md), the definition is its only place in the code. This module contains nothing
+ * about fetching pages or writing rows.
  */
 import type { ColumnType, Value } from '../column-types.ts';
 import type { RecordKey } from '../records/record-list.ts';
 
-/** A documented filter: what its setting is checked against. */
+/** A documented filter: the rule that its setting is checked against. */
 export type Filter =
   | { kind: 'enum'; values: readonly string[] }
   | { kind: 'text' }
@@ -20,8 +20,9 @@ export interface RefreshTier {
 }
 
 /**
- * The field that says how many records a page may have, and the setting of that name: its bounds (docs/explanation/interface.md,
- * section 8) and its default, which is the largest, because that needs the fewest requests.
+ * The request field with the number of records per page, and the setting of that name: its bounds
+ * (docs/explanation/interface.md, section 8) and its default. The default is the maximum, because that needs the fewest
+ * requests.
  */
 export interface PageSize {
   field: 'page_size' | 'limit';
@@ -31,25 +32,28 @@ export interface PageSize {
 }
 
 /**
- * How records of the upstream report are looked up. `column` is one of the upstream table, of type `string`; `field` is
- * the request's. Canonical integers are sent as numbers, other values as text.
+ * How records of the upstream report are looked up. `column` is a column of the upstream table, of type `string`;
+ * `field` is a field of the request. Canonical integers are sent as numbers, other values as text.
  */
 export interface Lookup {
   /** Identifies the record; records without it are not looked up. */
   key: { column: string; field: string };
-  /** Sent along where they are not empty, unless they are text and the key is an integer. */
+  /** Sent along if they are not empty, unless they are text and the key is an integer. */
   optional: readonly { column: string; field: string }[];
-  /** The field of a record in the response that names the key it is about. */
+  /** The field of a response's record that has the key of the looked-up record. */
   answerField: string;
-  /** Whether what is found may be another record later: then it is asked for once more, a day after it was found. */
+  /**
+   * Whether the service may return a different record later: the record is then requested once more, a day after it was
+   * found.
+   */
   recordsChange: boolean;
 }
 
-/** A record of the upstream report, as its table has it. */
+/** A record of the upstream report, as in its table. */
 export interface UpstreamRecord {
   /** Its value in the lookup's key column. */
   key: string;
-  /** Its values in the lookup's optional columns, where it has any. */
+  /** The record's values in the lookup's optional columns, if it has any. */
   optional: Readonly<Record<string, string>>;
 }
 
@@ -59,15 +63,20 @@ export type Paging =
   | { style: 'position'; pageSize: PageSize }
   /** By page number, until a page is empty. `fixedFields` are sent with every request. */
   | { style: 'numbered'; pageSize: PageSize; fixedFields: Readonly<Record<string, string>> }
-  /** By the cursor of the previous page, until a page has none. `countField`: the key of `data` that says how many records the page has, where that is documented. */
+  /**
+   * By the cursor of the previous page, until a page has no cursor. `countField`: the key of `data` with the page's
+   * number of records, if it is documented.
+   */
   | { style: 'cursor'; pageSize: PageSize; countField?: string }
   /** One call for each record of the upstream report (`day.by` is `upstream`). */
   | { style: 'lookup'; lookup: Lookup };
 
 /**
- * How the records of a day are queried. `created`: by timestamps; the time in each record's `field` decides its day.
- * `timestamps`: by timestamps; records have no documented time. `dates`: by `start_date` and `end_date`; where records
- * have a date of their own in `field`, it decides their day. `upstream`: by the records of another report's day.
+ * How the records of a day are queried.
+ * - `created`: by timestamps; the time in each record's `field` decides its day
+ * - `timestamps`: by timestamps; records have no documented time
+ * - `dates`: by `start_date` and `end_date`; if records have a date in `field`, that date decides their day
+ * - `upstream`: by the records of another report's day
  */
 export type DayRule =
   | { by: 'created'; field: string }
@@ -79,11 +88,11 @@ export type DayRule =
 export interface DocumentedColumn {
   field: string;
   type: ColumnType;
-  /** In the words of that page; missing where it has none. */
+  /** In the words of that page; missing if the page has no description. */
   meaning?: string;
 }
 
-/** A view as a catalog holds it: `sql` runs on DuckDB and on Athena alike. */
+/** A view as a catalog stores it: `sql` runs on both DuckDB and Athena. */
 export interface View {
   name: string;
   description: string;
@@ -92,8 +101,8 @@ export interface View {
 }
 
 /**
- * A view over tables of reports. In its SQL `{table.commission}` is the field with that role (`roles/choose.ts`), and
- * `{table.type}` a column; either is NULL while the table has none.
+ * A view over tables of reports. In its SQL, `{table.commission}` is the field with that role (`roles/choose.ts`), and
+ * `{table.type}` is a column. Either is NULL while the table lacks it.
  */
 export interface ReportView extends View {
   tables: readonly string[];
@@ -108,21 +117,21 @@ export function namesUsedBy({ sql }: Pick<ReportView, 'sql'>): { table: string; 
 export const NAME_IN_SQL = /\{(\w+)\.(\w+)\}/g;
 
 /**
- * A check of what a day's records say, counted when their content is new. What it counts is a finding of that day, under
- * its name: the day is published all the same, and people are told once.
+ * A data check of a day's records, run when their content is new. Its count is a finding of that day, under the check's
+ * name: the day is still published, and people are notified once.
  */
 export type Check = CheckTexts & (OneValue | FoundIn | BecameOf);
 
 interface CheckTexts {
-  /** In snake_case: what `coverage` and `status` call it. */
+  /** In snake_case: the name in `coverage` and `status`. */
   name: string;
-  /** What it counts, in the plural, e.g. `tracking links whose click differs between rows`. */
+  /** What the check counts, in the plural, e.g. `tracking links whose click differs between rows`. */
   counts: string;
   /** What to do about it, in one sentence without its full stop. */
   advice: string;
 }
 
-/** Rows that agree in the column `by` agree in `column` too, where both have a value. Counts the values of `by`. */
+/** Rows that agree in the column `by` must agree in `column` too, if both have a value. Counts the values of `by`. */
 interface OneValue {
   rule: 'one_value';
   by: string;
@@ -130,49 +139,55 @@ interface OneValue {
 }
 
 /**
- * Every value of one report's day is found in another one's. Counts the values that are not, empty ones aside. It waits
- * until all days that it reads are complete, and leaves out what is not enabled or filtered.
+ * Every value of one report's day must occur in another report. Counts the values that do not, except empty values. The
+ * check waits until all days that it reads are complete, and skips reports that are disabled or filtered.
  */
 interface FoundIn {
   rule: 'found_in';
   values: { report: string; column: string };
-  /** In any of these columns, on the same day or one of the `daysAround` before and after it. */
+  /** In any of these columns, on the same day or on one of the `daysAround` before and after it. */
   places: { report: string; columns: readonly string[]; daysAround: number };
-  /** No document says that the two columns mean the same: where not one value is found, nothing is said. */
+  /**
+   * Whether it is undocumented that the two columns mean the same: if no value at all is found, there is no finding
+   * then.
+   */
   isAssumed: boolean;
 }
 
-/** Counts the rows of what became of the day's records that fulfil a condition. It waits until the day has them. */
+/** Counts the day's rows in the lifecycle table that fulfil a condition. The check waits until the day has them. */
 interface BecameOf {
   rule: 'lifecycle';
   /** The condition, in SQL that DuckDB and Trino share. */
   sql: string;
-  /** The same. @param row the columns that the SQL names */
+  /** The same condition in code. @param row the columns that the SQL names */
   holds: (row: Readonly<Record<string, Value | null | undefined>>) => boolean;
-  /** A column that the SQL names: on days on which no row has a value there, nothing is said. */
+  /** A column that the SQL names: on days without any value in that column, there is no finding. */
   onlyIf?: string;
 }
 
 /** A record's state decides whether it can still change. */
 export interface States {
-  /** The states in which a record changes no more; in any other one, and without one, it may. */
+  /** The states in which a record can no longer change; in any other state, and without a state, it can. */
   final: readonly string[];
-  /** By a word of the service: the interface's, e.g. `void` by `Annulled`. */
+  /** Maps words of the service to words of the interface, e.g. `Annulled` to `void`. */
   words?: Readonly<Record<string, string>>;
 }
 
-/** The states in which an order or a transaction changes no more: `new`, `mixed` and `locked` are those in which it may. */
+/** The states in which an order or a transaction can no longer change. In `new`, `mixed` and `locked` it can. */
 export const FINAL_STATES: readonly string[] = ['void', 'effective', 'paid'];
 
 /** All states that the interface has for orders, transactions and their lines. */
 export const STATE_WORDS: readonly string[] = ['new', 'mixed', 'locked', ...FINAL_STATES];
 
-/** A state as it is compared: the interface has the words of states only as values of filters, so records may have `EFFECTIVE `. */
+/**
+ * A state in the form in which states are compared. The interface documents the words of states only as filter values,
+ * so records may have `EFFECTIVE `.
+ */
 export function comparedState(state: string): string {
   return withoutSpaces(state).toLowerCase();
 }
 
-/** As views trim: other white space stays, so that it makes a state that nobody knows, instead of one that views miss. */
+/** Trims as views do. Other white space stays and gives an unknown state, rather than a state that views would miss. */
 export function withoutSpaces(text: string): string {
   let [start, end] = [0, text.length];
   while (text[start] === ' ') start += 1;
@@ -180,47 +195,51 @@ export function withoutSpaces(text: string): string {
   return text.slice(start, end);
 }
 
-/** Everything that the project knows about one report. */
+/** Everything that the project defines about one report. */
 export interface ReportDefinition {
   /** The last part of the action; the report's name in settings. */
   name: string;
   action: string;
   table: string;
   description: string;
-  /** Of docs/explanation/interface.md. */
+  /** The section of docs/explanation/interface.md. */
   section: string;
   enabledByDefault: boolean;
   schedule: string;
   paging: Paging;
   day: DayRule;
-  /** I2: how the open day is read. `slices`: what came since the last read is added. `pass`: the whole day again. */
+  /**
+   * I2: how the open day is read. `slices`: records since the last read are added. `pass`: the whole day is read again.
+   */
   openDay: 'slices' | 'pass';
-  /** I1: the field that identifies a record. Unless `always` present, it is used only if every record of a pass has it. */
+  /**
+   * I1: the field that identifies a record. Unless `always` is true, it is used only if every record of a day has it.
+   */
   primaryKey: { field: RecordKey; always: boolean } | undefined;
   /**
-   * Fields that no document names, but that services call a record's id. No record is dropped by them: two versions of a
-   * day are compared by the first one of which every row has a value of its own.
+   * Fields that no document names, but that services use as a record's id. No record is dropped because of them. Two
+   * versions of a day are compared by the first of these fields in which every row has its own value.
    */
   likelyKeys?: readonly RecordKey[];
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
-  /** Missing where records have no state. */
+  /** Missing if records have no state. */
   states?: States;
-  /** The table of what became of its records, day by day; missing where they have no state. */
+  /** The lifecycle table of the report's records; missing if records have no state. */
   lifecycle?: {
     table: string;
     description: string;
-    /** The roles that have the state of a record: the first one that has a value. */
+    /** The roles with the state of a record: the first role that has a value counts. */
     states: readonly ('state' | 'line_state')[];
     /** A record is a bonus if the column has one of these values, and a sale otherwise. */
     bonuses: { column: string; values: readonly string[] };
   };
-  /** The column whose sum says most about a day. */
+  /** The column whose sum describes a day best. */
   measure?: string;
   refresh: readonly RefreshTier[];
-  /** I11: where pages are not a snapshot, a day settles only after two passes with the same digest. */
+  /** I11: if pages are not a snapshot, a day settles only after two readings with the same digest. */
   pagesAreSnapshot: boolean;
-  /** Those that read several tables stand with the report whose records they are about. */
+  /** A view over several tables belongs to the report whose records it is about. */
   views: readonly ReportView[];
   checks: readonly Check[];
 }
@@ -237,12 +256,12 @@ export function reportsReadBy({ name, day, checks }: ReportDefinition): string[]
 /** Definitions by report name, in the order of the registry. */
 export type ReportRegistry = Readonly<Record<string, ReportDefinition>>;
 
-/** The tables that have a partition for each day of the report: its own, and that of what became of its records. */
+/** The tables that have a partition for each day of the report: its own table and its lifecycle table. */
 export function dayTables({ table, lifecycle }: Pick<ReportDefinition, 'table' | 'lifecycle'>): string[] {
   return lifecycle ? [table, lifecycle.table] : [table];
 }
 
-/** The views that read a table of the report, of whichever report they are. */
+/** All views that read a table of the report, including views of other reports. */
 export function viewsOf(reports: ReportRegistry, report: ReportDefinition): ReportView[] {
   const own = dayTables(report);
   return Object.values(reports)

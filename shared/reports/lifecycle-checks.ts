@@ -3,7 +3,7 @@ import type { Check } from './definition.ts';
 
 const LOCK_HOURS = 36;
 
-/** Of orders and of transactions: what a person who pays publishers has to know about a record. */
+/** The data checks of orders and of transactions: facts about a record that anyone who pays publishers needs. */
 export const LIFECYCLE_CHECKS: readonly Check[] = [
   {
     name: 'reversed_after_paid',
@@ -18,7 +18,7 @@ export const LIFECYCLE_CHECKS: readonly Check[] = [
     counts: 'sales that were paid and never locked',
     advice: 'Ask the operator of the service who released them',
     rule: 'lifecycle',
-    // Between readings further apart a lock may have come and gone.
+    // Between readings that are further apart, a lock may have appeared and vanished.
     sql: `kind = 'sale' AND locked_by IS NULL AND paid_by < paid_after + INTERVAL '${LOCK_HOURS}' HOUR`,
     holds: ({ kind, locked_by: locked, paid_by: paid, paid_after: after }) =>
       kind === 'sale' &&
@@ -39,8 +39,8 @@ export const LIFECYCLE_CHECKS: readonly Check[] = [
   },
   {
     name: 'currency_changed',
-    counts: 'records whose currency is another one than first',
-    advice: 'Ask the operator of the service which is right: sums of both currencies have changed',
+    counts: 'records whose currency changed after they were first seen',
+    advice: 'Ask the operator of the service which currency is right: sums of both currencies have changed',
     rule: 'lifecycle',
     sql: 'records > 0 AND currency <> seen_currency',
     holds: ({ records, currency, seen_currency: first }) =>
@@ -52,7 +52,7 @@ function isThere(value: unknown): boolean {
   return value !== null && value !== undefined;
 }
 
-/** Decimals of one scale are whole numbers of its smallest unit. */
+/** Decimals of one scale are whole numbers of its smallest unit, so they can be compared as integers. */
 function isAbove(value: unknown, other: unknown): boolean {
   return typeof value === 'bigint' && typeof other === 'bigint' && value > other;
 }

@@ -13,7 +13,7 @@ export const orders: ReportDefinition = {
   section: '4.3',
   enabledByDefault: true,
   schedule: 'rate(1 hour)',
-  // Ascending, so that an order that arrives while pages are read is added at the end and moves no other.
+  // Ascending, so that an order that arrives while pages are read is added at the end and moves no other order.
   paging: {
     style: 'numbered',
     pageSize: { field: 'page_size', min: 20, max: 100, default: 100 },

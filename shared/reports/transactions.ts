@@ -47,7 +47,7 @@ export const transactions: ReportDefinition = {
     table: 'transaction_states',
     description:
       'The lifecycle of each transaction: when it was first seen, locked, paid and void, with its amounts then and now',
-    // The state of the line, because that of its order may be `mixed`.
+    // The state of the line, because the state of its order may be `mixed`.
     states: ['line_state', 'state'],
     bonuses: { column: 'transaction_type', values: TRANSACTION_BONUSES },
   },
@@ -87,12 +87,13 @@ GROUP BY brand, dt, {transactions.transaction_type}, ${textSql('{transactions.st
     ...LIFECYCLE_CHECKS,
     {
       name: 'orders_unknown',
-      counts: 'orders of transactions that are not among the orders of the day and of those beside it',
+      counts: 'orders of transactions that are not among the orders of the day or of the days next to it',
       advice:
-        'Look for one of them in the dashboard of the brand. Where the order is there, read its day of order_list again',
+        'Look for one of them in the dashboard of the brand. If the order is there, read its day of order_list again',
       rule: 'found_in',
       values: { report: 'transaction_list', column: 'order_id' },
-      // A transaction is of the day on which its order was made, but the two reports may count days by other instants.
+      // A transaction is of the day on which its order was made, but the two reports may count days by different
+      // instants.
       places: { report: orders.name, columns: ['transid', 'order_id'], daysAround: 1 },
       isAssumed: true,
     },

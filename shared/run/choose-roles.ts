@@ -1,6 +1,6 @@
 /*
- * Stores which fields of a brand's records have which roles. The data decides only while all of its days are known: a
- * sample may lack the second field that makes a choice unclear. What was chosen once stays.
+ * Stores which fields of a brand's records have which roles. The data may decide only if the ledgers of all its days
+ * can be read: a sample may lack the second field that makes a choice unclear. A stored choice is never changed.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
@@ -11,7 +11,8 @@ import { isCurrencyUnclear } from '../roles/index.ts';
 import type { RunContext } from '../context/context.ts';
 
 /**
- * @param months all that have a ledger
+ * Stores the roles of the brand's fields, from the settings and from the data.
+ * @param months all months that have a ledger
  * @param isNew whether new fields, or days that this run has not read, may decide
  * @returns whether a view may differ from now on
  */
@@ -22,9 +23,9 @@ export async function storeRoles(
 ): Promise<boolean> {
   const { brand, settings } = ctx;
   const { [brand]: before } = (await ctx.roles.cached()).brands;
-  const said = { fields: settings.fields, words: settings.states?.words ?? {} };
+  const fromSettings = { fields: settings.fields, words: settings.states?.words ?? {} };
   const decided = before && !isNew ? before : await decide(ctx, months, before);
-  const next = decided && { ...decided, ...said };
+  const next = decided && { ...decided, ...fromSettings };
   if (!next || isDeepStrictEqual(next, before)) return false;
   await ctx.roles.update((current) => {
     const { [brand]: other } = current.brands;
@@ -34,7 +35,7 @@ export async function storeRoles(
   return true;
 }
 
-/** What all ledgers decide; `undefined` where there is nothing to decide from, or one of them cannot be read. */
+/** The choices that all ledgers lead to. If no ledger has rows, or a ledger cannot be read, the earlier roles stay. */
 async function decide(
   { brand, report, ledger }: RunContext,
   months: readonly string[],

@@ -1,22 +1,22 @@
 /*
- * Runs with little time continue each other's work. The work has an id, the continuation, and a day that was read
- * under this id is not read under it again before all others were. Without that, hourly runs with time for four days
- * would read the same four of ten every hour.
+ * Runs with little time continue each other's work. The continuation is the id of that work: a day that was read under
+ * this id is not read under it again until all other days were read. Without it, hourly runs with time for four of ten
+ * days would read the same four days every hour.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../days.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
 import type { Continuation } from '../planning/plan.ts';
 import type { RunContext } from '../context/context.ts';
 
-/** Days to read again; `since`: those that no run has read from that instant on. */
+/** Days to read again. With `since`, only the days that no run has read from that instant on. */
 export type Range = NonNullable<Continuation['range']> & {
-  /** What was asked for: an open end is another day tomorrow. */
+  /** The range as the user gave it: an open end is a different day tomorrow. */
   name: string;
 };
 
-/** Runs without a range that follow each other closer than this continue each other. */
+/** Runs without a range continue each other if they are less than this apart. */
 const MAX_PAUSE_MS = 10 * MINUTE_MS;
-/** Runs with the same range continue each other until one is complete, also where a schedule starts them daily. */
+/** Runs with the same range continue each other until the range is complete, even if a schedule starts them daily. */
 const MAX_RANGE_PAUSE_MS = DAY_MS + HOUR_MS;
 
 type ContinuationContext = Pick<RunContext, 'reportState' | 'clock' | 'brandSettings'>;
@@ -32,9 +32,10 @@ export async function resumeOrStart(
 }
 
 /**
- * Leaves the continuation to the next run where days are left to read, and ends it where none are. That of a range is
- * renewed by progress: without that, a range that takes longer than its runs are apart is started over for ever. That
- * of the days that are due is not: the open day would not be read again before years of history were.
+ * Leaves the continuation to the next run if days are left to read, and ends it otherwise. Progress renews the
+ * continuation of a range: without that, a range that takes longer than the pause between its runs would start over
+ * forever. Progress does not renew the continuation of due days: the open day would have to wait until years of history
+ * were read.
  */
 export async function saveContinuation(
   ctx: RunContext,
@@ -60,7 +61,8 @@ function liveContinuations(
   const nowMs = ctx.clock.now().getTime();
   const maxRangeAgeMs = Math.max(MAX_RANGE_PAUSE_MS, ctx.brandSettings.resumeWithinHours * HOUR_MS);
   const isLive = ([name, { since }]: [string, { since: string }]) => {
-    // A clock that was ahead has left it if it lies far in the future: it would keep the open day from being read again.
+    // If `since` lies far in the future, a fast clock recorded it. Such a continuation would keep the open day from
+    // being read.
     const distanceMs = Math.abs(nowMs - Date.parse(since));
     return distanceMs <= (name === nameOf(undefined) ? MAX_PAUSE_MS : maxRangeAgeMs);
   };

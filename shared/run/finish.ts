@@ -30,28 +30,33 @@ import { waitingDays } from '../planning/plan.ts';
 import { isNewlyCompared } from '../planning/schema-changes.ts';
 import { policyFingerprint } from '../planning/policy.ts';
 
-/** What the plans of a run examined. */
+/** The months and days that a run examined. */
 export interface Examined {
-  /** The months. */
+  /** The months examined, and what the report state contained of them before. */
   seen: SeenMonths;
-  /** Whether these are all months, as they are once a day. */
+  /** Whether the run examined all months, which a run does once a day. */
   examinedAll: boolean;
-  /** The days whose content, or finding, is new since this run. */
+  /** The days whose content or findings are new since this run. */
   published: readonly string[];
-  /** The days that the run has committed, also where their content is the same. */
+  /** The days that the run has committed, even if their content is the same. */
   committedDays: readonly string[];
-  /** How many columns the table had when the run began; missing where it had nothing to read. */
+  /** How many columns the table had when the run began; missing if the run had nothing to read. */
   columnsBefore: number | undefined;
 }
 
-/** How a report ended in a run: what the report state keeps of it for the watcher. */
+/** How a report ended in a run. The report state keeps it for the watcher. */
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
 /**
- * What a run does when its days are done: checks of what they hold, vacuum and catalog once a day, coverage and changes
- * of fields of the months that it examined, and last the report state, from which later runs read when each month is
- * next due. If a run dies before that, these months stay marked dirty, and the next run examines them.
- * @param ended missing for a run of a range, of which the watcher is not to know
+ * Finishes a report after the run's last day:
+ * - runs the data checks of the new versions
+ * - brings tables and views up to date, once a day and after new columns or roles
+ * - writes `coverage`, `changes` and `schema_changes` of the months examined
+ * - publishes to Iceberg, sends events, and vacuums once a day
+ * - last, records in the report state when each month is next due
+ *
+ * If a run dies before the last step, these months stay marked dirty and the next run examines them.
+ * @param ended missing for a run of a range, which the watcher must not see
  */
 export async function finishReport(
   ctx: RunContext,
@@ -70,15 +75,15 @@ export async function finishReport(
   const all = [...new Set([...Object.keys(before.months), ...months])];
   const hasOtherRoles =
     (isDaily || committedDays.length > 0) && (await storeRoles(ctx, all, isDaily || isGrown));
-  // Once a day, damage by a crash or a manual edit of the catalog is repaired.
+  // Once a day, this repairs what a crash or a manual edit has damaged in the catalog.
   if (isDaily || isGrown || hasOtherRoles) await ensureTableAndViews(ctx);
   // The report's very first record makes every empty day before it complete instead of unverified.
   const verified =
     hasReturnedRecords && !before.hasReturnedRecords
       ? await readableMonths(ctx, monthsFrom(ctx.policy.startDate, todayIn(ctx)))
       : [];
-  // The plan leaves these months out. A later start date clears the days before it that were never read, and no day to
-  // come has been read, whatever a run with a clock ahead has written of it.
+  // The plan leaves these months out, but their coverage may change. A later start date clears the unread days before
+  // it. Days in the future are unread, whatever a run with a fast clock has written of them.
   const isOtherPolicy = before.policy !== policyFingerprint(ctx.policy);
   const isLeft = (month: string) =>
     month > monthOf(todayIn(ctx)) || (isOtherPolicy && month < monthOf(ctx.policy.startDate));
@@ -89,10 +94,12 @@ export async function finishReport(
   const otherFields = isDaily ? covered : monthsWithOtherFields(ctx, seen, days);
   await writeSchemaChanges(ctx, otherFields, isDaily);
   await writeChanges(ctx, isDaily ? covered : monthsWithChanges(seen, days), isDaily);
-  // I3: a machine clock that is ahead, and that no response has corrected, would remove what queries still read.
+  // I3: if the machine's clock is fast and no response has corrected it, the vacuum would delete what queries still
+  // read.
   const mayVacuum =
     ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
-  // Before the vacuum, so that no snapshot of Iceberg names what that deletes; a failure leaves the months dirty.
+  // Before the vacuum, so that no snapshot of Iceberg references what the vacuum deletes. A failure leaves the months
+  // dirty.
   await publishIceberg(ctx, covered, mayVacuum ? 'expire' : undefined);
   await sendEvents(ctx, months, hasReturnedRecords);
   if (mayVacuum) await vacuumOrLog(ctx, at);
@@ -114,8 +121,8 @@ export async function finishReport(
 }
 
 /**
- * The months whose fields may differ from what is published: by the closed days whose content this run has committed, and
- * by those of a run that died. What is missed all the same is found once a day.
+ * The months whose fields may differ from the published ones: the months of closed days whose content this run has
+ * committed, and the dirty months of a run that died. The daily examination finds whatever these rules miss.
  */
 function monthsWithOtherFields(ctx: RunContext, seen: SeenMonths, days: readonly OpenDay[]): string[] {
   const changed = days.flatMap(({ day, committed }) => (isNewlyCompared(committed) ? [day] : []));
@@ -123,14 +130,14 @@ function monthsWithOtherFields(ctx: RunContext, seen: SeenMonths, days: readonly
   return monthsComparedWith([...changed, ...left], todayIn(ctx));
 }
 
-/** The months of committed days that have changes, and those of a run that died. */
+/** The months of committed days that have changes, and the dirty months of a run that died. */
 function monthsWithChanges(seen: SeenMonths, days: readonly OpenDay[]): string[] {
   const changed = days.flatMap(({ day, committed }) => (committed?.changes ? [monthOf(day)] : []));
   const left = [...seen].flatMap(([month, known]) => (known?.dirty ? [month] : []));
   return [...new Set([...changed, ...left])];
 }
 
-/** Records that a run failed before it could finish. Never fails: the watcher notices as well where no run reports. */
+/** Records that a run failed before it could finish. Never fails: if no run reports, the watcher notices that too. */
 export async function recordFailedRun(ctx: RunContext, ended: EndedReport): Promise<void> {
   try {
     await ctx.reportState.update((current) => withLastRun(current, lastRunOf(ctx, ended)));
@@ -147,7 +154,7 @@ function lastRunOf(
   return { at, status, ...error, failedDays: countFailedDays(days), requests, throttles };
 }
 
-/** A vacuum that fails is tried again by the next run, and stops nothing else: coverage and due times are due all the same. */
+/** If the vacuum fails, the next run tries again. Nothing else stops: coverage and due times are still written. */
 async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
   try {
     const months = await vacuum(ctx);
@@ -160,7 +167,10 @@ async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
   }
 }
 
-/** Runs whose time is always up would otherwise never do the daily work. */
+/**
+ * Whether there is time for the daily work. After two days it is done in any case, or runs whose time is always up
+ * would never do it.
+ */
 function hasTimeFor({ clock, time }: RunContext, doneAt: string | undefined): boolean {
   const isOverdue = doneAt !== undefined && clock.earlierMs() - Date.parse(doneAt) >= 2 * DAY_MS;
   return !time.isUp() || isOverdue;
@@ -170,7 +180,7 @@ async function hasGrown({ schema }: RunContext, columnsBefore: number | undefine
   return columnsBefore !== undefined && (await schema.cached()).columns.length > columnsBefore;
 }
 
-/** What the report state is to contain of a month, from its ledger as this run last saw it. */
+/** What the report state will contain of a month, from its ledger as this run last read it. */
 async function examinedMonth(
   ctx: RunContext,
   month: string,
@@ -181,7 +191,7 @@ async function examinedMonth(
   const upstream = ctx.upstream && (await readOrDamage(ctx.upstream.ledger(month).cached()));
   const upstreamLedger = upstream && 'value' in upstream ? upstream.value : undefined;
   const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs, upstreamLedger);
-  // A day that waits after a failure has no time to be read, but every run has to name it.
+  // No run reads a waiting day, but every run has to report it.
   const mustBeExamined =
     hasPendingPublication(ctx, ledger) ||
     hasWaitingDay(ctx, ledger, nowMs) ||
@@ -201,7 +211,7 @@ async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<b
   return hasRows(await Promise.all(months.map((month) => ctx.ledger(month).cached())));
 }
 
-/** The months without those whose ledger is damaged. */
+/** The months, except months with a damaged ledger. */
 async function readableMonths(ctx: RunContext, months: readonly string[]): Promise<string[]> {
   const readable = await Promise.all(
     months.map(async (month) => ((await refreshUndamaged(ctx.ledger(month))) ? [month] : [])),

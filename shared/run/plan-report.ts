@@ -1,8 +1,8 @@
 /*
- * What a report needs before its first day: which of its days are due, from the ledgers of the months in which a day may
- * be due by the report state. If there is no such month, nothing but the state is read. What these ledgers say is
- * committed but not published is published first. A month whose ledger is damaged is left out: its days cannot be read
- * without losing what it holds, and the other months go on.
+ * Prepares a report for its first day. The report state shows in which months a day may be due; the ledgers of these
+ * months show which days are due. If there is no such month, the run reads nothing but the state. Days that are
+ * committed but not published are published first. A month whose ledger is damaged is left out, because reading its
+ * days would overwrite its contents; the other months go on.
  */
 import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
@@ -31,24 +31,25 @@ export interface ReportPlan {
   continuation: Continuation;
   /** In the order in which they are read. */
   due: DueDay[];
-  /** Days that failed before and are not tried yet: their backoff has not ended. */
+  /** Days that failed before and are not tried yet, because their backoff has not ended. */
   waiting: string[];
   /** The months examined, `YYYY-MM`, and what the report state contained of them before. */
   seen: SeenMonths;
-  /** Whether these are all months, as they are once a day. */
+  /** Whether the run examined all months, which a run does once a day. */
   examinedAll: boolean;
-  /** The clock skew that it was made with. */
+  /** The clock skew that the plan was made with. */
   clockSkewMs: number;
-  /** When the last reading began, in milliseconds; 0 where none did. */
+  /** When the last reading began, in milliseconds; 0 if no day was read. */
   lastReadMs: number;
-  /** How many columns the table had; missing where there was nothing to read or to publish. */
+  /** How many columns the table had; missing if there was nothing to read or to publish. */
   columns?: number;
-  /** The first failure that concerns no due day: a damaged month, or a publication. */
+  /** The first failure that concerns no due day: of a damaged month, or of a publication. */
   error?: BrandReportsError;
 }
 
 /**
- * @param range days to read again, whatever the policy says; missing: the days that are due
+ * Plans a report.
+ * @param range days to read again, regardless of the policy; missing: the days that are due
  * @param upstreamDue the days of the upstream report that this run reads: each of them may make a day due (`planDay`)
  */
 export async function planReport(
@@ -83,11 +84,11 @@ export async function planReport(
   };
 }
 
-/** What the due days follow from. */
+/** What the due days depend on. */
 export type PlanContext = BuildContext &
   Pick<RunContext, 'policy' | 'log' | 'runId'> & { service: Pick<RunContext['service'], 'clockSkewMs'> };
 
-/** The due days, with the ledgers that name them. */
+/** The due days, with the ledgers that contain them. */
 export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
 
 /** Finds the due days in the ledgers. It writes nothing and sends no request. */
@@ -110,7 +111,7 @@ export async function findDueDays(ctx: PlanContext, range: Range | undefined, co
   };
 }
 
-/** Plans one day again, whose upstream day the run has committed since. @returns `undefined` if it is not due */
+/** Plans one day again after the run has committed its upstream day. @returns `undefined` if the day is not due */
 export async function planDay(
   ctx: RunContext,
   { continuation, seen }: ReportPlan,
@@ -132,11 +133,14 @@ export function assertBegun(ctx: PlanContext, { from }: Range): void {
   throw new BrandReportsError(
     'config',
     'range_ahead',
-    `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; correct the range that was asked for`,
+    `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`,
   );
 }
 
-/** A machine whose clock lies behind what runs have recorded may find nothing due. Any response shows the service's time. */
+/**
+ * If the machine's clock is behind the times that runs have recorded, no day may seem due. Any response shows the
+ * service's time.
+ */
 async function requestServiceTime(ctx: RunContext): Promise<void> {
   const day = todayIn(ctx);
   const window = windowToRead(ctx.brandSettings, day, ctx.clock.now().getTime(), undefined);
@@ -153,20 +157,23 @@ async function requestServiceTime(ctx: RunContext): Promise<void> {
 function assertClocks({ brand, clock, service, log }: RunContext): void {
   if (Math.abs(service.clockSkewMs) <= LARGE_SKEW_MS) return;
   const [machine, other] = [0, service.clockSkewMs].map((ms) => new Date(clock.wallMs() + ms).toISOString());
-  const message = `${brand}: this machine's clock shows ${machine}, the service's ${other}; correct the one that is wrong`;
+  const message = `${brand}: this machine's clock shows ${machine}, the service's ${other}; correct the clock that is wrong`;
   if (Math.abs(service.clockSkewMs) > DAY_MS)
     throw new BrandReportsError('config', 'clocks_differ', `${message}; nothing is read until then`);
   log({ event: 'clocks_differ', message });
 }
 
-/** Brings the tables to the columns that are known. @returns how many the report's own table has */
+/** Adds the known columns to the tables. @returns how many columns the report's own table has */
 async function prepareTable(ctx: RunContext): Promise<number> {
   await announceColumnsBeside(ctx);
   for (const shape of await dayShapes(ctx)) await ctx.lake.catalog?.ensureTable(shape);
   return (await tableShape(ctx)).columns.length;
 }
 
-/** I7: the first commit of a column decides its type for good. Once the column beside it is there, nothing is said. */
+/**
+ * I7: the first commit of a column decides its type permanently. Once the table has the column with the new type, there
+ * is no message.
+ */
 async function announceColumnsBeside(ctx: RunContext): Promise<void> {
   const { schema, settings, report, brand, policy, log } = ctx;
   const today = todayIn(ctx);
@@ -175,7 +182,7 @@ async function announceColumnsBeside(ctx: RunContext): Promise<void> {
     const existing = columns.find((column) => column.name === name);
     if (!existing || columns.some((column) => column.field === existing.field && column.type === type))
       continue;
-    const message = `the setting columns.${name} (${type}) comes after the column was first written as ${existing.type}, which stays: days that are read from now on have the ${type} in a column of its own beside it, and "brand-reports rebuild ${report.name} --brand ${brand} --from ${policy.startDate} --to ${today}" gives it to the days before`;
+    const message = `the setting columns.${name} is ${type}, but the column was first written as ${existing.type}, and that type stays. Days that are read from now on also get a column of type ${type}. To fill it for earlier days, run "brand-reports rebuild ${report.name} --brand ${brand} --from ${policy.startDate} --to ${today}"`;
     log({ event: 'column_typed_beside', message });
   }
 }
@@ -184,7 +191,7 @@ interface ExaminedLedgers {
   /** By month. */
   ledgers: Map<string, Ledger>;
   damagedMonths: string[];
-  /** The error of the first ledger that is damaged. */
+  /** The error of the first damaged ledger. */
   error?: BrandReportsError;
 }
 
@@ -198,15 +205,16 @@ async function monthsToExamine(
   const nowMs = ctx.clock.now().getTime();
   const { from, to } = range ?? { from: ctx.policy.startDate, to: todayIn(ctx) };
   const months = monthsFrom(from, to);
-  // Once a day the hints are ignored altogether, so that a wrong hint, or a manual change of the catalog, is repaired.
+  // Once a day the hints are ignored, so that a wrong hint or a manual change of the catalog is repaired.
   if (range || isDaily) return months;
   const fingerprint = policyFingerprint(ctx.policy);
-  // What this run knew of it when it began is enough: a later change differs from what this run records as examined.
+  // The upstream state as this run first read it is enough: a later change differs from what this run records as
+  // examined.
   const upstream = await ctx.upstream?.reportState.cached();
   return months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream));
 }
 
-/** What is committed of the upstream report's days, by day; `undefined` for a report without an upstream. */
+/** The committed state of the upstream report's days, by day; `undefined` for a report without an upstream. */
 async function upstreamOf(
   ctx: PlanContext,
   months: readonly string[],
@@ -240,8 +248,8 @@ async function refreshed(
 }
 
 /**
- * Marks months dirty: a run that dies would otherwise leave a claim in a month that no later run examines. A damaged
- * month stays so, or later runs would not name it.
+ * Marks months dirty. Without the mark, a run that dies would leave a claim in a month that no later run examines. A
+ * damaged month stays dirty, so that later runs report it too.
  */
 async function markInProgress(
   ctx: RunContext,

@@ -1,7 +1,7 @@
 /*
- * A plan shows what a run would read now: the days, the reasons, and how many requests they may take. It uses the planner
- * of a run, sends no request and writes nothing, so the clock is this machine's, and nobody knows yet what changed in the
- * service.
+ * Plans a run without starting it: shows the days that a run would read now, the reasons, and how many requests they
+ * may take. It uses the planner of a run but sends no request and writes nothing. So the time is this machine's, and
+ * changes in the service are not known yet.
  */
 import { type BuildContext, createBrandReport } from '../context/context.ts';
 import { monthOf } from '../days.ts';
@@ -28,19 +28,19 @@ export interface PlannedReport {
   report: string;
   /** In the order in which they are read. */
   days: { dt: string; reason: DueDay['reason']; requests: number }[];
-  /** Days that failed before, and whose backoff has not ended. */
+  /** Days that failed before and whose backoff has not ended. */
   waiting: string[];
-  /** Days of lookups that become due if the run finds other records of their upstream day. */
+  /** Days of lookups that become due if the run finds different records of their upstream day. */
   mayFollow: string[];
   requests: number;
-  /** What cannot be planned, e.g. because a document is damaged. */
+  /** Why the report cannot be planned, e.g. a damaged document. */
   error?: ErrorSummary;
 }
 
-/** What a plan needs of a run's options. */
+/** The options of a run that a plan needs. */
 export type PlanOptions = Omit<RunOptions, 'credentials' | 'send'>;
 
-/** @throws BrandReportsError `config` if the settings do not have what is in scope */
+/** @throws BrandReportsError `config` if the settings lack a brand or report in scope */
 export async function planRun(options: PlanOptions): Promise<RunPlan> {
   const brands = await Promise.all(selectBrands(options).map((brand) => planBrand(options, brand)));
   const requests = brands.map(totalOf);
@@ -85,7 +85,7 @@ async function plannedReport(
   const requestsOf = async ({ day, reason }: DueDay) => {
     const own = known.get(day);
     if (!ctx.upstream) return Math.max(1, own?.pages ?? Math.ceil(usual));
-    // Lookups that returned a record are not repeated, unless the day is named.
+    // Lookups that returned a record are not repeated, unless the day is in a range.
     const { days } = await ctx.upstream.ledger(monthOf(day)).cached();
     return Math.max(0, (days[day]?.committed?.rows ?? 0) - (reason === 'requested' ? 0 : (own?.rows ?? 0)));
   };

@@ -1,8 +1,8 @@
 /**
- * One run's share of a brand's rate. It joins the budget of the brand (documents/rate-budget.ts, where the rules and the
- * reasons stand) before its first request, renews its entry while it sends requests, and leaves when it has sent none
- * for a while, or has ended. A store that fails stops no run at once: the share stays valid for a while, and
- * every renewal is another attempt.
+ * A run claims its share of a brand's rate. It joins the brand's budget before its first request and renews its entry
+ * while it sends requests. When it has sent none for a while, or has ended, it leaves. documents/rate-budget.ts has the
+ * rules and their reasons. If the store fails, the run goes on for now: the share stays valid for a while, and every
+ * renewal is another attempt.
  */
 import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
 import type { BrandLog } from '../log-events.ts';
@@ -32,9 +32,9 @@ export interface RateShare extends RateSource {
 export interface RateShareOptions {
   document: CasDocument<RateBudget>;
   runId: string;
-  /** Of the brand, in requests per second; a smaller one of another run counts for both. */
+  /** The brand's rate in requests per second. If another run has a smaller limit, the smaller one counts for both. */
   limit: number;
-  /** The most that this run may use of it. */
+  /** The most that this run may use of the limit. */
   wants: number;
   clock: Pick<Clock, 'wallMs' | 'monotonicMs' | 'every'>;
   runs: Pick<RunRegistry, 'isDead'>;
@@ -47,7 +47,7 @@ interface Instant {
   wallMs: number;
 }
 
-/** The share of a run that has not joined yet. */
+/** Creates the share of a run that has not joined yet. */
 export function createRateShare(options: RateShareOptions): RateShare {
   const { document, runId, limit, wants, clock, runs, log } = options;
   let granted = 0;
@@ -60,13 +60,13 @@ export function createRateShare(options: RateShareOptions): RateShare {
   let mayBeListed = false;
   let stopRenewing: (() => void) | undefined;
   let turn: Promise<unknown> = Promise.resolve();
-  /** Since when every attempt at a renewal has failed. */
+  /** Since when every renewal has failed. */
   let failingSinceMs: number | undefined;
 
   const now = (): Instant => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
   const inUse = () => (renewed && elapsedMs(renewed, now()) < VALID_MS ? granted : 0);
 
-  /** One after the other, so that no renewal overtakes another one or the leave. */
+  /** Runs actions one after the other, so that no renewal overtakes another renewal or the leave. */
   function inTurn(act: () => Promise<void>): Promise<void> {
     const done = turn.then(act);
     turn = done.catch(() => undefined);
@@ -86,7 +86,7 @@ export function createRateShare(options: RateShareOptions): RateShare {
       inUse: inUse(),
       gone: new Set([...ended, ...silentRuns(sightings, current, began.monotonicMs)]),
     });
-    // Before the write: once it is written, another run may take the rest.
+    // Before the write: after it, another run may take the rest.
     granted = Math.min(granted, fairRate(seen, renewal(seen)));
     renewals += 1;
     mayBeListed = true;
@@ -107,14 +107,14 @@ export function createRateShare(options: RateShareOptions): RateShare {
       log({ event: 'rate_shared', requestsPerSecond: granted, runs: sharedBy });
   }
 
-  /** Runs of which the lake knows that they have ended. */
+  /** The runs that have ended, as far as the lake can detect it. */
   async function endedRuns(seen: RateBudget): Promise<string[]> {
     const others = Object.keys(seen.runs).filter((run) => run !== runId);
     const areDead = await Promise.all(others.map((run) => runs.isDead(run)));
     return others.filter((_run, index) => areDead[index]);
   }
 
-  /** Remembers and reports a failure, once for each outage. @returns whether a later attempt may succeed in time */
+  /** Remembers a failure and logs it once for each outage. @returns whether a later attempt may succeed in time */
   function mayPass(thrown: unknown): boolean {
     const { kind, message } = asBrandReportsError(thrown);
     if (failingSinceMs === undefined) log({ event: 'rate_budget_not_updated', message });
@@ -154,7 +154,7 @@ export function createRateShare(options: RateShareOptions): RateShare {
   };
 }
 
-/** It concerns no day: those that wait for a request are left to the next run. */
+/** The error concerns no day: days that wait for a request are left to the next run. */
 function noRate(thrown: unknown): BrandReportsError {
   const cause = rethrowBugs(thrown);
   return new BrandReportsError(
@@ -165,7 +165,7 @@ function noRate(thrown: unknown): BrandReportsError {
   );
 }
 
-/** By whichever clock has gone further: while a machine sleeps, its monotonic clock may stand still. */
+/** By the clock that has gone further: while a machine sleeps, its monotonic clock may stand still. */
 function elapsedMs(since: Instant, until: Instant): number {
   return Math.max(until.monotonicMs - since.monotonicMs, until.wallMs - since.wallMs);
 }

@@ -1,7 +1,7 @@
 /*
- * One start of the program: brands run concurrently, each with one service client (one rate limit, one server clock,
- * one recovery from a refusal) for all its reports. What the reports of a brand do is in `sync.ts`; here contexts are
- * put together and outcomes collected.
+ * Runs the program once: brands run concurrently, and each brand has one service client (one rate limit, one server
+ * clock, one recovery from a refusal) for all its reports. This module creates the contexts and collects the outcomes;
+ * `sync.ts` reads the reports of a brand.
  */
 import { BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
@@ -55,14 +55,14 @@ export interface RunOptions extends LakeAccess {
 export interface RunScope {
   brands?: readonly string[];
   reports?: readonly string[];
-  /** Whether a named report is left out for a brand whose settings have it off. */
+  /** Whether a named report is left out for a brand whose settings disable it. */
   onlyEnabled?: boolean;
-  /** Days to read again, `YYYY-MM-DD`, both included, whatever the policy says. */
+  /** Days to read again, `YYYY-MM-DD`, both included, regardless of the policy. */
   from?: string;
   to?: string;
-  /** An instant, ISO 8601: days of the range that any run has read from then on are not read again. */
+  /** An instant, ISO 8601: days of the range that any run has read since then are not read again. */
   since?: string;
-  /** Whether fewer records of these days replace what can change no more; needs `from` or `to`. */
+  /** Whether a reading with fewer records replaces records that can no longer change; needs `from` or `to`. */
   acceptFewer?: boolean | undefined;
   /** The most that this run may use of the brand's rate. */
   requestsPerSecond?: number;
@@ -77,8 +77,8 @@ interface Run {
 
 /**
  * Reads the reports in scope.
- * @returns the document of `sync --json`; failures of reports are in it, also bugs
- * @throws BrandReportsError `config` where the settings do not have what is in scope
+ * @returns the document of `sync --json`; it contains failures of reports, including bugs
+ * @throws BrandReportsError `config` if the settings lack a brand or report in scope
  */
 export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   const { lake, clock, deadline } = options;
@@ -105,7 +105,10 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   }
 }
 
-/** A failure to save fails no report, because what was read is committed: at worst the next run reads days again. A bug does. */
+/**
+ * Saves the continuation. If that fails, the report has still succeeded, because its days are committed: at worst the
+ * next run reads some days again. A bug fails the report.
+ */
 async function withContinuation(
   { ctx, outcome }: SyncedReport,
   scope: RunScope,
@@ -157,7 +160,7 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
   return synced;
 }
 
-/** The part of the brand's rate that is for this run: all of it while no other run needs it. */
+/** This run's part of the brand's rate: all of it while no other run needs it. */
 function rateShareOf(
   { clock, lake, log, scope, settings }: RunOptions,
   run: Run,
@@ -192,7 +195,7 @@ function createTrafficCount() {
   return { trafficOf, count };
 }
 
-/** The brand's service for the length of a run. */
+/** Creates the client of the brand's service for one run. */
 export function createService(
   options: RunOptions,
   brand: string,
@@ -237,7 +240,7 @@ interface ReportInRun {
   service: ReportService;
 }
 
-/** What the settings say of a report of a brand. @throws BrandReportsError `config` where they do not have them */
+/** The settings of a brand's report. @throws BrandReportsError `config` if the settings lack the brand or the report */
 export function settingsOf(
   options: Pick<RunOptions, 'settings'>,
   brand: string,
@@ -249,7 +252,7 @@ export function settingsOf(
   return { brandSettings, settings, policy: policyOf(report, brandSettings, settings) };
 }
 
-/** @throws BrandReportsError `config` where the settings do not have the brand or the report */
+/** @throws BrandReportsError `config` if the settings lack the brand or the report */
 export function createFetchContext(
   options: RunOptions,
   { brand, report, service }: ReportInRun,
@@ -264,7 +267,7 @@ export function createFetchContext(
   };
 }
 
-/** @throws BrandReportsError `config` where the settings do not have the brand or the report */
+/** @throws BrandReportsError `config` if the settings lack the brand or the report */
 export function createRunContext(
   options: RunOptions,
   run: Run & { documents: LakeDocuments },
@@ -292,7 +295,7 @@ export function selectBrands({ settings, scope }: Pick<RunOptions, 'settings' | 
   return scope.brands ?? Object.keys(settings.brands);
 }
 
-/** The reports of a brand in scope, in the registry's order: those named, or all that are enabled. */
+/** The reports of a brand in scope, in the registry's order: the named reports, or all enabled ones. */
 export function selectReports(
   { reports, scope, settings }: Pick<RunOptions, 'reports' | 'scope' | 'settings'>,
   brand: string,
@@ -319,7 +322,7 @@ function notInSettings(report: string, brand: string): BrandReportsError {
   return new BrandReportsError('config', 'unknown_report', `brand "${brand}" has no settings for ${report}`);
 }
 
-/** The days to read again, where any are named: an open end is the first day of the settings, or today. */
+/** The days to read again, if the scope has any. An open end is the first day of the settings, or today. */
 export function rangeOf(
   { from, to, since }: RunScope,
   ctx: Pick<RunContext, 'clock' | 'policy'>,

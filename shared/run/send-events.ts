@@ -1,7 +1,7 @@
 /*
- * Sends the events of a report's days at the end of a run, when the catalog, Iceberg and `coverage` show what they name. An
- * event stays in the ledger until it was received: if a run dies or the receiver fails, a later run sends the same event
- * again. So each arrives at least once, and `sequence` orders those of a day.
+ * Sends the events of a report's days at the end of a run, when the catalog, Iceberg and `coverage` show the new
+ * versions. An event stays in the ledger until it was received: if a run dies or the receiver fails, a later run sends
+ * the same event again. So each event arrives at least once, and `sequence` orders the events of a day.
  */
 import type { RunContext } from '../context/context.ts';
 import { DAY_MS } from '../days.ts';
@@ -12,12 +12,13 @@ import { errorSummary } from '../outcome.ts';
 import { committedState } from '../planning/day-state.ts';
 import { isEndOfRun } from '../service/retry.ts';
 
-/** As many as EventBridge takes in one request. */
+/** EventBridge accepts this many events in one request. */
 const AT_ONCE = 10;
 
 /**
- * Sends what waits in these months. A failure is logged and fails nothing: the next run sends these events again. Without a
- * listener in a folder nobody will receive them, so they are removed; in S3 they wait for the functions.
+ * Sends the waiting events of these months. A failure is logged and stops nothing: the next run sends the events again.
+ * In a folder without a listener nobody will receive the events, so they are removed. In S3 they wait for the
+ * functions.
  */
 export async function sendEvents(
   ctx: RunContext,
@@ -31,7 +32,7 @@ export async function sendEvents(
     const document = ctx.ledger(month);
     if (pendingEvents(await document.cached()).length === 0) continue;
     const facts = sink && (await findingFacts(ctx, month));
-    // I4: what is sent is stored before, so that every repetition is equal.
+    // I4: the event is stored before it is sent, so that every repetition is equal.
     const complete = ({ day, committed, event }: Pending) => {
       if (!facts || event.findings) return facts && event;
       if (event.version !== committed?.snapshot) return { ...event, findings: [] };
@@ -43,7 +44,7 @@ export async function sendEvents(
     );
     const left = pendingEvents(completed).filter(({ committed }) => committed?.published);
     while (sink && left.length > 0) {
-      // After a failure the later events of the day wait, so that they come in order.
+      // After a failure the later events of the day wait, so that the events arrive in order.
       const batch = left.splice(0, sink.atOnce ?? AT_ONCE).filter(({ day }) => !failed.has(day));
       const toSend = batch.map(({ day, event: { type, findings = [], ...event } }) => {
         return { type, detail: { brand, report: report.name, table: report.table, day, ...event, findings } };
@@ -58,7 +59,8 @@ export async function sendEvents(
         for (const each of batch.splice(0)) failed.add(each.day);
       }
       await document.update((ledger) => batch.reduce((now, each) => changeEvent(now, each), ledger));
-      // A receiver that is slow or down would take a run over its end in each month. The first batch is sent in any case.
+      // A receiver that is slow or down would delay the end of the run once for each month. The first batch is sent in
+      // any case.
       if (ctx.time.isUp()) return;
     }
   }
@@ -67,9 +69,10 @@ export async function sendEvents(
 type Pending = ReturnType<typeof pendingEvents>[number];
 
 /**
- * Whether the next run has to open the month for its events. A listener that fails is tried by each run for a day, then once
- * a day; in a folder by each run, because somebody corrects a command and waits. Without a listener here the next run may
- * have one, so that it opens the month once.
+ * Whether the next run has to open the month for its events:
+ * - If a listener fails, each run tries again for a day, and then once a day.
+ * - In a folder each run tries, because somebody corrects a command and waits.
+ * - If there is no listener here, the next run may have one, so it opens the month once.
  * @param changed the days that this run has changed
  */
 export function hasNewEvents(

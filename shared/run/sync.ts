@@ -1,16 +1,18 @@
 /*
- * The reports of one brand in one run, from the plan to the vacuum.
+ * Syncs the reports of one brand in one run, from the plan to the vacuum.
  *
- * Each report is planned (`plan-report.ts`), and each due day goes through `pipeline/sync-day.ts` by itself: claim →
- * read → commit → publish. The days of all reports are one queue, from which each worker takes the first day that it may
- * read: the open day and yesterday of every report, then the others, and last the days that failed before. Among equal
- * days the reports take turns, so that a run with little time brings something of each, and no backlog of one starves
- * the others. A day of lookups waits for its own upstream day, and is planned again as soon as that is committed. A plan
- * that was made by a wrong clock is made again: the service's first response shows its time.
+ * Each report is planned (`plan-report.ts`). Each due day goes through `pipeline/sync-day.ts` by itself: claim → read →
+ * commit → publish. The days of all reports form one queue, and each worker takes the first day that it may read:
+ * - first the open day and yesterday of every report, then the other days, and last the days that failed before
+ * - among equal days the reports take turns, so that a short run reads some days of each report and no backlog starves
+ *   the others
+ * - a day of lookups waits for its own upstream day, and is planned again as soon as the upstream day is committed
  *
- * A day that fails stops no other, until five fail in a row or one needs an operator. A bug ends its report: the day is
- * recorded as failed, and other reports and brands go on. At the end
- * `finish.ts` vacuums once a day, writes `coverage`, and records when each month is next due.
+ * A plan that a wrong clock made is replaced: the service's first response shows its time.
+ *
+ * A failed day stops no other day, until five days in a row fail or a failure needs an operator. A bug ends its report:
+ * the day is recorded as failed, and other reports and brands go on. At the end `finish.ts` vacuums once a day, writes
+ * `coverage`, and records when each month is next due.
  */
 import { type BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { finishReport, recordFailedRun } from './finish.ts';
@@ -30,17 +32,17 @@ import { type DueDay, byOrder, isUrgent } from '../planning/plan.ts';
 import { isEndOfRun } from '../service/retry.ts';
 import { clocksAgree } from '../service/server-clock.ts';
 
-/** Circuit breaker: after so many consecutive failed days other days wait for the next run. */
+/** Circuit breaker: after this many consecutive failed days the other days wait for the next run. */
 const MAX_CONSECUTIVE_FAILURES = 5;
-/** A service whose clock jumps must not keep a run planning. */
+/** Without this limit, a service whose clock jumps would keep a run planning. */
 const MAX_PLANS = 4;
 
 /** One report to sync. */
 export interface ReportToSync {
   ctx: RunContext;
-  /** Days to read again, whatever the policy says; `undefined` for the days that are due. */
+  /** Days to read again, regardless of the policy; `undefined` for the days that are due. */
   range: () => Range | undefined;
-  /** Of the report in this run, so far. */
+  /** The requests of the report in this run so far. */
   traffic: () => Traffic;
 }
 
@@ -52,9 +54,9 @@ export interface SyncedReport {
 
 /** A report in the middle of a run. */
 interface ReportSync extends ReportToSync {
-  /** The report of the run whose records this one looks up. */
+  /** The report of this run that supplies the records to look up. */
   upstream: ReportSync | undefined;
-  /** The reports of the run that look up records of this one. */
+  /** The reports of this run that look up records of this report. */
   lookups: ReportSync[];
   plans: ReportPlan[];
   /** The days that no worker has taken, in the order in which they are read. */
@@ -107,7 +109,10 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
   const [first] = syncs;
   if (!first) return;
   const { brand, days, daysInFlight } = first.ctx;
-  /** A day that ends may be what a lookup has waited for, and the last one to end is followed by none. */
+  /**
+   * The next day for a worker. When a day ends, a waiting lookup may become readable, so a worker gives up only if no
+   * day is in flight.
+   */
   const next = async () => {
     for (;;) {
       const day = days.hasRoom(brand) ? takeNext(syncs) : undefined;
@@ -115,7 +120,7 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
       await days.changed();
     }
   };
-  // While a day is built, the next one is fetched: to build takes no request, and the service takes most of the time.
+  // While one day is built, the next day is fetched: building sends no request, and the service takes most of the time.
   const worker = async () => {
     let built = Promise.resolve();
     for (let day = await next(); day; day = await next()) {
@@ -132,12 +137,12 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
   await Promise.all(Array.from({ length: daysInFlight }, () => worker().catch(breakOff)));
 }
 
-/** Whether there is no plan, or only one of a clock that was corrected since. */
+/** Whether the report has no plan that the current clock allows. */
 function needsPlan(sync: ReportSync): boolean {
   return !sync.brokeOff && currentPlan(sync) === undefined;
 }
 
-/** The last plan, unless the clock was corrected since; where it is corrected again and again, the last plan holds. */
+/** The last plan, unless the clock has been corrected since. If the clock keeps changing, the last plan holds. */
 function currentPlan({ ctx, plans }: ReportSync): ReportPlan | undefined {
   const last = plans.at(-1);
   const holds = plans.length >= MAX_PLANS || clocksAgree(last?.clockSkewMs ?? 0, ctx.service.clockSkewMs);
@@ -166,14 +171,14 @@ function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
   return { dt, outcome, rows: 0, pages: 0 };
 }
 
-/** Plans a day of lookups whose upstream day has just been committed. */
+/** Plans a day of lookups after its upstream day was committed. */
 async function replanDay(sync: ReportSync, day: string): Promise<void> {
   const { ctx, days, inFlight, brokeOff } = sync;
   const plan = currentPlan(sync);
   if (!plan || brokeOff || inFlight.has(day)) return;
   try {
     const due = await planDay(ctx, plan, day);
-    // Another day may have been planned or taken meanwhile.
+    // Meanwhile the day may have been planned or taken.
     const { left } = sync;
     if (!due && left.delete(day)) days.delete(day);
     if (!due || left.has(day) || inFlight.has(day)) return;
@@ -190,7 +195,10 @@ interface NextDay {
   due: DueDay;
 }
 
-/** The first day of the report that may be read now: a lookup waits for its upstream day, or it would look up what is about to change. */
+/**
+ * The first day of the report that may be read now. A lookup waits for its upstream day, because it would otherwise
+ * look up records that are about to change.
+ */
 function firstDayOf(sync: ReportSync): NextDay[] {
   const { upstream, left } = sync;
   const plan = currentPlan(sync);
@@ -205,9 +213,9 @@ function mayRead({ left, brokeOff, breaker }: ReportSync, day: string): boolean 
 }
 
 /**
- * The next day to read: of all reports the first one by its turn, or else of the report with the fewest days in flight,
- * or else the fewest taken, or else the one read longest ago, so that runs with time for one day read another report each
- * time.
+ * Takes the next day to read: the first by `order`. On a tie, it prefers the report with the fewest days in flight,
+ * then the report with the fewest days taken, then the report that was read longest ago. So runs with time for one day
+ * read another report each time.
  */
 function takeNext(syncs: readonly ReportSync[]): NextDay | undefined {
   const paged = syncs.filter(({ ctx }) => !ctx.upstream);
@@ -294,9 +302,9 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
 }
 
 /**
- * Whether to stop: otherwise an outage is multiplied by the number of days, and a wrong secret may lock the account.
- * Refused days stop only those that are due for the same reason: a history that the service does not keep must not
- * keep restated days from being read.
+ * Decides whether to stop. Without it, an outage would be repeated for every day, and a wrong secret might lock the
+ * account. Refused days stop only days that are due for the same reason: a history that the service does not keep must
+ * not prevent restated days from being read.
  */
 function createCircuitBreaker() {
   let unavailable = 0;

@@ -19,9 +19,10 @@ import { dayTables } from '../reports/definition.ts';
 import type { RunContext } from '../context/context.ts';
 
 /**
- * Removes snapshots of the tables made from ledgers that the catalog does not point at: their rows follow from the ledgers
- * alone. No document says when one was replaced, so the next newer one tells it (I3). The newest of a month may be one
- * that a run is about to publish; if it is as old as that, the run died before.
+ * Removes old snapshots of the tables that are built from ledgers, unless the catalog points at them. Their rows can
+ * always be rebuilt from the ledgers. No document records when a snapshot was replaced, so the age of the next newer
+ * snapshot counts (I3). A run may be about to publish the newest snapshot of a month; if that snapshot is older than
+ * the grace period, the run died before.
  */
 export async function vacuumLedgerTables(ctx: RunContext): Promise<void> {
   for (const table of LEDGER_TABLES) await vacuumTable(ctx, table);
@@ -56,18 +57,21 @@ function partitionOf({ key }: ListedObject): string {
   return key.split('/').slice(0, -2).join('/');
 }
 
-/** I3: the longest query that may still read a snapshot that is named no more. */
+/** I3: the longest query that may still read a snapshot after nothing references it. */
 export const SNAPSHOT_GRACE_MS = DAY_MS;
 
 /** The longest pause after which a run may still resume what it staged. */
 const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
 /**
- * Garbage collection: removes snapshots that neither ledger, catalog nor close references, and changes that no ledger
- * references, both when they are older than a day, and
- * attempts that no ledger references after a week. Only here, and only by the report's own runs, is anything of the lake
- * deleted. A day that is being read is left alone: its snapshot may be written but not committed yet (I4).
- * @returns the months of which it found snapshots, for `forgetOldVersions`
+ * The vacuum deletes objects that nothing references:
+ * - snapshots that no ledger, catalog or close references, when they are older than a day
+ * - changes that no ledger references, when they are older than a day
+ * - attempts that no ledger references, after a week
+ *
+ * Runs delete objects of the lake only here, and each report's runs delete only their own. A day that is being read is
+ * left alone: its snapshot may be written but not committed yet (I4).
+ * @returns the months in which it found snapshots, for `forgetOldVersions`
  */
 export async function vacuum(ctx: RunContext): Promise<string[]> {
   const { report, brand, lake, clock } = ctx;
@@ -117,9 +121,10 @@ export async function vacuum(ctx: RunContext): Promise<string[]> {
 }
 
 /**
- * The keys of versions that no close of the brand names. The closes are read after the versions were judged by the ledgers:
- * a month that is closed meanwhile has versions that its ledgers name (`operations/close-month.ts`).
- * @throws BrandReportsError `config` if a close is damaged: then nothing is deleted, because it may name any version
+ * The keys of versions that no close of the brand references. The closes are read after the ledgers: if a month is
+ * closed meanwhile, its ledgers reference the versions (`operations/close-month.ts`).
+ * @throws BrandReportsError `config` if a close is damaged: nothing is deleted then, because the close may reference
+ * any version
  */
 async function withoutClosed(
   { brand, report, lake }: RunContext,
@@ -135,13 +140,13 @@ async function withoutClosed(
 }
 
 /**
- * I3: what is forgotten now is deleted by the vacuum of the next day: a query as of then may have begun to read it. So it
- * is to be called once the vacuum of today is recorded.
+ * I3: forgets versions that are older than `snapshotRetentionDays`. The vacuum of the next day deletes them, because a
+ * query as of then may have begun to read them. So call it after today's vacuum is recorded.
  */
 export async function forgetOldVersions(ctx: RunContext, months: readonly string[]): Promise<void> {
   const keptMs = ctx.brandSettings.snapshotRetentionDays * DAY_MS;
   const nowMs = ctx.clock.earlierMs();
-  // A snapshot of Iceberg names a version for as long as it is kept.
+  // A snapshot of Iceberg references a version for as long as it is kept.
   const most = ctx.iceberg && Number.POSITIVE_INFINITY;
   for (const month of months)
     await ctx.ledger(month).update((ledger) => forgetVersions(ledger, nowMs, keptMs, most));
@@ -158,9 +163,9 @@ async function publishedSnapshots(
 }
 
 /**
- * The keys of a brand's snapshots or attempts whose objects are all old enough and not referenced by the day's entry.
- * Objects whose keys are not ours are left alone.
- * @returns also the months whose ledgers were read for that, without those that are damaged
+ * The keys of a brand's snapshots or attempts whose objects are all old enough and that the day's entry does not
+ * reference. Objects with foreign keys are left alone.
+ * @returns also the months whose ledgers were read, except damaged ones
  */
 async function unreferenced(
   ctx: RunContext,

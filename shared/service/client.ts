@@ -1,9 +1,13 @@
 /**
- * The brand's service for the length of one run. A call is: pass the breaker that stops a wrong secret → take a slot of
- * the rate limit, in order → sign with a fresh date → send → classify the response → return it, sign again, wait and
- * retry, or fail. All calls of a run share one breaker, rate limiter, clock, set of credentials and retry budget, so
- * that an outage is not multiplied by the number of days in flight. I10: every attempt has a date header of its own, and
- * what a refusal may mean (clock, credentials) is tried once per run; I9: nothing from outside is quoted unredacted.
+ * The client calls the brand's service during one run. A call takes these steps:
+ * - pass the breaker, which stops a wrong secret
+ * - take a slot of the rate limit, in order
+ * - sign with a fresh date, send, and classify the response
+ * - return the response, sign again, wait and retry, or fail
+ *
+ * All calls of a run share one breaker, rate limiter, clock, set of credentials and retry budget. Otherwise an outage
+ * would be multiplied by the number of days in flight. I10: every attempt has its own date header, and each possible
+ * cause of a refusal (clock, credentials) is tried once per run. I9: text from outside is quoted only after redaction.
  */
 import { fullJitterMs } from '../backoff.ts';
 import { BrandReportsError } from '../errors.ts';
@@ -51,14 +55,14 @@ export interface ServiceClientOptions {
   send: SendRequest;
   limiter: RateLimiter;
   retry?: Partial<RetryPolicy>;
-  /** How long the run can still wait; missing: without end. */
+  /** How long the run can still wait; missing: without a limit. */
   timeLeft?: TimeLeft;
   wallMs: () => number;
   /** In [0, 1). */
   random: () => number;
   sleep: Sleep;
   log?: BrandLog;
-  /** Called after every attempt; without a status no response came. */
+  /** Called after every attempt; `status` is missing if no response arrived. */
   onRequest?(info: { action: string; attempt: number; status: number | undefined }): void;
   signal?: AbortSignal;
 }
@@ -66,7 +70,7 @@ export interface ServiceClientOptions {
 interface Sent {
   response: ResponseClass;
   requestedWaitMs: number | undefined;
-  /** The connection was closed before, so that the service has probably not received the request. */
+  /** The kept connection was already closed, so the service has probably not received the request. */
   isStale: boolean;
 }
 
@@ -75,7 +79,9 @@ interface Tried extends Sent {
   sent: number;
 }
 
-/** Calls of the service: signed, rate-limited, retried (docs/explanation/interface.md, sections 4 to 8). */
+/**
+ * Creates the client: its calls are signed, rate-limited and retried (docs/explanation/interface.md, sections 4 to 8).
+ */
 export function createServiceClient(options: ServiceClientOptions): ReportService {
   const { brand, limiter, wallMs } = options;
   const log = options.log ?? (() => undefined);
@@ -149,7 +155,9 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     await pause(waitMs, options.sleep, signal);
   }
 
-  /** Sends the request, and at once again over a new connection, or after a refusal that a new signature may help. */
+  /**
+   * Sends the request. Sends it again at once over a new connection, or after a refusal if a new signature may help.
+   */
   async function tryOnce(
     turn: Turn,
     action: string,
@@ -189,7 +197,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     budget.earn();
     for (let attempt = 1, failures = 1; ; failures += 1) {
       let tried = await tryOnce(turn, action, fields, attempt, signal);
-      // Whether to believe a large difference of the clocks takes a second response.
+      // A large difference between the clocks is believed only if a second response shows it.
       if (tried.response.is === 'success' && clock.isInDoubt)
         tried = await tryOnce(turn, action, fields, attempt + tried.sent, signal);
       const { response, requestedWaitMs, sent } = tried;
@@ -204,7 +212,10 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     }
   }
 
-  /** The run's and that of a call. Made once for all calls that have it: to make one takes Node as long as a small request. */
+  /**
+   * The signal that aborts with the run or with the call. Calls with the same signal share it, because creating one
+   * takes Node as long as a small request.
+   */
   function eitherSignal(callSignal: AbortSignal | undefined): AbortSignal | undefined {
     if (!callSignal || !options.signal) return callSignal ?? options.signal;
     const known = eitherSignals.get(callSignal) ?? AbortSignal.any([options.signal, callSignal]);
@@ -217,7 +228,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     throw new BrandReportsError(
       'conflict',
       'clock_corrected',
-      `${brand}: the clock differs from the service's by ${Math.round(clock.skewMs / 1000)} s, which was not known when this day was planned`,
+      `${brand}: the clock differs from the service's by ${Math.round(clock.skewMs / 1000)} s, so this day was planned with the wrong time; it is planned again`,
     );
   }
 
@@ -239,13 +250,13 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   return inOrder(NO_TURN);
 }
 
-/** Whatever a response contains, it fails its own call alone. */
+/** Classifies the response. If that throws, only this call fails, whatever the response contains. */
 function classified(result: HttpResult, context: ResponseContext): ResponseClass {
   try {
     return classifyResponse(result, context);
   } catch (cause) {
     const { brand, action } = context;
-    // Not its message, which may quote the response.
+    // Without the message of the cause, which may quote the response.
     const what = cause instanceof Error ? cause.name : typeof cause;
     const message = `${brand} ${action}: the response could not be read (${what}), so nothing of it is used; report this with the response`;
     const error = new BrandReportsError('contract', 'unreadable', message, {
@@ -256,7 +267,10 @@ function classified(result: HttpResult, context: ResponseContext): ResponseClass
   }
 }
 
-/** Why a call is not retried. @param requestedWaitMs what its last response asked to wait, for whoever plans the next try */
+/**
+ * The error with the reason why the call is not retried. @param requestedWaitMs the wait that the last response
+ * requested, for the plan of the next attempt
+ */
 function withReason(
   { kind, code, message, context }: BrandReportsError,
   why: string,

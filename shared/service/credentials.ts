@@ -4,9 +4,9 @@ import { shownAddress } from '../validation/base-url.ts';
 import { quoted, redactor } from './redact.ts';
 
 /**
- * I9: reads the credentials of a brand for the address in its settings. If the credentials name another address, nothing may
- * be sent: whoever can change the settings would otherwise receive the token.
- * @throws BrandReportsError `config` for another address, and those of the source
+ * I9: reads the credentials of a brand for the address in its settings. If the credentials name another address, no
+ * request may be sent: otherwise anyone who can change the settings could receive the token.
+ * @throws BrandReportsError `config` for another address, and the errors of the source
  */
 export async function readCredentials(
   source: CredentialSource,
@@ -20,10 +20,10 @@ export async function readCredentials(
   throw new BrandReportsError(
     'config',
     OTHER_BASE_URL,
-    `The settings send the requests of brand ${brand} to ${shown(baseUrl)}, but its credentials are for ${shown(allowed)} only, so none was sent. Find out who changed "baseUrl". If the settings are wrong, correct "baseUrl" there. If the service has moved, change "baseUrl" beside the credentials.`,
+    `The settings send the requests of brand ${brand} to ${shown(baseUrl)}, but its credentials are for ${shown(allowed)} only, so no request was sent. Find out who changed "baseUrl". If the settings are wrong, correct "baseUrl" there. If the service has moved, change "baseUrl" beside the credentials.`,
     { context: { brand } },
   );
 }
 
-/** The code of that error. */
+/** The code of the error for another address. */
 export const OTHER_BASE_URL = 'other_base_url';

@@ -1,8 +1,8 @@
 /**
- * Decides what a response is, before anything in it is used. Without this an error page, a body that was cut off or a
- * refusal with HTTP 200 would pass for a page without records, and a day would be committed empty (I8). The order is:
- * did a whole response come, is its status 2xx, is it a JSON object, is `code` 0, is `data` an object. Everything that
- * a message quotes goes through `quote`, which redacts it (I9). The records of a page are found in `data`.
+ * Classifies a response before anything in it is used. Otherwise an error page, a truncated body or a refusal with HTTP
+ * 200 would count as a page without records, and a day would be committed empty (I8). The checks, in order: the
+ * response is whole, its status is 2xx, it is a JSON object, its `code` is 0, and its `data` is an object. Messages
+ * quote only through `quote`, which redacts (I9). The records of a page are found in `data`.
  */
 import { isUtf8 } from 'node:buffer';
 import type { ErrorCode } from '../error-codes.ts';
@@ -26,7 +26,10 @@ import { MAX_BESIDE_BYTES, splitEnvelope } from '../records/split-envelope.ts';
 /** The advice that `check` leaves out of its own messages. */
 export const BY_CHECK = ': "brand-reports check" tests them';
 
-/** What an attempt resulted in. `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither. */
+/**
+ * The class of a response. `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither
+ * helps.
+ */
 export type ResponseClass =
   | { is: 'success'; response: ServiceResponse }
   | { is: 'refused' | 'transient' | 'final'; error: BrandReportsError };
@@ -42,11 +45,11 @@ export interface ResponseContext {
 export function classifyResponse(result: HttpResult, context: ResponseContext): ResponseClass {
   if ('failed' in result) {
     const code = result.failed === 'timeout' ? 'timeout' : 'network';
-    // zlib's own codes begin so.
+    // The codes of zlib begin with Z_.
     const what = result.failed.startsWith('Z_')
       ? 'the body cannot be decompressed'
-      : 'no whole response came';
-    const message = `${what} (${result.failed}); if that persists, check baseUrl, timeoutSeconds and the network`;
+      : 'no whole response arrived';
+    const message = `${what} (${result.failed}); if this persists, check baseUrl, timeoutSeconds and the network`;
     return failureOf(context)('transient', 'transient', code, message);
   }
   if ('tooLargeBytes' in result) {
@@ -86,7 +89,7 @@ function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail
   if (status === 401 || status === 403)
     return fail('refused', 'auth', `http_${status}`, `${found}; check bid, token and secret${BY_CHECK}`);
   if (status === 404 && text.trim() === '') {
-    const message = `${found}: the service responds so where bid, token, action or version are missing in the query string; they were sent, so check that baseUrl is the service's address and that no proxy drops the query string`;
+    const message = `${found}: the service responds like this if bid, token, action or version is missing in the query string. This run sent them, so check that baseUrl is the service's address and that no proxy drops the query string`;
     return fail('final', 'config', 'http_404', message);
   }
   if (status >= 300 && status < 400)
@@ -146,7 +149,10 @@ function besideText(bytes: number): string {
   return `the response has ${bytes} bytes beside its records, ${MAX_BESIDE_BYTES} are allowed`;
 }
 
-/** How many bytes there are beside the list of records, or beside all of `data` if it has no list of that name. */
+/**
+ * How many bytes the response has besides the list of records; if `data` has no list of that name, besides all of
+ * `data`.
+ */
 function bytesBeside({ data, ...others }: JsonObject): number {
   const beside = isJsonObject(data) && Object.hasOwn(data, 'list') ? { ...data, list: [] } : {};
   return Buffer.byteLength(stringifyJson({ ...others, data: beside }));
@@ -189,14 +195,14 @@ function classifyEnvelope(
   return { is: 'success', response: { envelope, data, ...(scanned && { scanned }) } };
 }
 
-/** The response violates the interface: nothing of it is used. */
+/** The error of a response that violates the interface; nothing in such a response is used. */
 export function contractError(action: string, code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('contract', code, `${action}: ${message}`, { context: { action } });
 }
 
 /**
- * I8: the records of a page: `data.list`, otherwise the only array in `data` (docs/explanation/interface.md, sections 4.3 and 4.4, do
- * not say where it is). @throws BrandReportsError `contract` where neither exists
+ * I8: the records of a page: `data.list`, or otherwise the only array in `data`. docs/explanation/interface.md,
+ * sections 4.3 and 4.4, do not define their place. @throws BrandReportsError `contract` if neither exists
  */
 export function recordsOf(
   service: ReportService,
@@ -214,12 +220,12 @@ export function recordsOf(
   return recordListOf(objectsOf(action, list));
 }
 
-/** `data` of a response, whole. */
+/** The whole `data` of a response, records included. */
 export function wholeData({ data, scanned }: ServiceResponse): JsonObject {
   return scanned ? { ...data, [scanned.field]: recordsOfList(scanned.records) } : data;
 }
 
-/** The list as objects. @throws BrandReportsError `contract` where an element is not an object */
+/** The list as objects. @throws BrandReportsError `contract` if an element is not an object */
 export function objectsOf(action: string, list: readonly Json[]): JsonObject[] {
   if (list.every(isJsonObject)) return [...list];
   const position = list.findIndex((element) => !isJsonObject(element));

@@ -12,9 +12,10 @@ import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
 import { contractError, describeKind, objectsOf, wholeData } from './envelope.ts';
 
 /**
- * What the service returns for one upstream record; an empty list where it has nothing (docs/explanation/interface.md, section 4.2;
- * the shape of the response is not documented). Each record returned has the field `lookup.answerField`.
- * @throws BrandReportsError of the service; `contract` where the response names another record
+ * Looks up one upstream record. Returns the service's records for it, or an empty list if the service has no record
+ * (docs/explanation/interface.md, section 4.2; the shape of the response is not documented). Each returned record has
+ * the field `lookup.answerField`.
+ * @throws BrandReportsError of the service; `contract` if the response is about another record
  */
 export async function lookUp(
   service: ReportService,
@@ -28,7 +29,9 @@ export async function lookUp(
   );
 }
 
-/** Numbers are documented, tables hold text: digits where they are canonical, the text otherwise. */
+/**
+ * The interface documents numbers, but tables contain text: canonical digits are sent as numbers, other values as text.
+ */
 function lookupFields({ key, optional }: Lookup, upstream: UpstreamRecord): JsonObject {
   const integerKey = isCanonicalInteger(upstream.key);
   const more = optional.flatMap(({ column, field }) => {
@@ -44,8 +47,8 @@ function integerOrText(text: string): Json {
 }
 
 /**
- * `data` itself where it names the key, or else `data.list`, or the one object or list in `data`, or `data` itself; null
- * and empty values hold no record.
+ * The records of a response, from the first of these places that fits: `data` itself if it has the key, `data.list`,
+ * the only value in `data`, or `data` itself. Null and empty values contain no record.
  */
 function recordsIn(action: string, data: JsonObject, { answerField }: Lookup): JsonObject[] {
   const inner = Object.hasOwn(data, answerField) ? data : wrapped(data);
@@ -60,7 +63,7 @@ function wrapped(data: JsonObject): Json | undefined {
   return values.length === 1 ? values[0] : data;
 }
 
-/** I8: a response about another record is refused. One that names no record is accepted, and gets the requested key. */
+/** I8: refuses a record of another key. A record without a key is accepted and gets the requested key. */
 function withKey(
   service: ReportService,
   action: string,

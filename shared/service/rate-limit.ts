@@ -1,8 +1,9 @@
 /**
- * The rate of requests to one brand's service. Without it several days in flight would send bursts that the setting
- * `requestsPerSecond` forbids. Requests queue (`request-queue.ts`) for slots that are one interval apart, and the one
- * to send is chosen when its slot has come. A throttled response halves the rate, each success raises it by 2 % of the
- * highest one, and `Retry-After` stops everything until it is over. Whoever gets no slot in the time of the run fails.
+ * Limits the rate of requests to one brand's service. Without it, several days in flight would send bursts that the
+ * setting `requestsPerSecond` forbids. Requests queue (`request-queue.ts`) for slots that are one interval apart; the
+ * request to send is chosen when its slot arrives. A throttled response halves the rate, each success raises it by 2 %
+ * of the highest rate, and `Retry-After` pauses all requests. A request that gets no slot within the time of the run
+ * fails.
  */
 import { MINUTE_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
@@ -10,7 +11,7 @@ import type { RateSource, Turn } from '../ports.ts';
 import { type Waiting, createRequestQueue, waitInQueue } from './request-queue.ts';
 import { type Sleep, sleepUnlessAborted } from './retry.ts';
 
-/** The error of a call that does not wait for so long a pause; `undefined` where it waits. */
+/** The error of a call that does not wait for such a long pause; `undefined` if the call waits. */
 export type RefusePause = (pauseMs: number) => BrandReportsError | undefined;
 
 /** Decides when requests to one brand's service may start; shared by all reports of a run. */
@@ -20,11 +21,11 @@ export interface RateLimiter {
    * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`, `out_of_time`
    */
   take(turn: Turn, refusePause: RefusePause, signal?: AbortSignal): Promise<number>;
-  /** The service throttled the request of the slot at `slotMs`: halves the rate. */
+  /** Halves the rate, because the service throttled the request of the slot at `slotMs`. */
   slowDown(slotMs: number): void;
-  /** A request succeeded: raises the rate a little, up to the highest one. */
+  /** Raises the rate a little, up to the highest rate, because a request succeeded. */
   speedUp(): void;
-  /** No request starts for this long, in milliseconds. */
+  /** Starts no request for this many milliseconds. */
   pauseFor(ms: number): void;
   /** The current rate, in requests per second. */
   readonly requestsPerSecond: number;
@@ -34,19 +35,19 @@ const DECREASE_FACTOR = 0.5;
 /** Shares of the highest rate. */
 const INCREASE_SHARE = 0.02;
 const MIN_SHARE = 1 / 32;
-/** Timers wake up to this late; the next request is not to be late because of it. */
+/** Timers wake up to this late. The next request must not be late because of it. */
 const TIMER_DELAY_MS = 20;
 
 /** How long a change of the highest rate may stay unnoticed. */
 const RECHECK_MS = 1_000;
 
 /**
- * So long a run that sends nothing waits for a slot even where its time is over: it completes a unit of work however
- * little time it has, and the part of a run that died is free only after half of this.
+ * A run that sends nothing waits this long for a slot even if its time is over. So it completes a unit of work however
+ * little time it has, and the rate of a run that died is free after half of this time.
  */
 const PATIENCE_MS = MINUTE_MS;
 
-/** A rate that no other run shares. */
+/** A rate that is not shared with other runs. */
 export function fixedRate(requestsPerSecond: number): RateSource {
   return { requestsPerSecond, claim: async () => {} };
 }
@@ -56,9 +57,9 @@ interface WaitingRequest extends Waiting {
 }
 
 /**
- * Creates the limiter of one brand. Its times are milliseconds of a clock that nobody sets.
- * @param options `highest` is the highest rate at present; while it is 0 everything waits. `leftMs` is how long the run
- * may still work; missing: without end
+ * Creates the limiter of one brand. Its times are milliseconds of a monotonic clock.
+ * @param options `highest` is the current highest rate; while it is 0 every request waits. `leftMs` is how long the run
+ * may still work; missing: without a limit
  */
 export function createRateLimiter(options: {
   highest: RateSource;
@@ -70,10 +71,10 @@ export function createRateLimiter(options: {
   const queue = createRequestQueue<WaitingRequest>();
   let share = 1;
   let highestBefore = highest.requestsPerSecond;
-  /** When the last request was to start; finite, because an interval may be infinite. */
+  /** When the last request was due to start; finite, because an interval may be infinite. */
   let lastMs = -Number.MAX_VALUE;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
-  /** Since when a request has been wanted, and none sent. */
+  /** Since when a request has been waiting without any request being sent. */
   let waitingSinceMs: number | undefined;
   let slowedAtMs = Number.NEGATIVE_INFINITY;
   let isServing = false;
@@ -106,7 +107,7 @@ export function createRateLimiter(options: {
     isServing = false;
   }
 
-  /** Fails everything that waits where no rate can be had. */
+  /** Claims the rate. Fails all waiting requests if there is no rate to claim. */
   async function claimRate(): Promise<void> {
     try {
       await highest.claim();
@@ -116,7 +117,7 @@ export function createRateLimiter(options: {
   }
 
   function nextSlotMs(nowMs: number): number {
-    // After a rise one interval passes first, because another run may just have used what it has given up.
+    // After a rise one interval passes first, because another run may just have used the rate that it gave up.
     if (highest.requestsPerSecond > highestBefore) lastMs = nowMs;
     highestBefore = highest.requestsPerSecond;
     return lastMs + 1000 / (highestBefore * share);
@@ -154,7 +155,7 @@ export function createRateLimiter(options: {
       waitingSinceMs ??= monotonicMs();
       if (isServing) refuseLongPause(pausedUntilMs - monotonicMs());
       else void serve();
-      // The one that was waited for may have gone.
+      // The request that the limiter slept for may have left the queue.
       await started.catch((error: unknown) => {
         wake();
         throw error;
@@ -181,6 +182,6 @@ function noSlotInTime(requestsPerSecond: number): BrandReportsError {
   return new BrandReportsError(
     'transient',
     'out_of_time',
-    `no request can be sent in what is left of the run's time: its part of the brand's rate is ${Number(requestsPerSecond.toPrecision(2))} requests per second at present; a later run continues`,
+    `no request fits into the rest of the run's time: this run's share of the brand's rate is ${Number(requestsPerSecond.toPrecision(2))} requests per second at present; a later run continues`,
   );
 }

@@ -4,19 +4,24 @@ const REDACTED = '[redacted]';
 const DIGESTS = /[0-9a-f]{64,}/gi;
 const MAX_QUOTED = 200;
 /**
- * A `bid` of so many characters is replaced anywhere. A shorter one is replaced as a whole word only, because five digits
- * are found by chance in many amounts, ids and times.
+ * A `bid` of this many characters is replaced anywhere. A shorter bid is replaced only as a whole word, because five
+ * digits occur by chance in many amounts, ids and times.
  */
 const MIN_LONG_BID = 6;
-/** A shorter token or secret is a part of many words: one of a letter would leave no text readable. */
+/**
+ * A shorter token or secret is part of many words: replacing a single letter everywhere would leave no readable text.
+ */
 const MIN_LONG_TOKEN = 4;
-/** Fewer characters of base64, which are of fewer than 6 bytes, are found by chance in ordinary words. */
+/** Fewer characters of base64, which encode fewer than 6 bytes, occur by chance in ordinary words. */
 const MIN_ENCODED = 7;
-/** Characters that nobody sees, also as services escape them: a secret with one in the middle reads like the secret. */
+/**
+ * Invisible characters, also as services escape them: a secret with such a character in the middle still reads like the
+ * secret.
+ */
 const UNSEEN = new RegExp(
   [
     String.raw`[\p{Cf}\p{DI}\p{Cs}\u2800]|(?!\s)\p{Cc}`,
-    // Not those of line ends and tabs, beside which a bid is a word.
+    // Except line ends and tabs, which separate words.
     String.raw`\\{1,4}u(?:00(?:0[0-8ef]|1[\da-f]|ad)|034f|061c|180e|20(?:0[b-f]|2[a-e]|6[\da-f])|fe0[\da-f]|feff)`,
     String.raw`\\{1,4}x(?:0[0-8ef]|1[\da-f]|ad)`,
     '&(?:amp;)?(?:#0*(?:173|820[3-7]|8288|65279)|#x0*(?:ad|200[b-f]|2060|feff)|shy|zwn?j|lrm|rlm);',
@@ -26,14 +31,20 @@ const UNSEEN = new RegExp(
 );
 /** Letters, digits and marks as East Asian services write them. */
 const FULL_WIDTH = /[！-～]/gu;
-/** What services put between the thousands of a number: `1,001`. */
+/** The separators that services put between the thousands of a number: `1,001`. */
 const MARKS = [',', '.', "'", '’', ' ', '\u00a0', '\u202f'];
-/** So much of a text is redacted: millions of characters take seconds, and overflow the stack of a regular expression. */
+/**
+ * Only this much of a text is redacted: millions of characters take seconds, and overflow the stack of a regular
+ * expression.
+ */
 const MAX_REDACTED = 10_000;
 /** More characters than a secret has in any form. */
 const MAX_SECRET = 5_000;
 
-/** I9: replaces the credentials, however their characters are escaped or encoded, and whatever looks like a digest. */
+/**
+ * I9: replaces the credentials, however their characters are escaped or encoded, and everything that looks like a
+ * digest.
+ */
 export function redactor(all: readonly Credentials[]): (text: string) => string {
   const bids = all.map(({ bid }) => bid).filter((bid) => bid !== '');
   const tokens = all.flatMap(({ token, secret }) => [token, secret]);
@@ -45,7 +56,7 @@ export function redactor(all: readonly Credentials[]): (text: string) => string 
     ...tokens.filter(({ length }) => length < MIN_LONG_TOKEN),
     ...bids.filter(({ length }) => length < MIN_LONG_BID).flatMap(asPrinted),
   ]);
-  // A space is `=` and a line end in quoted-printable.
+  // A space may appear as `=` and a line end in quoted-printable.
   const patterns = [
     ...secrets.map((secret) => new RegExp(anyForms(secret).join(String.raw`(?:=?\s)*`), 'giu')),
     ...secrets.map(separatedHex),
@@ -55,7 +66,7 @@ export function redactor(all: readonly Credentials[]): (text: string) => string 
   const named = bids.flatMap((bid) => [`bid=${bid}`, `"bid":${bid}`, `"bid":"${bid}`]);
   const encodings = [...secrets, ...named].flatMap(encodingsOf);
   const hasSecret = (run: string) => encodings.some((encoded) => run.includes(encoded));
-  // A run is replaced whole, because the bid may be encoded before the token.
+  // A run of characters is replaced whole, because the bid may be encoded before the token.
   const withoutEncoded = (run: string) => {
     const base64 = run.replaceAll(LINE_END, '').replaceAll(PLUS, '+').replaceAll(SLASH, '/');
     return hasSecret(base64) || hasSecret(base64.toLowerCase()) ? REDACTED : run;
@@ -70,12 +81,12 @@ export function redactor(all: readonly Credentials[]): (text: string) => string 
     );
 }
 
-/** A bid as it is, and as services print a number in a message. */
+/** A bid as it is, and as services format a number in a message. */
 function asPrinted(bid: string): string[] {
   return [bid, ...MARKS.map((mark) => bid.replaceAll(/\B(?=(?:\d{3})+$)/g, mark))];
 }
 
-/** `74:6f:6b`, `0x74, 0x6f, 0x6b` */
+/** The secret as separated hexadecimal bytes: `74:6f:6b`, `0x74, 0x6f, 0x6b` */
 function separatedHex(secret: string): RegExp {
   const bytes = [...Buffer.from(secret)].map((byte) => hexDigits(byte, 2));
   return new RegExp(bytes.join(String.raw`[\s:,-]{1,2}(?:0x)?`), 'gi');
@@ -87,17 +98,20 @@ function longestFirst(texts: readonly string[]): string[] {
 
 const ESCAPE = String.raw`%[\da-f]{2}|=3d|\\(?:[bfnrtv0]|[0-3][0-7]{2}|x[\da-f]{2}|u[\da-f]{4})|&#?[\da-z]{1,8}`;
 
-/** The bid with no letter or digit beside it, unless they belong to an escape; with zeros before it, as `007`. */
+/**
+ * The bid without a letter or digit next to it, except letters and digits of an escape; with leading zeros, as in
+ * `007`.
+ */
 function wholeWord(bid: string): RegExp {
   const start = String.raw`(?:(?<![\p{L}\p{N}])|(?<=${ESCAPE}))0*`;
   return new RegExp(`${start}${anyForms(bid).join('')}(?![\\p{L}\\p{N}])`, 'giu');
 }
 
-/** Characters of base64 or hexadecimal digits, of which some may be escaped, and lines may end between them. */
+/** Base64 characters or hexadecimal digits. Some may be escaped, and line ends may separate them. */
 const RUN = /[\w+/=%\\&#;\r\n-]{8,}/g;
 const LINE_END = /[\r\n]|\\{1,4}[rn]/g;
 
-/** The base64 of a text, wherever it begins in what was encoded, and its hexadecimal digits. */
+/** The base64 of a text at each possible offset in the encoded bytes, and its hexadecimal digits. */
 function encodingsOf(text: string): string[] {
   const bytes = Buffer.from(text);
   const base64 = [0, 1, 2].map((before) => {
@@ -109,8 +123,9 @@ function encodingsOf(text: string): string[] {
 }
 
 /**
- * I9: text from outside for a message: on one line, at most 200 characters, of a beginning that was redacted before. The end
- * of that beginning is left out, because it may be a part of a secret, which nothing recognizes.
+ * I9: text from outside for a message: one line of at most 200 characters, redacted. Only the beginning of a long text
+ * is redacted, and the end of that beginning is left out: it may be a part of a secret, which redaction does not
+ * recognize.
  */
 export function quoted(redact: (text: string) => string, text: string): string {
   const isCut = text.length > MAX_REDACTED;
@@ -134,7 +149,10 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['+', 'plus'],
 ]);
 
-/** Backslashes are one pattern: if each had its own, a text of thousands could be divided among them in too many ways. */
+/**
+ * Consecutive backslashes share one pattern: with a pattern for each, a text of thousands of them could be matched in
+ * too many ways.
+ */
 function anyForms(secret: string): string[] {
   return [...secret.matchAll(/\\+|[^\\]/gu)].map(([run]) =>
     run.startsWith('\\') ? `${anyForm('\\', '')}{${run.length},${5 * run.length}}` : anyForm(run),
@@ -142,8 +160,8 @@ function anyForms(secret: string): string[] {
 }
 
 /**
- * A pattern of one character as it is, or escaped as in a URL, a form, JSON, JavaScript, HTML, C or quoted-printable, or in
- * two of them: each service, and each proxy before it, escapes other characters. It ignores case.
+ * A pattern of one character as it is, or escaped as in a URL, a form, JSON, JavaScript, HTML, C or quoted-printable,
+ * or in two of them. Each service, and each proxy before it, escapes other characters. The pattern ignores case.
  */
 function anyForm(character: string, prefix = `(?:${BACKSLASHES})?`): string {
   const code = character.codePointAt(0) ?? 0;
@@ -168,6 +186,6 @@ function hexDigits(number: number, length: number): string {
   return number.toString(16).padStart(length, '0');
 }
 
-/** Both characters of base64 that are often escaped, or replaced for addresses. */
+/** The two base64 characters that are often escaped, or replaced in addresses. */
 const PLUS = new RegExp(`-|${anyForm('+')}`, 'giu');
 const SLASH = new RegExp(`_|\\\\/|${anyForm('/')}`, 'giu');

@@ -1,8 +1,8 @@
 /**
- * A circuit breaker for refusals. Without it a wrong secret would be sent with every request of every day in flight,
- * which locks accounts. Until the service has accepted a request, and again after a refusal, requests go one at a time;
- * once it has refused two and accepted none, the run sends no more. A request that is corrected and signed again (I10)
- * stays the same one: no other goes in between.
+ * The breaker stops requests after refusals. Without it, a wrong secret would be sent with every request of every day
+ * in flight, which locks accounts. Until the service accepts a request, and again after a refusal, requests go one at a
+ * time. If the service has refused two requests and accepted none, the run sends no more. A request that is corrected
+ * and signed again (I10) counts as the same request: no other request goes in between.
  */
 import { BrandReportsError } from '../errors.ts';
 import type { Turn } from '../ports.ts';
@@ -10,11 +10,11 @@ import { type Waiting, createRequestQueue, waitInQueue } from './request-queue.t
 
 const MAX_REFUSALS = 2;
 
-/** Which requests of a run may be under way at the same time. */
+/** Decides which requests of a run may be under way at the same time. */
 export interface RefusalBreaker {
   /**
-   * Resolves when this request may be under way; it must `leave` in the end.
-   * @throws BrandReportsError `auth` `refused` where the run sends no more; `transient` `stopped`
+   * Resolves when this request may be under way; the request must `leave` in the end.
+   * @throws BrandReportsError `auth` `refused` if the run sends no more requests; `transient` `stopped`
    */
   enter(turn: Turn, signal: AbortSignal | undefined): Promise<void>;
   leave(): void;
@@ -78,7 +78,7 @@ function stoppedRequests(brand: string, last: BrandReportsError): BrandReportsEr
   return new BrandReportsError(
     'auth',
     'refused',
-    `${brand}: the service refused the first ${MAX_REFUSALS} requests, so this run asks no more, because further refusals could lock the account; the last one was ${last.message}`,
+    `${brand}: the service refused the first ${MAX_REFUSALS} requests, so this run sends no more, because further refusals could lock the account; the last refusal was: ${last.message}`,
     { context: last.context },
   );
 }

@@ -1,16 +1,20 @@
 /**
- * The order of requests that wait. Urgent ones come first, so that a long catching up cannot keep the newest days
- * waiting; among them the lowest rank. Of the others the report that was served least recently is next, so that
- * reports take turns, and within it the lowest rank, so that the first days of a plan finish first. On a tie the
- * request that came first is served first. The queue is pure: it neither waits nor knows the time.
+ * The queue orders waiting requests:
+ * - Urgent requests come first, the lowest rank before the others, so that a long backfill cannot delay the newest
+ *   days.
+ * - Among other requests, the report that was served least recently is next, so that reports take turns.
+ * - Within a report the lowest rank is next, so that the first days of a plan finish first.
+ * - On a tie the request that arrived first is served first.
+ *
+ * The queue is pure: it neither waits nor uses a clock.
  */
 import type { Turn } from '../ports.ts';
 import { stopped, throwIfStopped } from './retry.ts';
 
-/** The turn of a request that was given none. */
+/** The turn of a request without a given turn. */
 export const NO_TURN: Turn = { urgent: true, report: '', rank: 0 };
 
-/** What waits: it is started, or it fails. */
+/** A waiting item: it is started, or it fails. */
 export interface Waiting {
   start: () => void;
   fail: (reason: unknown) => void;
@@ -21,9 +25,9 @@ export interface RequestQueue<T> {
   readonly size: number;
   /** @returns a function that removes the item */
   add(turn: Turn, item: T): () => void;
-  /** Removes the next item; `undefined` where none waits. */
+  /** Removes the next item; `undefined` if no item waits. */
   next(): T | undefined;
-  /** All items, in the order in which they came. */
+  /** All items, in the order in which they arrived. */
   items(): T[];
 }
 
@@ -34,9 +38,9 @@ interface Entry<T> {
 
 /** A queue of requests to one brand's service. */
 export function createRequestQueue<T>(): RequestQueue<T> {
-  /** In the order in which they came. */
+  /** In the order in which they arrived. */
   const entries = new Set<Entry<T>>();
-  /** The reports of requests that were not urgent, the one served last at the end. */
+  /** The reports of requests that were not urgent; the report that was served last is at the end. */
   const served = new Set<string>();
 
   function isBefore(a: Turn, b: Turn): boolean {
@@ -72,8 +76,8 @@ export function createRequestQueue<T>(): RequestQueue<T> {
 }
 
 /**
- * Waits in the queue until the item is started; it leaves the queue where it fails before that.
- * @throws BrandReportsError `transient` `stopped` where the signal aborts; what the item fails with
+ * Waits in the queue until the item is started. If the item fails before that, it leaves the queue.
+ * @throws BrandReportsError `transient` `stopped` if the signal aborts; the reason with which the item fails
  */
 export async function waitInQueue<T extends Waiting>(
   queue: RequestQueue<T>,

@@ -2,7 +2,10 @@ import { hash } from 'node:crypto';
 import { type Json, type JsonObject, numberText, stringifyJson } from '../json.ts';
 import type { Credentials, HttpRequest } from '../ports.ts';
 
-/** Routing parameters are always in the query string; the action's fields too where the method is GET (docs/explanation/interface.md, section 4). */
+/**
+ * Builds a request. Routing parameters are always in the query string; with GET the action's fields are too
+ * (docs/explanation/interface.md, section 4).
+ */
 export function buildRequest(
   { baseUrl, method }: { baseUrl: string; method: HttpRequest['method'] },
   routing: Readonly<Record<string, string>>,

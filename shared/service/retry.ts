@@ -12,11 +12,11 @@ export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>;
 export interface RetryPolicy extends Backoff {
   /** Attempts at one call, the first one included. */
   maxAttempts: number;
-  /** The longest `Retry-After` that is waited for; a longer one fails the call at once. */
+  /** The longest `Retry-After` that a call waits for; a longer one fails the call at once. */
   maxWaitMs: number;
-  /** A wait up to this long is made even where the time of the run is up, as long as the process exists. */
+  /** A wait up to this long takes place even if the time of the run is up, as long as the process exists. */
   shortWaitMs: number;
-  /** Retries that a run may make: `start` at first, `share` more with every call, `max` at a time. */
+  /** Retries that a run may make: `start` at first, `share` more with every call, at most `max` saved up. */
   budget: { start: number; share: number; max: number };
 }
 
@@ -31,14 +31,14 @@ export const SERVICE_RETRY: RetryPolicy = {
   budget: { start: 10, share: 0.2, max: 50 },
 };
 
-/** Keeps retries a small share of the calls: without a budget an outage would cause six times the requests. */
+/** Limits retries to a small share of the calls: without a budget an outage would cause six times the requests. */
 export function createRetryBudget({ start, share, max }: RetryPolicy['budget']) {
   let left = start;
   return {
     earn() {
       left = Math.min(max, left + share);
     },
-    /** False where no retry is left. */
+    /** False if no retry is left. */
     spend(): boolean {
       if (left < 1) return false;
       left -= 1;
@@ -47,7 +47,7 @@ export function createRetryBudget({ start, share, max }: RetryPolicy['budget']) 
   };
 }
 
-/** The wait that a response's `Retry-After` (seconds or a date) requests, ms; `undefined` without a readable one. */
+/** The wait that a response's `Retry-After` (seconds or a date) requests, ms; `undefined` if it cannot be read. */
 export function retryAfterMs(headers: HttpHeaders, nowMs: number): number | undefined {
   const text = headers['retry-after'];
   if (text === undefined) return undefined;
@@ -59,7 +59,7 @@ export function retryAfterMs(headers: HttpHeaders, nowMs: number): number | unde
 
 /** How long a run can still wait, in milliseconds; Infinity without a limit. */
 export interface TimeLeft {
-  /** Until nothing new should start: 0 where that time has come. */
+  /** Until nothing new should start: 0 if that time has come. */
   leftMs(): number;
   /** Until the process may be gone. */
   untilOverMs(): number;
@@ -72,8 +72,8 @@ export const UNLIMITED_TIME: TimeLeft = {
 };
 
 /**
- * Which pauses a call does not wait for: those longer than any run waits, and those longer than this run has left. A
- * run whose time is up completes the page that it reads, so a short pause only has to end while the process exists.
+ * The pauses that a call does not wait for: pauses longer than any run waits, and pauses longer than this run has left.
+ * A run whose time is up completes the page that it reads, so a short pause only has to end while the process exists.
  */
 export function refusalOfPause(
   { maxWaitMs, shortWaitMs }: Pick<RetryPolicy, 'maxWaitMs' | 'shortWaitMs'>,
@@ -107,7 +107,10 @@ export async function pause(ms: number, sleep: Sleep, signal: AbortSignal | unde
   throwIfStopped(signal);
 }
 
-/** Sleeps until the time is over or the signal aborts, whatever `sleep` does then. An infinite time never is over. */
+/**
+ * Sleeps until the time is over or the signal aborts, whatever `sleep` does after the abort. An infinite time is never
+ * over.
+ */
 export async function sleepUnlessAborted(
   ms: number,
   sleep: Sleep,
@@ -126,23 +129,23 @@ export async function sleepUnlessAborted(
   }
 }
 
-/** @throws BrandReportsError `transient` `stopped` where the signal has aborted */
+/** @throws BrandReportsError `transient` `stopped` if the signal has aborted */
 export function throwIfStopped(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw stopped();
 }
 
-/** The run was stopped: nothing has failed. */
+/** The error of a stopped run: nothing has failed. */
 export function stopped(): BrandReportsError {
   return new BrandReportsError(
     'transient',
     'stopped',
-    'the run was stopped before the service answered; run it again to continue',
+    'the run was stopped before the service responded; start it again to continue',
   );
 }
 
 /**
- * Whether a request was not sent because the run can send no more, which is no failure: the next run goes on. The call
- * whose own response requested the pause has failed instead, or every run would begin with it and end there.
+ * Whether a request was not sent because the run can send no more. That is no failure: the next run continues. The call
+ * whose own response requested the pause fails instead; otherwise every run would begin with that call and end there.
  */
 export function isEndOfRun({ code }: BrandReportsError): boolean {
   return code === 'stopped' || code === 'out_of_time' || code === 'retry_after';

@@ -3,13 +3,15 @@ import type { HttpHeaders } from '../ports.ts';
 
 const TOLERANCE_MS = 2_000;
 const AGREEMENT_MS = 15_000;
-/** A larger difference needs two responses that agree: one wrong `Date`, e.g. of a proxy, must not move a run's time. */
+/**
+ * A larger difference needs two responses that agree: one wrong `Date`, e.g. of a proxy, must not move a run's time.
+ */
 export const LARGE_SKEW_MS = 10 * MINUTE_MS;
 
-/** A machine whose clock is further off could not use TLS: the date is wrong, not the machine. */
+/** A machine with a larger error could not use TLS: the date is wrong, not the machine. */
 const MAX_SKEW_MS = 366 * DAY_MS;
 
-/** Whether days that were planned with the one clock skew (ms) are the same with the other: two machines of a service differ by seconds. */
+/** Whether two clock skews (ms) lead to the same plan of days: two machines of a service differ by seconds. */
 export function clocksAgree(skewMs: number, otherSkewMs: number): boolean {
   return Math.abs(skewMs - otherSkewMs) <= AGREEMENT_MS;
 }
@@ -17,22 +19,23 @@ export function clocksAgree(skewMs: number, otherSkewMs: number): boolean {
 /** The service's clock, as far as the `Date` headers of its responses show it. */
 export interface ServiceClock {
   nowMs(): number;
-  /** Clock skew: service time minus local time, ms; 0 until responses show another. */
+  /** Clock skew: service time minus local time, ms; 0 until responses show a difference. */
   readonly skewMs: number;
   /** The skew that requests are signed with. */
   readonly signingSkewMs: number;
   /** Whether the last response showed a large difference that no other response has shown yet. */
   readonly isInDoubt: boolean;
-  /** Signs with the difference in doubt: the service has refused the other time. */
+  /** Signs with the difference in doubt, because the service has refused the other time. */
   signAsDoubted(): void;
-  /** Learns from the headers of a response, be it a success or an error. The times are local ones. */
+  /** Learns from the headers of any response, even of an error. The times are local ones. */
   learn(headers: HttpHeaders, sentMs: number, receivedMs: number): void;
 }
 
 /**
- * I10: the service's clock rules. A date has whole seconds and is written somewhere between sending and receiving, so
- * the clock is corrected only where the date is outside that span by more than 2 s: a slow response is not skew. More than
- * ten minutes are believed once two responses agree; only a request that was refused is signed with them before.
+ * I10: derives the service's clock from its responses. A date has whole seconds and is written between sending and
+ * receiving. So the clock is corrected only if the date is outside that span by more than 2 s: a slow response is not
+ * skew. A difference above ten minutes is believed after two responses agree. Before that, only a refused request is
+ * signed with it.
  */
 export function createServiceClock(wallMs: () => number): ServiceClock {
   let skewMs = 0;
@@ -59,7 +62,7 @@ export function createServiceClock(wallMs: () => number): ServiceClock {
       const explains = (skew: number) =>
         dateMs >= sentMs + skew - TOLERANCE_MS && dateMs <= receivedMs + skew + TOLERANCE_MS;
       if (Math.abs(dateMs - receivedMs) > MAX_SKEW_MS) return;
-      // The date is written with the headers, just before they arrive, and cut to the second.
+      // The service writes the date with the headers, just before they arrive, and cuts it to the second.
       const other = explains(0) ? 0 : dateMs + 500 - receivedMs;
       const seenMs = explains(skewMs) ? skewMs : other;
       const isConfirmed = doubtedMs !== undefined && clocksAgree(doubtedMs, seenMs);

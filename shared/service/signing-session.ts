@@ -1,9 +1,11 @@
 /**
- * I10: what the requests of one run are signed with, and how a refusal is handled. A non-zero `code` does not say
- * whether clock, credentials or fields are wrong. Without a limit every request under way would read the credentials
- * again and be sent again. So each cause is tried once per run: if the clocks differ the request is signed again with
- * the service's time, else the credentials are read again, and only if they changed it is signed again. Every request
- * that was signed before the correction may use it.
+ * I10: signs the requests of one run and handles refusals. A non-zero `code` does not tell whether the clock, the
+ * credentials or the fields are wrong, so each cause is tried once per run:
+ * - If the clocks differ, the request is signed again with the service's time.
+ * - Otherwise the credentials are read again, and the request is signed again only if they changed.
+ *
+ * Every request that was signed before the correction may use it. Without this limit, every request under way would
+ * read the credentials again and be sent again.
  */
 import { BrandReportsError } from '../errors.ts';
 import type { BrandLog } from '../log-events.ts';
@@ -12,12 +14,12 @@ import type { ServiceClock } from './server-clock.ts';
 import { OTHER_BASE_URL, readCredentials } from './credentials.ts';
 import { quoted, redactor } from './redact.ts';
 
-/** The credentials and the clock that one attempt was signed with. */
+/** The credentials and the clock of one signed attempt. */
 export interface Signing {
   credentials: Credentials;
   /** Service time minus local time, ms. */
   skewMs: number;
-  /** Its number among the signings of the run, from 1. */
+  /** The number of this signing in the run, from 1. */
   sequence: number;
 }
 
@@ -26,7 +28,7 @@ export interface SigningSession {
   /** @throws BrandReportsError of the credential source */
   sign(): Promise<Signing>;
   /**
-   * After a refusal: whether a new signature differs from the refused one, so that a retry may succeed.
+   * After a refusal: whether a new signature differs from the refused signature, so that a retry may succeed.
    * @throws BrandReportsError if the credentials, read again, are for another address
    */
   refreshAfterRejection(refused: Signing): Promise<boolean>;
@@ -36,7 +38,7 @@ export interface SigningSession {
 
 const MIN_SKEW_CHANGE_MS = 1_000;
 
-/** @param clock the service's, as its responses show it */
+/** @param clock the service's clock, as its responses show it */
 export function createSigningSession(
   { brand, baseUrl, credentials: source }: { brand: string; baseUrl: string; credentials: CredentialSource },
   clock: ServiceClock,
@@ -47,7 +49,7 @@ export function createSigningSession(
   let current: Promise<Credentials> | undefined;
   let rereading: Promise<void> | undefined;
   let signed = 0;
-  /** The signings up to this one were made before the clock was corrected. */
+  /** All signings up to this number were made before the clock was corrected. */
   let clockCorrectedAfter: number | undefined;
 
   async function read(): Promise<Credentials> {

@@ -1,20 +1,23 @@
 /*
- * The longest gap between the starts of a cron expression of EventBridge Scheduler, and its next start. The gap serves as
- * a grace period, which needs no exactness over centuries: it is the longest gap that begins within 400 days, or within 60 starts if those
- * reach further. `W`, `#`, `FRIL` and years are refused, because no report needs them.
+ * Computes the longest gap between the starts of a cron expression of EventBridge Scheduler, and its next start. The
+ * gap serves as a grace period, which needs no exactness over centuries. So it is the longest gap that begins within
+ * 400 days, or within 60 starts if those reach further. `W`, `#`, `FRIL` and years are refused, because no report needs
+ * them.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../days.ts';
 
-/** Fixed, so that the same settings always have the same grace period. */
+/** A fixed day, so that the same settings always have the same grace period. */
 const FIRST_DAY_MS = Date.UTC(2024, 0, 1);
 const SEARCHED_DAYS = 400;
 const SEARCHED_STARTS = 60;
-/** Sixty times 29 February, which 2100 and 2200 do not have. What never starts before, never does. */
+/**
+ * Sixty times 29 February, which 2100 and 2200 do not have. An expression without a start before this day never starts.
+ */
 const LAST_DAY_MS = Date.UTC(2274, 0, 1);
 
 const MONTHS = 'JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC';
 const WEEKDAYS = 'SUN MON TUE WED THU FRI SAT';
-/** By field: its values, names for them from `min` on, and the forms for messages. */
+/** By field: its values, names for the values from `min` on, and the forms for messages. */
 const FIELDS = {
   minutes: { min: 0, max: 59, names: '', forms: '0 to 59 as *, 5, 5,35, 5-10 or 0/15' },
   hours: { min: 0, max: 23, names: '', forms: '0 to 23 as *, 6, 6,18, 8-20 or 0/6' },
@@ -47,7 +50,7 @@ export function longestCronGapMs(expression: string): number {
 
 /**
  * The first start after a time, both as wall time in the zone of the schedule.
- * @param wallMs the wall time as if it were UTC, so that no clock change has to be known
+ * @param wallMs the wall time as if it were UTC, so that no clock change matters
  */
 export function nextCronStart(expression: string, wallMs: number): number | undefined {
   const { times, isDay } = startsOf(expression);

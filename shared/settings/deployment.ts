@@ -8,7 +8,7 @@ const LOG_RETENTION_DAYS = [
 
 const ROLE_NAMES = 'a list of names of IAM roles, without paths and ARNs';
 
-/** AWS allows 50 tags of a resource, and some resources have tags of ours. */
+/** AWS allows 50 tags of a resource, and the program adds tags to some resources. */
 const MOST_TAGS = 45;
 const TAGS = `at most ${MOST_TAGS} texts, by keys that differ in more than capitals`;
 const TAG_VALUE = 'a text of 1 to 256 letters, digits, spaces and _.:/=+-@';
@@ -21,14 +21,14 @@ export type DeploymentSettings = z.output<ReturnType<typeof deploymentSchema>>;
 export function deploymentSchema() {
   const bool = () => z.boolean({ error: 'true, false' });
   const schema = object({
-    /** False: the functions are started by hand only, and no watcher looks at what they leave. */
+    /** False: people start the functions by hand only, and there is no watcher. */
     schedules: z._default(bool(), true),
-    /** After how many days raw records are removed. */
+    /** Raw records are deleted after this many days. */
     rawRetentionDays: z._default(integer(7, 3650), 90),
     logRetentionDays: z._default(oneOfNumbers(...LOG_RETENTION_DAYS), 90),
     /** False: destroying the stack destroys the lake and everything in it. */
     keepLake: z._default(bool(), true),
-    /** An existing bucket, e.g. one that an earlier stack left; missing: the stack creates one. */
+    /** An existing bucket, e.g. from an earlier stack; missing: the stack creates one. */
     adoptBucket: z.optional(
       like(
         "a bucket's name, without s3://",
@@ -41,16 +41,18 @@ export function deploymentSchema() {
     ),
     /** A key of KMS, by its ARN, that encrypts bucket, query results, logs, queues and topic; missing: keys of AWS. */
     lakeKeyArn: z.optional(keyArn()),
-    /** What the names of the brands' secrets in Secrets Manager begin with: the functions may read these secrets alone. */
+    /**
+     * The beginning of the names of the brands' secrets in Secrets Manager. The functions may read only these secrets.
+     */
     secretsPrefix: z._default(
       text('the beginning of names of secrets that ends with "/", e.g. brand-reports/', (prefix) =>
         /^[\w/+=.@-]{1,255}\/$/.test(prefix),
       ),
       'brand-reports/',
     ),
-    /** The key of KMS, by its ARN, that encrypts the brands' secrets; missing: the one of Secrets Manager. */
+    /** The key of KMS, by its ARN, that encrypts the brands' secrets; missing: the key of Secrets Manager. */
     secretsKeyArn: z.optional(keyArn()),
-    /** Who may use new tables: principals that IAM allows, or only those with a grant in Lake Formation. */
+    /** Who may use new tables: all principals that IAM allows, or only principals with a grant in Lake Formation. */
     tablePermissions: z._default(oneOf('iam', 'lake_formation'), 'iam'),
     /** Instances reserved for each report's function, which are also its maximum; missing: none. */
     reservedConcurrency: z.optional(integer(1, 100)),
@@ -65,7 +67,7 @@ export function deploymentSchema() {
         /^arn:aws[\w-]*:sns:[a-z\d-]+:\d{12}:[\w-]{1,256}$/,
       ),
     ),
-    /** The key of KMS, by its ARN, that encrypts this topic; missing: none of the customer. */
+    /** The key of KMS, by its ARN, that encrypts this topic; missing: no customer key encrypts it. */
     alarmTopicKeyArn: z.optional(keyArn()),
     /** Names of roles in the account that get the analysts' policy. */
     analystRoles: z.optional(roleNames()),
@@ -88,13 +90,13 @@ export function deploymentSchema() {
         /^arn:aws[\w-]*:iam::(\d{12}|aws):policy\/[\w+=,.@/-]{1,512}$/,
       ),
     ),
-    /** On everything that can have tags. */
+    /** Tags of every resource that can have tags. */
     tags: z.optional(tags()),
-    /** The network that functions work in; missing: the one of Lambda. */
+    /** The network that functions work in; missing: Lambda's own network. */
     vpc: z.optional(
       object({
         vpcId: idOf('vpc'),
-        /** With a route to the service and to S3: they have no public address. */
+        /** With a route to the service and to S3: functions have no public address. */
         subnetIds: ids('subnet', 16),
         securityGroupIds: ids('sg', 5),
       }),
@@ -103,7 +105,7 @@ export function deploymentSchema() {
   return schema.check(({ value, issues }) => {
     const { adoptBucket, keepLake, alarmEmail, alarmTopicArn, alarmTopicKeyArn } = value;
     if (adoptBucket !== undefined && !keepLake) {
-      const message = 'true where adoptBucket names a bucket: the stack never deletes what it adopts';
+      const message = 'true if adoptBucket names a bucket: the stack never deletes what it adopts';
       issues.push({ code: 'custom', path: ['keepLake'], input: keepLake, message });
     }
     if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
@@ -149,7 +151,7 @@ function areDistinct(texts: readonly string[]): boolean {
   return new Set(texts).size === texts.length;
 }
 
-/** By the rules of IAM, which are the narrowest: it takes `Team` and `team` for one key. */
+/** By the rules of IAM, which are the narrowest: IAM treats `Team` and `team` as one key. */
 function tags() {
   const key = like(TAG_KEY, /^(?!aws:|brand-reports:)[\p{L}\p{N}_.:/=+@-][\p{L}\p{N} _.:/=+@-]{0,127}$/iu);
   const value = like(TAG_VALUE, /^[\p{L}\p{N} _.:/=+@-]{1,256}$/u);
@@ -163,7 +165,7 @@ function like(allowed: string, pattern: RegExp) {
   return text(allowed, (given) => pattern.test(given));
 }
 
-/** By its ARN, because a role can be granted the use of a key, and not of an alias. */
+/** By its ARN, because a role can be granted the use of a key, but not of an alias. */
 function keyArn() {
   return like(
     'the ARN of a key of KMS: arn:aws:kms:REGION:ACCOUNT:key/ID',

@@ -2,14 +2,14 @@ import { BrandReportsError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { closestMatch } from '../validation/closest-match.ts';
 
-/** So short that the longest name of a function fits into Lambda's 64 characters. */
+/** Short enough for the longest name of a function to fit into Lambda's 64 characters. */
 const ENVIRONMENT = /^[a-z][a-z0-9-]{0,19}$/;
 
 /**
- * Settings without their `environments`, where one is chosen with its own settings in place of the common ones:
- * objects are merged key by key, null removes a key, everything else is replaced.
+ * The settings without their `environments`. If an environment is chosen, its own settings replace the common settings:
+ * objects are merged key by key, null removes a key, and other values are replaced.
  * @param environment the key in `environments`; missing: the common settings alone
- * @throws BrandReportsError `config` where the environment does not exist
+ * @throws BrandReportsError `config` if the environment does not exist
  */
 export function chosenEnvironment(settings: unknown, origin: string, environment?: string): unknown {
   const { common, environments } = split(settings, origin);

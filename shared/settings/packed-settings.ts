@@ -1,7 +1,7 @@
 /*
- * A deployment hands the checked settings to its functions through the properties of a custom resource, and the function
- * that handles it stores them in the lake. Their hash names them everywhere, so that whoever reads them can tell whether
- * they are the ones that were checked.
+ * Packs the checked settings of a deployment for its functions. They travel in the properties of a custom resource, and
+ * the function that handles it stores them in the lake. Their hash identifies them everywhere, so that readers can
+ * verify that these settings were checked.
  */
 import { hash } from 'node:crypto';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
@@ -19,14 +19,14 @@ export interface PackedSettings {
 }
 
 /**
- * CloudFormation sends the old and the new properties in one event. Lambda takes 1 MB, but in some regions still 256 kB,
- * the limit until 2025, and test events need room too. 300 brands take 9,000 characters.
+ * CloudFormation sends the old and the new properties in one event. Lambda accepts 1 MB, but in some regions still 256
+ * kB, the limit until 2025, and test events need room too. 300 brands take 9,000 characters.
  */
 const MAX_PACKED_CHARACTERS = 90_000;
-/** I12: what settings of that size may grow to. */
+/** I12: the size that such settings may have after decompression. */
 const MAX_BYTES = 32_000_000;
 
-/** Packs checked settings; the schema gives their keys an order. @throws BrandReportsError `config` if they are too large */
+/** Packs checked settings; the schema orders their keys. @throws BrandReportsError `config` if they are too large */
 export function packSettings(settings: Settings): PackedSettings {
   const text = JSON.stringify(settings);
   const packed = brotliCompressSync(text).toString('base64');
@@ -43,8 +43,8 @@ const schema = z.custom<Settings>(
 );
 
 /**
- * The settings in their JSON. Only the outline is checked: bytes with this hash are those that a deployment has checked,
- * and the whole schema would take a sixth of a start.
+ * The settings in their JSON. Only the outline is checked: a deployment has checked the bytes with this hash, and the
+ * whole schema would take a sixth of a start.
  * @returns `undefined` for other bytes
  */
 export function settingsOfHash(json: Uint8Array, sha256: string): Settings | undefined {

@@ -1,13 +1,13 @@
 /*
- * Without the longest gap of a schedule, a monthly report would be called overdue for half of each month, and an alarm
- * would wait for the wrong time. A schedule is text as EventBridge Scheduler takes it, `rate(…)` or `cron(…)` (cron.ts);
- * settings refuse a schedule whose longest gap is not known. It is that of wall time: where clocks change, a gap is up to
- * an hour longer.
+ * Computes the longest gap of a schedule. Without it, a monthly report would count as overdue for half of each month,
+ * and an alarm would wait for the wrong time. A schedule is text that EventBridge Scheduler accepts, `rate(…)` or
+ * `cron(…)` (cron.ts). Settings refuse a schedule without a known longest gap. The gap is in wall time: when clocks
+ * change, a gap is up to an hour longer.
  */
 import { intervalMs } from '../days.ts';
 import { longestCronGapMs, nextCronStart } from './cron.ts';
 
-/** What a schedule looks like, for messages. */
+/** The forms of a schedule, for messages. */
 const FORMS = 'e.g. rate(1 hour), rate(1 day), cron(5 6 * * ? *)';
 
 /** `rate(6 hours)` in milliseconds; `undefined` for a cron expression. */
@@ -27,8 +27,8 @@ export function maxGapMs(schedule: string): number {
 }
 
 /**
- * About when a schedule starts next, as wall time. A deployment spreads rates over the hour, so a rate counts from the last
- * start that is known; without one, it is at most its interval away.
+ * About when a schedule starts next, as wall time. A deployment spreads rates over the hour, so a rate counts from its
+ * last known start. Without a known start, the next one is at most one interval away.
  * @param nowMs the wall time as if it were UTC, like the result @param lastMs the last start
  */
 export function nextStartMs(schedule: string, nowMs: number, lastMs = nowMs): number | undefined {
@@ -38,7 +38,7 @@ export function nextStartMs(schedule: string, nowMs: number, lastMs = nowMs): nu
   return lastMs + everyMs * Math.max(1, Math.floor((nowMs - lastMs) / everyMs) + 1);
 }
 
-/** What is allowed in place of this schedule; `undefined` for one that can be used. */
+/** What is allowed instead of this schedule; `undefined` if the schedule can be used. */
 export function scheduleProblem(schedule: string): string | undefined {
   try {
     maxGapMs(schedule);
@@ -51,7 +51,7 @@ export function scheduleProblem(schedule: string): string | undefined {
 
 const CRON = /^cron\((.*)\)$/;
 
-/** A cache: an expression takes milliseconds to evaluate, and is needed for every day of a report. */
+/** A cache: evaluating an expression takes milliseconds, and every day of a report needs it. */
 const cache = new Map<string, number>();
 
 function longestGapMs(schedule: string): number {

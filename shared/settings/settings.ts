@@ -1,8 +1,8 @@
 /**
- * What an operator configures: one schema, built from the reports' definitions, that checks a text, fills in the
- * defaults and names every problem at once. Unchecked, a misspelled filter would silently copy another set of records.
- * Filters, bounds of pages and defaults of a report come from its definition, so a new report needs no change here.
- * The settings of deployment are in `deployment.ts`. A test compares docs/reference/settings.md with this very schema.
+ * Defines what an operator configures: one schema, built from the reports' definitions, checks a text, fills in the
+ * defaults and reports all problems at once. Without the check, a misspelled filter would silently copy another set of
+ * records. The filters, page bounds and defaults of a report are in its definition, so a new report needs no change
+ * here. The settings of deployment are in `deployment.ts`. A test compares docs/reference/settings.md with this schema.
  */
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay } from '../days.ts';
@@ -43,26 +43,29 @@ export interface ReportSettings {
   enabled: boolean;
   schedule: string;
   filters: Record<string, string | number>;
-  /** By column name: the type that it gets; where it exists with another one, a column beside it does. */
+  /** By column name: its type. If the column exists with another type, a further column gets this type. */
   columns: Record<string, ColumnType>;
   refresh: RefreshTier[];
-  /** By how many percent rows or their sum may fall from one reading of a day to the next, before people are told. */
+  /**
+   * By how many percent the rows or their sum may fall from one reading of a day to the next before people are
+   * notified.
+   */
   reportFallPercent: number;
-  /** By role: its field, or null if the service has none; what is missing is found in the data. */
+  /** By role: its field, or null if the service has no such field; fields of other roles are found in the data. */
   fields: RoleFields;
-  /** Which records can change no more; missing where the report's records have no state. */
+  /** Which records can no longer change; missing if the report's records have no state. */
   states?: States;
-  /** Up to which age a day is read again while a record of it can change, where that is longer than `refresh`. */
+  /** Up to which age a day is read again while one of its records can change, if that is longer than `refresh`. */
   watchUnsettledDays: number;
   /** Records requested per page: `page_size` or `limit` of the report's settings. */
   pageSize: number;
-  /** What identifies a record, where it is not the key of the report's definition. */
+  /** The field that identifies a record, if it differs from the key of the report's definition. */
   key?: RecordKey;
 }
 
 /**
  * Settings from the text of a `cdk.json` (its `context.brandReports`) or of a file that contains only that object.
- * @param origin what errors call the text, e.g. `cdk.json`
+ * @param origin the name of the text in errors, e.g. `cdk.json`
  * @throws BrandReportsError `config`
  */
 export function loadSettings(
@@ -75,8 +78,8 @@ export function loadSettings(
 }
 
 /**
- * The settings object in such a text, not yet checked: the common settings with those of the environment in their place.
- * @throws BrandReportsError `config` where the text has no settings or the environment does not exist
+ * The unchecked settings object of such a text: the settings of the environment replace the common settings.
+ * @throws BrandReportsError `config` if the text has no settings or the environment does not exist
  */
 export function settingsInput(text: string, origin: string, environment?: string): unknown {
   return chosenEnvironment(settingsIn(parseText(text, origin), origin), origin, environment);
@@ -111,10 +114,10 @@ export function settingsSchema(reports: ReportRegistry) {
         { error: 'an object that holds each brand by its name' },
       )
       .check(z.refine((brands) => Object.keys(brands).length > 0, { error: 'one brand or more' })),
-    /** Of each brand, shared by all its reports. */
+    /** For each brand; all its reports share it. */
     requestsPerSecond: z._default(number(Number.MIN_VALUE, 1000, 'a number above 0, up to 1000'), 5),
     pagesInFlight: z._default(integer(1, 32), 4),
-    /** What shows the lake to engines. Views and `coverage` are in `hive` only. */
+    /** Which catalogs show the lake to engines. Views and `coverage` are in `hive` only. */
     catalogs: z._default(catalogsSchema(), [...CATALOGS]),
     events: z.prefault(eventsSchema(), {}),
     deployment: z.prefault(deploymentSchema(), {}),
@@ -137,11 +140,11 @@ function eventsSchema() {
   return object({
     /** False: a deployment sends none. */
     enabled: z._default(z.boolean({ error: 'true, false' }), true),
-    /** Of EventBridge; missing: the default bus of the account and region of the deployment. */
+    /** The event bus in EventBridge; missing: the default bus of the account and region of the deployment. */
     bus: z.optional(
       text(BUS, matches(/^(arn:aws[\w-]*:events:[a-z\d-]+:\d{12}:event-bus\/)?[\w./-]{1,256}$/)),
     ),
-    /** Whether each new version of a day that is not over sends an event too. */
+    /** Whether each new version of the open day sends an event too. */
     openDay: z._default(z.boolean({ error: 'true, false' }), false),
   });
 }
@@ -184,11 +187,11 @@ function brandSchema(reports: ReportRegistry) {
     endDate: z._default(oneOf('whole_day', 'midnight'), 'whole_day'),
     /** How late a record may appear: a day is closed this long after its end. */
     lateMinutes: z._default(integer(0, 1440), 15),
-    /** An interrupted day is resumed within this time, and restarted later. */
+    /** An interrupted day is resumed within this time, and restarted after it. */
     resumeWithinHours: z._default(number(0, 168), 6),
-    /** Of one request. */
+    /** The time limit of one request. */
     timeoutSeconds: z._default(integer(1, 600), 30),
-    /** How long a version of a day is kept after another one has replaced it. */
+    /** How long a version of a day is kept after another version has replaced it. */
     snapshotRetentionDays: z._default(integer(1, 3650), 30),
     /** Every report of the registry, in its order, with defaults filled in. */
     reports: z.prefault(reportsSchema(reports), {}),
@@ -300,7 +303,7 @@ function columnsSchema() {
   );
 }
 
-/** Disputes and payments of an order end within a year; what lasts longer is no reason to ask for its day for ever. */
+/** Disputes and payments of an order end within a year. A longer one is no reason to read its day forever. */
 const WATCH_UNSETTLED_DAYS = 365;
 
 function fieldsSchema() {
@@ -310,7 +313,7 @@ function fieldsSchema() {
   return z.partialRecord(oneOf(...ROLES), field, { error: ROLES.join(', ') });
 }
 
-/** Quotes and backslashes would end the text of SQL that views have it in. */
+/** Quotes and backslashes would end the SQL literal in which views have the text. */
 const FIELD = /^[^'"\\\p{C}.]{1,255}(\.\w{1,255}){0,5}$/u;
 
 function statesSchema() {
@@ -328,8 +331,9 @@ function statesSchema() {
 }
 
 /**
- * The final states that the interface does not document, and no word stands for. They are accepted, because it documents
- * the words of states only as values of filters; a misspelt one has days read for longer than they can change.
+ * The final states that neither the interface documents nor a word maps. They are accepted, because the interface
+ * documents the words of states only as filter values. A misspelled state makes days be read longer than they can
+ * change.
  */
 export function undocumentedStates(states: States | undefined): string[] {
   const { final = [], words = {} } = states ?? {};
@@ -361,7 +365,9 @@ function matches(pattern: RegExp) {
   return (value: string) => pattern.test(value);
 }
 
-/** By its exact name: EventBridge schedules run in the zone too, and Intl alone also accepts offsets and any case. */
+/**
+ * By its exact name: EventBridge schedules run in the zone too, but Intl alone would also accept offsets and any case.
+ */
 function isTimeZone(zone: string): boolean {
   if (zone === 'UTC') return true;
   if (!/^[A-Z]/.test(zone)) return false;
@@ -373,7 +379,7 @@ function isTimeZone(zone: string): boolean {
   }
 }
 
-/** A schedule whose gaps are known: see schedule.ts. */
+/** A schedule with a known longest gap: see schedule.ts. */
 function scheduleSchema() {
   const error = ({ input }: { input?: unknown }) => scheduleProblem(String(input)) ?? '';
   return z

@@ -1,6 +1,6 @@
 /*
- * When the functions of a deployment start by themselves: each report of each brand in the brand's time zone, none at the
- * same moment as another if the hour has room for it.
+ * Decides when the functions of a deployment start by themselves: each report of each brand in the brand's time zone,
+ * and at different moments if the hour has room for them.
  */
 import { MINUTE_MS } from '../days.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
@@ -13,13 +13,13 @@ export interface Start {
   brand: string;
   timeZone: string;
   expression: string;
-  /** Scheduler starts the function within so many minutes; 0: at the minute. */
+  /** Scheduler starts the function within this many minutes; 0: exactly at the minute. */
   windowMinutes: number;
 }
 
 /**
- * One start for each report that a brand has enabled. Those of a brand are spread over the hour, because they share its rate,
- * and those of a report too, because one report takes longer than another.
+ * One start for each report that a brand has enabled. The reports of a brand are spread over the hour, because they
+ * share its rate. The brands of a report are spread too, because one report takes longer than another.
  */
 export function startsOf({ brands }: Pick<Settings, 'brands'>, reports: ReportRegistry): Start[] {
   const names = Object.keys(reports);
@@ -59,7 +59,7 @@ export function startsOf({ brands }: Pick<Settings, 'brands'>, reports: ReportRe
 
 /**
  * A schedule that does not start at the same moment as the others. Rates count from the deployment, so all of them
- * would: rates that divide the hour or the day become cron expressions with a minute of their own, other rates get a
+ * would. Rates that divide the hour or the day become cron expressions with a minute of their own; other rates get a
  * window in which Scheduler chooses the start. A cron expression stays as it is.
  * @param slot the schedule's number among `slots`, from 0
  */

@@ -40,7 +40,7 @@ let clean: (() => Promise<void>) | undefined;
 afterEach(() => clean?.());
 
 describe('the findings of coverage', () => {
-  it('are names with what was found, and null where there are none', () => {
+  it('are names with details, and null if there are no findings', () => {
     expect(rowsOfMonth().map(({ dt, findings }) => [dt, findings])).toEqual([
       ['2026-03-12', null],
       ['2026-03-13', 'rows_fell (100 rows before, 40 now)'],
@@ -49,7 +49,7 @@ describe('the findings of coverage', () => {
     ]);
   });
 
-  it('can be asked for by name in DuckDB', async () => {
+  it('can be queried by name in DuckDB', async () => {
     const store = memoryStore();
     const file = writeParquet(store.create('c'), coverageTable.columns);
     for (const row of rowsOfMonth()) await file.append(row);
@@ -68,7 +68,7 @@ describe('the findings of coverage', () => {
     connection.closeSync();
   });
 
-  it('are a column of text in Glue, added to a table that has none', async () => {
+  it('are a text column in Glue, which is added to a table without it', async () => {
     const server = await startGlueServer('reports');
     clean = async () => {
       server.client.destroy();

@@ -13,7 +13,7 @@ import { runs } from '../fixtures/property-runs.ts';
 
 type Cell = string | number | null;
 type Row = Readonly<Record<string, Cell>>;
-/** Rows by table; of brand acme and 15 October unless they name others. */
+/** Rows by table, of brand acme and 15 October unless they have other values. */
 type Tables = Readonly<Record<string, readonly Row[]>>;
 
 const COLUMNS = lifecycleShape(orders)?.columns ?? [];
@@ -65,7 +65,7 @@ describe('since_close', () => {
   const before = { key: 'a' };
 
   it.each<[string, then: Row[], now: Row[], unknown[][]]>([
-    ['nothing where nothing changed', [before], [before], []],
+    ['no row if nothing changed', [before], [before], []],
     ['an added record', [before], [before, { key: 'b' }], [['1', 'USD', 'new', 'added', '1', null, 10, 10]]],
     [
       'a removed record',
@@ -74,7 +74,7 @@ describe('since_close', () => {
       [['1', 'USD', null, 'removed', '1', 10, null, -10]],
     ],
     [
-      'a removed one that was void',
+      'a removed record that was void',
       [{ ...before, state: 'void' }],
       [{ ...before, ...GONE }],
       [['1', 'USD', null, 'removed', '1', 10, null, 0]],
@@ -86,31 +86,31 @@ describe('since_close', () => {
       [['1', 'USD', 'void', 'voided', '1', 10, 10, -10]],
     ],
     [
-      'one voided that is worth nothing now',
+      'a voided record that is worth nothing now',
       [before],
       [{ ...before, state: 'void', commission: 0 }],
       [['1', 'USD', 'void', 'voided', '1', 10, 0, -10]],
     ],
     [
-      'one that was void',
+      'a record that was void',
       [{ ...before, state: 'void' }],
       [before],
       [['1', 'USD', 'new', 'restored', '1', 10, 10, 10]],
     ],
     [
-      'one of two with one key that is void now',
+      'one of two records with the same key that is void now',
       [{ ...before, records: 2, state: 'mixed', commission: 30, counted_commission: 30 }],
       [{ ...before, records: 2, state: 'mixed', commission: 30, counted_commission: 10 }],
       [['1', 'USD', 'mixed', 'state_changed', '2', 30, 30, -20]],
     ],
     [
-      'one that was gone',
+      'a record that was gone',
       [before, { key: 'b', ...GONE }],
       [before, { key: 'b' }],
       [['1', 'USD', 'new', 'restored', '1', null, 10, 10]],
     ],
     [
-      'nothing of one that was gone and is',
+      'no row for a record that was gone and still is',
       [before, { key: 'b', ...GONE }],
       [before, { key: 'b', ...GONE }],
       [],
@@ -122,13 +122,13 @@ describe('since_close', () => {
       [['1', 'USD', 'new', 'repriced', '1', 10, 12.5, 2.5]],
     ],
     [
-      'an amount of the same commission',
+      'a new amount with the same commission',
       [before],
       [{ ...before, amount: 50 }],
       [['1', 'USD', 'new', 'repriced', '1', 10, 10, 0]],
     ],
     [
-      'a commission that had none',
+      'a new commission for a record without a commission',
       [{ ...before, commission: null }],
       [before],
       [['1', 'USD', 'new', 'repriced', '1', null, 10, 10]],
@@ -140,7 +140,7 @@ describe('since_close', () => {
       [['1', 'USD', 'locked', 'state_changed', '1', 10, 10, 0]],
     ],
     [
-      'another publisher, without a trace where it was',
+      'another publisher, without a remaining row at the old publisher',
       [before],
       [{ ...before, publisher_id: '2' }],
       [
@@ -161,7 +161,7 @@ describe('since_close', () => {
       ],
     ],
     [
-      'a key of two publishers that loses one of them',
+      'a key of two publishers that loses one of its publishers',
       [before, { ...before, publisher_id: '2' }],
       [before],
       [['2', 'USD', null, 'removed', '1', 10, null, -10]],
@@ -179,7 +179,7 @@ describe('since_close', () => {
       [[null, null, 'mixed', 'removed', '2', 50, 30, -20]],
     ],
     [
-      'bonuses without a key apart from sales without one, which do not move',
+      'bonuses without a key separate from sales without a key, which do not move',
       [{ key: null, kind: 'bonus' }],
       [{ key: null, kind: 'sale', publisher_id: '2' }],
       [
@@ -188,19 +188,19 @@ describe('since_close', () => {
       ],
     ],
     [
-      'a day that the close did not have',
+      'a day that was missing at the close',
       [before],
       [before, { key: 'a', dt: '2026-10-31' }],
       [['1', 'USD', 'new', 'added', '1', null, 10, 10]],
     ],
-    ['nothing of a month without a close', [before], [before, { key: 'a', dt: '2026-11-01' }], []],
-    ['nothing of a brand without one', [before], [before, { key: 'a', brand: 'globex' }], []],
+    ['no row for a month without a close', [before], [before, { key: 'a', dt: '2026-11-01' }], []],
+    ['no row for a brand without a close', [before], [before, { key: 'a', brand: 'globex' }], []],
   ])('has %s', async (_name, then, now, expected) => {
     const tables = { order_states_closed: then, order_states: now };
     expect(await rowsOf(sinceClose, tables, columns)).toEqual(expected);
   });
 
-  it('keeps orders and transactions apart, also where one of them had no record at the close', async () => {
+  it('separates orders and transactions, even if one of them had no record at the close', async () => {
     const tables = { order_states_closed: [before], transaction_states: [before] };
     expect(await rowsOf(sinceClose, tables, `report, what, CAST(correction AS double)`)).toEqual([
       ['orders', 'removed', -10],
@@ -208,7 +208,7 @@ describe('since_close', () => {
     ]);
   });
 
-  it('corrects by publisher and currency exactly what the sums of a month differ by', async () => {
+  it('has, by publisher and currency, corrections that equal the differences of a month’s sums', async () => {
     const row = fc.record({
       key: fc.constantFrom('a', 'b', null),
       dt: fc.constantFrom('2026-10-01', '2026-10-31'),
@@ -299,7 +299,7 @@ describe('payouts', () => {
       .join(', ');
   const shares = 'month, currency, changed_after_30, changed_after_60, changed_after_90';
   const moves = 'month, publisher_id, CAST(may_move_low AS double), CAST(may_move_high AS double)';
-  /** A record of the day whose commission was the first amount at all ages, and is 10 now. */
+  /** A record of the day. Its commission was the given amount at all ages, and is 10 now. */
   const changed = (dt: string, then: number, more: Row = {}) =>
     row(`${dt} ${then}`, {
       dt,
@@ -314,7 +314,7 @@ describe('payouts', () => {
 
   it.each<[string, Tables, columns: string, unknown[][]]>([
     [
-      'what is final, what may change and what is void',
+      'final, changeable and void commission',
       {
         transaction_states: [
           row('a', { state: 'paid' }),
@@ -330,7 +330,7 @@ describe('payouts', () => {
       [['2026-10', 'transactions', '1', 'USD', 41, 20, 21, 30, 0]],
     ],
     [
-      'commission that was paid of what is void or gone now',
+      'paid commission of records that are void or gone now',
       {
         transaction_states: [
           row('a', { state: 'void', ...paid }),
@@ -342,7 +342,7 @@ describe('payouts', () => {
       [['2026-10', 'transactions', '1', 'USD', 10, 10, 0, 10, 18]],
     ],
     [
-      'the transactions of a month that has any, and the orders of a month that has none, by publisher and currency',
+      'the transactions of a month, or its orders if it has no transactions, by publisher and currency',
       {
         order_states: [
           row('a'),
@@ -370,7 +370,7 @@ describe('payouts', () => {
       ],
     ],
     [
-      'absolute differences, of what came, went and became void too',
+      'absolute differences, including new, removed and voided records',
       {
         order_states: [
           changed('2026-09-30', 10),
@@ -384,7 +384,7 @@ describe('payouts', () => {
       [['2026-09', 'USD', 40 / 50, null, null]],
     ],
     [
-      'no share of days that were read too late for it',
+      'no share for days that were read too late',
       {
         order_states: [
           changed('2026-07-01', 8, { seen_by: '2026-09-10 00:00:00' }),
@@ -395,7 +395,7 @@ describe('payouts', () => {
       [['2026-07', 'USD', null, null, 0.25]],
     ],
     [
-      'the least and the largest share of earlier months at the age of each month, in its currency',
+      'the smallest and the largest share of earlier months at the age of each month, in its currency',
       {
         order_states: [
           changed('2026-06-30', 8),
@@ -419,7 +419,7 @@ describe('payouts', () => {
   });
 });
 
-/** The decimal in units of its ninth place. */
+/** The decimal in units of its ninth decimal place. */
 function units(text: Cell | undefined): bigint {
   const [, sign = '', whole = '0', places = ''] = /^(-?)(\d+)\.?(\d*)$/.exec(String(text ?? 0)) ?? [];
   return BigInt(sign + whole + places.padEnd(9, '0'));

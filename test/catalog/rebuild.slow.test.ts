@@ -90,7 +90,7 @@ function partitionsOf(table: string): Record<string, unknown> {
   );
 }
 
-/** The rows of coverage that the catalog points at. */
+/** The rows of `coverage` that the catalog points at. */
 async function coverageOf(store: MemoryStore): Promise<Row[]> {
   const rows: Row[] = [];
   for (const location of Object.values(partitionsOf('coverage'))) {
@@ -102,7 +102,7 @@ async function coverageOf(store: MemoryStore): Promise<Row[]> {
   return rows;
 }
 
-/** What is in the catalog, and how often each table was written. */
+/** The contents of the catalog, and how often each table was written. */
 function wholeCatalog() {
   return [...server.tables].map(([name, { version }]) => [name, version, partitionsOf(name)]);
 }
@@ -137,18 +137,18 @@ describe('a rebuild before the first sync', () => {
     for (const table of TABLES) expect(partitionsOf(table)).toEqual({});
   });
 
-  it('creates those of a sixth report from its definition alone', async () => {
+  it('creates the table and views of a sixth report from its definition alone', async () => {
     await run(memoryStore(), { reports: { ...reports, [refunds.name]: refunds } });
     expect(columnsOf('refunds')).toContain('refund_date');
   });
 
-  it('is an operator error for a lake without a catalog', async () => {
+  it('is a config error for a lake without a catalog', async () => {
     const lake = { store: memoryStore(), runs: blindRegistry };
     await expect(run(lake.store, { lake })).rejects.toMatchObject({ kind: 'config', code: 'no_catalog' });
   });
 });
 
-describe('a rebuild where a foreign table has the name of a view', () => {
+describe('a rebuild if a foreign table has the name of a view', () => {
   it('fails with an error after all tables are created', async () => {
     const table = { Name: 'attribution_daily', TableType: 'EXTERNAL_TABLE' };
     server.tables.set('attribution_daily', { table, version: 0, partitions: new Map() });
@@ -159,7 +159,7 @@ describe('a rebuild where a foreign table has the name of a view', () => {
 
 describe('a rebuild of a lake whose database was deleted', () => {
   let lake: SampleLake;
-  /** By table, then by the values of the partition: where it lies by the catalog of the runs. */
+  /** By table, then by the values of the partition: its location in the catalog of the runs. */
   const expected: Record<string, Record<string, string>> = {};
 
   beforeAll(async () => {
@@ -234,14 +234,14 @@ describe('a rebuild of a lake whose database was deleted', () => {
     expect(new Set(await due())).toEqual(new Set([null]));
   });
 
-  it('without time creates tables and views, and counts the partitions left to the syncs', async () => {
+  it('creates tables and views without time, and counts the partitions that are left to the syncs', async () => {
     const outcome = await run(copyOfStore(), { deadline: NO_TIME });
     expect(outcome).toMatchObject({ status: 'incomplete', tables: TABLES, published: 0 });
     expect(outcome.remaining).toBeGreaterThan(0);
     expect(partitionsOf('orders')).toEqual({});
   });
 
-  it('out of time registers the newest days first', async () => {
+  it('registers the newest days first before time runs out', async () => {
     const registered: string[] = [];
     const store = copyOfStore();
     const catalog = createGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url });
@@ -254,7 +254,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
       lake: { store, runs: blindRegistry, catalog: { ...catalog, setSnapshot: point } },
       clock: {
         ...time,
-        // The time is up when eight partitions are registered, and as many more are under way.
+        // The time is up when eight partitions are registered and eight more are under way.
         monotonicMs: () => (registered.length < 8 ? 0 : 2),
         every: () => () => {},
       },
@@ -272,7 +272,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
     const outcome = await run(store, {
       log: (event) => void ('message' in event && logged.push(event.message)),
     });
-    // The month before of the same report is registered like all the others.
+    // The earlier month of the same report is registered like all others.
     expect(outcome).toMatchObject({ status: 'incomplete', published: 18, remaining: 1 });
     expect(logged).toContainEqual(
       expect.stringContaining('ledger/clicks_list/acme/2026-03.json cannot be used'),
@@ -299,7 +299,7 @@ describe('columns', () => {
     expect(columnsOf('orders')).toEqual(after);
   });
 
-  it('I7: that a run discovers during the rebuild are in the table at its end', async () => {
+  it('I7: are in the table at the end of the rebuild if a run discovers them meanwhile', async () => {
     const store = memoryStore();
     put(store, schemaKey('orders'), storedSchema(orders, 'before'));
     server.faults.beforeWrite = () =>
@@ -318,7 +318,7 @@ describe('a lake that was emptied while its tables were kept', () => {
   const retyped = { reports: { order_list: { columns: { amount: 'decimal(18,2)' } } } };
   const scope = { reports: ['order_list'] };
 
-  it('I7: is published again only when a table with other types is gone', async () => {
+  it('I7: is published again only after a table with other types is gone', async () => {
     const lake = await sampleLake({ now: new Date(NOW).toISOString(), startDate: FIRST });
     expect((await lake.sync({ scope, lake: lakeOf(lake.store) })).status).toBe('complete');
     const emptied = lake.emptyLake();
@@ -336,7 +336,7 @@ describe('a lake that was emptied while its tables were kept', () => {
   });
 });
 
-describe('a role whose policies are not in force yet', () => {
+describe('a role whose policies are not yet in force', () => {
   it('is waited for until they are', async () => {
     const time = virtualTime(NOW);
     const sleep = async (ms: number) => {

@@ -8,7 +8,7 @@ import type { BrandRoles } from '../../shared/lake/documents/roles.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 type Cell = string | number | null;
-/** By table, rows without their brand, which is `acme`, and their day, which is 31 January, unless they say otherwise. */
+/** Rows by table, of brand `acme` and 31 January unless they have other values. */
 type Records = Readonly<Record<string, readonly Readonly<Record<string, Cell>>[]>>;
 
 const DEFAULTS = { brand: 'acme', dt: '2026-01-31' };
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => connection.closeSync());
 
-/** The rows of the view, as text, over tables of these records; discovered columns are those that the records have. */
+/** The rows of the view, as text, over tables of these records; discovered columns are the columns of the records. */
 async function rowsOf(
   name: string,
   records: Records,
@@ -74,7 +74,7 @@ describe('publisher_performance', () => {
 
   it.each<[string, Records, Cell[][]]>([
     [
-      'counts every click and every order once, however many the other table has',
+      'counts every click and every order once, however many rows the other table has',
       {
         clicks: [click('1'), click('1'), click('1')],
         orders: [order('1', 'new', '10', '1'), order('1', 'effective', '20', '2')],
@@ -82,12 +82,12 @@ describe('publisher_performance', () => {
       [['2026-01-31', '1', null, '3', '2', '1', '1', '0', 30, 3, 1, 2, null, null]],
     ],
     [
-      'keeps void orders out of amount and commission, and shows what they would have brought',
+      'keeps void orders out of amount and commission, and shows their commission separately',
       { orders: [order('1', 'void', '10', '1'), order('1', 'effective', '20', '2')] },
       [['2026-01-31', '1', null, '0', '2', '0', '1', '1', 20, 2, null, 2, 1, null]],
     ],
     [
-      'takes a bonus for commission and for no order, unless it is void',
+      'counts a bonus as commission and not as an order, unless it is void',
       {
         orders: [
           order('1', 'effective', '20', '2', { type: 'trans' }),
@@ -114,7 +114,7 @@ describe('publisher_performance', () => {
       ],
     ],
     [
-      'has publishers with clicks alone, and a click on the day of the click',
+      'has publishers with only clicks, and counts a click on its own day',
       {
         clicks: [click('1', { dt: '2026-01-30' }), click('2')],
         orders: [order('1', 'new', '10', '1', { currency: 'USD' })],
@@ -131,12 +131,12 @@ describe('publisher_performance', () => {
       [['2026-01-31', null, null, '2', '1', '1', '0', '0', 10, 1, 1, null, null, null]],
     ],
     [
-      'counts orders in a state of their own or in none, with their money',
+      'counts orders in an unknown state or without a state, with their money',
       { orders: [order('1', 'frozen', '10', '1'), order('1', null, '20', '2')] },
       [['2026-01-31', '1', null, '0', '2', '0', '0', '0', 30, 3, null, null, null, null]],
     ],
     [
-      'adds what is an amount, whatever else the column has',
+      'adds up amounts, whatever else the column contains',
       { orders: [order('1', 'new', ' 12.50 ', 'n/a'), order('1', 'new', '12,50', '0.000000001')] },
       [['2026-01-31', '1', null, '0', '2', '2', '0', '0', 12.5, 1e-9, 1e-9, null, null, null]],
     ],
@@ -144,7 +144,7 @@ describe('publisher_performance', () => {
     expect(await rowsOf('publisher_performance', records, columns)).toEqual(expected);
   });
 
-  it('has a name where the orders have one', async () => {
+  it('has a name if the orders have names', async () => {
     const orders = [order('1', 'new', '1', '1', { publisher_name: 'Plain Finds' })];
     expect(await rowsOf('publisher_performance', { orders }, 'publisher_name')).toEqual([['Plain Finds']]);
   });
@@ -168,16 +168,20 @@ describe('channel_conversion', () => {
       [['2026-01', '7', '4', '2', '1', 0.25]],
     ],
     [
-      'counts in one month what was clicked on another day of it',
+      'counts a click on another day of the month',
       { clicks: [channel('7', { dt: '2026-01-01' })], orders: [channel('7', { status: 'new' })] },
       [['2026-01', '7', '1', '1', '0', 1]],
     ],
     [
-      'has no rate where nobody clicked, and one row for records without a channel',
+      'has no rate without clicks, and one row for records without a channel',
       { clicks: [], orders: [channel(null, { status: null }), channel('', { status: 'new' })] },
       [['2026-01', null, '0', '2', '0', null]],
     ],
-    ['has no row for bonuses alone', { orders: [channel('7', { status: 'new', type: 'bonus' })] }, []],
+    [
+      'has no row if there are only bonuses',
+      { orders: [channel('7', { status: 'new', type: 'bonus' })] },
+      [],
+    ],
   ])('the view %s', async (_name, records, expected) => {
     expect(await rowsOf('channel_conversion', records, columns)).toEqual(expected);
   });
@@ -195,7 +199,7 @@ describe('commission_due', () => {
 
   it.each<[string, Records, Cell[][]]>([
     [
-      'takes the state of the line: the order may be mixed',
+      'uses the state of the line, because the order may be mixed',
       {
         transactions: [
           transaction('mixed', '1', { sku_status: 'paid' }),
@@ -211,17 +215,17 @@ describe('commission_due', () => {
       ],
     ],
     [
-      'takes the state of the order where lines have none',
+      'uses the state of the order if lines have no state',
       { transactions: [transaction('mixed', '1')] },
       [['2026-01', null, 'mixed', null, '1', 1, null]],
     ],
     [
-      'counts equal lines as often as they are there, since they have no key',
+      'counts every equal line, because lines have no key',
       { transactions: [transaction('locked', '3'), transaction('locked', '3')] },
       [['2026-01', null, 'locked', null, '2', 6, null]],
     ],
     [
-      'has publishers, months and currencies apart, and bonuses as a part of the commission',
+      'separates publishers, months and currencies, and shows bonuses as a part of the commission',
       {
         transactions: [
           transaction('locked', '1', { publisher_id: '1', currency: 'USD' }),
@@ -251,7 +255,7 @@ describe('unsettled', () => {
 
   it.each<[string, Records, Cell[][]]>([
     [
-      'has what can still change, orders and transactions side by side',
+      'has records that can still change, orders and transactions in separate columns',
       {
         orders: [
           order('1', 'new', '10', '1'),
@@ -273,7 +277,7 @@ describe('unsettled', () => {
       ],
     ],
     [
-      'has what is in no state, or in one that nobody documents',
+      'has records without a state, or in an undocumented state',
       { orders: [order('1', null, '1', '1'), order('1', 'frozen', '1', '2')] },
       [
         ['frozen', null, '1', 2, '0', null],
@@ -281,7 +285,7 @@ describe('unsettled', () => {
       ],
     ],
     [
-      'has currencies apart',
+      'separates currencies',
       {
         orders: [
           order('1', 'new', '1', '1', { currency: 'USD' }),
@@ -300,13 +304,13 @@ describe('unsettled', () => {
   it.each([
     ['today', 0, '0 to 30 days'],
     ['at the end of the first month', 30, '0 to 30 days'],
-    ['behind it', 31, '31 to 60 days'],
+    ['a day after the first month', 31, '31 to 60 days'],
     ['at the end of the second', 60, '31 to 60 days'],
-    ['behind the second', 61, '61 to 90 days'],
+    ['a day after the second', 61, '61 to 90 days'],
     ['at the end of the third', 90, '61 to 90 days'],
-    ['behind all of them', 91, 'over 90 days'],
-    ['tomorrow, where the zone is ahead of UTC', -1, '0 to 30 days'],
-  ])('knows the age of an order of %s', async (_name, days, age) => {
+    ['a day after the third', 91, 'over 90 days'],
+    ['tomorrow, if the zone is ahead of UTC', -1, '0 to 30 days'],
+  ])('shows the age of an order of %s', async (_name, days, age) => {
     await connection.run("SET TimeZone = 'Pacific/Kiritimati'");
     const day = `strftime(CAST(current_timestamp AT TIME ZONE 'UTC' AS date) - ${days}, '%Y-%m-%d')`;
     const [[dt = null] = []] = (await connection.runAndReadAll(`SELECT ${day}`)).getRowsJson() as Cell[][];
@@ -347,7 +351,7 @@ describe('attribution_daily', () => {
 });
 
 describe('orders_daily', () => {
-  it('adds amounts that came as text, and skips what is not a number', async () => {
+  it('adds amounts that are texts, and skips values that are not numbers', async () => {
     const orders = [
       order('1', 'new', '10.10', '1', { dt: '2026-01-01' }),
       order('1', 'new', 'unknown', '0.000000001', { dt: '2026-01-01' }),
@@ -380,7 +384,7 @@ describe('views over brands whose fields differ', () => {
     ],
   ]);
 
-  it('take the field, the path, the words and the currency of the brand of each row', async () => {
+  it('use the field, the path, the words and the currency of each row’s brand', async () => {
     const orders: Records[string] = [
       { status: ' VOID', sale_commission: '1', commission: '99', unit: 'usd' },
       { status: 'new', sale_commission: '2', unit: 'USD' },

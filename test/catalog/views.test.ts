@@ -20,11 +20,11 @@ interface ViewOver {
   view: View;
   /** By table. */
   tables: Readonly<Record<string, Columns>>;
-  /** By table: those that the service decides. */
+  /** By table: the columns that the service decides. */
   discovered: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a column may have become by what came first, or by a setting; a value of each. */
+/** Types that a column may have from its first value or from a setting, with a value of each. */
 const DISCOVERED: readonly (readonly [type: ColumnType, value: string])[] = [
   ['string', "'n/a'"],
   ['string', "'12.5'"],
@@ -43,7 +43,7 @@ const PARTITION: Columns = [
   ['dt', 'string'],
 ];
 
-/** A known name of a role. */
+/** The name of a role's field in the tests. */
 const KNOWN_NAMES: Readonly<Record<string, string>> = { state: 'status', line_state: 'sku_status' };
 
 /** @param without the columns that views use */
@@ -127,7 +127,7 @@ const VALUES: Partial<Record<ColumnType, string>> = {
   timestamp: "'2026-01-31 09:15:00'",
 };
 
-describe.each(DISCOVERED)('over discovered columns of type %s that hold %s', (type, value) => {
+describe.each(DISCOVERED)('over discovered columns of type %s with the value %s', (type, value) => {
   it.each(viewsOver(type).map((over) => [over.view.name, over] as const))(
     '%s has its declared columns and types, empty and filled',
     async (_name, over) => {
@@ -155,9 +155,9 @@ async function described({ name }: View): Promise<string[][]> {
   ]);
 }
 
-describe('a view whose tables have no field with its roles', () => {
+describe('a view over tables without fields for its roles', () => {
   it.each(viewsOver('string', { uses: true }).map((over) => [over.view.name, over] as const))(
-    '%s has its declared columns and types all the same',
+    '%s still has its declared columns and types',
     async (_name, over) => {
       await create(over);
       expect(await described(over.view)).toEqual(over.view.columns.map(([name, type]) => [name, type]));
@@ -167,7 +167,7 @@ describe('a view whose tables have no field with its roles', () => {
 
 describe('the columns of views', () => {
   it.each(viewsOver('string').map(({ view }) => [view.name, view] as const))(
-    'of %s are described in one line that Glue takes for a comment',
+    'of %s are described in one line that Glue accepts as a comment',
     (_name, { description, columns }) => {
       for (const [, , text] of [['', '', description] as const, ...columns])
         expect(text).toMatch(/^\S.{2,253}[^\s.]$/);
@@ -177,13 +177,13 @@ describe('the columns of views', () => {
 
 describe('the text of views', () => {
   it.each(viewsOver('string').map(({ view }) => [view.name, view.sql] as const))(
-    'of %s uses nothing that DuckDB and Trino take differently, or that only one of them takes',
+    'of %s uses nothing that DuckDB and Trino interpret differently, or that only one of them accepts',
     (_name, sql) => {
       const outsideTexts = sql.replaceAll(/'[^']*'/g, "''");
       expect(outsideTexts).not.toMatch(/%|::|\bGROUP BY ALL\b|\bQUALIFY\b|\bFILTER\b|\bEXCLUDE\b|[[{;]/i);
-      // Of whole numbers DuckDB divides with a fraction, and Trino without.
+      // DuckDB divides whole numbers with a fraction, and Trino without.
       expect(sql).not.toMatch(/(?<! AS double\) )\/|\/(?! CAST\((\w+|sum\(\w+\) OVER \w+) AS double\))/i);
-      // Trino refuses a view with a cast between types that know none, whatever TRY_CAST promises.
+      // Trino refuses a view with a cast between types that have no cast, even with TRY_CAST.
       // Text with spaces around a number is NULL in Trino and the number in DuckDB, unless it is trimmed.
       expect(sql).not.toMatch(/TRY_CAST\((?!trim\(regexp_replace\(CAST\()/i);
       expect(sql).not.toMatch(/\b(text|int|integer|numeric|real|hugeint)\b/i);
@@ -194,14 +194,14 @@ describe('the text of views', () => {
 describe('an amount that is text', () => {
   it.each<[string, string, string | null]>([
     ['as it is', '12.5', '12.500000000'],
-    ['with spaces before it', '  12.5', '12.500000000'],
-    ['with spaces behind it', '12.5  ', '12.500000000'],
+    ['with leading spaces', '  12.5', '12.500000000'],
+    ['with trailing spaces', '12.5  ', '12.500000000'],
     ['with a comma', '12,5', null],
-    ['of spaces alone', '   ', null],
+    ['of only spaces', '   ', null],
     ['with a tab before it', '\t12.5', null],
     ['with a separator of DuckDB', '12_500', null],
-    ['in digits of another script, as Trino takes them', '١٢', null],
-  ])('counts as Trino takes it once it is trimmed: %s', async (_name, text, expected) => {
+    ['in digits of another script, which Trino accepts', '١٢', null],
+  ])('is read as Trino reads it after trimming: %s', async (_name, text, expected) => {
     for (const over of viewsOver('string')) {
       const { view, tables } = over;
       const table = Object.keys(tables).find((name) => ['orders', 'transactions'].includes(name));
@@ -248,7 +248,7 @@ describe('changes', () => {
     );
   });
 
-  it('are one row for each currency, with the sums of the role that says most about the report', async () => {
+  it('are one row for each currency, with the sums of the report’s main measure', async () => {
     expect(
       await rows(
         'SELECT change_id, currency, rows_before, rows_after, added, removed, altered, measure, measure_before, measure_after FROM changes_daily ORDER BY changed_at, currency',
@@ -286,7 +286,7 @@ describe('changes', () => {
   });
 
   it.each(['changes_daily', 'restatements'])(
-    'are read of one month alone where %s is asked with its month',
+    'are read from one month alone if %s is queried with its month',
     async (name) => {
       const folder = await temporaryFolder();
       for (const month of ['2026-02', '2026-03'])
@@ -306,7 +306,7 @@ describe('changes', () => {
     },
   );
 
-  it('are summed up by day, from the first version to what is there now', async () => {
+  it('are summed up by day, from the first version to the current version', async () => {
     await connection.run(
       `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after)
        VALUES ('acme', 'order_list', '2026-03', '2026-03-03', 'd', '2026-04-03 06:00:00', 'reading', 'day', 9, 8)`,
@@ -335,7 +335,7 @@ describe('freshness', () => {
     await create(over);
   });
 
-  /** A row of coverage: its day counted from today in UTC; when it was read and when it is overdue, in hours from now. */
+  /** A row of coverage: its day counted from today in UTC; when it was read and when it becomes overdue, in hours from now. */
   interface CoverageRow {
     day: number;
     state: string;
@@ -371,7 +371,7 @@ describe('freshness', () => {
 
   it.each<[string, CoverageRow[], object]>([
     [
-      'has the newest complete day where every day up to today was read',
+      'has the newest complete day if every day up to today was read',
       [complete(-2), complete(-1), open(0)],
       { newest_complete_day: -1, hours_since_read: '1' },
     ],
@@ -381,7 +381,7 @@ describe('freshness', () => {
       { newest_complete_day: -5, hours_since_read: '100', days_overdue: '1', days_missing: '4' },
     ],
     [
-      'counts a day as overdue from the very instant on that coverage names',
+      'counts a day as overdue from the instant in coverage on',
       [{ ...open(0), overdue: 0 }],
       { newest_complete_day: null, hours_since_read: '1', days_overdue: '1' },
     ],
@@ -391,7 +391,7 @@ describe('freshness', () => {
       { newest_complete_day: -1, hours_since_read: '1', days_overdue: '1' },
     ],
     [
-      'counts days without a row and days with nothing committed as missing, days begun as in progress',
+      'counts days without a row or a committed version as missing, and days that were begun as in progress',
       [
         complete(-6),
         complete(-4),
@@ -409,7 +409,7 @@ describe('freshness', () => {
       },
     ],
     [
-      'counts days that failed, and says since when',
+      'counts failed days, and shows since when they fail',
       [
         { day: -3, state: 'failed', failed: -50 },
         { day: -2, state: 'failed', committed: 'complete', read: -49, failed: -20 },
@@ -424,7 +424,7 @@ describe('freshness', () => {
       },
     ],
     [
-      'counts a day as complete whose refresh failed',
+      'counts a day as complete even if its refresh failed',
       [{ day: -1, state: 'failed', committed: 'settled', read: -49, failed: -20 }],
       { newest_complete_day: -1, hours_since_read: '49', days_failed: '1', failing_since: -20 },
     ],
@@ -434,7 +434,7 @@ describe('freshness', () => {
       { newest_complete_day: -1, hours_since_read: '900' },
     ],
     [
-      'does not count a day as overdue that is read in every run but cannot be closed yet',
+      'does not count a day as overdue if it is read in every run but cannot be closed yet',
       [open(-1)],
       { newest_complete_day: null, hours_since_read: '1' },
     ],
@@ -449,17 +449,17 @@ describe('freshness', () => {
       { newest_complete_day: null, hours_since_read: '1' },
     ],
     [
-      'has no time of the last read where nothing was read',
+      'has no time of the last read if nothing was read',
       [{ day: -1, state: 'failed', failed: -3 }],
       { newest_complete_day: null, hours_since_read: null, days_failed: '1', failing_since: -3 },
     ],
     [
-      'is complete until before a gap, whatever was read after it',
+      'is complete up to a gap, whatever was read after the gap',
       [complete(-4), complete(-3), complete(-1), open(0)],
       { newest_complete_day: -1, complete_until: -3, hours_since_read: '1', days_missing: '1' },
     ],
     [
-      'is complete until no day if days from the start date on are missing',
+      'is not complete up to any day if days from the start date on are missing',
       [{ ...complete(-2), start: -3 }, complete(-1)],
       { newest_complete_day: -1, complete_until: null, hours_since_read: '1' },
     ],

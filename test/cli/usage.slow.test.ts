@@ -202,7 +202,7 @@ describe('wrong usage or settings', () => {
     ...['sync', 'check'].map((command): [string, () => string[], RegExp] => [
       `${command} with credentials for another address`,
       () => [command, ...given(), '--credentials', at('elsewhere.json')],
-      /are for https:\/\/elsewhere\.example\.com\/ only, so none was sent/,
+      /are for https:\/\/elsewhere\.example\.com\/ only, so no request was sent/,
     ]),
     [
       'a database for a lake in a folder',

@@ -247,7 +247,7 @@ describe('a function', () => {
     [
       'for another address',
       'https://elsewhere.example',
-      'are for https://elsewhere.example/ only, so none was sent',
+      'are for https://elsewhere.example/ only, so no request was sent',
     ],
     ['without an address', undefined, 'a deployment sends credentials only to the address beside them'],
   ])('I9: sends no credentials that are %s', async (_what, baseUrl, message) => {

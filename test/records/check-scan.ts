@@ -24,8 +24,8 @@ import { splitEnvelope } from '../../shared/records/split-envelope.ts';
 import { recordsOf, wholeData } from '../../shared/service/envelope.ts';
 
 /*
- * I6: what the fast reading of bytes may do, beside the exact parser: nothing but refuse, or return the same. Each
- * function throws where it does anything else, and says whether the text was accepted.
+ * I6: compares the fast reading of bytes with the exact parser. The fast reading may only refuse a text or return the
+ * same result. Each function throws if it does anything else, and returns whether the text was accepted.
  */
 
 const service: ReportService = {
@@ -37,7 +37,7 @@ const service: ReportService = {
   clockSkewMs: 0,
 };
 
-/** Of a text that begins with a list: what is accepted is JSON, and its records are those of parseJson. */
+/** For a text that begins with a list: an accepted list is JSON, and its records equal the result of parseJson. */
 export function checkScan(bytes: Buffer): boolean {
   if (!isUtf8(bytes)) return false;
   const list = readText(bytes, (text) => text.recordsAt(0));
@@ -48,7 +48,7 @@ export function checkScan(bytes: Buffer): boolean {
   return true;
 }
 
-/** Of a response: what is accepted are the records that `recordsOf` chooses, and the rest is the rest. */
+/** For a response: the accepted records are the records that `recordsOf` chooses, and the rest equals the rest. */
 export function checkSplit(bytes: Buffer): boolean {
   if (!isUtf8(bytes)) return false;
   const split = splitEnvelope(bytes);
@@ -69,7 +69,7 @@ export function checkSplit(bytes: Buffer): boolean {
   return true;
 }
 
-/** Of a list of records: its columns hold, by row, the literals of the list. */
+/** For a list of records: its columns have, by row, the literals of the list. */
 export function checkColumns(bytes: Buffer): void {
   const list = readRecords(bytes);
   const columns = new RecordColumns({ rows: list.count, bytes: Number.POSITIVE_INFINITY });
@@ -98,7 +98,7 @@ function dataOf({ data }: JsonObject): JsonObject {
   return data;
 }
 
-/** Whether the records are these, field by field, and the exact objects written again have the same values. */
+/** Checks that the records are these, field by field, and that the exact objects have the same values after they are rewritten. */
 function checkList(list: RecordList, exact: readonly Json[]): void {
   assert(exact.every(isJsonObject));
   assert.equal(list.count, exact.length);
@@ -115,7 +115,7 @@ function checkList(list: RecordList, exact: readonly Json[]): void {
   }
 }
 
-/** By field, how many records hold a value, and of which kinds. */
+/** By field, how many records have a value, and of which kinds. */
 function observedOf({ fields, observed }: RecordList): ReadonlyMap<string, number> {
   assert.equal(observed.length, fields.length);
   return new Map(fields.map((field, index) => [field, observed[index] ?? 0]));
@@ -136,7 +136,7 @@ function kindOf(value: Json): number {
   return typeof value === 'number' || isRawNumber(value) ? KIND.number : KIND.nested;
 }
 
-/** By record, each field and its value, read from the value's own literal. */
+/** By record, each field and its value, read from the value's literal. */
 function valuesOf(list: RecordList): string[][] {
   return entriesOf(list, (literal) => stringifyJson(parseJson(literal)));
 }

@@ -1,7 +1,8 @@
 /**
- * `npm run fuzz -- --records N --seed S`: reads random lists of records and responses fast and exactly, as they are and
- * with bytes changed at random, until N records were read both ways. What differs is printed as the shortest text that
- * was found, with the seed that repeats it. With `--checked`, the kernel is a build whose every load and store is checked.
+ * Compares fast and exact reading of random texts: `npm run fuzz -- --records N --seed S`. It reads random lists of
+ * records and responses, unchanged and with bytes changed at random, until N records were read both ways. It prints a
+ * difference as the shortest text that was found, with the seed that repeats it. With `--checked`, the kernel is a
+ * build that checks every load and store.
  */
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
@@ -43,7 +44,7 @@ for (let seed = first; counts.records < records; seed += 1) {
   });
   try {
     fc.assert(property, { seed, numRuns: RUNS });
-    // Hundreds of records in one list: what a scan finds outgrows its first pieces of memory.
+    // Hundreds of records in one list, so that the results of a scan need further memory.
     const long = Buffer.from(`[${accepted.join(',')}]`);
     note(checkScan(long), 'texts', 'accepted');
     checkColumns(long);
@@ -64,7 +65,7 @@ function note(
   if (isAccepted) counts[accepted] += 1;
 }
 
-/** A failed property has the error of its shortest case as its cause. */
+/** The cause of a failed property is the error of its shortest case. */
 function messagesOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}\n${messagesOf(error.cause)}`;

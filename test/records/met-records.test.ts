@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Met, MetRecords } from '../../shared/records/met-records.ts';
 
-/** The slow twin. */
+/** A slow implementation with the same results. */
 class Twin {
   readonly #contents = new Map<string, number | 'known'>();
 
@@ -21,8 +21,8 @@ class Twin {
 const key = fc.oneof(fc.nat(200).map(String), fc.string({ unit: 'grapheme' }), fc.constant(''));
 const content = fc.constantFrom(1, 2, -1, 2 ** 31 - 1, -(2 ** 31));
 
-describe('records that were met', () => {
-  it('are told by key and content, as a map would', () => {
+describe('met records', () => {
+  it('are distinguished by key and content, as in a map', () => {
     const step = fc.oneof({ weight: 30, arbitrary: fc.tuple(key, content) }, fc.constant('forget' as const));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -38,7 +38,7 @@ describe('records that were met', () => {
     );
   });
 
-  it('are all kept, however many they are', () => {
+  it('are all kept, however many there are', () => {
     const met = new MetRecords();
     const keys = Array.from({ length: 20_000 }, (_, index) => `order-${index}`);
     expect(keys.filter((one, index) => met.meet(one, index + 1) !== 'new')).toEqual([]);

@@ -8,7 +8,7 @@ import { mutated, mutations, oddLists, plainLists } from './record-texts.ts';
 
 const nested = (depth: number) => `[{"a":${'['.repeat(depth)}${']'.repeat(depth)}}]`;
 
-describe('a list of records that is read by its bytes', () => {
+describe('a list of records that is scanned as bytes', () => {
   it('I6: has the records of the exact parser, value by value', () => {
     fc.assert(
       fc.property(plainLists, (text) => {
@@ -18,7 +18,7 @@ describe('a list of records that is read by its bytes', () => {
     );
   });
 
-  it('I6: is refused or exact, whatever its keys, values and elements are', () => {
+  it('I6: is refused or exact with any keys, values and elements', () => {
     fc.assert(
       fc.property(oddLists, (text) => {
         checkScan(Buffer.from(text));
@@ -27,7 +27,7 @@ describe('a list of records that is read by its bytes', () => {
     );
   });
 
-  it('I6: is refused or exact after any of its bytes were changed', () => {
+  it('I6: is refused or exact after random changes of its bytes', () => {
     fc.assert(
       fc.property(fc.oneof(plainLists, oddLists), mutations, (text, changes) => {
         checkScan(mutated(Buffer.from(text), changes));
@@ -41,8 +41,11 @@ describe('a list of records that is read by its bytes', () => {
     ['no record, and white space', '[ \n]'],
     ['records without a field', '[{},{ }]'],
     ['an empty key', '[{"":1}]'],
-    ['keys that begin alike', '[{"ab":1,"a":2,"abc":3},{"a":1,"abc":2,"ab":3}]'],
-    ['fields that come and go', '[{"a":1,"b":2,"c":3},{"c":1},{"b":1,"c":2},{"d":0,"a":1,"b":2,"c":3},{}]'],
+    ['keys with a common beginning', '[{"ab":1,"a":2,"abc":3},{"a":1,"abc":2,"ab":3}]'],
+    [
+      'fields that appear and vanish',
+      '[{"a":1,"b":2,"c":3},{"c":1},{"b":1,"c":2},{"d":0,"a":1,"b":2,"c":3},{}]',
+    ],
     ['more fields missing than are guessed', `[{${letters()}},{"a":1,"z":2},{${letters()}}]`],
     ['fields in another order', '[{"a":1,"b":2,"c":3},{"c":1,"b":2,"a":3},{"a":1,"b":2,"c":3}]'],
     ['white space everywhere', ' [ {\t"a" :\n1 , "b"\r:\r\n[ 1 , { } ] } , { } ] '.trim()],
@@ -51,9 +54,9 @@ describe('a list of records that is read by its bytes', () => {
     ['text beyond ASCII in keys and values', '[{"é":"😀\u2028"},{"é":"\u007f"}]'],
     ['brackets in texts', '[{"a":"}],[{","b":"\\"}"}]'],
     ['repeated and escaped keys below its fields', '[{"a":{"b":1,"b":2,"\\u0062":3,"__proto__":4}}]'],
-    ['names that objects have already', '[{"constructor":1,"toString":2,"hasOwnProperty":3}]'],
+    ['names that objects inherit', '[{"constructor":1,"toString":2,"hasOwnProperty":3}]'],
     ['keys that are numbers', '[{"b":1,"10":2,"9":3}]'],
-    ['values nested as deep as is usual', nested(98)],
+    ['values nested as deeply as usual', nested(98)],
     ['more values than the first buffer holds', `[${Array(3_000).fill('{"a":1,"b":2}').join(',')}]`],
   ])('is accepted with %s', (_name, text) => {
     expect(checkScan(Buffer.from(text))).toBe(true);
@@ -64,35 +67,35 @@ describe('a list of records that is read by its bytes', () => {
     ['no list', '{"a":1}'],
     ['white space before it', ' []'],
     ['a byte order mark before it', '\ufeff[]'],
-    ['an element that is no object', '[{"a":1},1]'],
+    ['an element that is not an object', '[{"a":1},1]'],
     ['a list in the list', '[[{"a":1}]]'],
     ['a key with an escape', '[{"\\u0061":1}]'],
     ['a repeated key', '[{"a":1,"b":2,"a":3}]'],
     ['a repeated key in a later record', '[{"a":1},{"a":1,"a":1}]'],
     ['the key __proto__', '[{"__proto__":1}]'],
-    ['the key of what repeated keys held', '[{"_duplicates":1}]'],
-    ['values nested too deep', nested(99)],
+    ['the key for the values of repeated keys', '[{"_duplicates":1}]'],
+    ['values nested too deeply', nested(99)],
     ['values nested beyond the exact parser’s limit', nested(2_000)],
     ['its end missing', '[{"a":1}'],
     ['a record’s end missing', '[{"a":1'],
     ['a string’s end missing', '[{"a":"b'],
     ['a key’s end missing', '[{"a'],
-    ['a comma too many in the list', '[{"a":1},]'],
-    ['a comma too many in a record', '[{"a":1,}]'],
-    ['a comma too many in a value', '[{"a":[1,]}]'],
+    ['an extra comma in the list', '[{"a":1},]'],
+    ['an extra comma in a record', '[{"a":1,}]'],
+    ['an extra comma in a value', '[{"a":[1,]}]'],
     ['a comma missing', '[{"a":1}{"a":2}]'],
     ['a colon missing', '[{"a" 1}]'],
     ['a value missing', '[{"a":}]'],
     ['a key without quotes', '[{a:1}]'],
     ['single quotes', "[{'a':1}]"],
-    ['a control in a string', '[{"a":"\n"}]'],
-    ['a control in a key', '[{"a\tb":1}]'],
+    ['a control character in a string', '[{"a":"\n"}]'],
+    ['a control character in a key', '[{"a\tb":1}]'],
     ['an unknown escape', '[{"a":"\\x41"}]'],
-    ['an escape that is cut off', '[{"a":"\\u12"}]'],
-    ['white space that JSON does not know', '[\u00a0{"a":1}]'],
+    ['an incomplete escape', '[{"a":"\\u12"}]'],
+    ['white space that JSON does not allow', '[\u00a0{"a":1}]'],
     ['a comment', '[/**/{"a":1}]'],
-    ['a repeated key behind thousands of others', `[{${numbered(20_000)},"0":1}]`],
-    ['more fields than a list has', `[{${numbered(2 ** 18 + 1)}}]`],
+    ['a repeated key after thousands of other keys', `[{${numbered(20_000)},"0":1}]`],
+    ['more fields than a list can have', `[{${numbered(2 ** 18 + 1)}}]`],
   ])('is refused with %s', (_name, text) => {
     expect(checkScan(Buffer.from(text))).toBe(false);
   });
@@ -130,12 +133,12 @@ describe('a list of records that is read by its bytes', () => {
     ['a space in an empty record', '[{ }]', false],
     ['a nested value', '[{"a":[1,2]}]', false],
     ['a key that is an integer', '[{"b":1,"2":3}]', false],
-  ])('is known to be compact or not, with %s', (_name, text, isCompact) => {
+  ])('is recognized as compact or not, with %s', (_name, text, isCompact) => {
     const bytes = Buffer.from(text);
     expect(readText(bytes, (list) => list.recordsAt(0))?.isCompact).toBe(isCompact);
   });
 
-  it('begins and ends where the list does, wherever its bytes lie', () => {
+  it('begins and ends with the brackets of the list, at any position in its buffer', () => {
     const buffer = Buffer.from('..{"list": [{"a":"é"}] , "x": 1}');
     const bytes = buffer.subarray(2);
     const list = readText(bytes, (text) => text.recordsAt(9));
@@ -144,7 +147,7 @@ describe('a list of records that is read by its bytes', () => {
   });
 });
 
-/** So many fields. */
+/** An object's text with this many fields. */
 function numbered(count: number): string {
   return Array.from({ length: count }, (_, field) => `"${field}":0`).join(',');
 }

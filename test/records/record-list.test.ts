@@ -27,7 +27,7 @@ describe('the primary key of a record', () => {
     ['true', { id: true }, undefined],
     ['a list', { id: ['a'] }, undefined],
     ['an object', { id: { a: 1 } }, undefined],
-    ['not there', { no: 'a' }, undefined],
+    ['missing', { no: 'a' }, undefined],
   ])('I1: is text or a number: %s', (_name, record, primaryKey) => {
     const list = recordListOf([{ no: 1 }, record]);
     expect(keysOf(list, 'id')).toEqual([undefined, primaryKey]);
@@ -36,13 +36,13 @@ describe('the primary key of a record', () => {
 
   it.each<[string, JsonObject, string | undefined]>([
     ['both', { a: 'a', b: 'bc' }, '["a","bc"]'],
-    ['others that join to the same text', { a: 'ab', b: 'c' }, '["ab","c"]'],
-    ['others with the separator in them', { a: 'a","b', b: 'c' }, '["a\\",\\"b","c"]'],
+    ['other values that join to the same text', { a: 'ab', b: 'c' }, '["ab","c"]'],
+    ['other values that contain the separator', { a: 'a","b', b: 'c' }, '["a\\",\\"b","c"]'],
     ['in another order', { b: 'bc', a: 'a' }, '["a","bc"]'],
     ['a number as its text', { a: 1, b: '1' }, '["1","1"]'],
-    ['one of them', { a: 'a' }, undefined],
-    ['one empty', { a: 'a', b: '' }, undefined],
-  ])('I1: of two fields is both, exactly: %s', (_name, record, key) => {
+    ['only one of them', { a: 'a' }, undefined],
+    ['one of them empty', { a: 'a', b: '' }, undefined],
+  ])('I1: of two fields is both values, exactly: %s', (_name, record, key) => {
     expect(keysOf(recordListOf([record]), ['a', 'b'])).toEqual([key]);
     expect(countWithoutKey(recordListOf([record, record]), ['a', 'b'])).toBe(key === undefined ? 2 : 1);
   });
@@ -65,7 +65,7 @@ const exact = texts.map(parseJson).filter(isJsonObject);
 describe('a list of the records that the exact parser returned', () => {
   const list = recordListOf(exact);
 
-  it('I6: holds every record exactly, with its repeated and special keys', () => {
+  it('I6: has every record exactly, with its repeated and special keys', () => {
     expect(list.count).toBe(texts.length);
     expect(stringifyJson(recordsOfList(list))).toBe(stringifyJson(exact));
     expect(stringifyJson(recordAt(list, 2))).toBe(
@@ -80,7 +80,7 @@ describe('a list of the records that the exact parser returned', () => {
 
   it.each<[string, number, string, string | undefined]>([
     ['the first field', 0, 'a', '1'],
-    ['another one', 0, 'b', '"x"'],
+    ['another field', 0, 'b', '"x"'],
     ['a record without fields', 1, 'a', undefined],
     ['a number that keeps its digits', 2, 'b', '1.10'],
     ['the last value of a repeated key', 2, 'a', '2'],
@@ -94,7 +94,7 @@ describe('a list of the records that the exact parser returned', () => {
     expect(value === undefined ? undefined : stringifyJson(value)).toBe(literal);
   });
 
-  it('refuses bytes that are no records', () => {
+  it('refuses bytes that are not records', () => {
     const bytes = Buffer.from('[1]');
     const wrong = { ...list, count: 1, bytes, start: 0, end: 3, records: Int32Array.of(1, 2, 0) };
     expect((): Json => recordAt(wrong, 0)).toThrow(TypeError);

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { anyCharacter } from '../fixtures/texts.ts';
 
 /*
- * JSON texts of lists of records, from the plainest to what is only just allowed, and what becomes of them when bytes are
- * changed at random. `npm run fuzz` draws a million of them, the tests a few hundred.
+ * Generates JSON texts of lists of records, from the plainest to what is only just allowed, and changes their bytes at
+ * random. `npm run fuzz` draws a million of them, the tests a few hundred.
  */
 
 const literals = [
@@ -56,7 +56,7 @@ const scalar = fc.oneof(
   fc.tuple(fc.bigInt(), fc.nat()).map(([whole, cents]) => `${whole}.${cents}`),
   fc.string({ unit: anyCharacter, maxLength: 8 }).map((text) => JSON.stringify(text)),
 );
-/** Few keys, so that records have them in common, and one begins with another. */
+/** Few keys, so that records share them, and one key begins with another. */
 const plainKeys = [
   '',
   'a',
@@ -93,7 +93,7 @@ const { nested } = fc.letrec<{ nested: string }>((tie) => ({
     { depthSize: 'small', withCrossShrink: true },
     scalar,
     joined('[', fc.array(tie('nested'), { maxLength: 3 }), ']'),
-    // Below the fields of a record any key may stand, and repeatedly.
+    // Below the fields of a record any key is allowed, even repeatedly.
     joined('{', fc.array(entry(fc.oneof(plainKey, oddKey), tie('nested')), { maxLength: 3 }), '}'),
   ),
 }));
@@ -102,7 +102,7 @@ const value = fc.oneof({ weight: 6, arbitrary: scalar }, { weight: 1, arbitrary:
 const plainRecord = recordOf(
   fc.uniqueArray(fc.tuple(plainKey, value), { selector: ([key]) => key, maxLength: 6 }),
 );
-/** Of records that mostly have the same fields in the same order, as those of a service. */
+/** Records that mostly have the same fields in the same order, like a service's records. */
 const likeRecords = fc
   .tuple(
     fc.uniqueArray(plainKey, { maxLength: 6 }),
@@ -115,7 +115,7 @@ const likeRecords = fc
   );
 const oddRecord = recordOf(fc.array(fc.tuple(fc.oneof(plainKey, oddKey), value), { maxLength: 6 }));
 
-/** A list of records that has nothing unusual. */
+/** A list of records without anything unusual. */
 export const plainLists: fc.Arbitrary<string> = fc.oneof(
   joined('[', fc.array(plainRecord, { maxLength: 6 }), ']'),
   likeRecords.map((records) => `[${records.join(',')}]`),
@@ -176,10 +176,10 @@ export const envelopes: fc.Arbitrary<string> = joined(
   '}',
 );
 
-/** Changes a byte, removes some, inserts some of its own or of what JSON consists of, or cuts the rest off. */
+/** Changes a byte, removes some, inserts some of its own or JSON's own characters, or cuts the rest off. */
 export interface Mutation {
   kind: 'change' | 'remove' | 'insert' | 'repeat' | 'cut';
-  /** A share of the bytes: where it happens. */
+  /** The position of the change, as a share of the bytes. */
   place: number;
   length: number;
   text: string;
@@ -212,7 +212,7 @@ export const mutations: fc.Arbitrary<Mutation[]> = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-/** The bytes after these mutations: perhaps no JSON any more, and perhaps no UTF-8. */
+/** The bytes after these mutations, which may no longer be JSON or UTF-8. */
 export function mutated(bytes: Buffer, changes: readonly Mutation[]): Buffer {
   return changes.reduce((before, { kind, place, length, text }) => {
     const at = Math.floor(place * (before.length + 1));

@@ -11,7 +11,7 @@ function taken(text: string): SplitEnvelope | undefined {
   return split && 'rest' in split ? split : undefined;
 }
 
-describe('a response that is taken apart', () => {
+describe('a response that is split', () => {
   it('I8: is refused, or has the records and the envelope of the exact parser', () => {
     fc.assert(
       fc.property(envelopes, mutations, (text, changes) => {
@@ -40,7 +40,7 @@ describe('a response that is taken apart', () => {
     ],
     ['the only other list', '{"data":{"n":1.10,"rows":[{}]}}', '[{}]', '{"data":{"n":1.10,"rows":[]}}'],
     [
-      'the list beside others',
+      'the list among other fields',
       '{"data":{"a":[{}],"list":[],"b":[1]}}',
       '[]',
       '{"data":{"a":[{}],"list":[],"b":[1]}}',
@@ -52,13 +52,13 @@ describe('a response that is taken apart', () => {
       '{"data":{"list":[]},"code":0}',
     ],
     [
-      'other lists above',
+      'a response with other lists above',
       '{"list":[1],"data":{"list":[{"a":1}]}}',
       '[{"a":1}]',
       '{"list":[1],"data":{"list":[]}}',
     ],
     [
-      'repeated keys deeper down',
+      'a response with repeated keys deeper down',
       '{"e":{"a":1,"a":2},"data":{"list":[]}}',
       '[]',
       '{"e":{"a":2,"_duplicates":{"a":[1]}},"data":{"list":[]}}',
@@ -71,9 +71,9 @@ describe('a response that is taken apart', () => {
 
   it.each<[string, string]>([
     ['is empty', ''],
-    ['is no object', '[{"data":{"list":[]}}]'],
+    ['is not an object', '[{"data":{"list":[]}}]'],
     ['has no data', '{"code":0}'],
-    ['has data that are no object', '{"data":[{"a":1}]}'],
+    ['has data that is not an object', '{"data":[{"a":1}]}'],
     ['has no list', '{"data":{"count":0}}'],
     ['has two lists', '{"data":{"a":[],"b":[]}}'],
     ['has something else under the list’s name', '{"data":{"list":{},"rows":[{"a":1}]}}'],
@@ -84,13 +84,13 @@ describe('a response that is taken apart', () => {
     ['has the code twice', '{"code":0,"code":1,"data":{"list":[]}}'],
     ['has an escaped key', '{"d\\u0061ta":{"list":[]},"data":{"list":[]}}'],
     ['has an escaped key in its data', '{"data":{"\\u006cist":[1],"list":[]}}'],
-    ['has the key of what repeated keys held', '{"_duplicates":{},"data":{"list":[]}}'],
+    ['has the key for the values of repeated keys', '{"_duplicates":{},"data":{"list":[]}}'],
     ['has a byte order mark', '\ufeff{"data":{"list":[]}}'],
-    ['has bytes behind it', '{"data":{"list":[]}}x'],
-    ['has a second value behind it', '{"data":{"list":[]}} {}'],
+    ['has bytes after its end', '{"data":{"list":[]}}x'],
+    ['has a second value after its end', '{"data":{"list":[]}} {}'],
     ['is cut off', '{"data":{"list":[]}'],
     ['is cut off in its list', '{"data":{"list":[{"a":1}'],
-    ['has a comma too many', '{"data":{"list":[]},}'],
+    ['has an extra comma', '{"data":{"list":[]},}'],
     ['has a value that is not JSON', '{"code":01,"data":{"list":[]}}'],
   ])('is left to the exact parser if it %s', (_name, text) => {
     expect(splitEnvelope(Buffer.from(text))).toBeUndefined();
@@ -99,7 +99,7 @@ describe('a response that is taken apart', () => {
   it.each([
     [MAX_BESIDE_BYTES, true],
     [MAX_BESIDE_BYTES + 1, false],
-  ])('I12: has %d bytes beside its records: taken apart: %s', (bytes, isTaken) => {
+  ])('I12: has %d bytes besides its records: split: %s', (bytes, isTaken) => {
     const text = (msg: string) => `{"msg":"${msg}","data":{"list":[]}}`;
     const filled = text('x'.repeat(bytes - text('').length + 2));
     expect(splitEnvelope(Buffer.from(filled))).toMatchObject(

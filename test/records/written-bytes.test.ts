@@ -15,7 +15,7 @@ function escaped(text: string): string {
 }
 
 describe('the written bytes of a list', () => {
-  it('I1: are the same however the service prints JSON', () => {
+  it('I1: are the same however the service formats JSON', () => {
     fc.assert(
       fc.property(plainLists, (list) => {
         const records = parseJson(list);
@@ -39,16 +39,16 @@ describe('the written bytes of a list', () => {
   it.each([
     ['repeated keys further down', '[{"a":[{"b":1,"b":2}]}]'],
     ['keys that are integers', '[{"b":1,"2":3,"1":[{"b":1,"0":2}]}]'],
-  ])('I1: are those of records that were parsed whole, with %s', (_name, text) => {
+  ])('I1: equal the bytes of records that were parsed whole, with %s', (_name, text) => {
     expect(written(text)).toBe(stringifyJson(parseJson(text)));
   });
 
-  it('are those that the service sent where nothing has to change', () => {
+  it('equal the bytes of the service if nothing has to change', () => {
     const list = readRecords(Buffer.from('[{"a b":" c , d ","e":[" f "]},{},{"é":-0}]'));
     expect(writtenList(list).buffer).toBe(list.bytes.buffer);
   });
 
-  it('are those of one record too', () => {
+  it('are also written for one record', () => {
     const list = readRecords(Buffer.from('[{"a":1},\n{ "b" : "\\/", "c":[ ] }]'));
     expect([0, 1].map((index) => writtenRecord(list, index).toString())).toEqual([
       '{"a":1}',

@@ -10,7 +10,7 @@ const named = all.map((report) => [report.name, report] as const);
 const text: Filter = { kind: 'text' };
 const oneOf = (values: string): Filter => ({ kind: 'enum', values: values.split(' ') });
 
-/** As docs/explanation/interface.md, sections 4.1 to 4.5 list them, without those of paging and of the range. */
+/** The filters of docs/explanation/interface.md, sections 4.1 to 4.5, without fields for paging and the range. */
 const DOCUMENTED_FILTERS = {
   clicks_list: { publisher_id: text, channel_id: text },
   clicks_detail: {},
@@ -35,7 +35,7 @@ const DOCUMENTED_FILTERS = {
 };
 
 describe('the reports', () => {
-  it('are the five documented ones, named by the last part of their action', () => {
+  it('are the five documented reports, named by the last part of their action', () => {
     expect(all.map(({ name, action, table }) => [name, action, table])).toEqual([
       ['clicks_list', 'report/clicks_list', 'clicks'],
       ['clicks_detail', 'report/clicks_detail', 'click_details'],
@@ -50,9 +50,9 @@ describe('the reports', () => {
     expect(Object.fromEntries(all.map(({ name, filters }) => [name, filters]))).toEqual(DOCUMENTED_FILTERS);
   });
 
-  it('have checks with a name for each rule, in snake_case, that name reports, and columns that these document if any', () => {
+  it('have checks with a unique snake_case name per rule, and with existing reports and documented columns', () => {
     const checks = all.flatMap((report) => report.checks.map((check) => ({ report, check })));
-    // One check may be of several reports.
+    // Several reports may share a check.
     const names = [...new Set(checks.map(({ check }) => check))].map(({ name }) => name);
     expect(names).toEqual([...new Set(names)]);
     for (const { report, check } of checks) {
@@ -76,14 +76,14 @@ describe('the reports', () => {
     }
   });
 
-  it.each(named)('%s is read again in tiers that ascend', (_name, { refresh }) => {
+  it.each(named)('%s has ascending refresh tiers', (_name, { refresh }) => {
     const ages = refresh.map(({ untilAgeDays }) => untilAgeDays);
     expect(ages.length).toBeGreaterThan(0);
     expect(ages).toEqual([...new Set(ages)].sort((a, b) => a - b));
     for (const { every } of refresh) expect(intervalMs(every)).toBeGreaterThanOrEqual(0);
   });
 
-  it('look up text columns of reports that come before them', () => {
+  it('look up text columns of earlier reports', () => {
     for (const [index, { day, paging }] of all.entries()) {
       expect(paging.style === 'lookup').toBe(day.by === 'upstream');
       if (paging.style !== 'lookup' || day.by !== 'upstream') continue;
@@ -98,7 +98,7 @@ describe('the reports', () => {
 describe('a view', () => {
   const views = all.flatMap((report) => report.views.map((view) => [view.name, view] as const));
 
-  it('exists of attribution, orders and transactions; of several tables with the orders', () => {
+  it('exists for attribution, orders and transactions; views over several tables belong to the orders', () => {
     expect(views.map(([name]) => name)).toEqual([
       'orders_daily',
       'publisher_performance',

@@ -39,7 +39,7 @@ const FAULTLESS = { limit: LIMIT, fateOf: () => FAST, knowsTheDead: false };
 const moment = fc.integer({ min: 0, max: FAULTS_END_MS });
 const span = fc.integer({ min: 1, max: 100_000 });
 
-/** Runs that start, pause, idle, die and end at any time; from `FAULTS_END_MS` on the others only send. */
+/** Runs that start, pause, idle, die and end at any time; after `FAULTS_END_MS` the other runs only send. */
 const plan: fc.Arbitrary<RunPlan> = fc
   .record(
     {
@@ -60,7 +60,7 @@ const plan: fc.Arbitrary<RunPlan> = fc
     },
     { requiredKeys: ['startMs', 'speed', 'wallSkewMs', 'wallSteps', 'pauses', 'idle', 'wants', 'limit'] },
   )
-  // A clock set back while the other one stands still would hide the time that has passed from any process.
+  // If one clock is set back while the other stands still, no process can measure the time that has passed.
   .map((made) =>
     made.pauses.some(({ monotonicStops }) => monotonicStops) ? { ...made, wallSteps: [] } : made,
   );
@@ -84,7 +84,7 @@ function apart<T extends { atMs: number; forMs: number }>(spans: readonly T[]): 
 const sum = (rates: readonly number[]) => rates.reduce((total, rate) => total + rate, 0);
 
 describe('the rate of a brand', () => {
-  it('is at no instant exceeded by its runs, whichever limit each has, and shared fairly by those that live', async () => {
+  it('is never exceeded by its runs, whatever limit each run has, and is shared fairly by living runs', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(plan, { minLength: 1, maxLength: 5 }),
@@ -129,14 +129,14 @@ describe('the rate of a brand', () => {
     ],
     ['free soon after a run sends nothing', IDLE, 60_000 + IDLE_AFTER_MS + 3 * RENEW_EVERY_MS, [LIMIT, 0]],
     ['free a minute after a run has died', { ...STEADY, diesMs: 60_000 }, 2 * MINUTE_MS, [LIMIT, 0]],
-    ['left to the others by a run that wants less', { ...STEADY, wants: 1 }, 60_000, [4, 1]],
+    ['left to the others by a run that needs less', { ...STEADY, wants: 1 }, 60_000, [4, 1]],
   ])('is %s', async (_name, other, atMs, rates) => {
     const simulation = simulateRuns([STEADY, other], FAULTLESS);
     await simulation.runUntil(atMs);
     expect(simulation.rates()).toEqual(rates);
   });
 
-  it('of a run that died is free at once where the lake knows the dead', async () => {
+  it('is free at once after a run has died, if the lake detects dead runs', async () => {
     const dies = { ...STEADY, diesMs: 60_000 };
     const simulation = simulateRuns([STEADY, dies], { ...FAULTLESS, knowsTheDead: true });
     await simulation.runUntil(60_000 + 2 * RENEW_EVERY_MS);
@@ -161,7 +161,7 @@ describe('the rate of a brand', () => {
     expect(simulation.rates()).toEqual([2.5, 2.5]);
   });
 
-  it('is written by nobody who sends nothing, and by one who is alone every few seconds', async () => {
+  it('is not written by idle runs, and by a single run only every few seconds', async () => {
     const puts = async (plan: RunPlan) => {
       const simulation = simulateRuns([plan], FAULTLESS);
       await simulation.runUntil(MINUTE_MS);
@@ -173,7 +173,7 @@ describe('the rate of a brand', () => {
   });
 });
 
-describe('a run that has no share', () => {
+describe('a run without a share', () => {
   it.each<[string, BrandReportsError, number]>([
     ['of a fault that an operator must fix', new BrandReportsError('config', 'aws_refused', 'no'), 0],
     [
@@ -181,7 +181,7 @@ describe('a run that has no share', () => {
       new BrandReportsError('transient', 'aws_unavailable', 'no'),
       FORGET_AFTER_MS,
     ],
-  ])('fails because %s, and says so once', async (_name, error, afterMs) => {
+  ])('fails because %s, and logs that once', async (_name, error, afterMs) => {
     const time = virtualTime(0);
     const logged: unknown[] = [];
     const store = { ...memoryStore(), get: () => Promise.reject(error) };
@@ -207,7 +207,7 @@ describe('a run that has no share', () => {
   });
 });
 
-/** A run on a clock that a test moves: `tick` is what its clock calls every few seconds. */
+/** A run on a clock that a test moves; its clock calls `tick` every few seconds. */
 function steered(
   store = memoryStore(),
   given: { runId?: string; limit?: number; wants?: number; dead?: readonly string[] } = {},
@@ -279,7 +279,7 @@ function steered(
 }
 
 describe('the share of one run', () => {
-  it('is nothing before it has joined, and what it was granted afterwards', async () => {
+  it('is 0 before it has joined, and the granted rate afterwards', async () => {
     const { share, stored, timers } = steered();
     expect(share.requestsPerSecond).toBe(0);
     expect(timers).toEqual([]);
@@ -302,7 +302,7 @@ describe('the share of one run', () => {
     expect(share.requestsPerSecond).toBe(LIMIT);
   });
 
-  it('ends by whichever clock has gone further', async () => {
+  it('ends by the clock that has gone further', async () => {
     const { share, setWallAhead } = steered();
     await share.claim();
     setWallAhead(VALID_MS - 1);
@@ -313,7 +313,7 @@ describe('the share of one run', () => {
     expect(share.requestsPerSecond).toBe(LIMIT);
   });
 
-  it('is renewed every few seconds while requests are sent, and left once none was for a while', async () => {
+  it('is renewed every few seconds while requests are sent, and given up after a while without requests', async () => {
     const { share, time, stored, tick, timers } = steered();
     await share.claim();
     time.advance(IDLE_AFTER_MS - 1);
@@ -330,9 +330,13 @@ describe('the share of one run', () => {
   });
 
   it.each([
-    { shows: 'soon after the last one, and nothing has changed', afterMs: RENEW_EVERY_MS / 2 - 1, count: 1 },
-    { shows: 'not so soon after the last one', afterMs: RENEW_EVERY_MS / 2, count: 2 },
-  ])('is renewed with a write, or without where it is $shows', async ({ afterMs, count }) => {
+    {
+      shows: 'soon after the last renewal, and nothing has changed',
+      afterMs: RENEW_EVERY_MS / 2 - 1,
+      count: 1,
+    },
+    { shows: 'later after the last renewal', afterMs: RENEW_EVERY_MS / 2, count: 2 },
+  ])('is renewed with or without a write if it is $shows', async ({ afterMs, count }) => {
     const { share, time, tick, writes } = steered();
     await share.claim();
     time.advance(afterMs);
@@ -340,7 +344,7 @@ describe('the share of one run', () => {
     expect(writes()).toBe(count);
   });
 
-  it('is left by a run that ends, which writes nothing where it has not joined', async () => {
+  it('is given up by a run that ends, without a write if the run has not joined', async () => {
     const store = memoryStore();
     const { share, stored, tick } = steered(store);
     await share.leave();
@@ -355,7 +359,7 @@ describe('the share of one run', () => {
     expect(store.objects.get(KEY)?.etag).toBe(etag);
   });
 
-  it('is logged where it changes while several have one', async () => {
+  it('is logged if it changes while several runs have shares', async () => {
     const store = memoryStore();
     const [one, other] = [steered(store, { runId: 'one' }), steered(store, { runId: 'other' })];
     await one.share.claim();
@@ -377,7 +381,7 @@ describe('the share of one run', () => {
     expect([one.share.requestsPerSecond, one.logged]).toEqual([LIMIT, []]);
   });
 
-  it('has what runs had that have ended, and asks of the others alone whether they have', async () => {
+  it('takes over the shares of ended runs, and checks only other runs for their end', async () => {
     const store = memoryStore();
     const dead = ['gone'];
     await steered(store, { runId: 'gone' }).share.claim();
@@ -389,7 +393,7 @@ describe('the share of one run', () => {
     expect(share.requestsPerSecond).toBe(LIMIT - 1);
   });
 
-  it('is kept while renewals fail, for as long as it is valid; each outage is reported once', async () => {
+  it('is kept while renewals fail, for as long as it is valid; each outage is logged once', async () => {
     const { share, time, logged, fail, tick, stored } = steered();
     const outage = new BrandReportsError('transient', 'aws_unavailable', 'not now');
     await share.claim();
@@ -409,14 +413,14 @@ describe('the share of one run', () => {
     }
   });
 
-  it('fails with what is a mistake of the program', async () => {
+  it('fails with the error of a bug', async () => {
     const { share, fail } = steered();
     const mistake = new TypeError('not a function');
     fail(mistake);
     await expect(share.claim()).rejects.toBe(mistake);
   });
 
-  it('is left without an error where the store fails', async () => {
+  it('is given up without an error if the store fails', async () => {
     const { share, fail, logged } = steered();
     await share.claim();
     fail(new BrandReportsError('transient', 'aws_unavailable', 'not now'));
@@ -426,7 +430,7 @@ describe('the share of one run', () => {
   });
 });
 
-/** Raises all rates together until each has what it wants or the limit is reached. */
+/** Raises all rates together until each run has the rate that it needs or the limit is reached. */
 function fairRates(wants: readonly number[], limit: number): number[] {
   let [low, high] = [0, LIMIT];
   for (let step = 0; step < 60; step += 1) {

@@ -51,7 +51,7 @@ async function started(
     baseUrl: service.url,
     service: 'ACME',
     method: 'POST',
-    // Long enough for a busy machine: where a timeout is what is tested, the test sets its own.
+    // Long enough for a busy machine: a test of a timeout sets its own.
     timeoutMs: 50_000,
     credentials: credentialsInSequence(old).source,
     limiter: createRateLimiter({
@@ -83,7 +83,7 @@ async function failure(call: Promise<unknown>): Promise<BrandReportsError> {
   throw new Error(`a BrandReportsError was expected, not ${String(thrown)}`);
 }
 
-/** The error of a call, `undefined` where it succeeds. */
+/** The error of a call, `undefined` if it succeeds. */
 async function failureOrNothing(call: Promise<unknown>): Promise<BrandReportsError | undefined> {
   return call.then(
     () => undefined,
@@ -110,7 +110,7 @@ describe('a request', () => {
     expect(request?.headers['x-acme-authentication']).toBe(digestOf(old, action, httpDate(start)));
   });
 
-  it('by GET has the fields in the query string too, and no body', async () => {
+  it('has the fields in the query string, and no body, if the method is GET', async () => {
     const { client, service } = await started(() => success, { method: 'GET' });
     await client.call(action, {
       first: 0,
@@ -129,7 +129,7 @@ describe('a request', () => {
     });
   });
 
-  it('keeps the path and the query that baseUrl has', async () => {
+  it('keeps the path and the query of baseUrl', async () => {
     const service = await startScriptedService(() => success);
     closing.push(service.close);
     const { client } = await started(() => success, { baseUrl: `${service.url}/v/?tenant=a%20b#part` });
@@ -139,7 +139,7 @@ describe('a request', () => {
     expect(service.received[0]?.query.get('token')).toBe(old.token);
   });
 
-  it('returns the whole envelope, digits kept', async () => {
+  it('returns the whole envelope, with all digits', async () => {
     const { client } = await started(() => ({
       text: '{"code":0,"cursor":"x","data":{"list":[{"id":9007199254740993,"amount":1.10}]}}',
     }));
@@ -162,7 +162,7 @@ describe('a request', () => {
 });
 
 const html = '<!doctype html><title>Maintenance</title>';
-/** One of each kind; what else there is of it: envelope.test.ts. */
+/** One of each kind; envelope.test.ts has all of them. */
 const refusedForGood: [string, Reply, string, string][] = [
   ['HTML with status 200', { text: html }, 'contract', 'not_json'],
   [
@@ -184,8 +184,8 @@ const refusedForGood: [string, Reply, string, string][] = [
   ['status 401', { status: 401, text: '' }, 'auth', 'http_401'],
 ];
 
-describe('a response that no retry can help', () => {
-  it.each(refusedForGood)('I8: is a failure that is not retried: %s', async (_name, reply, kind, code) => {
+describe('a response that a retry cannot repair', () => {
+  it.each(refusedForGood)('I8: fails the call without a retry: %s', async (_name, reply, kind, code) => {
     const { client } = await started(() => reply);
     expect(await failure(client.call(action, {}))).toMatchObject({
       kind,
@@ -196,13 +196,13 @@ describe('a response that no retry can help', () => {
     expect(client.requests).toBe(1);
   });
 
-  it('I8: a response larger than any page is a failure that is not retried', async () => {
+  it('I8: fails the call without a retry if it is larger than any page', async () => {
     const { client } = await started(() => ({ text: Buffer.alloc(32 * 2 ** 20 + 1, ' ') }));
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'contract', code: 'too_large' });
     expect(client.requests).toBe(1);
   });
 
-  it('I8: 5,600,000 hexadecimal digits, in some kilobytes of gzip, are no JSON', async () => {
+  it('I8: is refused if it is 5,600,000 hexadecimal digits in some kilobytes of gzip', async () => {
     const text = gzipSync('0123456789abcdef'.repeat(350_000));
     const { client } = await started(() => ({ text, headers: { 'content-encoding': 'gzip' } }));
     expect(await failure(client.call(action, {}))).toMatchObject({
@@ -212,7 +212,7 @@ describe('a response that no retry can help', () => {
     });
   });
 
-  it('I9: what nobody thought of fails its own call alone, and is not quoted', async () => {
+  it('I9: fails only its own call, and is not quoted, if reading it throws', async () => {
     const body = new Proxy(new Uint8Array(1), {
       get: () => {
         throw new RangeError(`too much of ${old.secret}`);
@@ -227,7 +227,7 @@ describe('a response that no retry can help', () => {
     expect(error.message).not.toContain(old.secret);
   });
 
-  it('of HTTP 500 that is larger than any page is an error of the service', async () => {
+  it('is an error of the service if it has HTTP 500 and is larger than any page', async () => {
     const { client } = await started(() => ({ status: 500, text: Buffer.alloc(32 * 2 ** 20 + 1, ' ') }), {
       retry: { maxAttempts: 1 },
     });
@@ -244,18 +244,18 @@ const transient: [string, Reply, string][] = [
   ['a reset connection', 'reset', 'network'],
   ['a body cut off in the middle', { cutOff: '{"code":0,"data":{"list":[{"id"' }, 'network'],
   ['a body cut off after complete JSON', { cutOff: '{"code":0,"data":{"list":[]}}' }, 'network'],
-  ['JSON that ends too early', { text: '{"code":0,"data":{"list":[{"id":"1"}' }, 'truncated'],
+  ['JSON that is cut off', { text: '{"code":0,"data":{"list":[{"id":"1"}' }, 'truncated'],
 ];
 
 describe('a response that a retry may help', () => {
-  it.each(transient)('I8: %s is retried, and succeeds', async (_name, reply) => {
+  it.each(transient)('I8: is retried, and the call succeeds: %s', async (_name, reply) => {
     const { client, time } = await started(({ number }) => (number <= 2 ? reply : success));
     expect((await client.call(action, {})).data).toEqual({ list: [] });
     expect(client.requests).toBe(3);
     expect(time.slept).toEqual(expect.arrayContaining([250, 500]));
   });
 
-  it.each(transient)('I8: %s for good is an error in the end, never a page', async (_name, reply, code) => {
+  it.each(transient)('I8: is an error after all attempts, never a page: %s', async (_name, reply, code) => {
     const { client } = await started(() => reply, { retry: { maxAttempts: 2 } });
     expect(await failure(client.call(action, {}))).toMatchObject({
       kind: 'transient',
@@ -265,20 +265,20 @@ describe('a response that a retry may help', () => {
     expect(client.requests).toBe(2);
   });
 
-  it('I9: a service that is not there is reported by the network error code alone', async () => {
+  it('I9: is reported by the network error code alone if the service cannot be reached', async () => {
     const gone = await startScriptedService(() => success);
     await gone.close();
     const { client } = await started(() => success, { baseUrl: gone.url, retry: { maxAttempts: 1 } });
     const error = await failure(client.call(action, {}));
     expect(error).toMatchObject({ kind: 'transient', code: 'network' });
-    expect(error.message).toContain('no whole response came (ECONNREFUSED)');
+    expect(error.message).toContain('no whole response arrived (ECONNREFUSED)');
     expect(error.cause).toBeUndefined();
   });
 
   it.each([
     ['seconds', { 'retry-after': '40' }],
     ['a date', { 'retry-after': httpDate(start + 40_000) }],
-  ])('Retry-After in %s is waited for in full, by every call', async (_name, headers) => {
+  ])('makes every call wait for the whole Retry-After in %s', async (_name, headers) => {
     const arrived: number[] = [];
     const { client, time } = await started(({ number }, now) => {
       arrived.push(now.wallMs() - start);
@@ -292,7 +292,7 @@ describe('a response that a retry may help', () => {
   });
 
   it.each([429, 503])(
-    'status %i halves the shared rate, and successful responses raise it',
+    'halves the shared rate with status %i, and successful responses raise the rate',
     async (status) => {
       const time = virtualTime(start);
       const limiter = createRateLimiter({
@@ -310,7 +310,7 @@ describe('a response that a retry may help', () => {
     },
   );
 
-  it('I10: a kept connection that is closed when the next request comes costs no wait: it is signed and sent again', async () => {
+  it('I10: is replaced without a wait if the service has closed the kept connection: the request is signed and sent again', async () => {
     const { client, service, time, log } = await started(({ number }) => (number === 2 ? 'reset' : success));
     await client.call(action, {});
     await time.sleep(5_000);
@@ -321,7 +321,7 @@ describe('a response that a retry may help', () => {
     );
   });
 
-  it('a stopped run neither waits nor retries', async () => {
+  it('is neither waited for nor retried in a stopped run', async () => {
     const stop = new AbortController();
     const { client } = await started(() => ({ status: 503, text: '' }), {
       signal: stop.signal,
@@ -334,7 +334,7 @@ describe('a response that a retry may help', () => {
     expect(client.requests).toBe(1);
   });
 
-  it('one call can be aborted while it waits for its response', async () => {
+  it('does not delay the abort of its call', async () => {
     const stop = new AbortController();
     const { client } = await started(
       () => {
@@ -347,7 +347,7 @@ describe('a response that a retry may help', () => {
   });
 });
 
-/** The service as docs/explanation/interface.md, section 5, has it: its own clock, at most 60 s from the date header, and one pair of credentials. */
+/** The service as docs/explanation/interface.md, section 5, describes it: its own clock, at most 60 s from the date header, and one pair of credentials. */
 function strict(valid: () => Credentials, aheadMs = 0) {
   return ({ headers, query }: Received, time: { wallMs(): number }): Reply => {
     const serviceMs = time.wallMs() + aheadMs;
@@ -362,7 +362,7 @@ function strict(valid: () => Credentials, aheadMs = 0) {
 describe('I10: clock and credentials', () => {
   const planned = { urgent: true, report: 'order_list', rank: 0, clockSkewMs: 0 };
 
-  it('I10: every attempt has a fresh date', async () => {
+  it('I10: each attempt has a fresh date', async () => {
     const { client, service } = await started(
       ({ number }) => (number < 4 ? { status: 500, text: '' } : success),
       {
@@ -378,7 +378,7 @@ describe('I10: clock and credentials', () => {
   });
 
   it.each([600_000, -600_000])(
-    'I10: a clock that is %i ms off is learned from the refusal, once',
+    'I10: a clock that is %i ms off is learned from one refusal',
     async (aheadMs) => {
       const { source, reads } = credentialsInSequence(old);
       const { client } = await started(
@@ -393,7 +393,7 @@ describe('I10: clock and credentials', () => {
     },
   );
 
-  it('I10: the clock is learned from errors too', async () => {
+  it('I10: the clock is also learned from errors', async () => {
     const accepts = strict(() => old, 300_000);
     const { client } = await started((received, time) =>
       received.number === 1
@@ -404,7 +404,7 @@ describe('I10: clock and credentials', () => {
     expect(client.requests).toBe(2);
   });
 
-  it('I10: one response with a wrong date costs one request more, and no refusal', async () => {
+  it('I10: one response with a wrong date costs one more request, and no refusal', async () => {
     const accepts = strict(() => old);
     const { client, service } = await started((received, time) => {
       const date = httpDate(time.wallMs() + 20 * 86_400_000);
@@ -434,7 +434,7 @@ describe('I10: clock and credentials', () => {
     },
   );
 
-  it('I9: nothing is sent with credentials for another address, at first or after they were read again', async () => {
+  it('I9: no request is sent with credentials for another address, neither at first nor after they were read again', async () => {
     const elsewhere = { ...renewed, baseUrl: 'https://elsewhere.example.com/api/brand' };
     const never = await started(() => success, { credentials: credentialsInSequence(elsewhere).source });
     expect(await failure(never.client.call(action, {}))).toMatchObject({ code: 'other_base_url' });
@@ -449,7 +449,7 @@ describe('I10: clock and credentials', () => {
     expect(service.received.map(({ query }) => query.get('token'))).toEqual([old.token, old.token]);
   });
 
-  it('I10: clock and credentials may both be wrong', async () => {
+  it('I10: a wrong clock and wrong credentials are both corrected', async () => {
     const { source } = credentialsInSequence(old, renewed);
     const { client } = await started(
       strict(() => renewed, 600_000),
@@ -470,8 +470,8 @@ describe('I10: clock and credentials', () => {
   });
 
   /**
-   * The first request is accepted. The `count` after it are held back until all have come, so that all were signed
-   * before any of their answers.
+   * The first request is accepted. The `count` requests after it are held back until all have arrived, so that all were
+   * signed before any of their responses.
    */
   function togetherAfterOne(
     count: number,
@@ -486,7 +486,7 @@ describe('I10: clock and credentials', () => {
     };
   }
 
-  it('I10: calls under way share one new read of the credentials, and each is signed again', async () => {
+  it('I10: calls under way share one new read of the credentials, and each call is signed again', async () => {
     const { source, reads } = credentialsInSequence(old, renewed);
     const { client } = await started(
       togetherAfterOne(
@@ -510,7 +510,7 @@ describe('I10: until the service has accepted a request', () => {
     ['a non-zero code', refusal],
     ['HTTP 401', { status: 401, text: '' } as const],
     ['HTTP 403', { status: 403, text: 'no' } as const],
-  ])('two refusals are the last, however many calls are made together: %s', async (_name, reply) => {
+  ])('no more requests are sent after two refusals, however many calls start together: %s', async (_name, reply) => {
     const { client, service } = await started(() => reply);
     const errors = await calls(client, 20);
     expect(service.received).toHaveLength(2);
@@ -518,23 +518,23 @@ describe('I10: until the service has accepted a request', () => {
     expect(await failure(client.call(action, {}))).toMatchObject({
       kind: 'auth',
       code: 'refused',
-      message: expect.stringMatching(/asks no more.*report\/order_list/),
+      message: expect.stringMatching(/sends no more.*report\/order_list/),
       context: { brand: 'acme', action },
     });
     expect(service.received).toHaveLength(2);
   });
 
-  it('a wrong clock and a wrong secret together cost two refusals', async () => {
+  it('two requests are refused if clock and secret are both wrong', async () => {
     const { client, service } = await started(strict(() => renewed, 600_000));
     await calls(client, 20);
     expect(service.received).toHaveLength(2);
   });
 });
 
-describe('a call that was planned by a clock that is corrected', () => {
+describe('a call that was planned with a wrong clock', () => {
   const turn = { urgent: true, report: 'order_list', rank: 0 };
 
-  it('fails after the response that corrects it, and is sent no more until it is planned with the right skew', async () => {
+  it('fails after the response that corrects the clock, and is not sent again until it is planned with the right skew', async () => {
     const { client, service } = await started(strict(() => old, 600_000));
     const planned = client.inOrder({ ...turn, clockSkewMs: 0 });
     const corrected = { kind: 'conflict', code: 'clock_corrected' };
@@ -546,7 +546,7 @@ describe('a call that was planned by a clock that is corrected', () => {
     await client.inOrder({ ...turn, clockSkewMs: client.clockSkewMs }).call(action, {});
   });
 
-  it('succeeds where the clocks agree within a few seconds', async () => {
+  it('succeeds if the clocks agree within a few seconds', async () => {
     const { client } = await started(strict(() => old, 4_000));
     await client.inOrder({ ...turn, clockSkewMs: 0 }).call(action, {});
   });
@@ -558,7 +558,7 @@ describe('the time that a run has left', () => {
     timeLeft: { leftMs: () => leftMs, untilOverMs: () => untilOverMs },
   });
 
-  it('is not spent on a longer Retry-After: the call that it answers fails, others are not made', async () => {
+  it('is not spent on a longer Retry-After: that call fails, and other calls are not sent', async () => {
     const { client, service, time } = await started(() => overloaded, left(60_000));
     // The first request of a run goes alone, and the second one waits for it.
     const [answered, waiting] = [failure(client.call(action, {})), failure(client.call(action, {}))];
@@ -577,13 +577,13 @@ describe('the time that a run has left', () => {
     ['HTTP 500', { status: 500, text: '' }],
     ['HTTP 429', { status: 429, text: '' }],
     ['HTTP 429 with a short Retry-After', { status: 429, text: '', headers: { 'retry-after': '3' } }],
-  ])('is up, and a call that was answered with %s is retried all the same', async (_name, first) => {
+  ])('is up, but a call with the response %s is still retried', async (_name, first) => {
     const { client } = await started(({ number }) => (number === 1 ? first : success), left(0, 105_000));
     await client.call(action, {});
     expect(client.requests).toBe(2);
   });
 
-  it('is not spent on a backoff that outlasts the process', async () => {
+  it('is not spent on a backoff that is longer than the life of the process', async () => {
     const { client, time } = await started(() => ({ status: 500, text: '' }), {
       ...left(0, 400),
       retry: { baseMs: 1_000 },
@@ -593,8 +593,8 @@ describe('the time that a run has left', () => {
   });
 });
 
-describe('I9: nothing that leaves the client holds a credential', () => {
-  /** Everything a request bore, thrown back by a hostile service. */
+describe('I9: no output of the client contains a credential', () => {
+  /** Everything in a request, echoed by a hostile service. */
   const echo = ({ headers, query }: Received) =>
     [
       old.token,
@@ -625,7 +625,7 @@ describe('I9: nothing that leaves the client holds a credential', () => {
     ['a reset connection', () => 'reset'],
   ];
 
-  it.each(echoes)('I9: echoed in %s', async (_name, reply) => {
+  it.each(echoes)('I9: a credential echoed in %s is redacted', async (_name, reply) => {
     const { client, log, service } = await started(reply, { retry: { maxAttempts: 2 } });
     const error = await failure(client.call(action, {}));
     const left = [
@@ -643,7 +643,7 @@ describe('I9: nothing that leaves the client holds a credential', () => {
     expect(error.cause).toBeUndefined();
   });
 
-  it('I9: an address that fetch refuses is not named', async () => {
+  it('I9: the message does not contain an address that fetch refuses', async () => {
     const { client } = await started(() => success, {
       baseUrl: 'http://user:password@127.0.0.1:1/',
       retry: { maxAttempts: 1 },

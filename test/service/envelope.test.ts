@@ -29,17 +29,17 @@ function shownFailure(response: ResponseClass) {
 
 describe('a request without a whole response', () => {
   it.each([
-    ['that timed out', 'timeout', 'timeout', 'no whole response came (timeout)'],
-    ['whose connection broke', 'ECONNRESET', 'network', 'no whole response came (ECONNRESET)'],
+    ['that timed out', 'timeout', 'timeout', 'no whole response arrived (timeout)'],
+    ['whose connection broke', 'ECONNRESET', 'network', 'no whole response arrived (ECONNRESET)'],
     ['that zlib refuses', 'Z_DATA_ERROR', 'network', 'the body cannot be decompressed (Z_DATA_ERROR)'],
-  ])('%s may be sent again', (_name, failed, code, found) => {
+  ])('%s is retried', (_name, failed, code, found) => {
     expect(shownFailure(classifyResponse({ failed }, context))).toEqual({
       is: `transient transient ${code}`,
-      message: `${found}; if that persists, check baseUrl, timeoutSeconds and the network`,
+      message: `${found}; if this persists, check baseUrl, timeoutSeconds and the network`,
     });
   });
 
-  it('that is too large is not sent again', () => {
+  it('that is too large is not retried', () => {
     expect(shownFailure(classifyResponse({ tooLargeBytes: 17 }, context))).toEqual({
       is: 'final contract too_large',
       message: 'the response is larger than 17 bytes, which no page is; check baseUrl',
@@ -56,7 +56,7 @@ describe('a status', () => {
     [400, 'oh no', 'final contract http_400', 'HTTP 400 with "<oh no>"; allowed is HTTP 200'],
     [401, '', 'refused auth http_401', 'HTTP 401 with an empty body; check bid, token and secret'],
     [403, 'no', 'refused auth http_403', 'HTTP 403 with "<no>"; check bid, token and secret'],
-    [404, ' ', 'final config http_404', 'HTTP 404 with an empty body: the service responds so where bid'],
+    [404, ' ', 'final config http_404', 'HTTP 404 with an empty body: the service responds like this if bid'],
     [404, 'x', 'final contract http_404', 'HTTP 404 with "<x>"; allowed is HTTP 200'],
     [408, '', 'transient transient http_408', 'HTTP 408 with an empty body'],
     [425, '', 'transient transient http_425', 'HTTP 425 with an empty body'],
@@ -70,7 +70,7 @@ describe('a status', () => {
     expect(shown.message.startsWith(message)).toBe(true);
   });
 
-  it.each([200, 201, 299])('%i is that of a page', (status) => {
+  it.each([200, 201, 299])('%i is the status of a page', (status) => {
     expect(classified(status, '{"code":0,"data":{}}').is).toBe('success');
   });
 });
@@ -82,9 +82,9 @@ describe('a body', () => {
   it.each<[string, string, string, (text: string) => string]>([
     ['that breaks off in an object', ' {"code":0,"data":{"list":[', transient, cutOff],
     ['that breaks off in a string with a quote', '{"code":0,"msg":"a\\"}', transient, cutOff],
-    ['that breaks off behind a closing bracket in a string', '{"code":0,"msg":"}', transient, cutOff],
-    ['that breaks off behind a list', '{"code":0,"data":{"list":[]', transient, cutOff],
-    ['that breaks off behind an inner object', '{"code":0,"data":{}', transient, cutOff],
+    ['that breaks off after a closing bracket in a string', '{"code":0,"msg":"}', transient, cutOff],
+    ['that breaks off after a list', '{"code":0,"data":{"list":[]', transient, cutOff],
+    ['that breaks off after an inner object', '{"code":0,"data":{}', transient, cutOff],
     ['of an object that is wrong inside', '{"code":0,}', 'final contract not_json', notJson],
     ['of an object with a list that is wrong inside', '{"code":[0,]}', 'final contract not_json', notJson],
     ['that is a list cut off', '[{"code":0}', 'final contract not_json', notJson],
@@ -93,7 +93,7 @@ describe('a body', () => {
     expect(shownFailure(classified(200, text))).toEqual({ is, message: message(text), status: 200 });
   });
 
-  it('nested too deep is no cut-off', () => {
+  it('that is nested too deeply is not classified as cut off', () => {
     expect(shownFailure(classified(200, '['.repeat(2_000) + ']'.repeat(2_000)))).toMatchObject({
       is: 'final contract not_json',
       message: 'the response is nested deeper than can be read',
@@ -107,11 +107,11 @@ describe('a body', () => {
     expect(shownFailure(classified(200, text, 'latin1'))).toMatchObject({ is: 'final contract not_utf8' });
   });
 
-  it('that is cut off within a character is cut off', () => {
+  it('that ends within a character is classified as cut off', () => {
     expect(shownFailure(classified(200, '{"code":0,"msg":"Ã', 'latin1')).is).toBe(transient);
   });
 
-  it('that is no object is quoted', () => {
+  it('that is not an object is quoted', () => {
     expect(shownFailure(classified(200, '[1]'))).toEqual({
       is: 'final contract envelope',
       message: 'the response is not a JSON object but "<[1]>"',
@@ -142,14 +142,14 @@ describe('an envelope', () => {
     expect(shown.message).toContain(message);
   });
 
-  it.each(['0', '"0"'])('with code %s is a success', (code) => {
+  it.each(['0', '"0"'])('with code %s is accepted', (code) => {
     expect(classified(200, `{"code":${code},"data":{"a":[{"b":1,"b":2}]}}`)).toMatchObject({
       is: 'success',
       response: { envelope: { data: { a: [{ b: 2 }] } }, data: { a: [{ b: 2 }] } },
     });
   });
 
-  it('holds its records by their bytes where nothing in it is unusual', () => {
+  it('has its records as bytes if nothing in it is unusual', () => {
     const text = '{"code":0,"data":{"total":1,"rows":[{"a":1.10}]}}';
     const found = classified(200, text);
     const response = found.is === 'success' ? found.response : undefined;
@@ -162,16 +162,16 @@ describe('an envelope', () => {
 });
 
 describe('I12: a page', () => {
-  /** Records of an odd key are read by the exact parser. */
+  /** The exact parser reads records with an unusual key. */
   const records = [
     ['scanned', '{"a":1}'],
     ['parsed whole', String.raw`{"\u0061":1}`],
   ] as const;
 
-  it.each(records)('that is %s has up to 1 MB beside its records', (_name, record) => {
+  it.each(records)('that is %s may have up to 1 MB besides its records', (_name, record) => {
     const text = (msg: string, list: string) => `{"code":0,"msg":"${msg}","data":{"list":${list}}}`;
     const least = text('', '[]').length;
-    // Either parser counts a list of its own length, which is two bytes for the other one.
+    // The two parsers count lists of different lengths: one counts two bytes for the list.
     const cases = fc.tuple(fc.nat(4), fc.integer({ min: -4, max: 6 }));
     fc.assert(
       fc.property(cases, ([count, more]) => {
@@ -190,7 +190,7 @@ describe('I12: a page', () => {
     [2_000_001, 'structural characters', values, 'final contract too_large'],
     [250_000, 'keys', keys, 'success'],
     [250_001, 'keys', keys, 'final contract too_large'],
-  ])('with %d %s that is parsed whole is taken or refused', (count, _of, text, is) => {
+  ])('that is parsed whole, with %d %s, is accepted or refused', (count, _of, text, is) => {
     const shown = classified(200, text(count));
     expect(shown.is === 'success' ? shown.is : shownFailure(shown).is).toBe(is);
   });
@@ -206,14 +206,14 @@ describe('I12: a page', () => {
   });
 });
 
-/** A page of a record with an odd key, whose value is a list, with so many structural characters. */
+/** A page of one record with an unusual key, whose value is a list, with this many structural characters. */
 function values(tokens: number): string {
   const text = (list: string) => String.raw`{"code":0,"data":{"list":[{"\u0061":[${list}]}]}}`;
   const others = text('0').replaceAll(/[^[\]{},:]/g, '').length;
   return text(`0${',0'.repeat(tokens - others)}`);
 }
 
-/** A page of records, one with an odd key, with so many keys. */
+/** A page of records, one of them with an unusual key, with this many keys. */
 function keys(count: number): string {
   return `{"code":0,"data":{"list":[{"\\u0061":1}${',{"a":1}'.repeat(count - 4)}]}}`;
 }

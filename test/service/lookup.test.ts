@@ -17,11 +17,11 @@ function lookUpClick(service: ReportService, optional: UpstreamRecord['optional'
 
 describe('the detail of a click that is looked up', () => {
   it.each<[string, string, UpstreamRecord['optional'], string]>([
-    ['numbers where both are canonical', id, { pbtid: '12' }, `{"id":${id},"pbtid":12}`],
-    ['no pbtid where none is known', id, {}, `{"id":${id}}`],
-    ['no pbtid where it is empty', id, { pbtid: '' }, `{"id":${id}}`],
+    ['numbers if both are canonical', id, { pbtid: '12' }, `{"id":${id},"pbtid":12}`],
+    ['no pbtid if it is unknown', id, {}, `{"id":${id}}`],
+    ['no pbtid if it is empty', id, { pbtid: '' }, `{"id":${id}}`],
     ['no text pbtid with an integer id', id, { pbtid: 'ab' }, `{"id":${id}}`],
-    ['text where neither is canonical', '007', { pbtid: 'ab' }, '{"id":"007","pbtid":"ab"}'],
+    ['text if neither is canonical', '007', { pbtid: 'ab' }, '{"id":"007","pbtid":"ab"}'],
     ['text with a number', 'x-1', { pbtid: '12' }, '{"id":"x-1","pbtid":12}'],
     ['no column that the report does not look up', id, { channel_id: '7' }, `{"id":${id}}`],
   ])('is requested with %s', async (_name, key, optional, fields) => {
@@ -42,8 +42,8 @@ describe('the detail of a click that is looked up', () => {
     ['data.list', { list: [detail, { ...detail, country: 'FR' }] }, [detail, { ...detail, country: 'FR' }]],
     ['data.list with other keys', { count: 1, list: [detail] }, [detail]],
     ['data itself', detail, [detail]],
-    ['the one object in data', { click: detail }, [detail]],
-    ['the one list in data', { clicks: [detail] }, [detail]],
+    ['the only object in data', { click: detail }, [detail]],
+    ['the only list in data', { clicks: [detail] }, [detail]],
     ['data itself, without an id', { country: 'DE', os: 'x' }, [{ id, country: 'DE', os: 'x' }]],
     ['a record with one field', { country: 'DE' }, [{ id, country: 'DE' }]],
     ['a record whose id is null', { id: null, os: 'x' }, [{ id, os: 'x' }]],
@@ -77,19 +77,19 @@ describe('the detail of a click that is looked up', () => {
   it.each<[string, JsonObject, string]>([
     ['another id as text', { id: '9007199254740992', os: 'x' }, 'other_id'],
     ['another id as a number', { id: rawNumber('9007199254740992'), os: 'x' }, 'other_id'],
-    ['another id in one of a list', { list: [{ id }, { id: '1' }] }, 'other_id'],
+    ['another id in one record of a list', { list: [{ id }, { id: '1' }] }, 'other_id'],
     ['an id that is an object', { id: { value: id }, os: 'x' }, 'other_id'],
     ['an id that is true', { id: true, os: 'x' }, 'other_id'],
     ['an id that is a list', { id: [id], os: 'x' }, 'other_id'],
     ['an id that is an empty text', { id: '', os: 'x' }, 'other_id'],
     ['an id that is written with an exponent', { id: rawNumber('9007199254740993e0') }, 'other_id'],
     ['another id beside a list', { id: '1', list: [{ id }] }, 'other_id'],
-    ['another id in the one object', { click: { id: '1' } }, 'other_id'],
+    ['another id in the only object', { click: { id: '1' } }, 'other_id'],
     ['a list of text', { list: ['x'] }, 'bad_record'],
     ['a list with null in it', { list: [{ id }, null] }, 'bad_record'],
     ['a list of lists', { list: [[{ id }]] }, 'bad_record'],
     ['a list with a number in it', { clicks: [rawNumber(id)] }, 'bad_record'],
-  ])('I8: %s is not an answer', async (_name, data, code) => {
+  ])('I8: is refused with %s', async (_name, data, code) => {
     const { service } = answersInTurn(data);
     await expect(lookUpClick(service)).rejects.toMatchObject({ kind: 'contract', code });
   });

@@ -22,7 +22,7 @@ function limited(requestsPerSecond: number) {
   };
 }
 
-/** A limiter of a run that has so much time. */
+/** A limiter of a run with this much time. */
 function timed(requestsPerSecond: number, timeMs: number) {
   const time = virtualTime(start);
   const limiter = createRateLimiter({
@@ -35,7 +35,7 @@ function timed(requestsPerSecond: number, timeMs: number) {
 }
 
 describe('rate limit', () => {
-  it('spaces requests, whoever sends them', async () => {
+  it('spaces requests, whichever report sends them', async () => {
     const { time, limiter } = limited(5);
     const begun: number[] = [];
     await Promise.all(
@@ -47,7 +47,7 @@ describe('rate limit', () => {
     expect(begun).toEqual([0, 200, 400, 600, 800, 1000]);
   });
 
-  it('lets no more requests through in a second than the setting, late timers aside', async () => {
+  it('lets no more requests through in a second than the setting allows, except after late timers', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 200 }),
@@ -85,7 +85,7 @@ describe('rate limit', () => {
 
   it.each([
     { shows: 'a little late does not delay the next one', lateMs: 19, begun: [0, 219, 419] },
-    { shows: 'very late moves the slots behind it', lateMs: 20, begun: [0, 220, 440] },
+    { shows: 'very late moves the following slots', lateMs: 20, begun: [0, 220, 440] },
   ])('is kept by a timer: one that wakes up $shows', async ({ lateMs, begun }) => {
     const time = virtualTime(start);
     const limiter = createRateLimiter({
@@ -97,7 +97,7 @@ describe('rate limit', () => {
     expect(sent.map((at) => at - start)).toEqual(begun);
   });
 
-  it('never stops altogether', () => {
+  it('never falls to zero', () => {
     const { time, limiter } = limited(10);
     for (let i = 0; i < 50; i += 1) {
       time.advance(1_000);
@@ -115,7 +115,7 @@ describe('rate limit', () => {
     expect(time.wallMs()).toBe(start + 60_000);
   });
 
-  it('fails at once where the pause is longer than the caller waits', async () => {
+  it('fails at once if the pause is longer than the caller waits', async () => {
     const { time, limiter } = limited(5);
     limiter.pauseFor(60_001);
     await expect(limiter.take(NO_TURN, waitsFor(60_000))).rejects.toMatchObject({
@@ -127,7 +127,7 @@ describe('rate limit', () => {
     await limiter.take(NO_TURN, waitsFor(60_001));
   });
 
-  it('asks nobody whether to wait where there is no pause, or an empty one', async () => {
+  it('does not consult callers without a pause, or with an empty pause', async () => {
     const { limiter } = limited(5);
     const never = () => new BrandReportsError('transient', 'retry_after', 'no');
     await limiter.take(NO_TURN, never);
@@ -137,7 +137,7 @@ describe('rate limit', () => {
     await expect(limiter.take(NO_TURN, never)).rejects.toMatchObject({ code: 'retry_after' });
   });
 
-  it('lets those wait for a pause that come while others do', async () => {
+  it('lets requests wait that arrive during a pause', async () => {
     const { time, limiter } = limited(5);
     limiter.pauseFor(60_000);
     const first = limiter.take(NO_TURN, waitsFor(60_000));
@@ -148,7 +148,7 @@ describe('rate limit', () => {
     expect(time.wallMs() - start).toBe(60_200);
   });
 
-  it('lets the others through when one of them is aborted', async () => {
+  it('lets the others through when one request is aborted', async () => {
     const { time } = limited(1);
     const limiter = createRateLimiter({
       highest: fixedRate(1),
@@ -158,7 +158,7 @@ describe('rate limit', () => {
     await limiter.take(NO_TURN, waitsFor(anHour));
     const stop = new AbortController();
     const given = limiter.take(NO_TURN, waitsFor(anHour), stop.signal);
-    // Until it is waited for.
+    // Until the test awaits it.
     await new Promise(setImmediate);
     stop.abort();
     await expect(given).rejects.toMatchObject({ kind: 'transient', code: 'stopped' });
@@ -166,13 +166,13 @@ describe('rate limit', () => {
     await limiter.take(NO_TURN, waitsFor(anHour));
   });
 
-  it('sends the request whose turn it is when its slot has come', async () => {
+  it('chooses the request to send when its slot has arrived', async () => {
     const { limiter } = limited(5);
     const sent: string[] = [];
     const send = async (report: string, rank: number, urgent = false) => {
       await limiter.take({ urgent, report, rank }, waitsFor(anHour));
       sent.push(`${report} ${rank}`);
-      // Asked for while others wait for their slots.
+      // Requested while others wait for their slots.
       if (sent.length === 2) late.push(send('orders', 7, true));
     };
     const late: Promise<void>[] = [];
@@ -181,7 +181,7 @@ describe('rate limit', () => {
     expect(sent).toEqual(['clicks 1', 'orders 5', 'orders 7', 'clicks 2', 'orders 6']);
   });
 
-  it('fails those that wait as soon as a pause is longer than they wait, and lets the others wait', async () => {
+  it('fails requests as soon as a pause is longer than they wait, and lets the others wait', async () => {
     const { time, limiter } = limited(1);
     await limiter.take(NO_TURN, waitsFor(anHour));
     const impatient = limiter.take(NO_TURN, waitsFor(1_000));
@@ -194,7 +194,7 @@ describe('rate limit', () => {
 
   it('waits while the highest rate is 0, and follows it when it changes', async () => {
     const { time } = limited(1);
-    // By the time since the start: nothing, then 2, 1 and 4 requests a second.
+    // Over time: no request, then 2, 1 and 4 requests a second.
     const rateAt = (ms: number) => (ms < 10_000 ? 0 : ms < 11_000 ? 2 : ms < 13_000 ? 1 : 4);
     const highest = {
       get requestsPerSecond() {
@@ -212,7 +212,7 @@ describe('rate limit', () => {
     expect(begun).toEqual([10_500, 11_500, 12_500, 13_750, 14_000, 14_250]);
   });
 
-  it('claims the rate before each request, and not while the service wants a pause', async () => {
+  it('claims the rate before each request, and not during a pause that the service requested', async () => {
     const { time } = limited(1);
     const claimed: number[] = [];
     const limiter = createRateLimiter({
@@ -225,7 +225,7 @@ describe('rate limit', () => {
     await limiter.take(NO_TURN, waitsFor(anHour));
     expect(claimed).toEqual([0, 60_000]);
     await Promise.all([1, 2].map(() => limiter.take(NO_TURN, waitsFor(anHour))));
-    // Each of the two before it waits for its slot, and when that has come.
+    // Each of the two earlier requests claims while it waits for its slot, and when the slot has arrived.
     expect(claimed.slice(2)).toEqual([60_000, 60_200, 60_200, 60_400]);
   });
 
@@ -234,9 +234,12 @@ describe('rate limit', () => {
       'when the time of the run is over, while it has no rate',
       { rate: 0, timeMs: 90_000, failsAtMs: 90_000 },
     ],
-    ['a minute later, so that a run with no time does some work', { rate: 0, timeMs: 0, failsAtMs: 60_000 }],
-    ['at once where the next slot comes too late', { rate: 0.01, timeMs: 90_000, failsAtMs: 0 }],
-  ])('fails those that wait %s', async (_name, { rate, timeMs, failsAtMs }) => {
+    [
+      'after a minute, so that a run without time still does some work',
+      { rate: 0, timeMs: 0, failsAtMs: 60_000 },
+    ],
+    ['at once if the next slot is too late', { rate: 0.01, timeMs: 90_000, failsAtMs: 0 }],
+  ])('fails the waiting requests %s', async (_name, { rate, timeMs, failsAtMs }) => {
     const { time, waitUntilSent } = timed(rate, timeMs);
     if (rate > 0) await waitUntilSent();
     const all = [1, 2].map(() => waitUntilSent());
@@ -252,13 +255,13 @@ describe('rate limit', () => {
     expect(time.slept.reduce((sum, ms) => sum + ms, 0)).toBe(failsAtMs);
   });
 
-  it('sends what has its slot in the last moment of the run', async () => {
+  it('sends a request whose slot is in the last moment of the run', async () => {
     const { time, waitUntilSent } = timed(1 / 64, 64_000);
     await Promise.all([waitUntilSent(), waitUntilSent()]);
     expect(time.wallMs() - start).toBe(64_000);
   });
 
-  it('waits up to a minute from when a request was wanted, however long nothing was', async () => {
+  it('waits up to a minute from the moment of the request, however long there was no request before', async () => {
     const { time, waitUntilSent } = timed(1 / 100, 0);
     await waitUntilSent();
     time.advance(50_000);
@@ -266,7 +269,7 @@ describe('rate limit', () => {
     expect(time.wallMs() - start).toBeCloseTo(100_000);
   });
 
-  it('fails what has waited for a minute since the last one was sent', async () => {
+  it('fails requests that have waited for a minute since the last request was sent', async () => {
     const time = virtualTime(start);
     let rate = 1;
     const limiter = createRateLimiter({
@@ -288,13 +291,13 @@ describe('rate limit', () => {
     expect(time.wallMs() - start).toBe(60_000);
   });
 
-  it('sends what comes in time, and for each slot that comes after the end waits up to a minute', async () => {
+  it('sends requests whose slots are in time, and waits up to a minute for each slot after the end', async () => {
     const { time, waitUntilSent } = timed(1 / 59, 1_000);
     await Promise.all([1, 2, 3, 4].map(() => waitUntilSent()));
     expect(time.wallMs() - start).toBeCloseTo(3 * 59_000);
   });
 
-  it('counts no pause of the service as waiting for a slot', async () => {
+  it('does not count a pause of the service as waiting for a slot', async () => {
     const { time, limiter, waitUntilSent } = timed(0, 90_000);
     const waiting = waitUntilSent();
     limiter.pauseFor(80_000);
@@ -302,7 +305,7 @@ describe('rate limit', () => {
     expect(time.wallMs() - start).toBe(140_000);
   });
 
-  it('fails those that wait where no rate can be had', async () => {
+  it('fails the waiting requests if no rate can be claimed', async () => {
     const { time } = limited(1);
     const denied = new BrandReportsError('config', 'aws_refused', 'no');
     const limiter = createRateLimiter({
@@ -314,7 +317,7 @@ describe('rate limit', () => {
     for (const each of all) await expect(each).rejects.toBe(denied);
   });
 
-  it('goes on where the rate can be had again', async () => {
+  it('continues when the rate can be claimed again', async () => {
     const { time } = limited(5);
     const outcomes: (() => Promise<void>)[] = [
       () => Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'no')),

@@ -51,11 +51,11 @@ describe('I9: redaction', () => {
     );
   });
 
-  it('replaces the longer of two secrets where one is the beginning of the other', () => {
+  it('replaces the longer of two secrets if one is the beginning of the other', () => {
     expect(redactor([of({ token: 'abc', secret: 'abcdef' })])('abcdef')).toBe('[redacted]');
   });
 
-  it('replaces a secret whichever of its characters are escaped, and however', () => {
+  it('replaces a secret, whichever of its characters are escaped in whatever way', () => {
     const escapes: ((character: string) => string)[] = [
       (character) => character,
       (character) => `&#${character.codePointAt(0)};`,
@@ -87,7 +87,7 @@ describe('I9: redaction', () => {
   });
 
   it.each(['t', 'tp', 'htt'])(
-    'replaces a token of up to three characters as a whole word only: %s',
+    'replaces a token of up to three characters only as a whole word: %s',
     (short) => {
       expect(redactor([of({ token: short })])(`http://a.example/?token=${short} http`)).toBe(
         'http://a.example/?token=[redacted] http',
@@ -95,7 +95,7 @@ describe('I9: redaction', () => {
     },
   );
 
-  it('is done before text is cut, so that no part of a secret is left', () => {
+  it('happens before text is cut, so that no part of a secret is left', () => {
     const secret = 'S'.repeat(32);
     fc.assert(
       fc.property(fc.integer({ min: 150, max: 210 }), (at) => {
@@ -104,7 +104,7 @@ describe('I9: redaction', () => {
     );
   });
 
-  it('leaves nothing of a secret at the place where a long text is cut, before it is redacted', () => {
+  it('leaves no part of a secret at the end of a long text, which is cut before it is redacted', () => {
     const secret = 'S'.repeat(40);
     const redactOne = redactor([of({ secret })]);
     for (let at = 9_940; at <= 10_000; at += 1)
@@ -115,7 +115,7 @@ describe('I9: redaction', () => {
     ['as they are', String.raw`\\\\\\z`],
     ['in JSON', String.raw`\\\\\\\\\\\\z`],
     ['in a URL', '%5C%5C%5C%5C%5C%5Cz'],
-  ])('redacts a secret of backslashes %s, and has an end in a text of thousands', (_form, printed) => {
+  ])('redacts a secret of backslashes %s, and finishes on a text of thousands of them', (_form, printed) => {
     const redact = redactor([{ bid: '1', token: String.raw`\\\\\\z`, secret: 'unused' }]);
     expect(redact(`a ${printed} b`)).toBe('a [redacted] b');
     expect(redact('\\'.repeat(10_000))).toHaveLength(10_000);
@@ -144,7 +144,7 @@ describe('I9: a bid', () => {
     ['after quoted-printable', 'bid=3D12', 'bid=3D[redacted]'],
     ['after octal', String.raw`bid\07512`, String.raw`bid\075[redacted]`],
     ['in full width', 'brand １２', 'brand [redacted]'],
-    ['with zeros before it', 'brand 00012', 'brand [redacted]'],
+    ['with leading zeros', 'brand 00012', 'brand [redacted]'],
     ['between escaped quotes of an address', 'bid%2212%22', 'bid%22[redacted]%22'],
     ['between escaped quotes of JSON', String.raw`bid\u002212\u0022`, String.raw`bid\u0022[redacted]\u0022`],
     ['after an escaped line end', String.raw`bid\n12`, String.raw`bid\n[redacted]`],
@@ -152,7 +152,7 @@ describe('I9: a bid', () => {
     ['between HTML quotes', 'bid&quot;12&quot;', 'bid&quot;[redacted]&quot;'],
     ['between HTML quotes without semicolons', 'bid&quot12&quot', 'bid&quot[redacted]&quot'],
     ['with escaped digits', 'bid=%31%32', 'bid=[redacted]'],
-    ['split by a character that nobody sees', 'brand 1\u200b2', 'brand [redacted]'],
+    ['split by an invisible character', 'brand 1\u200b2', 'brand [redacted]'],
   ])('of two digits is replaced as a whole word: %s', (_name, echoed, clean) => {
     expect(short(echoed)).toBe(clean);
   });
@@ -191,7 +191,7 @@ describe('I9: a bid', () => {
   );
 });
 
-describe('I9: a secret that is written in another way', () => {
+describe('I9: a secret in another form', () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const encodings: ((text: string) => string)[] = [
     base64,
@@ -204,7 +204,7 @@ describe('I9: a secret that is written in another way', () => {
     (text) => Buffer.from(text).toString('hex').toUpperCase(),
   ];
 
-  it('is replaced with all that was encoded with it', () => {
+  it('is replaced together with everything that was encoded with it', () => {
     fc.assert(
       fc.property(
         visible(8, 48),
@@ -220,14 +220,14 @@ describe('I9: a secret that is written in another way', () => {
   });
 
   it.each([
-    ['a character that nobody sees', '\u200b'],
+    ['an invisible character', '\u200b'],
     ['a soft hyphen', '\u00ad'],
     ['a filler', '\u3164'],
     ['a control character', '\u0007'],
-    ['an escape of it', String.raw`\u200b`],
-    ['another escape of it', String.raw`\x00`],
-    ['an entity of it', '&#8203;'],
-    ['an entity of it in hexadecimal', '&#x200B;'],
+    ['an escape of such a character', String.raw`\u200b`],
+    ['another escape of such a character', String.raw`\x00`],
+    ['an entity of such a character', '&#8203;'],
+    ['a hexadecimal entity of such a character', '&#x200B;'],
     ['an entity that has a name', '&shy;'],
     ['its bytes in an address', '%E2%80%8B'],
     ['a zero byte in an address', '%00'],
@@ -252,7 +252,7 @@ describe('I9: a secret that is written in another way', () => {
   });
 
   it('leaves ordinary text readable', () => {
-    // An escaped character that nobody sees is no ordinary text.
+    // An escaped invisible character is not ordinary text.
     const isOrdinary = (each: string) => !/%00|\\[ux]|&/i.test(each);
     const text = fc.string({ unit: 'grapheme-ascii', maxLength: 200 }).filter(isOrdinary);
     const random = { token: 'Jq8#zT0w-Vb4!xLk', secret: '9Qp~r2M_c7^YdFh5' };

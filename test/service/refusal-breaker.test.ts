@@ -8,7 +8,7 @@ const refusal = new BrandReportsError('contract', 'service_code', 'acme: the ser
   context: { brand: 'acme', action: 'report/order_list' },
 });
 
-/** Requests that enter together, and the names of those that were let through so far. */
+/** Requests that enter together, and the names of the requests that were let through so far. */
 function entering(breaker: RefusalBreaker) {
   const through: string[] = [];
   const failed: string[] = [];
@@ -23,7 +23,7 @@ function entering(breaker: RefusalBreaker) {
   };
 }
 
-/** Lets everything happen that waits for nothing else. */
+/** Runs all pending microtasks. */
 const settled = () => new Promise(setImmediate);
 
 describe('until the service has accepted a request', () => {
@@ -43,7 +43,7 @@ describe('until the service has accepted a request', () => {
     expect(through).toEqual(['a', 'b', 'c']);
   });
 
-  it('the next one is first in the order of requests', async () => {
+  it('the next request is the first in the order of requests', async () => {
     const breaker = createRefusalBreaker('acme');
     const { enter, through } = entering(breaker);
     enter('first');
@@ -54,7 +54,7 @@ describe('until the service has accepted a request', () => {
     expect(through).toEqual(['first', 'rank 1']);
   });
 
-  it('I10: a corrected request stays the same one: no other goes before it has left', async () => {
+  it('I10: a corrected request counts as the same request: no other goes before it has left', async () => {
     const breaker = createRefusalBreaker('acme');
     const { enter, through } = entering(breaker);
     enter('a');
@@ -64,7 +64,7 @@ describe('until the service has accepted a request', () => {
     expect(through).toEqual(['a']);
   });
 
-  it('I10: after two refusals those that wait fail, and none enters any more', async () => {
+  it('I10: after two refusals the waiting requests fail, and no further request enters', async () => {
     const breaker = createRefusalBreaker('acme');
     const { enter, through, failed } = entering(breaker);
     for (const name of ['a', 'b', 'c', 'd']) enter(name);
@@ -78,14 +78,14 @@ describe('until the service has accepted a request', () => {
     expect(through).toEqual(['a', 'b']);
     expect(failed).toEqual(['c: refused', 'd: refused']);
     const message =
-      'acme: the service refused the first 2 requests, so this run asks no more, because further refusals could lock the account; the last one was acme: the service answered code 1001';
+      'acme: the service refused the first 2 requests, so this run sends no more, because further refusals could lock the account; the last refusal was: acme: the service answered code 1001';
     await expect(breaker.enter(turn, undefined)).rejects.toMatchObject({
       ...{ kind: 'auth', code: 'refused', message },
       context: { brand: 'acme', action: 'report/order_list' },
     });
   });
 
-  it('one that is stopped while it waits leaves its place to the others', async () => {
+  it('a request that is stopped while it waits leaves its place to the others', async () => {
     const breaker = createRefusalBreaker('acme');
     const { enter, through, failed } = entering(breaker);
     const stop = new AbortController();
@@ -101,7 +101,7 @@ describe('until the service has accepted a request', () => {
 });
 
 describe('once the service has accepted a request', () => {
-  it('those that wait go together, and further ones at once', async () => {
+  it('waiting requests go together, and further requests go at once', async () => {
     const breaker = createRefusalBreaker('acme');
     const { enter, through } = entering(breaker);
     for (const name of ['a', 'b', 'c']) enter(name);
@@ -114,7 +114,7 @@ describe('once the service has accepted a request', () => {
     expect(through).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('requests go one at a time after a refusal, until one is accepted', async () => {
+  it('requests go one at a time after a refusal, until a request is accepted', async () => {
     const breaker = createRefusalBreaker('acme');
     const { enter, through } = entering(breaker);
     enter('a');
@@ -133,7 +133,7 @@ describe('once the service has accepted a request', () => {
     expect(through).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('any number of refusals leaves the others to be asked', async () => {
+  it('other requests go on after any number of refusals', async () => {
     const breaker = createRefusalBreaker('acme');
     const { enter, through, failed } = entering(breaker);
     enter('a');

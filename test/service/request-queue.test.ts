@@ -58,7 +58,7 @@ function orderOf(...asked: Turn[]): string[] {
 }
 
 describe('waiting requests', () => {
-  it('are served urgent ones first, those by rank', () => {
+  it('are served by urgency, urgent requests by rank', () => {
     expect(orderOf(of('clicks', 0), of('orders', 2, true), of('clicks', 1, true))).toEqual([
       'clicks 1!',
       'orders 2!',
@@ -66,13 +66,13 @@ describe('waiting requests', () => {
     ]);
   });
 
-  it('of several reports take turns, each with its lowest rank', () => {
+  it('are served in turns of their reports, the lowest rank of each report first', () => {
     expect(
       orderOf(of('clicks', 3), of('clicks', 1), of('clicks', 2), of('orders', 9), of('orders', 8)),
     ).toEqual(['clicks 1', 'orders 8', 'clicks 2', 'orders 9', 'clicks 3']);
   });
 
-  it('that are urgent take no turn of their report', () => {
+  it('do not use a turn of their report if they are urgent', () => {
     expect(orderOf(of('clicks', 0, true), of('clicks', 2), of('orders', 1))).toEqual([
       'clicks 0!',
       'clicks 2',
@@ -80,7 +80,7 @@ describe('waiting requests', () => {
     ]);
   });
 
-  it('that were given no turn are the most urgent ones', () => {
+  it('are the most urgent if they have no turn', () => {
     expect(orderOf(of('clicks', 0), of('orders', 1, true), NO_TURN)).toEqual([
       ' 0!',
       'orders 1!',
@@ -88,13 +88,13 @@ describe('waiting requests', () => {
     ]);
   });
 
-  it('are served as they came where nothing else decides', () => {
+  it('are served in order of arrival if nothing else decides', () => {
     const queue = createRequestQueue<number>();
     for (const number of [1, 2, 3]) queue.add(of('clicks', 0, true), number);
     expect([queue.next(), queue.next(), queue.next(), queue.next()]).toEqual([1, 2, 3, undefined]);
   });
 
-  it('that are removed are not served', () => {
+  it('are not served after they are removed', () => {
     const queue = createRequestQueue<number>();
     queue.add(of('clicks', 0), 1);
     const remove = queue.add(of('clicks', 0), 2);
@@ -103,7 +103,7 @@ describe('waiting requests', () => {
     expect([queue.next(), queue.next(), queue.next()]).toEqual([1, 3, undefined]);
   });
 
-  it('are each served once, and never one while a more urgent one, or an earlier one of its report, waits', () => {
+  it('are each served once, and never before a more urgent request or an earlier request of the same report', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         for (const { item, waiting } of servedOf(sequence)) {
@@ -124,7 +124,7 @@ describe('waiting requests', () => {
     );
   });
 
-  it('of a report are passed by no other report twice, urgent ones aside', () => {
+  it('are overtaken at most once by each other report, except by urgent requests', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         const passedBy = new Map<string, Set<string>>();
@@ -147,7 +147,7 @@ describe('waiting requests', () => {
 });
 
 describe('waiting in the queue', () => {
-  it('fails with what the item fails with, which then waits no longer', async () => {
+  it('fails with the item’s error, and the item leaves the queue', async () => {
     const queue = createRequestQueue<Waiting>();
     const waited = waitInQueue(queue, NO_TURN, undefined, (item) => item);
     queue.items()[0]?.fail(new Error('refused'));
@@ -165,14 +165,14 @@ describe('waiting in the queue', () => {
     expect(queue.size).toBe(0);
   });
 
-  it('does not begin where the run was stopped', async () => {
+  it('does not begin in a stopped run', async () => {
     const queue = createRequestQueue<Waiting>();
     const waited = waitInQueue(queue, NO_TURN, AbortSignal.abort(), (item) => item);
     await expect(waited).rejects.toMatchObject({ code: 'stopped' });
     expect(queue.size).toBe(0);
   });
 
-  it('leaves nothing behind on the signal of a long run', async () => {
+  it('removes its listener from the signal of a long run', async () => {
     const queue = createRequestQueue<Waiting>();
     const { signal } = new AbortController();
     const waited = waitInQueue(queue, NO_TURN, signal, (item) => item);

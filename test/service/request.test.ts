@@ -15,7 +15,7 @@ function vector(name: string): string {
 const credentials = { bid: '7', token: vector('token'), secret: vector('secret') };
 
 describe('signature', () => {
-  it('is the one of the published example', () => {
+  it('equals the signature of the published example', () => {
     expect(digestOf(credentials, vector('action'), vector('utcDate'))).toBe(vector('digest'));
   });
 

@@ -21,14 +21,14 @@ describe('retries', () => {
   it.each([
     ['seconds', { 'retry-after': '120' }, 120_000],
     ['seconds with a fraction', { 'retry-after': '1.25' }, 1_250],
-    ['none', {}, undefined],
+    ['no header', {}, undefined],
     ['a date', { 'retry-after': 'Tue, 03 Nov 2026 15:21:00 GMT' }, 60_000],
     [
-      'a date, by the clock of the same answer',
+      'a date, by the clock of the same response',
       { 'retry-after': 'Tue, 03 Nov 2026 15:21:00 GMT', date: 'Tue, 03 Nov 2026 15:20:50 GMT' },
       10_000,
     ],
-    ['a date that is over', { 'retry-after': 'Tue, 03 Nov 2026 15:00:00 GMT' }, 0],
+    ['a date in the past', { 'retry-after': 'Tue, 03 Nov 2026 15:00:00 GMT' }, 0],
     ['a negative number', { 'retry-after': '-5' }, undefined],
     ['a number with a unit', { 'retry-after': '5s' }, undefined],
     ['a number without its fraction', { 'retry-after': '5.' }, undefined],
@@ -54,7 +54,7 @@ describe('retries', () => {
     );
   });
 
-  it('are ten at first, and one more for five calls', () => {
+  it('are limited to ten at first, and one more for every five calls', () => {
     const budget = createRetryBudget({ ...SERVICE_RETRY.budget, share: 0.25 });
     const spendAll = () => Array.from({ length: 60 }, () => budget.spend()).filter(Boolean).length;
     expect(spendAll()).toBe(10);
@@ -72,14 +72,14 @@ describe('retries', () => {
     expect(spent).toHaveLength(50);
   });
 
-  it('of a call wait at most a quarter of an hour for the service, and no backoff is long', () => {
+  it('wait at most a quarter of an hour for the service, and no backoff is long', () => {
     expect(SERVICE_RETRY).toMatchObject({ maxAttempts: 6, baseMs: 500, capMs: 30_000, maxWaitMs: 900_000 });
     const last = Math.min(SERVICE_RETRY.capMs, SERVICE_RETRY.baseMs * 2 ** (SERVICE_RETRY.maxAttempts - 2));
     expect(SERVICE_RETRY.shortWaitMs).toBeGreaterThan(last);
   });
 });
 
-describe('a pause that the service asks for', () => {
+describe('a pause that the service requests', () => {
   const limits = { maxWaitMs: 900_000, shortWaitMs: 10_000 };
   const time = (leftMs: number, untilOverMs: number) => ({
     leftMs: () => leftMs,
@@ -91,7 +91,7 @@ describe('a pause that the service asks for', () => {
     { shows: 'as long as this run has left', pauseMs: 60_000, left: time(60_000, 60_000) },
     { shows: 'short, in a run whose time is up', pauseMs: 10_000, left: time(0, 10_000) },
     { shows: 'none', pauseMs: 0, left: time(0, 0) },
-  ])('is waited for where it is $shows', ({ pauseMs, left }) => {
+  ])('is waited for if it is $shows', ({ pauseMs, left }) => {
     expect(refusalOfPause(limits, left)(pauseMs)).toBeUndefined();
   });
 
@@ -101,45 +101,45 @@ describe('a pause that the service asks for', () => {
       pauseMs: 900_001,
       left: UNLIMITED_TIME,
       code: 'retry_after',
-      says: /in 901 s .*but a run waits at most 900 s; a later run continues$/,
+      message: /in 901 s .*but a run waits at most 900 s; a later run continues$/,
     },
     {
       shows: 'longer than this run has left',
       pauseMs: 60_001,
       left: time(60_000, 600_000),
       code: 'out_of_time',
-      says: /in 61 s .*but the run has 60 s left; a later run continues$/,
+      message: /in 61 s .*but the run has 60 s left; a later run continues$/,
     },
     {
       shows: 'not short, in a run whose time is up',
       pauseMs: 10_001,
       left: time(0, 600_000),
       code: 'out_of_time',
-      says: /in 11 s .*the run has 0 s left/,
+      message: /in 11 s .*the run has 0 s left/,
     },
     {
-      shows: 'short, where the process ends before',
+      shows: 'short, but the process ends before',
       pauseMs: 10_000,
       left: time(600_000, 9_999),
       code: 'out_of_time',
-      says: /in 10 s .*the run has 10 s left/,
+      message: /in 10 s .*the run has 10 s left/,
     },
     {
-      shows: 'short, where the process should have ended',
+      shows: 'short, but the process should have ended',
       pauseMs: 1,
       left: time(600_000, -5_000),
       code: 'out_of_time',
-      says: /in 1 s .*the run has 0 s left/,
+      message: /in 1 s .*the run has 0 s left/,
     },
-  ])('is not waited for where it is $shows', ({ pauseMs, left, code, says }) => {
+  ])('is not waited for if it is $shows', ({ pauseMs, left, code, message }) => {
     expect(refusalOfPause(limits, left)(pauseMs)).toMatchObject({
       kind: 'transient',
       code,
-      message: expect.stringMatching(says),
+      message: expect.stringMatching(message),
     });
   });
 
-  it('of any length suits a run without a limit', () => {
+  it('is waited for in a run without a limit, however long it is', () => {
     expect([UNLIMITED_TIME.leftMs(), UNLIMITED_TIME.untilOverMs()]).toEqual([Infinity, Infinity]);
   });
 });
@@ -156,14 +156,14 @@ describe('a wait', () => {
     ]);
   });
 
-  it('takes the longest time that a timer can, where it is longer', async () => {
+  it('takes the longest time of a timer if it is longer', async () => {
     const slept: number[] = [];
     await sleepUnlessAborted(1e12, async (ms) => void slept.push(ms), undefined);
     await sleepUnlessAborted(2 ** 31 - 2, async (ms) => void slept.push(ms), undefined);
     expect(slept).toEqual([2 ** 31 - 1, 2 ** 31 - 2]);
   });
 
-  it('without an end sleeps not at all, and ends where the run is stopped', async () => {
+  it('uses no timer if it is infinite, and ends when the run is stopped', async () => {
     const stop = new AbortController();
     let isOver = false;
     const asleep = sleepUnlessAborted(
@@ -179,7 +179,7 @@ describe('a wait', () => {
     await asleep;
   });
 
-  it('is not any longer in a stopped run, whatever its sleep does', async () => {
+  it('ends when the run is stopped, whatever its sleep does', async () => {
     const stop = new AbortController();
     const asleep = pause(1e9, () => new Promise(() => undefined), stop.signal);
     stop.abort();
@@ -194,7 +194,7 @@ describe('a wait', () => {
     expect(slept).toEqual([]);
   });
 
-  it('ends quietly where its sleep fails because the run was stopped', async () => {
+  it('ends without an error if its sleep fails because the run was stopped', async () => {
     const stop = new AbortController();
     const asleep = sleepUnlessAborted(
       1,
@@ -209,7 +209,7 @@ describe('a wait', () => {
 
   it.each([
     { shows: 'a run that can be stopped', signal: new AbortController().signal },
-    { shows: 'one that cannot', signal: undefined },
+    { shows: 'a run that cannot be stopped', signal: undefined },
   ])('fails with its sleep in $shows', async ({ signal }) => {
     const asleep = sleepUnlessAborted(1, () => Promise.reject(new RangeError('no timer')), signal);
     await expect(asleep).rejects.toThrow('no timer');
@@ -218,7 +218,7 @@ describe('a wait', () => {
   it.each([
     { shows: 'ended', sleep: async () => {} },
     { shows: 'failed', sleep: () => Promise.reject(new Error('no timer')) },
-  ])('leaves no listener behind that $shows', async ({ sleep }) => {
+  ])('removes its listener after its sleep $shows', async ({ sleep }) => {
     const stop = new AbortController();
     await sleepUnlessAborted(1, sleep, stop.signal).catch(() => undefined);
     expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
@@ -226,15 +226,15 @@ describe('a wait', () => {
 });
 
 describe('a stopped run', () => {
-  it('is told to be run again', () => {
-    expect(() => throwIfStopped(AbortSignal.abort())).toThrow(/was stopped.*run it again/);
+  it('names the next step in its error: start it again', () => {
+    expect(() => throwIfStopped(AbortSignal.abort())).toThrow(/was stopped.*start it again/);
     expect(stopped()).toMatchObject({ kind: 'transient', code: 'stopped' });
   });
 
   it.each([
     { shows: 'a signal that has not aborted', signal: new AbortController().signal },
     { shows: 'no signal', signal: undefined },
-  ])('is none with $shows', ({ signal }) => {
+  ])('is not detected with $shows', ({ signal }) => {
     expect(() => throwIfStopped(signal)).not.toThrow();
   });
 
@@ -244,7 +244,7 @@ describe('a stopped run', () => {
     { code: 'retry_after' as const, isEnd: true },
     { code: 'http_503' as const, isEnd: false },
     { code: 'network' as const, isEnd: false },
-  ])('is what leaves a request unsent, or an answer is: $code', ({ code, isEnd }) => {
+  ])('is recognized by the code of its error, or not: $code', ({ code, isEnd }) => {
     expect(isEndOfRun(new BrandReportsError('transient', code, 'm'))).toBe(isEnd);
   });
 });

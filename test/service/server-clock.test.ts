@@ -32,16 +32,16 @@ describe('I10: the clock of the service', () => {
 
   it.each<[string, number[], number]>([
     ['two responses agree', [3_600_000, 3_601_000], 3_600_000],
-    ['two do not', [3_600_000, -3_600_000], 0],
-    ['one in between says otherwise', [3_600_000, 0, 3_600_000], 0],
-  ])('is believed to be an hour off where %s', (_name, seen, skew) => {
+    ['two responses differ', [3_600_000, -3_600_000], 0],
+    ['a response in between differs', [3_600_000, 0, 3_600_000], 0],
+  ])('is taken to be an hour off, or not, if %s', (_name, seen, skew) => {
     const clock = createServiceClock(() => base);
     for (const aheadMs of seen) clock.learn(header(base + aheadMs), base, base + 100);
     expect(Math.abs(clock.skewMs - skew)).toBeLessThanOrEqual(skew === 0 ? 0 : 2_000);
     expect(clock.isInDoubt).toBe(seen.at(-1) !== 0 && skew === 0);
   });
 
-  it('signs with a large difference at once where the other time was refused', () => {
+  it('signs with a large difference at once if the other time was refused', () => {
     const clock = createServiceClock(() => base);
     clock.learn(header(base + 3_600_000), base, base + 100);
     clock.signAsDoubted();
@@ -58,7 +58,7 @@ describe('I10: the clock of the service', () => {
     expect(clock.skewMs).toBe(learned);
   });
 
-  it('returns to the machine clock when that is right again', () => {
+  it('returns to the machine’s clock when it is right again', () => {
     const clock = createServiceClock(() => base);
     clock.learn(header(base + 300_000), base, base + 100);
     clock.learn(header(base), base, base + 1_500);

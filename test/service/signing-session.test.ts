@@ -10,7 +10,7 @@ const baseUrl = 'https://api.example.com/acme?tenant=1';
 const old: Credentials = { bid: '12', token: 'old-token-0001', secret: 'old-secret-0001' };
 const renewed: Credentials = { bid: '12', token: 'new-token-0002', secret: 'new-secret-0002' };
 
-/** A session whose source gives these one after the other, then always the last; an error is thrown. */
+/** A session whose source returns these one after the other, then always the last. Errors are thrown. */
 function sessionWith(...sequence: (Credentials | Error)[]) {
   const brands: string[] = [];
   const log: BrandEvent[] = [];
@@ -23,7 +23,7 @@ function sessionWith(...sequence: (Credentials | Error)[]) {
       return { ...given };
     },
   };
-  /** A response whose date says that the service's clock is so much ahead. */
+  /** A response whose date shows that the service's clock is this much ahead. */
   const learn = (aheadMs: number) => clock.learn({ date: httpDate(NOW_MS + aheadMs) }, NOW_MS, NOW_MS);
   return {
     session: createSigningSession({ brand: 'acme', baseUrl, credentials: source }, clock, (event) =>
@@ -39,7 +39,7 @@ function sessionWith(...sequence: (Credentials | Error)[]) {
 const unreadable = new BrandReportsError('transient', 'aws_unavailable', 'not now');
 
 describe('a request', () => {
-  it('is signed with the credentials of the brand and the clock as it is, and numbered', async () => {
+  it('is signed with the brand’s credentials and the current clock, and numbered', async () => {
     const { session, clock, learn, brands } = sessionWith(old);
     expect(await session.sign()).toEqual({ credentials: old, skewMs: 0, sequence: 1 });
     learn(300_000);
@@ -48,7 +48,7 @@ describe('a request', () => {
     expect(brands).toEqual(['acme']);
   });
 
-  it('shares one read of the credentials with those that are signed together', async () => {
+  it('shares one read of the credentials with requests that are signed at the same time', async () => {
     const { session, brands } = sessionWith(old, renewed);
     const signed = await Promise.all([session.sign(), session.sign(), session.sign()]);
     expect(signed.map(({ credentials }) => credentials.token)).toEqual([old.token, old.token, old.token]);
@@ -56,7 +56,7 @@ describe('a request', () => {
     expect(brands).toHaveLength(1);
   });
 
-  it('fails where the credentials cannot be read, and the next one reads them again', async () => {
+  it('fails if the credentials cannot be read, and the next request reads them again', async () => {
     const { session, brands } = sessionWith(unreadable, old);
     await expect(session.sign()).rejects.toBe(unreadable);
     expect(await session.sign()).toEqual({ credentials: old, skewMs: 0, sequence: 1 });
@@ -70,7 +70,7 @@ describe('after a refusal', () => {
     return { ...made, refused: await made.session.sign() };
   };
 
-  it('I10: a request is signed again with the service’s time where the clocks differ', async () => {
+  it('I10: a request is signed again with the service’s time if the clocks differ', async () => {
     const { session, learn, refused, brands } = await signedOnce(old, renewed);
     learn(600_000);
     expect(await session.refreshAfterRejection(refused)).toBe(true);
@@ -82,12 +82,12 @@ describe('after a refusal', () => {
     { shows: 'by more', skewMs: 1_001, isAgain: true },
     { shows: 'by less the other way', skewMs: -1_000, isAgain: false },
     { shows: 'by more the other way', skewMs: -1_001, isAgain: true },
-  ])('I10: clocks differ, or do not, $shows', async ({ skewMs, isAgain }) => {
+  ])('I10: clocks count as different, or not, if they differ $shows', async ({ skewMs, isAgain }) => {
     const { session, refused } = await signedOnce(old);
     expect(await session.refreshAfterRejection({ ...refused, skewMs })).toBe(isAgain);
   });
 
-  it('I10: every request that was signed before the correction may use it, and none after it', async () => {
+  it('I10: only requests that were signed before the correction may use it', async () => {
     const { session, learn, refused } = await signedOnce(old);
     const second = await session.sign();
     learn(600_000);
@@ -110,7 +110,7 @@ describe('after a refusal', () => {
     ['another bid', { ...old, bid: '13' }, true],
     ['another token', { ...old, token: 'new' }, true],
     ['another secret', { ...old, secret: 'new' }, true],
-  ])('I10: credentials have changed, or not, with %s', async (_name, after, isAgain) => {
+  ])('I10: credentials count as changed, or not, with %s', async (_name, after, isAgain) => {
     const { session, refused } = await signedOnce(old, after);
     expect(await session.refreshAfterRejection(refused)).toBe(isAgain);
     expect((await session.sign()).credentials).toEqual(after);
@@ -124,7 +124,7 @@ describe('after a refusal', () => {
     expect(brands).toHaveLength(2);
   });
 
-  it('I10: credentials that cannot be read again stay what they were, and that is logged', async () => {
+  it('I10: credentials that cannot be read again are kept, and that is logged', async () => {
     const { session, refused, log } = await signedOnce(old, unreadable);
     expect(await session.refreshAfterRejection(refused)).toBe(false);
     expect((await session.sign()).credentials).toEqual(old);
@@ -139,7 +139,7 @@ describe('the address of the credentials', () => {
     ['as in the settings', baseUrl],
     ['with the port of its scheme', 'https://api.example.com:443/acme?tenant=1'],
     ['with its host in capitals', 'https://API.example.com/acme?tenant=1'],
-  ])('may be the one of the settings: %s', async (_name, allowed) => {
+  ])('may equal the address in the settings: %s', async (_name, allowed) => {
     const { session } = sessionWith({ ...old, baseUrl: allowed });
     expect((await session.sign()).credentials.token).toBe(old.token);
   });
@@ -181,7 +181,7 @@ describe('text of the service', () => {
     expect(session.quote('of bid 12')).toBe('of bid [redacted]');
   });
 
-  it('I9: is quoted before any were read, too', () => {
+  it('I9: is also quoted before any credentials were read', () => {
     expect(sessionWith(old).session.quote('no\tsuch cursor')).toBe('no such cursor');
   });
 });

@@ -22,7 +22,7 @@ const tags = (count: number) => Object.fromEntries(Array.from({ length: count },
 
 describe('the guards of a deployment', () => {
   it.each<[string, object]>([
-    ['a place', { account: '012345678901', region: 'us-gov-west-1' }],
+    ['an account and a region', { account: '012345678901', region: 'us-gov-west-1' }],
     ['a region of the sovereign cloud', { region: 'eusc-de-east-1' }],
     ['a boundary below a path', { permissionsBoundaryArn: 'arn:aws-us-gov:iam::123456789012:policy/a/b' }],
     ['a boundary of AWS', { permissionsBoundaryArn: 'arn:aws:iam::aws:policy/PowerUserAccess' }],
@@ -33,30 +33,30 @@ describe('the guards of a deployment', () => {
       'an existing topic with its key',
       { alarmTopicArn: 'arn:aws-cn:sns:cn-north-1:123456789012:alerts', alarmTopicKeyArn: KEY },
     ],
-  ])('take %s', (_name, deployment) => {
+  ])('accept %s', (_name, deployment) => {
     expect(parsed(deployment)).toMatchObject(deployment);
   });
 
   it.each<[string, object, string]>([
     ['an account as a number', { account: 123456789012 }, 'account is 123456789012; allowed: the 12 digits'],
     [
-      'a zone for a region',
+      'an availability zone in place of a region',
       { region: 'eu-central-1a' },
       'allowed: the name of an AWS region, e.g. eu-central-1',
     ],
     [
-      'a role as a boundary',
+      'a role in place of a boundary',
       { permissionsBoundaryArn: 'arn:aws:iam::123456789012:role/x' },
       'a managed policy',
     ],
     ['a tag of AWS', { tags: { 'AWS:x': 'y' } }, 'without aws: or brand-reports: at its beginning'],
-    ['a tag of ours', { tags: { 'brand-reports:stack-id': 'y' } }, 'without aws: or brand-reports:'],
+    ['a tag with our prefix', { tags: { 'brand-reports:stack-id': 'y' } }, 'without aws: or brand-reports:'],
     ['a tag without a key', { tags: { '': 'y' } }, 'allowed: a text of 1 to 128 letters'],
     ['a tag with a long key', { tags: { ['k'.repeat(129)]: 'y' } }, 'allowed: a text of 1 to 128 letters'],
     ['a tag with a long value', { tags: { k: 'v'.repeat(257) } }, 'allowed: a text of 1 to 256 letters'],
     ['a tag without a value', { tags: { k: '' } }, 'tags.k is ""; allowed: a text of 1 to 256 letters'],
     ['more tags than there is room for', { tags: tags(46) }, 'tags is an object; allowed: at most 45 texts'],
-    ['two tags that IAM takes for one', { tags: { Team: 'a', team: 'b' } }, 'differ in more than capitals'],
+    ['two tags that IAM treats as one', { tags: { Team: 'a', team: 'b' } }, 'differ in more than capitals'],
     ['a network without subnets', { vpc: { ...NETWORK, subnetIds: [] } }, 'a list of ids such as subnet-0'],
     [
       'a subnet twice',
@@ -65,7 +65,7 @@ describe('the guards of a deployment', () => {
     ],
     ['an id of another kind', { vpc: { ...NETWORK, vpcId: 'subnet-01234567' } }, 'an id such as vpc-0'],
     ['half a network', { vpc: { vpcId: NETWORK.vpcId } }, 'vpc.subnetIds is missing; allowed: a list of ids'],
-    ['the key of no topic', { alarmTopicKeyArn: KEY }, 'allowed: nothing without alarmTopicArn'],
+    ['a key without a topic', { alarmTopicKeyArn: KEY }, 'allowed: nothing without alarmTopicArn'],
     [
       'a role of IAM Identity Center',
       { analystRoles: ['Analysts', 'AWSReservedSSO_Data_0a1b2c3d4e5f6071'] },

@@ -13,12 +13,12 @@ const SETTINGS = {
 };
 
 describe('settings of an environment', () => {
-  it('are the common ones where none is chosen', () => {
+  it('are the common settings if no environment is chosen', () => {
     const { environments: _all, ...common } = SETTINGS;
     expect(chosenEnvironment(SETTINGS, 'file')).toEqual(common);
   });
 
-  it('override the common ones, key by key', () => {
+  it('override the common settings, key by key', () => {
     expect(chosenEnvironment(SETTINGS, 'file', 'staging')).toEqual({
       requestsPerSecond: 5,
       deployment: { schedules: false },
@@ -37,10 +37,15 @@ describe('settings of an environment', () => {
   it.each<[string, unknown, string | undefined, string]>([
     ['an unknown environment', SETTINGS, 'stagin', 'allowed: staging; did you mean staging?'],
     ['a name that every object has', SETTINGS, 'constructor', 'no environment "constructor"'],
-    ['one where there are none', { brands: {} }, 'staging', 'allowed: none, until "environments"'],
+    [
+      'an environment if there are no environments',
+      { brands: {} },
+      'staging',
+      'allowed: none, until "environments"',
+    ],
     ['environments that are a list', { environments: [] }, undefined, 'an object that holds settings by'],
     [
-      'a name too long for functions',
+      'a name that is too long for functions',
       { environments: { 'a-name-of-21-letters-': {} } },
       undefined,
       '20 at most',
@@ -56,7 +61,7 @@ describe('settings of an environment', () => {
   });
 });
 
-it('the settings of an environment adopt nothing that others adopt', () => {
+it('the settings of an environment adopt no resource of other environments', () => {
   const settings = {
     deployment: { adoptBucket: 'lake', adoptDatabase: 'lake', alarmEmail: 'a@acme.example' },
     environments: { staging: {}, old: { deployment: { adoptBucket: 'old-lake' } } },

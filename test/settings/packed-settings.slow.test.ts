@@ -4,7 +4,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { packSettings, settingsOfHash, unpackSettings } from '../../shared/settings/packed-settings.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 
-/** What no two brands have in common. */
+/** Text that differs between any two brands. */
 function settingsOf(count: number, noise = (_brand: string): string => 'a state') {
   const brands = Array.from(
     { length: count },
@@ -23,7 +23,7 @@ function settingsOf(count: number, noise = (_brand: string): string => 'a state'
 describe('settings on their way to the functions', () => {
   const settings = settingsOf(2);
 
-  it('come out as they went in, under the same hash whenever they are packed', () => {
+  it('are unpacked unchanged, with the same hash each time they are packed', () => {
     const packed = packSettings(settings);
     expect(unpackSettings(packed)).toEqual({ json: Buffer.from(JSON.stringify(settings)), settings });
     expect(packSettings(settingsOf(2))).toEqual(packed);
@@ -36,15 +36,15 @@ describe('settings on their way to the functions', () => {
   ])('are refused: %s', (_name, packed) => expect(unpackSettings(packed)).toBeUndefined());
 
   it.each(['[]', 'null', '{"brands":[]}', '{"brands":{"acme":{}}}'])(
-    'are refused if their outline is wrong although the hash is right: %s',
+    'are refused if their outline is wrong, even if the hash is right: %s',
     (text) => expect(settingsOfHash(Buffer.from(text), hash('sha256', text))).toBeUndefined(),
   );
 
-  it('of 300 brands fit four times', () => {
+  it('of 300 brands fit four times into the limit', () => {
     expect(packSettings(settingsOf(300)).packed.length).toBeLessThan(90_000 / 4);
   });
 
-  it('that are too large for CloudFormation’s event are refused, with what to do', () => {
+  it('are refused, with the next step, if they are too large for CloudFormation’s event', () => {
     const noise = (brand: string) => hash('sha512', brand, 'hex') + hash('sha512', `${brand}2`, 'hex');
     expect(() => packSettings(settingsOf(600, noise))).toThrow(
       /^The settings of 600 brands take \d+ characters when compressed; .* 90000 .*Divide the brands/,

@@ -26,24 +26,24 @@ describe('the settings reference', () => {
     ],
     ['deployment.keepLake', { required: false, default: true, allowed: 'true, false' }],
     ['deployment.adoptDatabase', { required: false, default: undefined }],
-  ])('has %s with its default and what is allowed', (path, expected) => {
+  ])('has %s with its default and allowed values', (path, expected) => {
     expect(byPath.get(path)).toMatchObject({ path, ...expected });
   });
 
-  it('has no setting that a report does not have', () => {
+  it('has only settings that the report has', () => {
     const paths = [...byPath.keys()];
     expect(paths).not.toContain('brands.*.reports.order_list.limit');
     expect(paths).not.toContain('brands.*.reports.clicks_list.key');
     expect(paths).not.toContain('brands.*.reports.clicks_detail.page_size');
   });
 
-  it('says for every setting what is allowed, in our own words', () => {
+  it('has the allowed values of every setting, in our own words', () => {
     for (const { path, allowed } of byPath.values()) {
       expect([path, allowed]).not.toEqual([path, expect.stringMatching(/^anything$|^Invalid/)]);
     }
   });
 
-  it('lists a sixth report by its definition alone', () => {
+  it('lists a sixth report from its definition alone', () => {
     const settings = settingsReference({ ...reports, [refunds.name]: refunds });
     expect(settings).toContainEqual({
       path: 'brands.*.reports.refund_list.limit',

@@ -30,15 +30,15 @@ describe('the longest gap of a schedule', () => {
     ['on the 31st', 'cron(0 6 31 * ? *)', 61 * DAY],
     ['the last day of the month', 'cron(0 6 L * ? *)', 31 * DAY],
     ['quarterly', 'cron(0 6 1 1/3 ? *)', 92 * DAY],
-    ['in summer alone', 'cron(0 6 * JUN-AUG ? *)', 274 * DAY],
+    ['only in summer', 'cron(0 6 * JUN-AUG ? *)', 274 * DAY],
     ['yearly', 'cron(0 6 1 1 ? *)', 366 * DAY],
-    ['29 February, which 2100 has not', 'cron(0 6 29 2 ? *)', 2921 * DAY],
+    ['29 February, which 2100 does not have', 'cron(0 6 29 2 ? *)', 2921 * DAY],
   ])('is known: %s', (_name, schedule, longestMs) => {
     expect(scheduleProblem(schedule)).toBeUndefined();
     expect(maxGapMs(schedule)).toBe(longestMs);
   });
 
-  it('is that of a reference that looks at every day and every minute', () => {
+  it('equals the result of a reference that checks every day and every minute', () => {
     fc.assert(
       fc.property(field(0, 59), field(0, 23), dayFields, field(1, 12), (minutes, hours, days, months) => {
         const [dayOfMonth, dayOfWeek] = days.text;
@@ -60,15 +60,15 @@ describe('the next start of a schedule', () => {
   const NOW = '2026-11-20T10:00';
   it.each<[name: string, schedule: string, last: string | undefined, next: string | undefined]>([
     ['a rate counts from the last start', 'rate(1 hour)', '2026-11-20T09:10', '2026-11-20T10:10'],
-    ['a rate goes on where starts were missed', 'rate(1 hour)', '2026-11-20T02:10', '2026-11-20T10:10'],
+    ['a rate continues after missed starts', 'rate(1 hour)', '2026-11-20T02:10', '2026-11-20T10:10'],
     ['a rate that starts now starts next time', 'rate(1 hour)', '2026-11-20T09:00', '2026-11-20T11:00'],
     ['a rate is at most its interval away', 'rate(1 day)', undefined, '2026-11-21T10:00'],
     ['a last start in the future', 'rate(1 hour)', '2026-11-20T12:00', '2026-11-20T13:00'],
     ['a time of today', 'cron(5 6,18 * * ? *)', undefined, '2026-11-20T18:05'],
-    ['not the time that is now', 'cron(0 10 * * ? *)', undefined, '2026-11-21T10:00'],
+    ['not the current time', 'cron(0 10 * * ? *)', undefined, '2026-11-21T10:00'],
     ['a time after the weekend', 'cron(0 6 ? * MON-FRI *)', undefined, '2026-11-23T06:00'],
     ['the last day of the month', 'cron(0 6 L * ? *)', undefined, '2026-11-30T06:00'],
-    ['a day years ahead is not looked for', 'cron(0 6 29 2 ? *)', undefined, undefined],
+    ['a day years ahead is not searched for', 'cron(0 6 29 2 ? *)', undefined, undefined],
   ])('is known: %s', (_name, schedule, last, next) => {
     const msOf = (text: string) => Date.parse(`${text}Z`);
     const ms = nextStartMs(schedule, msOf(NOW), last === undefined ? undefined : msOf(last));
@@ -76,7 +76,7 @@ describe('the next start of a schedule', () => {
   });
 });
 
-describe('a schedule whose gaps are not known', () => {
+describe('a schedule with unknown gaps', () => {
   it.each<[name: string, schedule: string, allowed: RegExp]>([
     ['not a schedule', 'hourly', /^e\.g\. rate\(1 hour\)/],
     ['a rate of nothing', 'rate(0 hours)', /^e\.g\. rate\(1 hour\)/],
@@ -87,7 +87,7 @@ describe('a schedule whose gaps are not known', () => {
     ['a past year', 'cron(0 6 1 1 ? 2020)', /and \* as the year$/],
     ['a coming year', 'cron(0 6 1 1 ? 2199)', /and \* as the year$/],
     ['days by month and by week', 'cron(0 6 1 * MON *)', /^"\?" in one of/],
-    ['days by neither', 'cron(0 6 ? * ? *)', /^"\?" in one of/],
+    ['days by neither field', 'cron(0 6 ? * ? *)', /^"\?" in one of/],
     ['two asterisks, which AWS refuses', 'cron(0 6 * * * *)', /^"\?" in one of/],
     ['a number of another notation', 'cron(0x5 6 * * ? *)', /in the field minutes/],
     ['minute 60', 'cron(60 6 * * ? *)', /^0 to 59 .* in the field minutes, which is "60"$/],
@@ -106,13 +106,13 @@ describe('a schedule whose gaps are not known', () => {
     ['month 13', 'cron(0 6 1 13 ? *)', /^1 to 12 or JAN to DEC/],
     ['the weekday nearest to the 15th', 'cron(0 6 15W * ? *)', /in the field day-of-month, which is "15W"$/],
     ['three days before the end', 'cron(0 6 L-3 * ? *)', /in the field day-of-month, which is "L-3"$/],
-  ])('is refused with what is allowed: %s', (_name, schedule, allowed) => {
+  ])('is refused with the allowed forms: %s', (_name, schedule, allowed) => {
     expect(scheduleProblem(schedule)).toMatch(allowed);
     expect(() => maxGapMs(schedule)).toThrow(RangeError);
   });
 });
 
-describe('the schedule of every report by default', () => {
+describe('the default schedule of every report', () => {
   it.each(Object.values(reports).map(({ name, schedule }) => ({ name, schedule })))(
     'can be used: $name',
     ({ schedule }) => {

@@ -6,7 +6,7 @@ import { settingsSchema } from '../../shared/settings/settings.ts';
 export interface SettingReference {
   /** Keys joined by `.`; `*` is a name that the operator chooses. E.g. `brands.*.reports.order_list.page_size` */
   path: string;
-  /** The value where the setting is left out; `undefined` where it has no default. */
+  /** The value if the setting is left out; `undefined` if it has no default. */
   default: unknown;
   /** Whether the setting is required. */
   required: boolean;

@@ -34,7 +34,7 @@ function refusal(input: unknown): string {
 }
 
 describe('settings', () => {
-  it('are the same as JSON, which a bundle holds', () => {
+  it('are the same after a round trip through JSON', () => {
     const settings = parseSettings(
       withReport('order_list', { columns: { total: 'decimal(38,9)' } }),
       reports,
@@ -42,7 +42,7 @@ describe('settings', () => {
     expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);
   });
 
-  it('keep what is set', () => {
+  it('keep the given values', () => {
     const order_list = {
       enabled: false,
       schedule: 'cron(5 6 ? * MON-FRI *)',
@@ -66,39 +66,39 @@ describe('settings', () => {
   });
 
   it.each<[string, string, string[], Record<string, string>, string[]]>([
-    ['documented ones in any letters', 'order_list', ['EFFECTIVE', 'Void '], {}, []],
+    ['documented states in any capitals', 'order_list', ['EFFECTIVE', 'Void '], {}, []],
     ['a number', 'order_list', ['4'], {}, ['"4" (documented: new, mixed, locked, void, effective, paid)']],
     [
-      'a misspelt one',
+      'a misspelled state',
       'transaction_list',
       ['void', 'payd'],
       {},
       ['"payd" (documented: new, mixed, locked, void, effective, paid; did you mean paid?)'],
     ],
-    ['a word that stands for one', 'order_list', ['Done'], { done: 'paid' }, []],
-  ])('accept final states, and name those that nobody documents: %s', (_name, name, final, words, found) => {
+    ['a word that is mapped to a state', 'order_list', ['Done'], { done: 'paid' }, []],
+  ])('accept final states, and list undocumented states: %s', (_name, name, final, words, found) => {
     const states = { final, words };
     const settings = parseSettings(withReport(name, { states }), reports).brands.acme?.reports[name];
     expect(settings?.states).toEqual(states);
     expect(undocumentedStates(settings?.states)).toEqual(found);
   });
 
-  it('in the committed cdk.json are those of the README', () => {
+  it('in the committed cdk.json equal the settings in the README', () => {
     const settings = loadSettings(readFileSync('cdk.json', 'utf8'), 'cdk.json', reports);
-    // Its secret has the name that a deployment expects by default.
+    // The secret has the name that a deployment expects by default.
     const acme = { ...ACME, secretName: undefined };
     expect(settings).toEqual(parseSettings({ brands: { acme } }, reports));
   });
 
   it.each([
-    ['a file that holds just the object', JSON.stringify({ brands: { acme: ACME } })],
+    ['a file that contains only the object', JSON.stringify({ brands: { acme: ACME } })],
     ['a cdk.json', JSON.stringify({ app: 'x', context: { brandReports: { brands: { acme: ACME } } } })],
   ])('are read from %s', (_name, text) => {
     expect(loadSettings(text, 'file', reports)).toEqual(parseSettings({ brands: { acme: ACME } }, reports));
   });
 
   it.each([
-    ['a cdk.json without them', '{"app":"node infra/app.ts"}', /cdk\.json has no settings.*brandReports/],
+    ['a cdk.json without settings', '{"app":"node infra/app.ts"}', /cdk\.json has no settings.*brandReports/],
     [
       'text that is not JSON',
       '{"token": "s3cr3t" x}',
@@ -112,7 +112,7 @@ describe('settings', () => {
     ['a number in place of the object', 7, 'the top level is 7; allowed: an object'],
     ['no brand', { brands: {} }, 'brands is an object; allowed: one brand or more'],
     [
-      'a brand whose name a path cannot have',
+      'a brand name that is not allowed in paths',
       { brands: { 'Acme!': ACME } },
       'brands.Acme! is "Acme!"; allowed: lower-case',
     ],
@@ -132,7 +132,7 @@ describe('settings', () => {
       'brands.acme.reports.order_lists is unknown; allowed: clicks_list, clicks_detail, order_list, transaction_list, amazon_attribution_report; did you mean order_list?',
     ],
     [
-      'a key where the report has a fixed one',
+      'a key for a report with a fixed key',
       withReport('clicks_list', { key: 'id' }),
       'brands.acme.reports.clicks_list.key is "id"; allowed: nothing',
     ],
@@ -157,7 +157,7 @@ describe('settings', () => {
       'brands.acme.baseUrl is "http://service.example/"; allowed: an https address (http on loopback only)',
     ],
     [
-      'a host that only begins like loopback',
+      'a host that only begins like a loopback host',
       withBrand({ baseUrl: 'http://127.0.0.1.example/' }),
       'baseUrl is',
     ],
@@ -172,7 +172,7 @@ describe('settings', () => {
       'baseUrl is "https://service.example/#"',
     ],
     [
-      'a service name that a header cannot have',
+      'a service name that a header cannot contain',
       withBrand({ service: 'AC:ME' }),
       'brands.acme.service is "AC:ME"',
     ],
@@ -198,7 +198,7 @@ describe('settings', () => {
     ['a page too large', withReport('clicks_list', { page_size: 101 }), 'page_size is 101'],
     ['a limit too large', withReport('transaction_list', { limit: 201 }), 'limit is 201'],
     [
-      'a retention that CloudWatch does not know',
+      'a retention that CloudWatch does not support',
       { ...withBrand({}), deployment: { logRetentionDays: 31 } },
       'deployment.logRetentionDays is 31; allowed: 1, 3, 5, 7, 14, 30',
     ],
@@ -210,7 +210,7 @@ describe('settings', () => {
     [
       'an adopted bucket that would be deleted with the stack',
       { ...withBrand({}), deployment: { adoptBucket: 'lake', keepLake: false } },
-      'deployment.keepLake is false; allowed: true where adoptBucket names a bucket',
+      'deployment.keepLake is false; allowed: true if adoptBucket names a bucket',
     ],
     [
       'the alias of a key',
@@ -218,12 +218,12 @@ describe('settings', () => {
       'lakeKeyArn is "alias/lake"; allowed: the ARN of a key of KMS',
     ],
     [
-      'a topic that is none of SNS',
+      'a topic that is not an SNS topic',
       { ...withBrand({}), deployment: { alarmTopicArn: 'arn:aws:sqs:eu-central-1:123456789012:alerts' } },
       'alarmTopicArn is "arn:aws:sqs:eu-central-1:123456789012:alerts"; allowed: the ARN of an SNS topic',
     ],
     [
-      'an address for a topic that is not the stack’s own',
+      'an e-mail address for a topic that is not the stack’s own',
       {
         ...withBrand({}),
         deployment: {
@@ -234,7 +234,7 @@ describe('settings', () => {
       'alarmEmail is "ops@example.com"; allowed: alarmEmail or alarmTopicArn',
     ],
     [
-      'access to a brand that is misspelt',
+      'access to a misspelled brand',
       { ...withBrand({}), deployment: { brandAccess: { acmee: ['Team'] } } },
       'deployment.brandAccess.acmee is unknown; allowed: acme; did you mean acme?',
     ],
@@ -249,7 +249,7 @@ describe('settings', () => {
       'deployment.operatorRoles is a list; allowed: each role once',
     ],
     [
-      'raw records that are gone before they are used',
+      'raw records that expire before they are used',
       { ...withBrand({}), deployment: { rawRetentionDays: 1 } },
       'rawRetentionDays is 1; allowed: a whole number from 7 to 3650',
     ],
@@ -269,7 +269,7 @@ describe('settings', () => {
       'columns.amount is "decimal(2,3)"; allowed: string, bigint',
     ],
     [
-      'a column that no field of a record is',
+      'a column that cannot be a field of a record',
       withReport('clicks_list', { columns: { _rescued: 'string' } }),
       'columns._rescued is "_rescued"; allowed: a column in snake_case, and none of _rescued, _synced_at',
     ],
@@ -289,17 +289,17 @@ describe('settings', () => {
       'refresh.0.every is "daily"; allowed: run, or an interval such as',
     ],
     [
-      'an interval of nothing',
+      'an interval of 0',
       withReport('order_list', { refresh: [{ untilAgeDays: 3, every: '0 days' }] }),
       'refresh.0.every is "0 days"',
     ],
     [
-      'a final state that is no text',
+      'a final state that is not a text',
       withReport('transaction_list', { states: { final: ['void', 4] } }),
       'states.final.1 is 4; allowed: a text that is not empty',
     ],
     [
-      'a word that stands for no state',
+      'a word that is mapped to an unknown state',
       withReport('transaction_list', { states: { words: { Annulled: 'voided' } } }),
       'states.words.Annulled is "voided"; allowed: new, mixed, locked, void, effective, paid; did you mean void?',
     ],
@@ -309,17 +309,17 @@ describe('settings', () => {
       'allowed: amount, commission, currency, state, line_state, publisher_id,',
     ],
     [
-      'a field that would end a text of SQL',
+      'a field that would end an SQL literal',
       withReport('transaction_list', { fields: { amount: "a' OR 1" } }),
       'allowed: a field of the records, a path such as commission.value, or null if there is none',
     ],
     [
-      'final states that are no list',
+      'final states that are not a list',
       withReport('order_list', { states: { final: 'void' } }),
       'states.final is "void"; allowed: a list of states',
     ],
     [
-      'a limit that is no age',
+      'a limit that is not an age',
       withReport('order_list', { watchUnsettledDays: -1 }),
       'watchUnsettledDays is -1; allowed: a whole number from 0 to 36500',
     ],
@@ -332,7 +332,7 @@ describe('settings', () => {
     expect(refusal(input)).toContain(message);
   });
 
-  it('name all problems, one per line', () => {
+  it('list all problems, one per line', () => {
     const message = refusal({
       brands: { acme: { ...ACME, startDate: 'soon', bogus: 1 } },
       pagesInFlight: 'x',
@@ -359,7 +359,7 @@ describe('settings', () => {
     expect(message.split('\n').length).toBe(2);
   });
 
-  it('I9: point to the places where credentials belong', () => {
+  it('I9: name the place for credentials', () => {
     expect(refusal(withBrand({ token: 'x' }))).toContain('credentials belong in the secret');
   });
 
@@ -388,7 +388,7 @@ describe('settings', () => {
     expect(refusal(input)).toContain('refund_list is unknown');
   });
 
-  it('take bounds and default of the page size from the report', () => {
+  it('take the bounds and the default of the page size from the report', () => {
     const registry = { ...reports, [refunds.name]: refunds };
     const sizeOf = (change: object) =>
       parseSettings(withReport(refunds.name, change), registry).brands.acme?.reports.refund_list?.pageSize;
@@ -398,7 +398,7 @@ describe('settings', () => {
     }
   });
 
-  it('are refused as config errors, whatever is put in', () => {
+  it('are refused as config errors, whatever the input is', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (input) => {
         expect(refusal(input)).toMatch(/^settings cannot be used/);

@@ -29,7 +29,7 @@ describe('staggered schedules', () => {
     ['rate(7 minutes)', 'rate(7 minutes)', 7],
     ['rate(2 days)', 'rate(2880 minutes)', 15],
     ['rate(1 minute)', 'rate(1 minute)', 1],
-  ])('get a window where no cron expression is equal to %s', (schedule, expression, windowMinutes) => {
+  ])('get a window if no cron expression equals %s', (schedule, expression, windowMinutes) => {
     expect(staggered(schedule, 1, 5)).toEqual({ expression, windowMinutes });
   });
 
@@ -48,7 +48,7 @@ describe('the starts of a deployment', () => {
   });
   const startsIn = (brands: object) => startsOf(parseSettings({ brands }, reports), reports);
 
-  it('are one per report that a brand has enabled, in its zone, and never at the same moment', () => {
+  it('include one start per enabled report of a brand, in its zone, and never at the same moment', () => {
     const starts = startsIn({
       acme: brand('America/New_York', { clicks_list: { enabled: false } }),
       globex: brand('Europe/Berlin', {
@@ -66,7 +66,7 @@ describe('the starts of a deployment', () => {
     ]);
   });
 
-  it('fill each minute of an hour alike, with different reports', () => {
+  it('fill each minute of an hour evenly, with different reports', () => {
     const brands = Array.from({ length: 300 }, (_, index) => [`brand-${index}`, brand('UTC')]);
     const perMinute = Map.groupBy(startsIn(Object.fromEntries(brands)), ({ expression }) => expression);
     expect([...perMinute.values()].map(({ length }) => length)).toEqual(Array(60).fill(20));

@@ -146,7 +146,7 @@ describe('what became of transactions', () => {
     set(lake, states('paid'), states('paid'), states('locked'), odd);
     expect((await run(lake, [REPORT])).findings).toEqual([
       `${REPORT} ${DAY} sales that were paid and never locked: 2`,
-      `${REPORT} ${DAY} records whose currency is another one than first: 1`,
+      `${REPORT} ${DAY} records whose currency changed after they were first seen: 1`,
     ]);
     lake.nowMs += 24 * HOUR_MS;
     set(lake, states('void'), states('paid'), states('paid'), odd);
@@ -178,7 +178,8 @@ describe('orders of transactions that are not among the orders', () => {
     const start = Date.parse(`${DAY}T04:00:00Z`);
     const lost = order_list.filter(({ at }) => at >= start).slice(0, 3);
     change(lake, 'order_list', DAY, (held) => held.filter((one) => !lost.includes(one)));
-    const what = 'orders of transactions that are not among the orders of the day and of those beside it: 3';
+    const what =
+      'orders of transactions that are not among the orders of the day or of the days next to it: 3';
     expect(await settledRun(lake)).toEqual([`transaction_list ${DAY} ${what}`]);
     expect(await findingsOf(lake, 'transaction_list')).toEqual({ [DAY]: 'orders_unknown (3)' });
     // Of the first day and yesterday the orders of a day beside are not known.

@@ -1,7 +1,7 @@
 import type { ReportView } from '../definition.ts';
 import { ORDER_KIND_SQL, textSql } from './view-sql.ts';
 
-/** By month, because most orders of a day do not follow a click of that day, so that the rate of a day says little. */
+/** By month, because most orders of a day do not follow a click of that day, so that a day's rate would mean little. */
 export const channelConversion: ReportView = {
   name: 'channel_conversion',
   description: 'How many clicks become orders, by month and channel',

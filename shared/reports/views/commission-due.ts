@@ -1,7 +1,7 @@
 import type { ReportView } from '../definition.ts';
 import { TRANSACTION_KIND_SQL, TRANSACTION_STATE_SQL, amountSql, textSql } from './view-sql.ts';
 
-/** Of transactions, because they alone know what is locked and what is paid. */
+/** Uses transactions, because only they record what is locked and what is paid. */
 export const commissionDue: ReportView = {
   name: 'commission_due',
   description:

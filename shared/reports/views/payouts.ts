@@ -1,7 +1,10 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
 import { NOW_SQL, listSql } from './view-sql.ts';
 
-/** Days after the end of a day, or of a month: what counted then is compared with what counts now. */
+/**
+ * Ages in days after the end of a day, or of a month: the commission that counted then is compared with the commission
+ * that counts now.
+ */
 const AGES = [0, 30, 60, 90] as const;
 const SHOWN_AGES = AGES.filter((age) => age > 0);
 const FINAL = FINAL_STATES.filter((state) => state !== 'void');
@@ -9,8 +12,8 @@ const SUMS = ['commission', 'final', 'may_change', 'void', 'reversed_after_paid'
 const ofAges = (sqlOf: (age: number) => string, separator = ',\n    ') => AGES.map(sqlOf).join(separator);
 
 /**
- * Sums of days first: a day that was read first when it was older than an age has nothing to be compared with at that age,
- * and would look as if it had never changed.
+ * Adds up by day first: a day that was first read when it was older than an age has no earlier value for that age, and
+ * would look as if it had never changed.
  */
 export const payouts: ReportView = {
   name: 'payouts',
@@ -99,13 +102,16 @@ function shareSql(part: string, whole: string): string {
   return `CASE WHEN ${whole} > 0 THEN CAST(${part} AS double) / CAST(${whole} AS double) END`;
 }
 
-/** The share of the largest age that the month has reached. */
+/** The share for the largest age that the month has reached. */
 function moveSql(which: 'least' | 'most'): string {
   const share = AGES.toReversed().map((age) => `WHEN month_age >= ${age} OR ${age} = 0 THEN ${which}_${age}`);
   return `CAST(round(CAST(commission AS double) * CASE ${share.join(' ')} END, 2) AS decimal(38,9))`;
 }
 
-/** Whether the month is that old, and the day was read by then: a first reading within a month counts as one of its end. */
+/**
+ * Whether the month is that old, and the day was read by then. A first reading within a month counts as a reading at
+ * its end.
+ */
 function isComparableSql(age: number): string {
   return `month_age >= ${age} AND read_at_age <= ${Math.max(age, 30) + 1}`;
 }

@@ -2,9 +2,9 @@ import type { ReportView } from '../definition.ts';
 import { ORDER_KIND_SQL, amountSql, textSql } from './view-sql.ts';
 
 /**
- * Clicks and orders of a day are added up apart and stacked, not joined: a join repeats one side for each row of the
- * other. Bonuses are no orders, and void ones bring no commission. Amounts of two currencies are never added; clicks have
- * no currency, and stand on the first row of their publisher and day.
+ * Adds up clicks and orders of a day separately and stacks them instead of joining them: a join would repeat one side
+ * for each row of the other. Bonuses are not orders, and void orders bring no commission. Amounts in two currencies are
+ * never added. Clicks have no currency, and appear in the first row of their publisher and day.
  */
 export const publisherPerformance: ReportView = {
   name: 'publisher_performance',

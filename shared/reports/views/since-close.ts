@@ -1,9 +1,10 @@
 import type { ReportView } from '../definition.ts';
 
 /**
- * The rows of the closed month and those of now are stacked and added up by record, not joined: a join would lose records
- * without a key, and keep a condition on the close from reaching the partitions of both. So a difference of the sums is the
- * sum of the differences, whatever the records have as their key. A day that was missing at the close is in the month, too.
+ * Stacks the rows of the closed month and the current rows, and adds them up by record, instead of joining them. A join
+ * would lose records without a key, and would keep a condition on the close from reaching the partitions of both
+ * tables. So a difference of the sums is the sum of the differences, whatever key the records have. A day that was
+ * missing at the close is in the month, too.
  */
 export const sinceClose: ReportView = {
   name: 'since_close',
@@ -81,7 +82,7 @@ GROUP BY brand, close, report, publisher_id, currency, state_now, what`,
 
 type Side = 'then' | 'now';
 
-/** Rows of records that had gone by then add nothing. */
+/** Rows of records that no longer existed at that time add nothing. */
 function sumsSql(side: Side): string {
   const ofSide = `CASE WHEN side = '${side}' AND records > 0 THEN`;
   return `CAST(sum(${ofSide} records ELSE 0 END) AS bigint) AS records_${side},
@@ -90,7 +91,7 @@ function sumsSql(side: Side): string {
         sum(${ofSide} counted_commission ELSE 0 END) AS counted_${side}`;
 }
 
-/** Those of now of all months: which of them are closed, only the rows of closes tell. */
+/** The current rows are of all months: only the rows of closes show which months are closed. */
 function rowsSql(of: string, side: Side): string {
   const close = side === 'then' ? 'CAST(close AS varchar)' : 'substr(CAST(dt AS varchar), 1, 7)';
   return `SELECT CAST(brand AS varchar) AS brand, ${close} AS close, CAST(dt AS varchar) AS dt, '${of}s' AS report, '${side}' AS side,

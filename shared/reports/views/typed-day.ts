@@ -1,12 +1,12 @@
 import type { View } from '../definition.ts';
 
-/** `dt` is text, because it is a partition key: a column beside it compares with dates without a cast. */
+/** `dt` is text, because it is a partition key. The column `day` compares with dates without a cast. */
 const DAY = ['day', 'date', 'The same day as a DATE, to compare with dates'] as const;
 
 /**
- * The column that rows of a day have beside their `dt`, as the last one, in SQL that DuckDB and Trino share.
- * @param names the columns that they have
- * @returns `undefined` if they have no `dt`, or a `day` of their own
+ * The column that rows of a day get next to their `dt`, as the last column, in SQL that DuckDB and Trino share.
+ * @param names the names of their columns
+ * @returns `undefined` if they have no `dt`, or already have a `day`
  */
 export function dayColumn(names: readonly string[]) {
   const [name] = DAY;
@@ -14,7 +14,7 @@ export function dayColumn(names: readonly string[]) {
   return { name, value: 'TRY_CAST(dt AS date)' };
 }
 
-/** The view as every catalog shows it: with `day` beside `dt`. */
+/** The view as every catalog shows it: with `day` in addition to `dt`. */
 export function withDay(view: View): View {
   const day = dayColumn(view.columns.map(([name]) => name));
   if (!day) return view;

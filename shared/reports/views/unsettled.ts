@@ -2,7 +2,8 @@ import { FINAL_STATES, type ReportView } from '../definition.ts';
 import { NOW_SQL, TRANSACTION_STATE_SQL, amountSql, listSql, textSql } from './view-sql.ts';
 
 /**
- * An order and its transactions are the same money, so they stand in columns of their own: in rows one would add them up.
+ * An order and its transactions are the same money, so they have separate columns: in separate rows they would be added
+ * up.
  */
 export const unsettled: ReportView = {
   name: 'unsettled',

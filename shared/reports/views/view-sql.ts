@@ -1,8 +1,9 @@
-// What the views of several reports have in common, in SQL that DuckDB and Trino share.
+// SQL that the views of several reports share, for both DuckDB and Trino.
 
 /**
- * The SQL of a view for DuckDB, which lacks a function of Trino. A macro would stay in the session that creates the view, and
- * a database file has none. Text that is not JSON has no value, and neither have lists and objects, as in Trino.
+ * The SQL of a view for DuckDB, which lacks a function of Trino. A macro would not help: it exists only in the session
+ * that creates the view, and a database file does not keep it. As in Trino, the value is NULL for text that is not
+ * JSON, and for lists and objects.
  */
 export function inDuckDb(sql: string): string {
   return sql.replaceAll(
@@ -14,36 +15,38 @@ export function inDuckDb(sql: string): string {
 /** The current time in UTC. */
 export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
 
-/** SQL of a text without the spaces around it: of other white space the engines trim different kinds. */
+/** SQL of a text without the spaces around it. For other white space the engines differ. */
 export function trimmedSql(text: string): string {
   return `trim(${text}, ' ')`;
 }
 
-/** A column as text, and NULL where it is empty. */
+/** A column as text, and NULL if it is empty. */
 export function textSql(column: string): string {
   return `NULLIF(${trimmedSql(`CAST(${column} AS varchar)`)}, '')`;
 }
 
 /**
- * A column as an amount, and NULL where it is none. Through text, because a discovered column may have any type: the
- * first commit decides. Trimmed, because DuckDB takes an amount with spaces around it for a number and Trino does not.
- * A letter replaces what one engine alone takes for a part of a number: `1_000` in DuckDB, the digits of all scripts in
- * Trino.
+ * A column as an amount, and NULL if it is not an amount. It is cast to text first, because a discovered column may
+ * have any type: the first commit decides. It is trimmed, because DuckDB accepts an amount with spaces around it as a
+ * number and Trino does not. A letter replaces characters that only one engine accepts in a number: `1_000` in DuckDB,
+ * the digits of all scripts in Trino.
  */
 export function amountSql(column: string): string {
   const text = `regexp_replace(CAST(${column} AS varchar), '[^0-9.eE+ -]', 'x')`;
   return `TRY_CAST(${trimmedSql(text)} AS decimal(38,9))`;
 }
 
-/** What is paid beside the commission of sales. */
+/** Types that are paid in addition to the commission of sales. */
 export const ORDER_BONUSES = ['bonus', 'campaign_proposal_pay', 'campaign_bonus', 'campaign_proposal_bonus'];
 export const TRANSACTION_BONUSES = ['bonus', 'campaign_bonus', 'campaign_payment', 'performance_bonus'];
 
-/** `sale` or `bonus`: bonuses and campaign payments are listed among the orders, though nobody bought anything. */
+/**
+ * `sale` or `bonus`: the service lists bonuses and campaign payments among the orders, although nobody bought anything.
+ */
 export const ORDER_KIND_SQL = kindSql('{orders.type}', ORDER_BONUSES);
 export const TRANSACTION_KIND_SQL = kindSql('{transactions.transaction_type}', TRANSACTION_BONUSES);
 
-/** The state of the line, because that of its order may be `mixed`. */
+/** The state of the line, because the state of its order may be `mixed`. */
 export const TRANSACTION_STATE_SQL = `COALESCE(${textSql('{transactions.line_state}')}, ${textSql('{transactions.state}')})`;
 
 export function listSql(texts: readonly string[]): string {

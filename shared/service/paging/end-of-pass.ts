@@ -1,7 +1,7 @@
-// I8: the end of a pass is proven. Without these checks a service that answers the same page for ever, or sends the
-// pass back to a page it has read, would keep a run busy without end, and one that repeats its last page instead of
-// answering an empty one would have records counted twice. Each paging style has one function that takes the pages as
-// they are read and returns those that are certain; it throws where the pass makes no progress. The fields that select
+// I8: proves the end of a full read. Without these checks, a service that returns the same page forever, or sends the
+// reader back to an earlier page, would keep a run busy without end. A service that repeats its last page instead of
+// returning an empty page would have records counted twice. Each paging style has one function that takes the pages as
+// they are read and returns the pages that are certain. It throws if the read makes no progress. The fields that select
 // a page, and the terminal sign, are in `page.ts`.
 
 import { BrandReportsError } from '../../errors.ts';
@@ -11,12 +11,12 @@ import { fieldsOfKey, keysOf, NO_RECORDS, type RecordKey } from '../../records/r
 import { contractError } from '../envelope.ts';
 import { type Page, type PageRequest, type Resume, hashOf, shortHash } from './page.ts';
 
-/** Takes the pages of a pass as they are read and returns those that are certain by now, in order. */
+/** Takes the pages of a full read as they are read, and returns the pages that are certain by now, in order. */
 type AcceptPage = (page: Page) => readonly Page[];
 
 /**
- * The check of a pass's progress and end, in the report's paging style.
- * @returns a function that throws BrandReportsError `contract` where the pass would not end
+ * The check of a read's progress and end, in the report's paging style.
+ * @returns a function that throws BrandReportsError `contract` if the read would not end
  */
 export function acceptPages(request: PageRequest, resume: Resume | undefined): AcceptPage {
   switch (request.paging.style) {
@@ -31,22 +31,22 @@ export function acceptPages(request: PageRequest, resume: Resume | undefined): A
   }
 }
 
-/** I8: a pass that is sent back to an earlier page would never end. */
+/** I8: a read that is sent back to an earlier page would never end. */
 function rejectRepeatedCursor(
   { service, action, paging }: PageRequest,
   resume: Resume | undefined,
 ): (page: Page) => void {
-  const asked = new Set(resume?.seen);
+  const requested = new Set(resume?.seen);
   // The first page of positions is requested as position 0.
-  if (paging.style === 'position') asked.add(shortHash(0));
+  if (paging.style === 'position') requested.add(shortHash(0));
   return ({ next, seen }) => {
-    asked.add(seen);
-    if (next === null || !asked.has(shortHash(next))) return;
+    requested.add(seen);
+    if (next === null || !requested.has(shortHash(next))) return;
     const cursor = service.quote(stringifyJson(next));
     throw contractError(
       action,
       'repeated_cursor',
-      `the cursor ${cursor} was requested before in this pass; following it would not end`,
+      `the cursor ${cursor} was already requested in this read, so following it would never end; report it to the service's operator`,
     );
   };
 }
@@ -62,12 +62,12 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
       throw contractError(
         action,
         'repeated_page',
-        'a page has exactly the records of an earlier one; following it would not end',
+        'a page has exactly the records of an earlier page, so following it would never end; report it to the operator of the service',
       );
     hashes.add(page.hash);
     const keys = keysOf(page.records, primaryKey);
     if (page.next !== null && keys.every((key) => key !== undefined && before.has(key))) {
-      const message = `hasNextPage is true after a page of ${keys.length} records without a new one`;
+      const message = `hasNextPage is true, but none of the page's ${keys.length} records is new; report it to the service's operator`;
       throw contractError(action, 'no_progress', message);
     }
     before = new Set(keys);
@@ -75,15 +75,19 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
   };
 }
 
-/** Whether a key is new does not depend on what its record says. */
+/** Whether a key is new does not depend on the content of its record. */
 const ANY_CONTENT = 1;
-/** A numbered page may overlap with those before where records move; this many in a row without a new key are a cycle. */
+/**
+ * If records move, a numbered page may overlap with earlier pages. This many pages in a row without a new key are a
+ * cycle.
+ */
 const MAX_PAGES_WITHOUT_NEW_KEY = 3;
 
 /**
- * A page equal to the one before is either part of the day, or the last page sent again because there is no more. It
- * is held back until the page behind it decides: equal again is the end, anything else makes it part of the day. Of
- * records with a key, pages with the same keys are equal: a field may be another one in every response.
+ * A page that equals the page before it is either part of the day, or the last page sent again because there is no
+ * more. It is held back until the next page decides: if that page is equal too, the read has ended; otherwise the held
+ * page is part of the day. Pages of records with a key are equal if their keys are the same, because a field may differ
+ * in every response.
  */
 function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undefined): AcceptPage {
   const read = new Set(resume?.seen);
@@ -112,7 +116,7 @@ function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undef
     for (const key of keys ?? []) met.meet(key, ANY_CONTENT);
     withoutNewKey = keys && met.size === known ? withoutNewKey + 1 : 0;
     if (withoutNewKey >= MAX_PAGES_WITHOUT_NEW_KEY) {
-      const message = `${withoutNewKey} pages in a row, the last one page ${stringifyJson(page.cursor)}, have no "${keyHint === undefined ? '' : fieldsOfKey(keyHint).join('", "')}" that is not on earlier pages; following them would not end`;
+      const message = `${withoutNewKey} pages in a row, the last one page ${stringifyJson(page.cursor)}, have no "${keyHint === undefined ? '' : fieldsOfKey(keyHint).join('", "')}" that is not on earlier pages, so following them would never end; report it to the service's operator`;
       throw contractError(action, 'no_progress', message);
     }
     read.add(page.seen);
@@ -121,7 +125,7 @@ function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undef
   };
 }
 
-/** The keys of a page; `undefined` where not every record has one of its own, so that the field may be no key. */
+/** The keys of a page; `undefined` if a record lacks a key of its own, so that the field may not be a key. */
 function ownKeysOf({ records }: Page, key: RecordKey | undefined): ReadonlySet<string> | undefined {
   const keys = new Set(keysOf(records, key).filter((own) => own !== undefined));
   return keys.size === records.count ? keys : undefined;
@@ -136,7 +140,7 @@ function haveSameKeys(
 }
 
 const MAX_EMPTY_PAGES = 3;
-/** Records without a key may be duplicates, so even pages may be equal; this many equal pages in a row are a cycle. */
+/** Records without a key may be duplicates, so even pages may be equal. This many equal pages in a row are a cycle. */
 const MAX_EQUAL_PAGES = 100;
 
 function acceptCursors(request: PageRequest, resume: Resume | undefined): AcceptPage {
@@ -152,11 +156,11 @@ function acceptCursors(request: PageRequest, resume: Resume | undefined): Accept
       throw contractError(
         request.action,
         'no_progress',
-        `${equal} pages in a row repeated the one before and still named a next one`,
+        `${equal} pages in a row repeated the page before them and still named a next page; report it to the service's operator`,
       );
     empty = page.records.count === 0 ? empty + 1 : 0;
     if (page.next !== null && empty > MAX_EMPTY_PAGES) {
-      const message = `${empty} pages in a row were empty and still named a next one`;
+      const message = `${empty} pages in a row were empty and still named a next page; report it to the service's operator`;
       throw contractError(request.action, 'empty_pages', message);
     }
     return [page];

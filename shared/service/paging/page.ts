@@ -1,4 +1,5 @@
-// What a page is and how it is identified; and, for each paging style, how a page is requested and where the next cursor is.
+// Defines a page and what identifies it, and for each paging style how a page is requested and where the next cursor
+// is.
 
 import { hash } from 'node:crypto';
 import {
@@ -22,7 +23,7 @@ import { contractError, describeKind } from '../envelope.ts';
 /** What selects a page: a position, a page number or the service's own cursor, sent back verbatim. */
 export type Cursor = string | number | RawNumber;
 
-/** What is needed to request the pages of a pass. */
+/** What is needed to request the pages of a full read. */
 export interface PageRequest {
   service: ReportService;
   action: string;
@@ -33,9 +34,9 @@ export interface PageRequest {
   firstPage: number;
   /** The action's own fields, without those of paging. */
   fields: JsonObject;
-  /** What identifies a record, where every record has it. */
+  /** The fields that identify a record, if every record has them. */
   primaryKey?: RecordKey;
-  /** What may identify a record: it does on a page where every record has a value of its own. */
+  /** The fields that may identify a record: they do on a page on which every record has its own value. */
   keyHint?: RecordKey;
 }
 
@@ -44,22 +45,24 @@ export interface Page {
   /** The cursor of this page; `null` for the first one. */
   cursor: Cursor | null;
   records: RecordList;
-  /** The cursor of the next page; `null` where the end of the pass is proven. */
+  /** The cursor of the next page; `null` if the end of the read is proven. */
   next: Cursor | null;
   /** Hash of the records, in their order. */
   hash: string;
-  /** Whether it says nothing of a next page: of the cursor style, and without any `cursor`. */
+  /**
+   * Whether the page of a cursor-style report has no `cursor` at all, so that it shows neither a next page nor an end.
+   */
   lacksCursor: boolean;
   /**
-   * Short hash that identifies a page within its pass: of its cursor; of its records where it is a numbered page, or
-   * the first one, which has no cursor.
+   * Short hash that identifies a page within its read: the hash of its cursor, or the hash of its records for a
+   * numbered page and for the first page, which has no cursor.
    */
   seen: string;
 }
 
-/** Where an interrupted pass resumes. */
+/** Where an interrupted read resumes. */
 export interface Resume {
-  /** `next` of the last page that was kept; `null` where none was. */
+  /** `next` of the last page that was kept; `null` if no page was kept. */
   cursor: Json;
   /** `seen` of every page that was kept. */
   seen: readonly string[];
@@ -72,7 +75,7 @@ export function isCursor(value: Json | undefined): value is Cursor {
   return typeof value === 'string' || typeof value === 'number' || isRawNumber(value);
 }
 
-/** A cursor that was stored as JSON. */
+/** Checks a cursor that was stored as JSON. */
 export function storedCursor(stored: Json): Cursor | null {
   if (stored === null || isCursor(stored)) return stored;
   throw new BrandReportsError(
@@ -82,17 +85,17 @@ export function storedCursor(stored: Json): Cursor | null {
   );
 }
 
-/** As text. Processors have instructions for SHA-256, so for a page it is quicker than any hash of our own. */
+/** The hash as text. Processors have instructions for SHA-256, so for a page it is faster than any hash of our own. */
 function hashOfBytes(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'base64url');
 }
 
-/** Hash of records, which depends on their order and not on how the service prints JSON. */
+/** Hash of records. It depends on their order, not on how the service formats JSON. */
 export function hashOf(records: RecordList): string {
   return hashOfBytes(writtenList(records)).slice(0, LENGTH);
 }
 
-/** Of a record: 66 bits as text. */
+/** Hash of a record: 66 bits as text. */
 export function shortHashOf(records: RecordList, index: number): string {
   return hashOfBytes(writtenRecord(records, index)).slice(0, SHORT_LENGTH);
 }
@@ -101,7 +104,7 @@ export function shortHashOf(records: RecordList, index: number): string {
 const LENGTH = 22;
 const SHORT_LENGTH = 11;
 
-/** 66 bits as text: short enough to keep one of every page in the progress document. */
+/** 66 bits as text: short enough to keep the hash of every page in the progress document. */
 export function shortHash(value: Json): string {
   return hashOfBytes(Buffer.from(stringifyJson(value))).slice(0, SHORT_LENGTH);
 }
@@ -109,13 +112,13 @@ export function shortHash(value: Json): string {
 interface ReceivedPage {
   envelope: JsonObject;
   data: JsonObject;
-  /** How many records it has. */
+  /** How many records the page has. */
   count: number;
   /** Its cursor. */
   cursor: Cursor | null;
 }
 
-/** What differs between the paging styles: how a page is requested, and how the next one is found. */
+/** How a paging style requests a page and finds the next page. */
 interface Style {
   /** The request fields that select a page. */
   fields(cursor: Cursor | null): JsonObject;
@@ -145,7 +148,7 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
           page_number: cursor ?? firstPage,
           [paging.pageSize.field]: pageSize,
         }),
-        // I8: a short page is not the end; only an empty one is.
+        // I8: a short page is not the end; only an empty page is.
         next: ({ count, cursor }) => (count === 0 ? null : Number(cursor ?? firstPage) + 1),
         lacksCursor: () => false,
         seen: (_cursor, recordsHash) => shortHash(recordsHash),
@@ -186,7 +189,9 @@ function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null
   return isCursor(integer) ? integer : endCursor;
 }
 
-/** I8: `null`, absent and empty all mean the end; anything else that is not a cursor is a failure. */
+/**
+ * I8: null, a missing cursor and an empty cursor all mean the end. Any other value that is not a cursor is an error.
+ */
 function nextCursor(
   service: ReportService,
   action: string,
@@ -195,7 +200,7 @@ function nextCursor(
 ): Cursor | null {
   const count = countField === undefined ? undefined : numberText(data[countField]);
   if (count !== undefined && count !== String(records)) {
-    const message = `"data.${countField}" says ${service.quote(count)} records, the list has ${records}: one of them is wrong`;
+    const message = `"data.${countField}" is ${service.quote(count)}, but the list has ${records} records; report it to the service's operator`;
     throw contractError(action, 'count_mismatch', message);
   }
   const cursor = cursorOf(envelope, data);

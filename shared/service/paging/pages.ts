@@ -1,7 +1,7 @@
-// Reads the pages of a pass in order, whatever the paging style. Without the checks made here a pass would end where
-// an error body looks like an empty page, or never end where the service sends it in a cycle. `page.ts` says how a
-// page is requested and where the next cursor is; `end-of-pass.ts` accepts a page only where the pass makes progress and
-// its end is proven (I8). What one answer does not prove is requested again here.
+// Reads the pages of a day in order, whatever the paging style. Without its checks, a read would end at an error body
+// that looks like an empty page, or never end if the service sends it in a cycle. How a page is requested, and where
+// the next cursor is, is in `page.ts`. The checks in `end-of-pass.ts` accept a page only if the read makes progress and
+// its end is proven (I8). This module repeats a request if one response does not prove enough.
 
 import type { BrandReportsError } from '../../errors.ts';
 import { type Json, stringifyJson } from '../../json.ts';
@@ -20,15 +20,15 @@ import {
   styleOf,
 } from './page.ts';
 
-/** More than any day has: cursors that are new for ever, with new records, would keep every run busy without end. */
+/** More pages than any day has. Cursors that never end, with new records, would keep every run busy forever. */
 const MAX_PAGES = 100_000;
 
 /**
- * The pages of a pass in order; the next one is fetched while the consumer works on the last (docs/explanation/interface.md,
- * sections 4.1 and 4.3 to 4.5). The last page, and no other, has no `next`; it may be empty. Records that several
- * pages have in common are left in.
- * @param shown what earlier passes have shown of the service; without it each end that may be wrong is requested twice
- * @throws BrandReportsError of the service; `contract` where the end is not proven or the pass makes no progress
+ * Reads the pages of a full read in order, and fetches the next page while the consumer works on the last one
+ * (docs/explanation/interface.md, sections 4.1 and 4.3 to 4.5). Only the last page has no `next`; it may be empty.
+ * Records that several pages have in common are kept.
+ * @param shown the habits that earlier reads have shown; without them each end that may be wrong is requested twice
+ * @throws BrandReportsError of the service; `contract` if the end is not proven or the read makes no progress
  */
 export async function* pages(
   request: PageRequest,
@@ -36,11 +36,11 @@ export async function* pages(
   shown = new ShownHabits(),
 ): AsyncGenerator<Page, void, undefined> {
   const stop = new AbortController();
-  const ask = (cursor: Cursor | null) => fetchPage(request, cursor, stop.signal);
-  const confirm = confirmPages(request, resume, ask, shown);
+  const requestPage = (cursor: Cursor | null) => fetchPage(request, cursor, stop.signal);
+  const confirm = confirmPages(request, resume, requestPage, shown);
   const accept = acceptPages(request, resume);
   let read = resume?.seen.length ?? 0;
-  let ahead = ask(storedCursor(resume?.cursor ?? null));
+  let ahead = requestPage(storedCursor(resume?.cursor ?? null));
   try {
     for (;;) {
       const page = await confirm(await ahead);
@@ -50,21 +50,21 @@ export async function* pages(
       read += 1;
       if (!ended) {
         if (read >= MAX_PAGES) throw endless(request);
-        ahead = ask(page.next);
-        // Its failure is thrown when the consumer requests the page, if it ever does.
+        ahead = requestPage(page.next);
+        // The failure is thrown when the consumer requests the page, if it ever does.
         ahead.catch(() => undefined);
       }
       yield* accepted;
       if (ended) return;
     }
   } finally {
-    // With a reason, since to make the usual one, an error with a stack, takes as long as a small page.
+    // With a reason, because creating the default reason, an error with a stack, takes as long as a small page.
     stop.abort('ended');
   }
 }
 
 function endless({ action, pageSize }: PageRequest): BrandReportsError {
-  const message = `${MAX_PAGES} pages were read and there still is a next one, which no day has; if the day really has so many records, raise "pageSize" (now ${pageSize}), otherwise the service's cursors do not end: report it to its operator`;
+  const message = `${MAX_PAGES} pages were read and the service still names a next page; no day is that long. If the day really has so many records, raise "pageSize" (now ${pageSize}). Otherwise the service's cursors do not end: report it to the service's operator`;
   return contractError(action, 'endless', message);
 }
 
@@ -73,7 +73,9 @@ export function firstPage(request: PageRequest): Promise<Page> {
   return fetchPage(request, null);
 }
 
-/** Whether a page that was read before still has its records and its continuation. @throws BrandReportsError of the service */
+/**
+ * Whether an earlier page still has the same records and the same next cursor. @throws BrandReportsError of the service
+ */
 export function samePage(request: PageRequest, read: ReadPage): Promise<boolean> {
   return isUnchanged(read, (cursor) => fetchPage(request, cursor));
 }
@@ -96,48 +98,48 @@ async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: A
   };
 }
 
-// I8: what one answer alone cannot prove is asked again. Without that, a cursor that dies while a run waits would end
-// the day in the middle or have it twice, and one page answered wrongly would be the end of the pass. A dead cursor
-// shows as a refusal, as an empty last page, or as the first page with new cursors; only the first is an error by
-// itself. Each paging style has one function that takes a page as it was fetched and returns the page to go on with.
-// Ordinary pages cost no further request, except an only numbered page of 20 records or more. What earlier passes have
-// shown of the service saves further requests, but never after a page that may be full.
+// I8: repeats a request if one response cannot prove enough. Otherwise a cursor that expires while a run waits would
+// end the day in the middle or read it twice, and one wrong page would end the read. An expired cursor shows as a
+// refusal, as an empty last page, or as the first page with new cursors; only the refusal is an error by itself. Each
+// paging style has one function that takes a fetched page and returns the page to continue with. Ordinary pages cost no
+// further request, except a single numbered page of 20 records or more. Habits of the service save further requests,
+// but never after a page that may be full.
 
-type AskPage = (cursor: Cursor | null) => Promise<Page>;
+type RequestPage = (cursor: Cursor | null) => Promise<Page>;
 type ConfirmPage = (page: Page) => Promise<Page>;
 
 /**
- * The check of pages that one answer does not prove, in the report's paging style.
- * @param ask fetches a page of the pass
- * @returns a function that throws BrandReportsError `contract` with code `cursor_died` where the pass has to begin anew
+ * The check of pages that one response does not prove, in the report's paging style.
+ * @param requestPage fetches a page of the read
+ * @returns a function that throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again
  */
 function confirmPages(
   request: PageRequest,
   resume: Resume | undefined,
-  ask: AskPage,
+  requestPage: RequestPage,
   shown: ShownHabits,
 ): ConfirmPage {
   const confirmStyle = request.paging.style === 'numbered' ? confirmNumbered : confirmCursors;
-  return confirmStyle(request, resume, ask, shown);
+  return confirmStyle(request, resume, requestPage, shown);
 }
 
-/** An empty page behind one that may be full ends the pass only if the service says so twice. */
+/** An empty page after a page that may be full ends the read only if a second response is empty too. */
 function confirmNumbered(
   request: PageRequest,
   resume: Resume | undefined,
-  ask: AskPage,
+  requestPage: RequestPage,
   shown: ShownHabits,
 ): ConfirmPage {
   const { pageSize, paging } = request;
-  // A cap on pages is hardly below the least size that can be asked for.
+  // A service hardly limits pages to less than the smallest size that can be requested.
   const leastSize = paging.style === 'numbered' ? paging.pageSize.min : pageSize;
-  // How long the page before a resumed pass was is not known: it may have been full.
+  // The length of the page before a resumed read is unknown: the page may have been full.
   let before = resume ? Number.POSITIVE_INFINITY : 0;
   let count = 0;
   return async (fetched) => {
     const mayBeCapped = count > (before >= leastSize ? 0 : 1) && !shown.isShort(before);
-    const isBehindFull = before >= pageSize || mayBeCapped;
-    const page = fetched.records.count === 0 && isBehindFull ? await ask(fetched.cursor) : fetched;
+    const followsFullPage = before >= pageSize || mayBeCapped;
+    const page = fetched.records.count === 0 && followsFullPage ? await requestPage(fetched.cursor) : fetched;
     before = page.records.count;
     count += 1;
     return page;
@@ -147,18 +149,18 @@ function confirmNumbered(
 function confirmCursors(
   request: PageRequest,
   resume: Resume | undefined,
-  ask: AskPage,
+  requestPage: RequestPage,
   shown: ShownHabits,
 ): ConfirmPage {
   const first = firstPageOf(resume);
   let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };
   return async (fetched) => {
     const lacksEnd = fetched.lacksCursor && shown.mayLeadOn(fetched, request.pageSize);
-    // The page before has said that more records follow.
+    // The page before named a next page, so more records should follow.
     const isContradiction = before !== undefined && isEmptyEnd(fetched);
-    const page = lacksEnd || isContradiction ? await ask(fetched.cursor) : fetched;
-    if (before && mayDie(page.cursor, request) && (isEmptyEnd(page) || first.isAgain(page))) {
-      if (!(await isUnchanged(before, ask))) throw cursorDied(request.action, isEmptyEnd(page));
+    const page = lacksEnd || isContradiction ? await requestPage(fetched.cursor) : fetched;
+    if (before && mayDie(page.cursor, request) && (isEmptyEnd(page) || first.isFirstPage(page))) {
+      if (!(await isUnchanged(before, requestPage))) throw cursorDied(request.action, isEmptyEnd(page));
     }
     first.keep(page);
     before = { cursor: page.cursor, hash: page.hash, next: page.next };
@@ -167,8 +169,9 @@ function confirmCursors(
 }
 
 /**
- * Recognises the first page of a pass where the list begins again: as it was, or with most of three of its records, if
- * some were restated, added or removed meanwhile. Of a page that an earlier run read only the whole is known.
+ * Recognises the first page of a read if the list begins again: either unchanged, or with at least two of three sampled
+ * records, in case some records were restated, added or removed meanwhile. Of a page that an earlier run read, only the
+ * whole hash is known.
  */
 function firstPageOf(resume: Resume | undefined) {
   let seen = resume?.seen[0];
@@ -179,10 +182,10 @@ function firstPageOf(resume: Resume | undefined) {
       seen = shortHash(hash);
       met = new Set(Array.from({ length: records.count }, (_, index) => shortHashOf(records, index)));
     },
-    isAgain({ hash, records, next }: Page): boolean {
+    isFirstPage({ hash, records, next }: Page): boolean {
       if (records.count === 0) return false;
       if (shortHash(hash) === seen) return true;
-      // The first page has named a next one.
+      // The first page named a next page.
       if (next === null) return false;
       const isMet = (place: number) => met.has(shortHashOf(records, place));
       const [middle, last] = [Math.floor(records.count / 2), records.count - 1];
@@ -191,22 +194,22 @@ function firstPageOf(resume: Resume | undefined) {
   };
 }
 
-/** A page that was read: its cursor, the hash of its records, and the cursor that it named. */
+/** A page that was read: its cursor, the hash of its records, and the next cursor. */
 export type ReadPage = { cursor: Json; hash: string; next: Json };
 
 function isEmptyEnd({ records, next }: Page): boolean {
   return records.count === 0 && next === null;
 }
 
-/** A position that is a number means the same place for ever. */
+/** A numeric position always means the same place, so it cannot expire. */
 function mayDie(cursor: Cursor | null, { paging }: PageRequest): boolean {
   return paging.style === 'cursor' ? cursor !== null : typeof cursor === 'string';
 }
 
-/** Whether the page still is what it was. A service that names a new cursor in every answer proves nothing. */
-async function isUnchanged(before: ReadPage, ask: AskPage): Promise<boolean> {
-  const again = await ask(storedCursor(before.cursor));
-  return again.hash === before.hash && stringifyJson(again.next) === stringifyJson(before.next);
+/** Whether the page is still the same. A service that returns a new cursor in every response proves nothing here. */
+async function isUnchanged(before: ReadPage, requestPage: RequestPage): Promise<boolean> {
+  const repeated = await requestPage(storedCursor(before.cursor));
+  return repeated.hash === before.hash && stringifyJson(repeated.next) === stringifyJson(before.next);
 }
 
 function cursorDied(action: string, isEnd: boolean) {
@@ -214,6 +217,6 @@ function cursorDied(action: string, isEnd: boolean) {
   return contractError(
     action,
     'cursor_died',
-    `a cursor of the service led to ${found}, and the page before it, requested again, has changed or names another cursor: the service has forgotten the first one, so the pages have to be read again from the first one`,
+    `a cursor of the service led to ${found}, and the page before it has changed or names another cursor when it is requested again. So the cursor has expired, and the pages have to be read again from the first page`,
   );
 }

@@ -35,7 +35,7 @@ async function recordsOf(request: PageRequest, resume?: Resume): Promise<JsonObj
   return records;
 }
 
-/** Reads the pass again from its first page whenever a cursor has died, as the pipeline does. */
+/** Reads again from the first page whenever a cursor has expired, as the pipeline does. */
 async function recordsWithRestarts(request: PageRequest): Promise<JsonObject[]> {
   for (let restarts = 0; restarts < 20; restarts += 1) {
     try {
@@ -56,7 +56,7 @@ function alike(count: number, kinds: number): JsonObject[] {
   return Array.from({ length: count }, (_, index) => ({ amount: Math.floor(index / 5) % kinds }));
 }
 
-describe('a cursor that dies within a pass', () => {
+describe('a cursor that expires during a read', () => {
   const forgetsAt = fc.array(fc.integer({ min: 2, max: 30 }), { maxLength: 3 });
   const interpretation = {
     size: fc.constantFrom(5, 10, 20),
@@ -65,7 +65,7 @@ describe('a cursor that dies within a pass', () => {
   };
   const count = fc.oneof(fc.integer({ min: 0, max: 60 }), fc.constantFrom(0, 5, 10, 20, 40));
 
-  it('I8: neither cuts the pass nor doubles records, duplicates or not', async () => {
+  it('I8: neither shortens the read nor doubles records, with duplicates or without', async () => {
     const given = fc.record({
       style: fc.constant('cursor' as const),
       stable: fc.constant(true),
@@ -85,7 +85,7 @@ describe('a cursor that dies within a pass', () => {
     );
   });
 
-  it('I8: does neither where every answer names a new cursor, nor where an opaque position dies', async () => {
+  it('I8: does neither if every response has a new cursor, or if an opaque position expires', async () => {
     const given = fc.record({
       style: fc.constantFrom('cursor' as const, 'position' as const),
       stable: fc.boolean(),
@@ -101,18 +101,18 @@ describe('a cursor that dies within a pass', () => {
     );
   });
 
-  it.each<{ shows: string; dead: 'empty' | 'restart'; says: RegExp }>([
-    { shows: 'an empty last page', dead: 'empty', says: /an empty last page.*has forgotten/ },
-    { shows: 'the first page again', dead: 'restart', says: /the first page again.*has forgotten/ },
-  ])('I8: and shows as $shows fails as cursor_died', async ({ dead, says }) => {
+  it.each<{ shows: string; dead: 'empty' | 'restart'; message: RegExp }>([
+    { shows: 'an empty last page', dead: 'empty', message: /an empty last page.*has expired/ },
+    { shows: 'the first page again', dead: 'restart', message: /the first page again.*has expired/ },
+  ])('I8: fails as cursor_died if the service returns $shows', async ({ dead, message }) => {
     const how = { style: 'cursor', size: 20, forgetsAt: [3], dead, stable: true, eager: false } as const;
     const pass = recordsOf(requestOf(forgetfulService(identified(100), how).service, 'cursor'));
     await expect(pass).rejects.toMatchObject({ kind: 'contract', code: 'cursor_died' });
-    await expect(pass).rejects.toThrow(says);
+    await expect(pass).rejects.toThrow(message);
   });
 
   it.each(['empty', 'restart'] as const)(
-    'I8: is recognised behind a page that an earlier run read: %s',
+    'I8: is recognised after a page that an earlier run read: %s',
     async (dead) => {
       const how = { style: 'cursor', size: 20, forgetsAt: [4], dead, stable: true, eager: false } as const;
       const { service } = forgetfulService(identified(100), how);
@@ -133,20 +133,23 @@ describe('a cursor that dies within a pass', () => {
   );
 });
 
-describe('a list that begins again while its first page changes', () => {
+describe('a list that begins again after its first page has changed', () => {
   const [first, ...others] = identified(100);
   const nineteen = others.slice(0, 19);
   const restated = { id: 'id-0', status: 'void' };
   const changes: [string, JsonObject[]][] = [
     ['a record is restated', [restated, ...others]],
-    ['a record is added in front', [{ id: 'new' }, ...identified(100)]],
+    ['a record is added at the front', [{ id: 'new' }, ...identified(100)]],
     ['its first record is removed', others],
     ['its last record is restated', [...identified(19), restated, ...identified(100).slice(20)]],
-    ['nine records are added in front', [...Array(9).fill({ id: 'new' }), ...identified(100)]],
-    ['a record of it moves to the next page', [restated, ...nineteen, { id: 'id-0' }, ...others.slice(20)]],
+    ['nine records are added at the front', [...Array(9).fill({ id: 'new' }), ...identified(100)]],
+    [
+      'one of its records moves to the next page',
+      [restated, ...nineteen, { id: 'id-0' }, ...others.slice(20)],
+    ],
   ];
 
-  it.each(changes)('I8: neither doubles records nor loses one: %s', async (_name, changed) => {
+  it.each(changes)('I8: neither doubles nor loses records: %s', async (_name, changed) => {
     for (const style of ['cursor', 'position'] as const) {
       const held = first ? [first, ...others] : [];
       const how = { style, size: 20, forgetsAt: [4], dead: 'restart', stable: true, eager: false } as const;
@@ -163,7 +166,7 @@ describe('a list that begins again while its first page changes', () => {
 
   it.each<[string, 'cursor' | 'position', JsonObject[]]>([
     [
-      'its first record comes again',
+      'its first record occurs again',
       'cursor',
       [
         { list: page, cursor: 'a' },
@@ -172,20 +175,23 @@ describe('a list that begins again while its first page changes', () => {
       ],
     ],
     [
-      'the last page has nothing but records of the first one',
+      'the last page has only records of the first page',
       'cursor',
       [
         { list: page, cursor: 'a' },
         { list: page.slice(9), cursor: null },
       ],
     ],
-  ])('is not suspected, and costs no further request: %s', async (_name, style, answers) => {
-    const { service, requests } = answersInTurn(...answers);
-    await recordsOf(requestOf(service, style));
-    expect(requests).toHaveLength(answers.length);
-  });
+  ])(
+    'is not taken for an expired cursor, and costs no further request: %s',
+    async (_name, style, answers) => {
+      const { service, requests } = answersInTurn(...answers);
+      await recordsOf(requestOf(service, style));
+      expect(requests).toHaveLength(answers.length);
+    },
+  );
 
-  it('I1: is suspected at the cost of a request where most records of a page are like those of the first one', async () => {
+  it('I1: costs a further request if most records of a page are like records of the first page', async () => {
     const held = [...identified(20), ...identified(19), ...others.slice(20, 40)];
     const how = { style: 'cursor', size: 20, forgetsAt: [], dead: 'restart', stable: true } as const;
     const { service, requests } = forgetfulService(held, { ...how, eager: false });
@@ -194,7 +200,7 @@ describe('a list that begins again while its first page changes', () => {
   });
 });
 
-/** Answers every request of the pass but one, which gets what `fault` makes of its answer. */
+/** Answers every request of the read, but passes one response through `fault`. */
 function answersOnceWrong(service: ReportService, nth: number, fault: (data: JsonObject) => JsonObject) {
   return pagedService(async (fields, number) => {
     const { data } = await service.call('report/any', fields);
@@ -202,7 +208,7 @@ function answersOnceWrong(service: ReportService, nth: number, fault: (data: Jso
   });
 }
 
-describe('one answer that would end the pass', () => {
+describe('one response that would end the read', () => {
   const withoutCursor = ({ cursor: _cursor, ...data }: JsonObject): JsonObject => data;
   const opaque = {
     write: (at: number) => `c-${at}`,
@@ -233,29 +239,29 @@ describe('one answer that would end the pass', () => {
       held: 50,
     },
     {
-      answer: 'an empty page behind one of the size asked for',
+      answer: 'an empty page after a page of the requested size',
       style: 'numbered',
       wrong: answersOnceWrong(numbers(70), 2, () => ({ list: [] })).service,
       held: 70,
     },
     {
-      answer: 'an empty page behind two of a size that the service caps',
+      answer: 'an empty page after two pages of a size that the service caps',
       style: 'numbered',
       wrong: answersOnceWrong(numbers(50, 7), 3, () => ({ list: [] })).service,
       held: 50,
     },
     {
-      answer: 'an empty page behind the first one, which the service may have capped',
+      answer: 'an empty page after the first page, which the service may have capped',
       style: 'numbered',
       wrong: answersOnceWrong(numbers(50, 20), 2, () => ({ list: [] })).service,
       held: 50,
       size: 100,
     },
-  ])('I8: is asked for again, and the pass goes on: $answer', async ({ style, wrong, held, size }) => {
+  ])('I8: is requested again, and the read goes on: $answer', async ({ style, wrong, held, size }) => {
     expect(await recordsOf(requestOf(wrong, style, size))).toEqual(identified(held));
   });
 
-  it('I8: an empty numbered page is asked for again where the run before read the page before it', async () => {
+  it('I8: is requested again if it is an empty numbered page and an earlier run read the page before it', async () => {
     const { service } = answersOnceWrong(numbers(50), 1, () => ({ list: [] }));
     const resume = { cursor: 3, seen: [], last: { cursor: 2, hash: '' } };
     expect(await recordsOf(requestOf(service, 'numbered'), resume)).toEqual(identified(50).slice(40));
@@ -272,7 +278,7 @@ describe('one answer that would end the pass', () => {
     { pass: 'of numbered pages, the last one full', style: 'numbered', service: numbers(40), requests: 4 },
     { pass: 'of one short numbered page', style: 'numbered', service: numbers(7), requests: 2 },
     {
-      pass: 'of one numbered page below the least size',
+      pass: 'of one numbered page below the smallest size',
       style: 'numbered',
       service: numbers(19),
       requests: 2,
@@ -292,7 +298,7 @@ describe('one answer that would end the pass', () => {
       requests: 3,
       size: 100,
     },
-    { pass: 'of no record', style: 'numbered', service: numbers(0), requests: 1 },
+    { pass: 'without records', style: 'numbered', service: numbers(0), requests: 1 },
     { pass: 'of cursors that end with null', style: 'cursor', service: cursors(40), requests: 2 },
     {
       pass: 'of cursors, one short page without a cursor',
@@ -301,13 +307,13 @@ describe('one answer that would end the pass', () => {
       requests: 1,
     },
     {
-      pass: 'of cursors, the last page without one',
+      pass: 'of cursors, the last page without a cursor',
       style: 'cursor',
       service: cursors(50, 'absent'),
       requests: 4,
     },
     {
-      pass: 'of cursors, none on the only page, which is full',
+      pass: 'of cursors, no cursor on the only page, which is full',
       style: 'cursor',
       service: cursors(20, 'absent'),
       requests: 2,
@@ -318,7 +324,7 @@ describe('one answer that would end the pass', () => {
       service: cursors(0, 'absent'),
       requests: 1,
     },
-  ])('$requests requests read a pass $pass', async ({ style, service, requests, size }) => {
+  ])('$requests requests complete a read $pass', async ({ style, service, requests, size }) => {
     const counted = pagedService(async (fields) => ({
       data: (await service.call('report/any', fields)).data,
     }));
@@ -326,7 +332,7 @@ describe('one answer that would end the pass', () => {
     expect(counted.requests).toHaveLength(requests);
   });
 
-  it('costs two requests more: an empty last page behind a cursor', async () => {
+  it('costs two more requests if it is an empty last page after a cursor', async () => {
     const how = { size: 20, forgetsAt: [], dead: 'empty', stable: true, eager: true } as const;
     for (const style of ['cursor', 'position'] as const) {
       const counted = forgetfulService(identified(40), { ...how, style });
@@ -335,7 +341,7 @@ describe('one answer that would end the pass', () => {
     }
   });
 
-  it('I8: two answers that differ count as the second', async () => {
+  it('I8: is replaced by the second response if the two differ', async () => {
     const [full, more] = [identified(20), identified(25)];
     const { service } = answersInTurn(
       { list: full },

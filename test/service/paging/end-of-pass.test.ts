@@ -30,14 +30,14 @@ const ids = (...names: string[]): JsonObject[] => names.map((id) => ({ id }));
 /** Records without a key. */
 const amounts = (...values: number[]): JsonObject[] => values.map((amount) => ({ amount }));
 
-/** A page as it was fetched: `seen` follows from its records by number, otherwise from its cursor. */
+/** A page as it was fetched: `seen` is derived from the records of a numbered page, otherwise from its cursor. */
 function page(records: JsonObject[], cursor: Cursor | null, next: Cursor | null): Page {
   const list = recordListOf(records);
   const hash = hashOf(list);
   return { records: list, cursor, next, hash, lacksCursor: false, seen: shortHash(cursor ?? hash) };
 }
 
-/** Pages that follow each other, at 1, 2, 3, …; the last one names none. */
+/** Pages that follow each other, at 1, 2, 3, …; the last one has no next page. */
 function passOf(...pages: JsonObject[][]): Page[] {
   return pages.map((records, index) =>
     page(records, index === 0 ? null : index, index === pages.length - 1 ? null : index + 1),
@@ -51,7 +51,7 @@ function numberedPassOf(...pages: JsonObject[][]): Page[] {
   }));
 }
 
-/** The pages that are certain after each page that was read; the code of the failure in place of the rest. */
+/** The pages that are certain after each page; a failure's code replaces the rest. */
 function accepted(request: PageRequest, pages: readonly Page[], resume?: Resume): unknown[] {
   const accept = acceptPages(request, resume);
   const certain: unknown[] = [];
@@ -67,7 +67,7 @@ function accepted(request: PageRequest, pages: readonly Page[], resume?: Resume)
   return certain;
 }
 
-/** What the last of the pages is refused with. */
+/** The error for the last of the pages. */
 function refusal(request: PageRequest, pages: readonly Page[]): unknown {
   const accept = acceptPages(request, undefined);
   try {
@@ -84,29 +84,29 @@ describe('a cursor that was requested before', () => {
   it.each<[string, Paging, Page[], unknown[]]>([
     ['its own', byCursor, [page(ids('a'), 'x', 'x')], ['repeated_cursor']],
     [
-      'that of an earlier page',
+      'the cursor of an earlier page',
       byCursor,
       [page(ids('a'), 'x', 'y'), again('x')],
       [[['a']], 'repeated_cursor'],
     ],
     [
-      'one of digits',
+      'a cursor of digits',
       byCursor,
       [page(ids('a'), null, 1), page(ids('b'), 1, 1)],
       [[['a']], 'repeated_cursor'],
     ],
     ['another', byCursor, [page(ids('a'), 'x', 'y'), again('z')], [[['a']], [['z']]]],
     ['the first position', position, [page(ids('a'), null, 0)], ['repeated_cursor']],
-    ['the cursor 0, which is none before', byCursor, [page(ids('a'), null, 0)], [[['a']]]],
+    ['the cursor 0, which was not requested before', byCursor, [page(ids('a'), null, 0)], [[['a']]]],
     ['an earlier position', position, [page(ids('a'), 'x', 'y'), again('x')], [[['a']], 'repeated_cursor']],
-  ])('I8: ends the pass, and no other does: %s', (_name, paging, pages, certain) => {
+  ])('I8: fails the read, and no other cursor does: %s', (_name, paging, pages, certain) => {
     expect(accepted(requestOf(paging), pages)).toEqual(certain);
   });
 
   it.each([
     ['a position', position],
     ['a cursor', byCursor],
-  ] as const)('I8: is recognised where an earlier run requested it: %s', (_name, paging) => {
+  ] as const)('I8: is recognised if an earlier run requested it: %s', (_name, paging) => {
     const resume = { cursor: 'y', seen: [shortHash('w'), shortHash('x')] };
     expect(accepted(requestOf(paging), [again('x')], resume)).toEqual(['repeated_cursor']);
     expect(accepted(requestOf(paging), [again('v')], resume)).toEqual([[['z']]]);
@@ -115,68 +115,70 @@ describe('a cursor that was requested before', () => {
   it('I9: is quoted', () => {
     expect(refusal(requestOf(byCursor), [page(ids('a'), 'x', 'x')])).toMatchObject({
       ...{ kind: 'contract', context: { action: 'report/any' } },
-      message: 'report/any: the cursor <"x"> was requested before in this pass; following it would not end',
+      message: `report/any: the cursor <"x"> was already requested in this read, so following it would never end; report it to the service's operator`,
     });
   });
 });
 
-describe('a pass by positions', () => {
+describe('a full read by positions', () => {
   const request = requestOf(position, { primaryKey: 'id' });
 
-  it('has the pages as they come, and may end with one that it has seen, or with none', () => {
+  it('accepts the pages in order, and may end with a page that it has seen, or without records', () => {
     expect(accepted(request, passOf(ids('a', 'b'), ids('c', 'd')))).toEqual([[['a', 'b']], [['c', 'd']]]);
     expect(accepted(request, passOf(ids('a', 'b'), ids('a', 'b')))).toEqual([[['a', 'b']], [['a', 'b']]]);
     expect(accepted(request, passOf([]))).toEqual([[[]]]);
   });
 
-  it('I8: makes no progress with the records of any earlier page', () => {
+  it('I8: fails if a page repeats the records of any earlier page', () => {
     const [a, b] = [ids('a', 'b'), ids('c', 'd')];
     const pages = passOf(a, b, a, ids('e'));
     expect(accepted(request, pages)).toEqual([[['a', 'b']], [['c', 'd']], 'repeated_page']);
     expect(refusal(request, pages)).toMatchObject({
       kind: 'contract',
-      message: 'report/any: a page has exactly the records of an earlier one; following it would not end',
+      message:
+        'report/any: a page has exactly the records of an earlier page, so following it would never end; report it to the operator of the service',
     });
   });
 
-  it('I8: makes no progress with records of the page before alone, changed or not', () => {
+  it('I8: fails if a page has only records of the page before, changed or not', () => {
     const changed = [{ id: 'b', amount: 1 }];
     const pages = passOf(ids('a', 'b'), changed, ids('c'));
     expect(accepted(request, pages)).toEqual([[['a', 'b']], 'no_progress']);
     expect(refusal(request, pages)).toMatchObject({
       kind: 'contract',
-      message: 'report/any: hasNextPage is true after a page of 1 records without a new one',
+      message:
+        "report/any: hasNextPage is true, but none of the page's 1 records is new; report it to the service's operator",
     });
     expect(accepted(request, passOf(ids('a', 'b'), [...changed, ...ids('c')], ids('d')))).toHaveLength(3);
     expect(accepted(request, passOf([], ids('a')))).toEqual(['no_progress']);
     expect(accepted(request, passOf(ids('a', 'b'), ids('b')))).toEqual([[['a', 'b']], [['b']]]);
   });
 
-  it('I1: keeps an overlap of records with a key, which is dropped by it later', () => {
+  it('I1: keeps an overlap of records, which is later dropped by their key', () => {
     expect(accepted(request, passOf(ids('a', 'b'), ids('b', 'c')))).toEqual([[['a', 'b']], [['b', 'c']]]);
   });
 
-  it('I8: an inherited name is no key', () => {
+  it('I8: does not take an inherited name for a key', () => {
     const inherited = requestOf(position, { primaryKey: 'constructor' });
     expect(accepted(inherited, passOf(amounts(1, 2), amounts(2, 3), amounts(4)))).toHaveLength(3);
   });
 });
 
-describe('a pass by page numbers', () => {
+describe('a full read by page numbers', () => {
   const request = requestOf(numbered);
   const [a, b, c] = [ids('a'), ids('b'), ids('c')];
 
   it.each<[string, JsonObject[][], unknown[]]>([
-    ['a page and none', [a, []], [[['a']], [[]]]],
+    ['a page and an empty page', [a, []], [[['a']], [[]]]],
     ['a repeated page is held back until the next', [a, a, b], [[['a']], [], [['a'], ['b']]]],
-    ['a repeated page before none', [a, a, []], [[['a']], [], [['a'], []]]],
-    ['a page twice more is the end', [a, b, b, b], [[['a']], [['b']], [], [[]]]],
+    ['a repeated page before an empty page', [a, a, []], [[['a']], [], [['a'], []]]],
+    ['a page that comes twice more is the end', [a, b, b, b], [[['a']], [['b']], [], [[]]]],
     ['two pages twice', [a, a, b, b, c], [[['a']], [], [['a'], ['b']], [], [['b'], ['c']]]],
-  ])('I1: is judged by what follows: %s', (_name, pages, certain) => {
+  ])('I1: is decided by the following pages: %s', (_name, pages, certain) => {
     expect(accepted(request, numberedPassOf(...pages))).toEqual(certain);
   });
 
-  it('I8: ends with a page without records and without a next one, where the last comes twice more', () => {
+  it('I8: ends with an empty page without a next page if the last page comes twice more', () => {
     const accept = acceptPages(request, undefined);
     const [first, again, third] = numberedPassOf(a, a, a);
     if (!first || !again || !third) throw new Error('there are three pages');
@@ -185,7 +187,7 @@ describe('a pass by page numbers', () => {
     expect(accept(third)).toEqual([{ ...again, records: NO_RECORDS, hash: hashOf(NO_RECORDS), next: null }]);
   });
 
-  it('I4: goes on behind the last page of an earlier run', () => {
+  it('I4: continues after the last page of an earlier run', () => {
     const resume = {
       cursor: 3,
       seen: [a, b].map((records) => shortHash(hashOf(recordListOf(records)))),
@@ -199,9 +201,9 @@ describe('a pass by page numbers', () => {
   });
 });
 
-describe('a pass by page numbers, of records that may have a key', () => {
+describe('a full read by page numbers, of records that may have a key', () => {
   const request = requestOf(numbered, { keyHint: 'id' });
-  /** Records that are other ones in every response. */
+  /** Records that differ in every response. */
   let served = 0;
   const volatile = (...names: string[]): JsonObject[] =>
     names.map((id) => {
@@ -212,29 +214,29 @@ describe('a pass by page numbers, of records that may have a key', () => {
 
   it.each<[string, JsonObject[][], unknown[]]>([
     [
-      'the last page twice more is the end',
+      'a last page that comes twice more is the end',
       [volatile('a', 'b'), volatile('c'), volatile('c'), volatile('c')],
       [[[a, b]], [['c']], [], [[]]],
     ],
     [
-      'a page twice is held back until the next',
+      'a repeated page is held back until the next',
       [volatile('a', 'b'), volatile('a', 'b'), volatile('c')],
       [[[a, b]], [], [[a, b], ['c']]],
     ],
     [
-      'not one with fewer or other keys',
+      'a page with fewer or other keys is not a repetition',
       [volatile('a', 'b'), volatile('a'), volatile('c'), volatile('d')],
       [[[a, b]], [['a']], [['c']], [['d']]],
     ],
-  ])('I8: is judged by the keys where a field is never the same: %s', (_name, pages, certain) => {
+  ])('I8: is decided by the keys if a field differs in every response: %s', (_name, pages, certain) => {
     expect(accepted(request, numberedPassOf(...pages))).toEqual(certain);
   });
 
   it.each<[string, PageRequest, (names: string[]) => JsonObject[]]>([
-    ['a record has none', request, (names) => [...volatile(...names), ...amounts(served)]],
-    ['two records of a page have one', request, (names) => volatile(...names, ...names)],
-    ['the report has none', requestOf(numbered), (names) => volatile(...names)],
-  ])('I1: is not judged by keys that may be none: %s', (_name, given, records) => {
+    ['a record has no key', request, (names) => [...volatile(...names), ...amounts(served)]],
+    ['two records of a page share a key', request, (names) => volatile(...names, ...names)],
+    ['the report has no key', requestOf(numbered), (names) => volatile(...names)],
+  ])('I1: is not decided by fields that may not be keys: %s', (_name, given, records) => {
     const pages = numberedPassOf(...Array.from({ length: 5 }, () => records(['a'])), []);
     const counts = accepted(given, pages).map((certain) =>
       Array.isArray(certain) ? certain.length : certain,
@@ -242,7 +244,7 @@ describe('a pass by page numbers, of records that may have a key', () => {
     expect(counts).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  it('I8: may have two pages without a new key, and no third', () => {
+  it('I8: may have two pages in a row without a new key, but not three', () => {
     const pages = (...names: string[]) => numberedPassOf(...names.map((name) => volatile(...name.split(''))));
     expect(accepted(request, pages('ab', 'cd', 'ab', 'cd', 'ef'))).toHaveLength(5);
     expect(accepted(request, pages('ab', 'cd', 'ab', 'cd', 'ae', 'ab', 'cd', 'fg')).at(-1)).toEqual([
@@ -253,23 +255,22 @@ describe('a pass by page numbers, of records that may have a key', () => {
     expect(accepted(request, endless)).toHaveLength(5);
     expect(refusal(request, endless)).toMatchObject({
       ...{ kind: 'contract', context: { action: 'report/any' } },
-      message:
-        'report/any: 3 pages in a row, the last one page 5, have no "id" that is not on earlier pages; following them would not end',
+      message: `report/any: 3 pages in a row, the last one page 5, have no "id" that is not on earlier pages, so following them would never end; report it to the service's operator`,
     });
   });
 });
 
-describe('a pass by cursors', () => {
+describe('a full read by cursors', () => {
   const request = requestOf(byCursor);
   const empty = (count: number) => Array.from({ length: count }, () => []);
   const equal = (count: number) => Array.from({ length: count }, () => amounts(1));
   const last = (request: PageRequest, pages: JsonObject[][]) => accepted(request, passOf(...pages)).at(-1);
 
-  it('may end with any number of empty pages', () => {
+  it('may end after empty pages', () => {
     expect(last(request, [amounts(1), ...empty(4)])).toEqual([[]]);
   });
 
-  it('I1: may have a hundred equal pages, and no more', () => {
+  it('I1: may have a hundred equal pages, but no more', () => {
     expect(last(request, [...equal(100), amounts(2)])).toEqual([[2]]);
     expect(last(request, [...equal(101)])).toEqual([[1]]);
     expect(last(request, [...equal(60), amounts(2), ...equal(60), amounts(2)])).toEqual([[2]]);
@@ -277,12 +278,13 @@ describe('a pass by cursors', () => {
     expect(accepted(request, endless)).toHaveLength(101);
     expect(refusal(request, endless)).toMatchObject({
       ...{ kind: 'contract', code: 'no_progress' },
-      message: 'report/any: 100 pages in a row repeated the one before and still named a next one',
+      message:
+        "report/any: 100 pages in a row repeated the page before them and still named a next page; report it to the service's operator",
     });
   });
 });
 
-it('a report without pages has no pass', () => {
+it('a report without pages cannot be read by pages', () => {
   const lookup: Paging = {
     style: 'lookup',
     lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id', recordsChange: false },

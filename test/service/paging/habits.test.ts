@@ -35,7 +35,7 @@ async function readAll(style: keyof typeof styles, service: ReportService, known
   return { records, shown: shown.own };
 }
 
-describe('a pass that knows the habits of the service', () => {
+describe('a full read with known habits of the service', () => {
   it.each<{
     pass: string;
     style: 'cursor' | 'numbered';
@@ -59,7 +59,7 @@ describe('a pass that knows the habits of the service', () => {
       ...{ known: { longest: 90, followed: 10 }, requests: 3 },
     },
     {
-      pass: 'the cap is lower than before, and the pass itself shows it',
+      pass: 'the cap is lower than before, and the read itself shows it',
       ...{ style: 'numbered', held: 30, service: numbered(30, 20) },
       ...{ known: { longest: 90, followed: 90 }, requests: 4 },
     },
@@ -100,7 +100,7 @@ describe('a pass that knows the habits of the service', () => {
     },
   );
 
-  it('I8: reads on where a full page of the middle has lost its cursor', async () => {
+  it('I8: reads on if a full page in the middle has lost its cursor', async () => {
     const { service } = cursors(50, 20, 'absent');
     let calls = 0;
     const losesOne: ReportService = {
@@ -117,12 +117,12 @@ describe('a pass that knows the habits of the service', () => {
   });
 });
 
-describe('what a pass shows', () => {
+describe('habits that a full read shows', () => {
   it.each<[string, 'cursor' | 'numbered', ReturnType<typeof numbered>, PagingHabits]>([
     ['one page', 'numbered', numbered(30), { longest: 30, endsWithoutCursor: false }],
     ['several pages', 'numbered', numbered(50, 20), { longest: 20, followed: 20, endsWithoutCursor: false }],
     [
-      'a last page that comes again, which does not follow itself',
+      'a repeated last page, which does not count as followed',
       'numbered',
       numbered(30, 100, 'repeat'),
       { longest: 30, endsWithoutCursor: false },
@@ -140,7 +140,7 @@ describe('what a pass shows', () => {
       cursors(30, 20, 'absent'),
       { longest: 20, followed: 20, endsWithoutCursor: true },
     ],
-  ])('is learned from its records: %s', async (_name, style, { service }, habits) => {
+  ])('are learned from its records: %s', async (_name, style, { service }, habits) => {
     expect((await readAll(style, service)).shown).toEqual(habits);
   });
 });

@@ -26,23 +26,23 @@ const others: [string, Json][] = [
 ];
 
 describe('a cursor', () => {
-  it.each(cursors)('may be %s, and is stored and read as it is', (_name, cursor) => {
+  it.each(cursors)('may be %s, and is stored and read unchanged', (_name, cursor) => {
     expect(isCursor(cursor)).toBe(true);
     expect(stringifyJson(storedCursor(parseJson(stringifyJson(cursor))))).toBe(stringifyJson(cursor));
   });
 
   it.each([...others, ['null', null], ['missing', undefined]] satisfies [string, Json | undefined][])(
-    'is none where it is %s',
+    'is not accepted if it is %s',
     (_name, value) => {
       expect(isCursor(value)).toBe(false);
     },
   );
 
-  it('that is stored as null is none', () => {
+  it('that is stored as null is null', () => {
     expect(storedCursor(null)).toBeNull();
   });
 
-  it.each(others)('that is stored is a bug where it is %s', (_name, value) => {
+  it.each(others)('that is stored is a bug if it is %s', (_name, value) => {
     expect(() => storedCursor(value)).toThrow(
       expect.objectContaining({
         kind: 'bug',
@@ -66,11 +66,11 @@ describe('the hash of records', () => {
     ];
     expect(new Set(hashes).size).toBe(hashes.length);
     expect(hashOf(recordListOf([{ id: 'a' }, { id: 'b' }]))).toBe(hashOf(recordListOf([a, b])));
-    // What progress documents hold of earlier runs has to be recognised.
+    // The hashes in progress documents of earlier runs must stay valid.
     expect(hashOf(NO_RECORDS)).toBe('T1PNoYwrqgwDVLtfmj7L5e');
   });
 
-  it('in short is eleven characters, and differs where the value does', () => {
+  it('has a short form of eleven characters, which differs if the value differs', () => {
     expect(shortHash(0)).toMatch(/^[\w-]{11}$/);
     expect(shortHash('0')).not.toBe(shortHash(0));
     expect(shortHash('c-1')).toBe(shortHash('c-1'));
@@ -130,7 +130,7 @@ describe('the fields that select a page', () => {
     ['no cursor', byCursor, null, { limit: 20 }],
     ['a cursor', byCursor, 'c-1', { cursor: 'c-1', limit: 20 }],
     ['a cursor that is empty', byCursor, '', { cursor: '', limit: 20 }],
-  ])('are those of its style: %s', (_name, paging, cursor, fields) => {
+  ])('depend on its style: %s', (_name, paging, cursor, fields) => {
     expect(style(paging, 7).fields(cursor)).toEqual(fields);
   });
 });
@@ -143,26 +143,26 @@ describe('the next page', () => {
     ['an integer', 20, '20'],
     ['an integer of many digits as text', '9007199254740993', '9007199254740993'],
     ['an integer of many digits', rawNumber('9007199254740993'), '9007199254740993'],
-    ['digits that are no canonical integer', '007', '"007"'],
+    ['digits that are not a canonical integer', '007', '"007"'],
     ['a number with a fraction', rawNumber('1.10'), '1.10'],
     ['text', 'x==', '"x=="'],
-  ])('by position is asked for with endCursor: %s', (_name, endCursor, next) => {
+  ])('by position is requested with endCursor: %s', (_name, endCursor, next) => {
     expect(stringifyJson(style(position).next(received(pageInfo(endCursor))))).toBe(next);
   });
 
-  it('by position is none where hasNextPage is false, whatever endCursor says', () => {
+  it('by position does not exist if hasNextPage is false, whatever endCursor is', () => {
     expect(
       style(position).next(received({ pageInfo: { hasNextPage: false, endCursor: '40' } }, { records: 20 })),
     ).toBeNull();
   });
 
   it.each<[string, number, Cursor | undefined, number, number | null]>([
-    ['behind the first page', 1, undefined, 20, 2],
-    ['behind the first page, whose number is 0', 0, undefined, 20, 1],
-    ['behind a short page', 1, 4, 1, 5],
-    ['behind the page 0', 1, 0, 20, 1],
-    ['none behind an empty page', 1, 4, 0, null],
-  ])('by number is the one that follows: %s', (_name, firstPage, cursor, records, next) => {
+    ['after the first page', 1, undefined, 20, 2],
+    ['after the first page, whose number is 0', 0, undefined, 20, 1],
+    ['after a short page', 1, 4, 1, 5],
+    ['after page 0', 1, 0, 20, 1],
+    ['no page after an empty page', 1, 4, 0, null],
+  ])('by number has the following number: %s', (_name, firstPage, cursor, records, next) => {
     const page = received({}, { records, ...(cursor !== undefined && { cursor }) });
     expect(style(numbered, firstPage).next(page)).toBe(next);
   });
@@ -171,25 +171,25 @@ describe('the next page', () => {
     ['text', { cursor: 'c-1' }, {}, 'c-1'],
     ['a number', { cursor: 0 }, {}, 0],
     ['in the envelope', {}, { cursor: 'c-2' }, 'c-2'],
-    ['in both: that of the data', { cursor: 'c-1' }, { cursor: 'c-2' }, 'c-1'],
+    ['in both: the cursor of the data', { cursor: 'c-1' }, { cursor: 'c-2' }, 'c-1'],
     ['null', { cursor: null }, { cursor: 'c-2' }, null],
     ['null in the envelope', {}, { cursor: null }, null],
     ['empty', { cursor: '' }, {}, null],
     ['absent', {}, {}, null],
-  ])('by cursor is what the page names: %s', (_name, data, envelope, next) => {
+  ])('by cursor has the cursor that the page names: %s', (_name, data, envelope, next) => {
     expect(style(byCursor).next(received(data, { envelope }))).toBe(next);
   });
 
   it.each<[string, Paging, JsonObject, number]>([
-    ['as many as there are', byCursor, { count: 2, cursor: null }, 2],
+    ['the number of records', byCursor, { count: 2, cursor: null }, 2],
     ['no number', byCursor, { count: 'many', cursor: null }, 2],
-    ['a number that is documented for no page', uncounted, { count: 3, cursor: null }, 2],
-  ])('by cursor does not depend on a count that says %s', (_name, paging, data, records) => {
+    ['a number that is not documented', uncounted, { count: 3, cursor: null }, 2],
+  ])('by cursor does not depend on a count with %s', (_name, paging, data, records) => {
     expect(style(paging).next(received(data, { records }))).toBeNull();
   });
 });
 
-describe('a page that does not say whether another follows', () => {
+describe('a page that does not show whether another page follows', () => {
   const needs = '"data.pageInfo" needs hasNextPage, true or false;';
 
   it.each<[string, JsonObject, string]>([
@@ -230,26 +230,26 @@ describe('a page that does not say whether another follows', () => {
     });
   });
 
-  it('I8: is refused: by cursor with another count of its records', () => {
+  it('I8: is refused: by cursor with a different count of its records', () => {
     expect(refusal(byCursor, { count: 3, cursor: 'c-1' }, { records: 2 })).toMatchObject({
       kind: 'contract',
       code: 'count_mismatch',
-      message: 'report/any: "data.count" says <3> records, the list has 2: one of them is wrong',
+      message: `report/any: "data.count" is <3>, but the list has 2 records; report it to the service's operator`,
     });
   });
 
   it.each<[string, Paging, JsonObject, JsonObject, boolean]>([
-    ['by cursor without any', byCursor, {}, {}, true],
+    ['by cursor without a cursor', byCursor, {}, {}, true],
     ['by cursor with null', byCursor, { cursor: null }, {}, false],
-    ['by cursor with one in the envelope', byCursor, {}, { cursor: 'c-1' }, false],
+    ['by cursor with a cursor in the envelope', byCursor, {}, { cursor: 'c-1' }, false],
     ['by position', position, {}, {}, false],
     ['by number', numbered, {}, {}, false],
-  ])('is known to lack its cursor, or not: %s', (_name, paging, data, envelope, lacks) => {
+  ])('lacks its cursor, or not: %s', (_name, paging, data, envelope, lacks) => {
     expect(style(paging).lacksCursor(received(data, { envelope }))).toBe(lacks);
   });
 });
 
-describe('what identifies a page in its pass', () => {
+describe('the identity of a page in its read', () => {
   it.each<[string, Paging, Cursor | null, Json]>([
     ['its position', position, '40', '40'],
     ['its records, at no position', position, null, 'hash'],
@@ -260,7 +260,7 @@ describe('what identifies a page in its pass', () => {
     expect(style(paging).seen(cursor, 'hash')).toBe(shortHash(identity));
   });
 
-  it('is asked only of reports that have pages', () => {
+  it('exists only for reports that have pages', () => {
     const lookup: Paging = {
       style: 'lookup',
       lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id', recordsChange: false },

@@ -43,7 +43,7 @@ async function collect(request: PageRequest, resume?: Resume): Promise<Page[]> {
   return all;
 }
 
-/** A pass that is interrupted after `keep` pages, and resumed by another process from what progress.json can hold. */
+/** A full read that is interrupted after `keep` pages, and resumed by another process from the contents of progress.json. */
 async function interrupted(request: PageRequest, keep: number): Promise<Page[]> {
   const kept: Page[] = [];
   for await (const page of pages(request)) {
@@ -77,7 +77,7 @@ const counts = fc.oneof(fc.integer({ min: 0, max: 130 }), fc.constantFrom(0, 1, 
 const cut = fc.integer({ min: 1, max: 9 });
 const cap = fc.integer({ min: 5, max: 100 });
 
-describe('a pass has every record exactly once and in order, uninterrupted or resumed', () => {
+describe('a full read has every record exactly once and in order, uninterrupted or resumed', () => {
   it('I1: by positions, whatever endCursor means', async () => {
     const interpretation = fc.record({
       overlap: fc.integer({ min: 0, max: 4 }),
@@ -109,7 +109,7 @@ describe('a pass has every record exactly once and in order, uninterrupted or re
     expect(recordsOf(found)).toEqual(records);
   });
 
-  it('I1: by page numbers, whatever comes past the last page', async () => {
+  it('I1: by page numbers, whatever the service returns past the last page', async () => {
     const interpretation = fc.record({
       pastTheEnd: fc.constantFrom('empty' as const, 'repeat' as const),
       firstPage: fc.constantFrom(0, 1),
@@ -184,12 +184,12 @@ const more = (endCursor: Json, records: JsonObject[]): JsonObject => ({
   list: records,
   pageInfo: { hasNextPage: true, endCursor },
 });
-/** An end in every style: what reads on past a fault comes to it. */
+/** An end in every style, for a read that continues past a fault. */
 const terminal: JsonObject = { list: [], pageInfo: { hasNextPage: false }, cursor: null };
 const group = (name: string): JsonObject => ({ list: [{ id: `${name}1` }, { id: `${name}2` }] });
 
-/** One of each kind; all that ends a pass, or does not: end-of-pass.test.ts. */
-describe('a pass whose end is not proven fails', () => {
+/** One of each kind; end-of-pass.test.ts has all cases. */
+describe('a full read whose end is not proven fails', () => {
   it.each<[string, Paging, JsonObject[], string]>([
     ['no list', position, [{ pageInfo: { hasNextPage: false } }], 'missing_list'],
     ['a list of null', byCursor, [{ list: null, errors: [] }], 'missing_list'],
@@ -206,7 +206,7 @@ describe('a pass whose end is not proven fails', () => {
       'repeated_cursor',
     ],
     ['a cursor that is an object', byCursor, [{ ...group('x'), cursor: {} }], 'bad_cursor'],
-    ['fewer records than counted', byCursor, [{ ...group('x'), count: 3, cursor: null }], 'count_mismatch'],
+    ['fewer records than the count', byCursor, [{ ...group('x'), count: 3, cursor: null }], 'count_mismatch'],
     [
       'a fourth empty page',
       byCursor,
@@ -231,7 +231,7 @@ describe('a pass whose end is not proven fails', () => {
     ],
     ['page numbers', numbered, () => ({})],
     ['cursors', byCursor, (number: number) => ({ cursor: `cursor ${number}` })],
-  ])('I8: new %s and new records without end are no pass', async (_name, paging, more) => {
+  ])('I8: with new %s and new records without end', async (_name, paging, more) => {
     const { service, requests } = pagedService((_fields, number) => ({
       data: { list: [{ id: `id-${number}` }], ...more(number) },
     }));
@@ -244,12 +244,12 @@ describe('a pass whose end is not proven fails', () => {
     expect(requests.length).toBeLessThanOrEqual(12);
   });
 
-  it('I8: the keys of a response without a list are named', async () => {
+  it('I8: with the keys of a response without a list in its message', async () => {
     const { service } = answersInTurn({ orders: [], refunds: [], total: 0 });
     await expect(firstPage(requestOf(service, numbered))).rejects.toThrow(/orders, refunds, total/);
   });
 
-  it('I8: pages before the malformed one are returned, none after it', async () => {
+  it('I8: after it has returned the pages before the malformed page', async () => {
     const { service } = answersInTurn({ ...group('x'), cursor: 'a' }, { ...group('y'), cursor: 'b' }, {});
     const received: Page[] = [];
     await expect(
@@ -264,7 +264,7 @@ describe('a pass whose end is not proven fails', () => {
 describe('one page alone', () => {
   const interpretation = { pastTheEnd: 'empty' as const, firstPage: 1, cap: 100, list: 'list' };
 
-  it('is the same as long as its records, their order and its continuation are', async () => {
+  it('is unchanged as long as its records, their order and its next page are', async () => {
     const records = identified(50);
     const request = requestOf(numberedService(records, interpretation).service, numbered);
     const [first, second] = await collect(request);
@@ -279,7 +279,7 @@ describe('one page alone', () => {
     expect(await samePage(turned, second)).toBe(false);
   });
 
-  it('is the same only as long as it names the same next page', async () => {
+  it('is unchanged only as long as it names the same next page', async () => {
     const { service } = answersInTurn({ ...group('x'), cursor: 'b' });
     const page = await firstPage(requestOf(service, byCursor));
     expect(await samePage(requestOf(service, byCursor), page)).toBe(true);
@@ -292,7 +292,7 @@ describe('looking ahead', () => {
   const endless = () =>
     pagedService((_fields, number) => ({ data: { list: [{ id: number }], cursor: `c${number}` } }));
 
-  it('the next page, and no further one, is fetched while the last one is processed', async () => {
+  it('fetches one page ahead while the last page is processed', async () => {
     const { service, requests } = endless();
     const pass = pages(requestOf(service, byCursor));
     await pass.next();
@@ -323,7 +323,7 @@ describe('looking ahead', () => {
     expect(unhandled).toEqual([]);
   });
 
-  it('a failure ahead is thrown only after the page before it', async () => {
+  it('throws a failure only after the page before it', async () => {
     const { service } = pagedService((_fields, number) => {
       if (number > 1) throw new Error('gone');
       return { data: { list: [{ id: 1 }], cursor: 'a' } };
