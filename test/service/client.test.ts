@@ -510,19 +510,22 @@ describe('I10: until the service has accepted a request', () => {
     ['a non-zero code', refusal],
     ['HTTP 401', { status: 401, text: '' } as const],
     ['HTTP 403', { status: 403, text: 'no' } as const],
-  ])('no more requests are sent after two refusals, however many calls start together: %s', async (_name, reply) => {
-    const { client, service } = await started(() => reply);
-    const errors = await calls(client, 20);
-    expect(service.received).toHaveLength(2);
-    expect(errors.filter((error) => error?.code === 'refused')).toHaveLength(18);
-    expect(await failure(client.call(action, {}))).toMatchObject({
-      kind: 'auth',
-      code: 'refused',
-      message: expect.stringMatching(/sends no more.*report\/order_list/),
-      context: { brand: 'acme', action },
-    });
-    expect(service.received).toHaveLength(2);
-  });
+  ])(
+    'no more requests are sent after two refusals, however many calls start together: %s',
+    async (_name, reply) => {
+      const { client, service } = await started(() => reply);
+      const errors = await calls(client, 20);
+      expect(service.received).toHaveLength(2);
+      expect(errors.filter((error) => error?.code === 'refused')).toHaveLength(18);
+      expect(await failure(client.call(action, {}))).toMatchObject({
+        kind: 'auth',
+        code: 'refused',
+        message: expect.stringMatching(/sends no more.*report\/order_list/),
+        context: { brand: 'acme', action },
+      });
+      expect(service.received).toHaveLength(2);
+    },
+  );
 
   it('two requests are refused if clock and secret are both wrong', async () => {
     const { client, service } = await started(strict(() => renewed, 600_000));

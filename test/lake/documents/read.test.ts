@@ -180,7 +180,8 @@ describe('the ledgers of a lake', () => {
   );
 
   it('are not read if the store cannot be read', async () => {
-    const get = async () => Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'no answer'));
+    const get = async () =>
+      Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'no answer'));
     await expect(readLedgers({ ...(await lakeOfTwoBrands()), get }, reports)).rejects.toMatchObject({
       code: 'aws_unavailable',
     });
