@@ -174,7 +174,7 @@ describe('a claim continues', () => {
       situation('clicks_list'),
       undefined,
     ],
-  ])('%s', (_name, entry, now, attempt) => {
+  ])('continues %s', (_name, entry, now, attempt) => {
     expect(attemptToContinue(entry, now)).toBe(attempt);
   });
 });
@@ -336,7 +336,7 @@ describe('without I/O, a claim', () => {
       situation('clicks_detail'),
       'start',
     ],
-  ])('%s', (_name, entry, staged, now, kind) => {
+  ])('%s, decided without I/O', (_name, entry, staged, now, kind) => {
     expect(decideAttempt(entry, staged, now).kind).toBe(kind);
   });
 

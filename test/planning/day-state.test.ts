@@ -62,7 +62,7 @@ describe('whether a day is expected', () => {
       facts({ failure: failure(later) }, { policy: undefined }),
       true,
     ],
-  ])('%s', (_name, known, expected) => expect(isExpected(known, NOW_MS)).toBe(expected));
+  ])('a day is %s', (_name, known, expected) => expect(isExpected(known, NOW_MS)).toBe(expected));
 });
 
 describe('the state', () => {
