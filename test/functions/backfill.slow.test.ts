@@ -218,7 +218,7 @@ describe('a backfill', () => {
         other: { brand: OLD_BRAND },
         first: { brand: 'acme', report: 'clicks_list' },
       },
-      /"first" of acme is running.*only one of a brand may run at a time/,
+      /"first" of acme is running.*only one backfill of a brand may run at a time/,
     ],
   ])('is refused without a request to the service: %s', async (_name, input, running, cause) => {
     const { error } = await backfill(input, { running });

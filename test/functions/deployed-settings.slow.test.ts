@@ -173,7 +173,7 @@ describe('the settings that count after deployments', () => {
     versions.delete('false');
     expect(pointedAt()).toBe('1');
     expect(answers[1]).toMatchObject({
-      ...{ Status: 'FAILED', Reason: expect.stringContaining('others than their hash stands for') },
+      ...{ Status: 'FAILED', Reason: expect.stringContaining('the settings do not match their hash') },
     });
   });
 
