@@ -41,8 +41,7 @@ function unusable({ url }: ObjectStore, key: string): BrandReportsError {
 
 /**
  * Stores the settings of a deployment and points at them.
- * @param bucket of a lake in any format: settings do not create a lake, so a first deployment that fails leaves no lake
- * behind
+ * @param bucket of a lake in any format: settings alone are not a lake, so a first deployment that fails creates no lake
  * @throws BrandReportsError `config` if the properties are not packed settings, `conflict` if another deployment writes
  * too
  */

@@ -477,7 +477,7 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
     'AWS refused a request: a permission, the credentials, the region or the resource is wrong.',
     'Follow the message: it names the permission.',
   ],
-  aws_unavailable: ['AWS did not respond, or asked to slow down.', 'Run again later.'],
+  aws_unavailable: ['AWS did not respond, or limited the rate of requests.', 'Run again later.'],
   aws_unexpected: ['AWS responded in an unexpected way.', 'Report it.'],
   backfill_running: ['A backfill of the brand is running.', 'Stop it, or wait for its end.'],
   catalog_contended: ['Others keep changing the same table in Glue.', 'Run again later.'],
@@ -550,7 +550,7 @@ export const bugs: Record<Bugs, Explanation> = {
   ],
   never_ends: ['The command stopped without finishing.', 'Run it again, and report it.'],
   no_outcome: ['A run of a backfill has no outcome.', 'Report it.'],
-  not_paged: ['The program requested pages of an action that has none.', 'Report it.'],
+  not_paged: ['The program requested pages of an action without pages.', 'Report it.'],
   run_twice: ['A run registered twice.', 'Report it.'],
   unexpected: [
     'Something happened that the program does not expect. The log has the place in the code.',

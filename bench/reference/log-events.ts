@@ -5,7 +5,7 @@ import { block, code, entriesOf, pageOf, tableOf } from './markdown.ts';
 
 type EventName = LogEvent['event'];
 
-/** The compiler names an event that is missing here, or is no longer logged. */
+/** The compiler reports an event that is missing here or no longer exists. */
 const MEANINGS: Record<EventName, string> = {
   report_planned: 'A run has planned a report: the number of due days.',
   report_failed: 'A report could not be read at all. `stack` is there for bugs only.',
@@ -112,7 +112,7 @@ export function logEventsPage(): string {
   return pageOf(
     '# Log events',
     'Runs, functions and commands log events. Names and fields may change with a minor version, and the CHANGELOG then lists them. `npm run reference` writes this page from `shared/log-events.ts`.',
-    '## Where they are',
+    '## Find the events',
     'Functions write each event as JSON to their log group in CloudWatch Logs. The field `message` contains the event, and `level` its level. The functions drop `debug` events. This query of Logs Insights shows warnings and errors of all functions:',
     block(
       'text',

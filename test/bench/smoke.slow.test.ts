@@ -120,7 +120,7 @@ describe('the smoke script', () => {
       ['FAILED', 'a schedule fires once'],
       ['FAILED', 'test events are listed'],
       ['FAILED', 'nothing changed: no difference'],
-      ['FAILED', 'remove what was made beside the stack'],
+      ['FAILED', 'remove everything outside the stack'],
       ['FAILED', 'destroy'],
       ['FAILED', 'nothing is left'],
     ]);
@@ -146,7 +146,7 @@ describe('the smoke script', () => {
   it('runs no step when nothing is deployed, and destroys what a failed deployment made', async () => {
     const { code, results, calls } = await smoke({ fails: ['cdk deploy'] });
     const passed = results.filter(([result]) => result === 'passed').map(([, name]) => name);
-    expect(passed).toEqual(['remove what was made beside the stack', 'destroy', 'nothing is left']);
+    expect(passed).toEqual(['remove everything outside the stack', 'destroy', 'nothing is left']);
     expect({ code, isDestroyed: calls.includes('cdk destroy') }).toEqual({ code: 1, isDestroyed: true });
   });
 

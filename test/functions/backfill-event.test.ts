@@ -132,7 +132,7 @@ describe('the event of the backfill function', () => {
     ['of a month without its progress', { read: { ...ORDERS, from: '2026-01-01', to: '2026-01-31' } }],
   ])('%s is refused, with what to start instead', (_name, event) => {
     expect(() => parseBackfillEvent(event)).toThrow(
-      /the backfill's state machine: start an execution of that/,
+      /the backfill's state machine: start an execution of the state machine/,
     );
   });
 });
