@@ -1,9 +1,9 @@
-// What may import what. `npm run imports` fails on an import that goes upwards, to a neighbour or in a circle,
-// type-only imports included, and on a package of the outside world in the core.
+// Defines which module may import which. `npm run imports` fails on imports of higher layers, of neighbours or in a
+// circle, imports of types included, and on a package of the outside world in the core.
 
 /**
- * The layers of shared/, from the top to the lowest. A room (a folder, or a file of its own) imports only rooms of lower
- * layers; two rooms of one layer do not know each other.
+ * The layers of shared/, highest first. A module (a folder, or a file of its own) imports only modules of lower layers;
+ * modules of one layer do not import each other.
  */
 const layers = [
   ['operations', 'repair'],
@@ -31,10 +31,15 @@ const layers = [
   ['error-codes'],
 ];
 
-/** Features that can be removed: others import only their `index.ts`, which names all that they offer. */
-const sideRooms = ['history', 'findings', 'iceberg', 'details', 'watcher', 'repair', 'lifecycle'];
+/**
+ * Features that can be removed: other modules import only their `index.ts`, which exports everything that they offer.
+ */
+const removable = ['history', 'findings', 'iceberg', 'details', 'watcher', 'repair', 'lifecycle'];
 
-/** Who uses the core. Each may import any room of the layers, and of the others only what stands here. */
+/**
+ * The programs that use the core. Each may import any module of the layers and, of the other programs, only the listed
+ * ones.
+ */
 const programs = {
   cli: ['sample'],
   functions: [],
@@ -47,26 +52,26 @@ const programs = {
 const corePackages = ['zod', 'hyparquet', 'hyparquet-writer', 'parquetjs-lite'];
 const coreModules = ['buffer', 'crypto', 'util', 'zlib'];
 
-const roomPath = (room) => `^shared/${room}(/|\\.ts$)`;
+const modulePath = (module) => `^shared/${module}(/|\\.ts$)`;
 const folderPath = (folder) => `^${folder}/`;
-const paths = (rooms, pathOf) => rooms.map(pathOf);
+const paths = (modules, pathOf) => modules.map(pathOf);
 
-const upwards = layers.flatMap((step, index) =>
-  step.map((room) => ({
-    name: `${room} imports lower layers only`,
-    comment: 'The layers stand in .dependency-cruiser.mjs. Move the shared part to a lower one.',
+const upwards = layers.flatMap((layer, index) =>
+  layer.map((module) => ({
+    name: `${module} imports lower layers only`,
+    comment: '.dependency-cruiser.mjs lists the layers. Move the shared part to a lower layer.',
     severity: 'error',
-    from: { path: roomPath(room) },
-    to: { path: '^shared/', pathNot: paths([room, ...layers.slice(index + 1).flat()], roomPath) },
+    from: { path: modulePath(module) },
+    to: { path: '^shared/', pathNot: paths([module, ...layers.slice(index + 1).flat()], modulePath) },
   })),
 );
 
-const throughDoors = sideRooms.map((room) => ({
-  name: `${room} is imported through its index.ts`,
-  comment: 'Export what is needed from index.ts, or move it to a lower layer.',
+const throughIndex = removable.map((module) => ({
+  name: `${module} is imported through its index.ts`,
+  comment: 'Export it from index.ts, or move it to a lower layer.',
   severity: 'error',
-  from: { pathNot: [roomPath(room), folderPath('test')] },
-  to: { path: roomPath(room), pathNot: `^shared/${room}/index\\.ts$` },
+  from: { pathNot: [modulePath(module), folderPath('test')] },
+  to: { path: modulePath(module), pathNot: `^shared/${module}/index\\.ts$` },
 }));
 
 const betweenPrograms = Object.entries(programs).map(([program, allowed]) => ({
@@ -85,20 +90,20 @@ export default {
   forbidden: [
     {
       name: 'no circle',
-      comment: 'Two files that need each other are one file, or share a third one below them.',
+      comment: 'Join two files that need each other, or move the shared part to a third file.',
       severity: 'error',
       from: {},
       to: { circular: true },
     },
     {
-      name: 'every file of shared has a room',
-      comment: 'Name the room in the layers of .dependency-cruiser.mjs.',
+      name: 'every file of shared has a layer',
+      comment: 'Add the module to the layers of .dependency-cruiser.mjs.',
       severity: 'error',
       from: {},
-      to: { path: '^shared/', pathNot: paths(layers.flat(), roomPath) },
+      to: { path: '^shared/', pathNot: paths(layers.flat(), modulePath) },
     },
     ...upwards,
-    ...throughDoors,
+    ...throughIndex,
     {
       name: 'building makes no request',
       comment: 'Requests belong to attempt/fetch.ts; pipeline/read-day.ts hands their pages to the builder.',
@@ -117,21 +122,21 @@ export default {
       name: 'the core imports no adapter',
       comment: 'Take a port (shared/ports.ts) as an argument; cli, functions and infra choose the adapter.',
       severity: 'error',
-      from: { path: '^shared/', pathNot: roomPath('adapters') },
-      to: { path: roomPath('adapters') },
+      from: { path: '^shared/', pathNot: modulePath('adapters') },
+      to: { path: modulePath('adapters') },
     },
     {
-      name: 'the core knows no AWS, disk or network',
-      comment: 'What touches the outside world is an adapter behind a port of shared/ports.ts.',
+      name: 'the core uses no AWS, disk or network',
+      comment: 'Code that reaches the outside world is an adapter that implements a port of shared/ports.ts.',
       severity: 'error',
-      from: { path: '^shared/', pathNot: roomPath('adapters') },
+      from: { path: '^shared/', pathNot: modulePath('adapters') },
       to: {
         dependencyTypesNot: ['local'],
         pathNot: [`^(node:)?(${coreModules.join('|')})$`, `node_modules/(${corePackages.join('|')})/`],
       },
     },
     {
-      name: 'adapters know no CDK',
+      name: 'adapters import no CDK',
       comment: 'Constructs belong to infra.',
       severity: 'error',
       from: { path: ['^shared/adapters/', '^functions/', '^cli/'] },
@@ -139,7 +144,7 @@ export default {
     },
     ...betweenPrograms,
   ],
-  // Without these a parser that sees no imports would let everything pass.
+  // Without these rules, a parser that misses imports would let everything pass.
   required: [
     {
       name: 'imports are seen',
@@ -157,7 +162,7 @@ export default {
     },
   ],
   options: {
-    // TypeScript 7 has no JavaScript API. swc sees every import, `import type` as well.
+    // TypeScript 7 has no JavaScript API. swc finds every import, including `import type`.
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
     preserveSymlinks: true,

@@ -1,11 +1,11 @@
 /**
- * `npm run bench` compares the command line with what one would use instead: a plain Python script, dlt, and the bare
- * requests. All run on this machine, one after the other, against one service of prepared bytes, and the results are
- * printed as Markdown: docs/explanation/performance.md shows them. Nothing fails because it is slow.
- *
- * `--only SECTION[,SECTION]`: speed, waiting, start, check, growth, brands, restated, right, iceberg, synth. `--small`: a run of less than a minute that shows that all
- * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out. `--rounds N`: so
- * many of each instead of three to seven.
+ * Compares the command line with its alternatives: a plain Python script, dlt, and the bare requests (`npm run bench`).
+ * All run on this machine, one after the other, against one service of prepared bytes. The results are printed as
+ * Markdown for docs/explanation/performance.md. Nothing fails because it is slow.
+ * - `--only SECTION[,SECTION]`: only these sections, e.g. `speed,start`; a wrong name prints the list.
+ * - `--small`: shows in less than a minute that every section works. It installs nothing, so without bench/peers/.venv
+ * the Python competitors are left out.
+ * - `--rounds N`: N rounds each, instead of three to seven.
  */
 import { execFileSync } from 'node:child_process';
 import { cpus, release, totalmem } from 'node:os';
@@ -94,7 +94,7 @@ const sections: Record<string, () => Promise<void>> = {
   growth: () => printGrowth({ ...plan.growth, rounds: rounds ?? plan.growth.rounds }),
   brands: () => printManyBrands(plan.brands),
   restated: () => printRestated({ ...plan.restated, rounds: rounds ?? plan.restated.rounds }),
-  // Each of the peers waits for a time that a small run does not have.
+  // Each peer waits for a timeout, for which a small run has no time.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
   iceberg: () => printIceberg(plan.iceberg),
   synth: () => printSynth({ ...plan.synth, rounds: rounds ?? plan.synth.rounds }),

@@ -1,11 +1,12 @@
 /**
- * Prints docs/explanation/costs.md, every line of it: `npm run --silent cost > docs/explanation/costs.md`. Nothing is estimated by hand:
+ * Prints docs/explanation/costs.md completely: `npm run --silent cost > docs/explanation/costs.md`. Every figure is
+ * computed:
  * - cost/steady-day.ts runs a day of the real code against local servers and counts its requests.
  * - cost/watcher.ts runs the watcher over many brands.
  * - cost/deployed.ts counts the items of the template.
  * - cost/prices.ts has AWS's public prices.
- * Time is virtual and CPU is assumed, so that it prints about the same on every machine.
- * `npm run cost [clicks of an ordinary day]`
+ * - Time is virtual and CPU is assumed, so the page is about the same on every machine.
+ * - `npm run cost [clicks of an ordinary day]`
  */
 import { ACME } from '../test/infra/stack.ts';
 import { deployed } from './cost/deployed.ts';
@@ -21,18 +22,18 @@ const BYTES_PER_GB = 1e9;
 const BYTES_PER_TB = 1e12;
 const REPORTS = 5;
 const BRANDS = [1, 20, 300];
-/** Numbers of brands over which a watcher run is made. */
+/** The numbers of brands for which a watcher run is measured. */
 const MEASURED_WATCHER_RUNS = [1, 20] as const;
-/** Athena charges no less for a query. */
+/** The smallest amount that Athena charges for a query. */
 const SMALLEST_SCAN_BYTES = 10e6;
-/** Athena lists the prefix of each partition, and reads footer and columns of its object. */
+/** Athena lists the prefix of each partition, and reads the footer and columns of its object. */
 const GETS_PER_OBJECT = 3;
-/** What people are assumed to ask: this many queries, each over a month of one report. */
+/** The assumed queries of people: this many a day, each over a month of one report. */
 const QUERIES_PER_DAY = 10;
 const PARTITIONS_PER_QUERY = 30;
-/** Of Lambda: of new accounts, and of others. */
+/** Quotas of Lambda: of new accounts, and of other accounts. */
 const QUOTAS = [10, 1000];
-/** The most that the SDK requests at the same time. */
+/** The maximum number of requests that the SDK sends at the same time. */
 const SOCKETS = 50;
 /** `CONCURRENCY` of shared/catalog/rebuild.ts. */
 const REBUILD_WIDTH = 8;
@@ -45,7 +46,7 @@ interface Item {
   perDay?: number;
   /** … or how many at any time. */
   atAnyTime?: number;
-  /** Paid whatever is read. */
+  /** Whether the price is the same for any number of days. */
   isFixed?: boolean;
 }
 
@@ -57,8 +58,8 @@ const day = await steadyDay(clicksPerDay, timeoutSeconds, MEASURED_WATCHER_RUNS)
 const calls = (names: RegExp) =>
   [...day.calls].reduce((sum, [name, count]) => sum + (names.test(name) ? count : 0), 0);
 
-/** A watcher run: as measured, beyond that by what each further brand added. */
-function lookOf(brands: number) {
+/** A watcher run: as measured, and for more brands by what each further brand added. */
+function watcherRunOf(brands: number) {
   const [one, several] = MEASURED_WATCHER_RUNS.map((count) => day.watcherRunsOfMany.get(count));
   if (!one || !several)
     throw new Error(`no watcher run of ${MEASURED_WATCHER_RUNS.join(' and ')} brands was measured`);
@@ -75,10 +76,10 @@ function lookOf(brands: number) {
   return { gets, writesAndLists, pageMb: at(({ pageMb }) => pageMb), seconds };
 }
 
-/** What a deployment of so many brands uses, each like the simulated one. */
+/** The usage of a deployment of so many brands, each like the simulated brand. */
 function items(brands: number): Item[] {
-  const [one, many] = [lookOf(1), lookOf(brands)];
-  /** Runs once for each brand; the watcher once for all of them. */
+  const [one, many] = [watcherRunOf(1), watcherRunOf(brands)];
+  /** Runs once for each brand; the watcher runs once for all brands. */
   const requests = (
     names: RegExp,
     ofWatcherRun: (watcherRun: Pick<WatcherRun, 'gets' | 'writesAndLists'>) => number,
@@ -106,7 +107,7 @@ function items(brands: number): Item[] {
     },
     {
       name: 'S3, storage of older versions',
-      // Those of a day go with the second vacuum after their time.
+      // The second vacuum after their time deletes the versions of a day.
       atAnyTime: (brands * day.versionBytes * (day.snapshotRetentionDays + 2)) / BYTES_PER_GB,
       price: prices.s3Gb,
     },
@@ -142,7 +143,7 @@ function items(brands: number): Item[] {
   ];
 }
 
-/** @param bytes that one query scans */
+/** @param bytes the bytes that one query scans */
 function athena(queriesPerDay: number, partitions: number, bytes: number): Item[] {
   const objects = queriesPerDay * partitions;
   const tb = Math.max(bytes, SMALLEST_SCAN_BYTES) / BYTES_PER_TB;
@@ -170,7 +171,7 @@ function rounded(value: number, maximumSignificantDigits = 3): string {
   return value.toLocaleString('en-US', { maximumSignificantDigits });
 }
 
-/** @param texts the numbers of the columns that are text */
+/** @param texts the numbers of the columns with text */
 function table(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
@@ -234,7 +235,7 @@ function instances(): string {
 
 function watcherRuns(): string {
   const rows = BRANDS.map((brands) => {
-    const { gets, writesAndLists, pageMb, seconds } = lookOf(brands);
+    const { gets, writesAndLists, pageMb, seconds } = watcherRunOf(brands);
     return [rounded(brands), rounded(gets), rounded(writesAndLists), rounded(seconds, 2), rounded(pageMb, 2)];
   });
   return table(['brands', 'GET', 'PUT and LIST', 'seconds', 'MB of the page'], rows, []);
@@ -350,7 +351,7 @@ ${watcherRuns()}
 - **Lambda's time** follows the number of requests to the service. A run that is alone sends them at the brand's whole rate.
   \`clicks_detail\` costs one request for each click, so it is off by default.
 - **The watcher** runs ${day.watcherRuns} times a day and takes ${rounded(day.watcherSeconds)} s of Lambda in all. It lists the ledgers, and reads the report states, the ledgers
-  of five months and the ledgers of months in which a day is due: ${rounded(lookOf(1).gets * day.watcherRuns)} GET a day here.
+  of five months and the ledgers of months in which a day is due: ${rounded(watcherRunOf(1).gets * day.watcherRuns)} GET a day here.
 - **[Iceberg tables](../how-to/iceberg-tables.md)** take four requests to write and a second of Lambda for each commit. The setting
   \`catalogs\` leaves them out.
 - **[Events](../reference/events.md)** cost little: a thousand a day would be 0.03 USD a month. The setting \`events\` turns them off.

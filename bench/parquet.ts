@@ -40,7 +40,10 @@ const columns: Column[] = [
 ];
 
 const EMOJI_NAME = '😀 shop';
-/** In UTF-16 the name with the emoji sorts before the other, in UTF-8 after it: wrong statistics hide the row. */
+/**
+ * In UTF-16 the name with the emoji sorts before the other name, in UTF-8 after it: wrong statistics would hide the
+ * row.
+ */
 const probes = [EMOJI_NAME, '\uFF21 fullwidth shop'].map(
   (publisher_name, index): Row => ({
     ...makeRow(index),
@@ -82,7 +85,7 @@ const writers: Record<string, WriteFile> = {
   },
 };
 
-/** parquetjs-lite has no decimals; floating point is its closest type. */
+/** parquetjs-lite has no decimals; floating point is the closest type. */
 function parquetjsType(type: ColumnType): string {
   const { element } = typeSpec(type).parquet;
   return element.converted_type === 'DECIMAL' ? 'DOUBLE' : (element.converted_type ?? element.type);
@@ -131,7 +134,7 @@ interface Cost {
   peakMegabytes: number;
 }
 
-/** Runs in the child: writes both files. @returns what the large one cost, without the cost of making its rows */
+/** Runs in the child: writes both files. @returns the cost of the large file, without the cost of creating its rows */
 async function measure(write: WriteFile, folder: string, count: number): Promise<Cost> {
   const making = await clock(async () => {
     for (const row of makeRows(count)) if (row.transid === '') throw new Error('every row has a transid');
@@ -161,7 +164,7 @@ interface Found {
 }
 
 async function readProbes(folder: string): Promise<Found> {
-  // Imported here, so that the writers' processes do not load it.
+  // Loaded late, so that the writers' processes do not load it.
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   const file = `'${join(folder, 'probes.parquet')}'`;

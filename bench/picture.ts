@@ -1,9 +1,9 @@
 /*
- * `npm run picture` draws the pictures in the README: docs/images/calendar.png and statement.png. It serves a sample brand,
- * syncs it into temporary lakes and photographs the pages with a headless Chromium. Nothing in them is painted by hand:
- * in the calendar, orders fail around one day because the service leaves out the list there, and attribution is overdue
- * because the last run leaves that report out, as it would be where its schedule is off. The statement carries over what the
- * service voided after a month was closed. Time is fixed, so the pictures stay the same.
+ * Draws the pictures in the README: docs/images/calendar.png and statement.png (`npm run picture`). It serves a sample
+ * brand, syncs it into temporary lakes and photographs the pages with a headless Chromium. Everything in the pictures
+ * is real. In the calendar, orders fail around one day, because the service omits the list there. Attribution is
+ * overdue, because the last run leaves that report out, as if its schedule were off. The statement carries over records
+ * that the service voided after a month was closed. Time is fixed, so the pictures stay the same.
  */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -30,17 +30,17 @@ import { restate } from '../sample/brand.ts';
 import { seedBrand } from '../sample/seed.ts';
 import { type SampleService, startSampleService } from '../sample/server.ts';
 
-/** What the page calls the lake: runs of one in S3 have a schedule. */
+/** The name of the lake on the page: runs of a lake in S3 have a schedule. */
 const LAKE = 's3://sample-lake';
 const ZONE = 'America/New_York';
 const FIRST_DAY = '2026-05-22';
-/** The days with a run: two in a row settle old orders, and on the last one attribution is not read. */
+/** The days with a run: two in a row settle old orders, and the last run does not read attribution. */
 const RUNS = ['2026-06-17', '2026-06-18', '2026-06-24'];
 const TODAY = '2026-06-24';
 const FAILING_DAY = '2026-06-11';
 const SECRETS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
-/** The days on which a month is closed, and the publisher whose statement of the second one is drawn. */
+/** The days on which a month is closed; the picture shows this publisher's statement of the second month. */
 const CLOSINGS = ['2026-06-02', '2026-07-02'];
 const PUBLISHER = '1402';
 
@@ -66,7 +66,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Runs at noon UTC, then draws the calendar as of the last run. */
+/** Runs at noon UTC, then draws the status page as of the last run. */
 async function drawnCalendar(lakeFolder: string): Promise<string> {
   const present = { ms: noon(TODAY) };
   const service = await startSampleService({
@@ -110,7 +110,10 @@ async function drawnCalendar(lakeFolder: string): Promise<string> {
   }
 }
 
-/** Orders of two months, each of which is closed after its end; the service voids some of the first one between. */
+/**
+ * Reads orders of two months and closes each month after its end; in between, the service voids some orders of the
+ * first.
+ */
 async function drawnStatement(lakeFolder: string): Promise<string> {
   const present = { ms: 0 };
   const from = new Date(`${FIRST_DAY}T12:00:00Z`);

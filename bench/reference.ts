@@ -1,4 +1,6 @@
-/* Writes the generated pages of docs/reference: npm run reference */
+/*
+ * Writes the generated pages of docs/reference (`npm run reference`).
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';

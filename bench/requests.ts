@@ -1,7 +1,8 @@
 /**
- * Prints what runs send to the service. In a lake of 400 days, after the run that first read them: beside one request a page
- * and one proof of the end for each reading. In the first 61 days of a brand: beside a script that re-reads the last 35 days
- * at the same hours.
+ * Prints how many requests runs send to the service:
+ * - In a lake of 400 days, after the first run: compared with one request a page and one proof of the end for each
+ * reading.
+ * - In the first 61 days of a brand: compared with a script that re-reads the last 35 days at the same hours.
  */
 import { HOUR_MS } from '../shared/days.ts';
 import { type Spent, spentBy } from './requests/simulated.ts';

@@ -1,6 +1,6 @@
 /*
- * Lines of the repository by room: what there is to read and to carry (CONTRIBUTING, "Weight"). Rooms of `shared/` are its
- * folders and files. Configuration files count nowhere, the compiled kernel as it is in git.
+ * Counts the lines of the repository by module (CONTRIBUTING, "Weight"). Modules of `shared/` are its folders and
+ * files. Configuration files do not count. The compiled kernel counts as it is in git.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -12,15 +12,15 @@ const AREAS = ['product', 'tests', 'docs', 'beside'] as const;
 
 type Area = (typeof AREAS)[number];
 
-/** Where a file counts; `undefined` for configuration and data. */
-function placeOf(path: string): { area: Area; room: string } | undefined {
+/** The area and module of a file; `undefined` for configuration and data. */
+function placeOf(path: string): { area: Area; module: string } | undefined {
   const [top = '', second = '', ...below] = path.split('/');
-  if (top === 'test') return { area: 'tests', room: below.length > 0 ? `test/${second}` : 'test' };
-  if (path.endsWith('.md')) return { area: 'docs', room: second === '' ? 'top level' : top };
+  if (top === 'test') return { area: 'tests', module: below.length > 0 ? `test/${second}` : 'test' };
+  if (path.endsWith('.md')) return { area: 'docs', module: second === '' ? 'top level' : top };
   if (!/\.[jt]s$/.test(path) || path.endsWith('.config.js') || top.startsWith('.')) return undefined;
-  if (second === '') return { area: 'product', room: 'top level' };
-  if (!PRODUCT.includes(top)) return { area: 'beside', room: top };
-  return { area: 'product', room: top === 'shared' ? `shared/${second}` : top };
+  if (second === '') return { area: 'product', module: 'top level' };
+  if (!PRODUCT.includes(top)) return { area: 'beside', module: top };
+  return { area: 'product', module: top === 'shared' ? `shared/${second}` : top };
 }
 
 const lines: Record<Area, Map<string, number>> = {
@@ -33,13 +33,13 @@ for (const path of execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf
   const place = placeOf(path);
   if (!place) continue;
   const counted = readFileSync(`${root}${path}`, 'utf8').split('\n').length - 1;
-  const rooms = lines[place.area];
-  rooms.set(place.room, (rooms.get(place.room) ?? 0) + counted);
+  const modules = lines[place.area];
+  modules.set(place.module, (modules.get(place.module) ?? 0) + counted);
 }
 
 for (const area of AREAS) {
-  const rooms = [...lines[area]].sort(([, a], [, b]) => b - a);
-  const all = rooms.reduce((sum, [, count]) => sum + count, 0);
+  const modules = [...lines[area]].sort(([, a], [, b]) => b - a);
+  const all = modules.reduce((sum, [, count]) => sum + count, 0);
   console.log(`${all.toLocaleString('en').padStart(7)}  ${area}`);
-  for (const [room, count] of rooms) console.log(`${count.toLocaleString('en').padStart(9)}  ${room}`);
+  for (const [module, count] of modules) console.log(`${count.toLocaleString('en').padStart(9)}  ${module}`);
 }

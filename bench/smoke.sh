@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries the deployment in a real AWS account: `bench/smoke.ts` says how. Needs the AWS CLI 2 with an administrator's
+# Tests the deployment in a real AWS account: see `bench/smoke.ts`. Needs the AWS CLI 2 with an administrator's
 # credentials and a region, an account in which `npx cdk bootstrap` was run, and the brand's secret.
 set -euo pipefail
 : "${1:?usage: bench/smoke.sh SETTINGS [BRAND [DAY [REPORT]]]; by default the first brand, the day before yesterday, order_list}"

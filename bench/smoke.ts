@@ -1,9 +1,9 @@
 /**
- * Tries the deployment in a real AWS account: deploys the stack BrandReports-smoke beside whatever exists, and uses it as
- * its people do: queries, policies, a schedule, events, messages, a backfill, further deployments. Each step is tried
- * even if others failed. At the end everything is destroyed, also after Ctrl-C, and a table shows what passed. The
- * account's registry of test events stays.
- * NOT run in CI, and so far in no account: the test runs it against stubs. It takes about forty minutes.
+ * Tests the deployment in a real AWS account. It deploys the stack BrandReports-smoke beside whatever exists, and uses
+ * it as people do: queries, policies, a schedule, events, messages, a backfill, further deployments. Each step runs
+ * even if others failed. At the end the script destroys everything, also after Ctrl-C, and prints a table of the
+ * results. The account's registry of test events stays. CI does NOT run it, and it has run in no account yet: a test
+ * runs it against stubs. It takes about forty minutes.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,11 +14,11 @@ import { reports } from '../shared/reports/index.ts';
 import { cdk, messageOf, used } from './smoke/account.ts';
 import { BROKEN, STACK, cleanUp, nothingIsLeft, stepsOf } from './smoke/steps.ts';
 
-/** Athena bills 10 MB of a query at least, at 5 USD a TB. */
+/** Athena bills at least 10 MB a query, at 5 USD a TB. */
 const USD_A_QUERY = 0.00005;
-/** Of functions with 1 GB; the backfill runs about as long again. */
+/** For functions with 1 GB; the backfill runs about as long again. */
 const USD_A_SECOND = 0.0000167;
-/** Requests, logs, alarms by the hour, messages: generously. */
+/** Requests, logs, alarms by the hour, messages: a generous estimate. */
 const USD_OTHERS = 0.1;
 
 const jsonObject = z.record(z.string(), z.unknown());
@@ -61,7 +61,7 @@ for (const [index, [name, run]] of steps.entries()) {
     note('not run', name, isInterrupted ? 'interrupted' : 'nothing is deployed');
   else if (!(await step(name, run)) && index === 0) isDeployed = false;
 }
-await step('remove what was made beside the stack', cleanUp);
+await step('remove everything outside the stack', cleanUp);
 await step('destroy', async () => {
   await cdk('destroy', '--force', '-c', `settings=${deployed}`, '-c', 'environment=smoke', STACK);
   return '';
@@ -105,8 +105,8 @@ async function settingsIn(path: string) {
 }
 
 /**
- * The settings of the one brand and of another one that cannot work, without what an environment cannot undo: an adopted
- * lake would be written to, mail would be sent, and events would go to the bus of a team.
+ * Writes the settings of the tested brand and of a second brand that cannot work. They omit what no environment can
+ * undo: an adopted lake would be written to, mail would be sent, and events would reach the bus of a team.
  */
 async function writeSettings(lateMinutes: number): Promise<void> {
   const { environments: _environments, events: _events, ...others } = given;

@@ -1,7 +1,8 @@
 /*
- * Without it, a stack that adopts its own bucket or database would leave it to CloudFormation to delete: what a template
- * no longer has goes at the end of the very deployment that adopts it. Bucket and database know which stack created
- * them, so the deployment fails before that, and is rolled back.
+ * Refuses to adopt a bucket or database that a stack owns. If a stack adopted its own bucket, its template would no
+ * longer contain the bucket, so CloudFormation would delete it at the end of the same deployment. A tag of the bucket
+ * and a parameter of the database name the stack that created them, so the deployment fails before that and is rolled
+ * back.
  */
 import { GlueClient } from '@aws-sdk/client-glue';
 import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
@@ -10,7 +11,7 @@ import { ownerOfBucket, ownerOfDatabase } from '../shared/adapters/aws/owner.ts'
 import { BrandReportsError } from '../shared/errors.ts';
 import { environment } from './function-context.ts';
 
-/** What the settings say to adopt. */
+/** The bucket and the database that the settings adopt. */
 export interface Adopted {
   bucket?: string | undefined;
   database?: string | undefined;
@@ -18,7 +19,7 @@ export interface Adopted {
 
 /** @throws BrandReportsError `config` for this stack's own bucket, and for the database of any stack */
 export async function refuseOwned({ bucket, database }: Adopted, stackId: string): Promise<void> {
-  // A bucket may be what an earlier stack of the same name left. A database never outlives its stack.
+  // An earlier stack of the same name may have left the bucket. A database never outlives its stack.
   if (bucket !== undefined && (await ownerOfBucket(s3Client(environment('LAKE_OWNER')), bucket)) === stackId)
     throw owned('adoptBucket', bucket, stackId);
   const owner =
@@ -30,6 +31,6 @@ function owned(setting: string, name: string | undefined, stackId: string): Bran
   return new BrandReportsError(
     'config',
     'adopts_own',
-    `${setting} is "${name}", which the stack ${stackId} has created and may delete. Leave ${setting} out, or name what no stack owns.`,
+    `${setting} is "${name}", which the stack ${stackId} has created and may delete. Leave ${setting} out, or name one that no stack owns.`,
   );
 }

@@ -4,7 +4,7 @@ import { earlier, isDay, isInstant } from '../shared/days.ts';
 import { object, oneOf, parseInput, text } from '../shared/validation/input.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 
-/** What a person starts a backfill with, open ends filled in. */
+/** The input with which a person starts a backfill; missing ends are filled in. */
 export interface BackfillRange extends MonthRange {
   report: string;
   brand: string;
@@ -46,20 +46,20 @@ export type Item = z.infer<typeof item>;
 export type Planning = z.infer<typeof planning>;
 
 /**
- * What the state machine sends to the function: infra/backfill-state-machine.ts.
+ * Parses what the state machine sends to the function: infra/backfill-state-machine.ts.
  * @throws BrandReportsError `config` for any other event
  */
 export function parseBackfillEvent(event: unknown) {
   const schema = z.union([planning, item, concluding], {
     error:
-      'an event of the backfill\'s state machine: start an execution of that instead, with {"report", "brand", "from", "to"}',
+      'an event of the backfill\'s state machine: start an execution of the state machine instead, with {"report", "brand", "from", "to"}',
   });
   return parseInput(schema, event, 'event', 'the event');
 }
 
 /**
- * The range of the input, cut off after the last day that a backfill reads. A missing `from` is the brand's start date, a
- * missing `to` that last day.
+ * Parses the input and cuts its range off after the last day that a backfill reads. A missing `from` becomes the
+ * brand's start date, a missing `to` that last day.
  * @throws BrandReportsError `config` for an input without such a range
  */
 export function parseBackfillInput(input: unknown, settings: Settings, nowMs: number): BackfillRange {

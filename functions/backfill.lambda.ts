@@ -16,8 +16,9 @@ import { timeLimits } from './time-limits.ts';
 const contextOf = createFunctionContext();
 
 /**
- * The steps of the backfill's state machine: plans the months, reads one of them as far as time allows, concludes.
- * @returns a small document, because the state of an execution has to fit into 256 kB
+ * Does the steps of the backfill's state machine: plans the months, reads one month as far as time allows, or
+ * concludes.
+ * @returns a small document, because the state of an execution is limited to 256 kB
  * @throws BrandReportsError on an event that is not valid, and on a bug
  */
 export async function handler(event: unknown, lambda: Pick<Context, 'getRemainingTimeInMillis'>) {
@@ -36,7 +37,9 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
   return readMonth(options, step.read, step.progress);
 }
 
-/** The months to read, or why the execution is refused: as a result, which people read in the console, not as an error. */
+/**
+ * Plans the months to read. A refusal is a result with the reason, not an error, because people read it in the console.
+ */
 async function plan({
   plan: input,
   execution,
@@ -62,17 +65,17 @@ async function plan({
   }
 }
 
-/** Whether the input of an execution, as JSON, is that of a backfill of the brand. */
+/** Whether the input of an execution, as JSON, starts a backfill of the brand. */
 function isOfBrand(input: string, brand: string): boolean {
   const parsed = parseJson(input);
   return isJsonObject(parsed) && parsed.brand === brand;
 }
 
-/** Two of one brand would leave the schedules a small part of its rate, and wait for each other's days. */
+/** Two backfills of one brand would leave the schedules a small part of its rate and wait for each other's days. */
 function alreadyRunning(arn: string, brand: string): BrandReportsError {
   return new BrandReportsError(
     'conflict',
     'backfill_running',
-    `the backfill "${arn.split(':').at(-1)}" of ${brand} is running, and only one of a brand may run at a time: stop it, or start this one when it has ended`,
+    `the backfill "${arn.split(':').at(-1)}" of ${brand} is running, and only one backfill of a brand may run at a time: stop it, or start this one after it has ended`,
   );
 }

@@ -12,7 +12,7 @@ import { environment, eventReceiver, log } from './function-context.ts';
 
 /**
  * Publishes the metric `Problems` as a line in CloudWatch's embedded metric format, which Lambda's logs turn into the
- * metric. Not by `console`, which would wrap it.
+ * metric. It writes to standard output, because `console` would wrap the line.
  * @param namespace the stack's name
  */
 export function countProblems(namespace: string, problems: number): void {
@@ -29,9 +29,10 @@ export function countProblems(namespace: string, problems: number): void {
 }
 
 /**
- * One look of the watcher, which needs nothing from its event.
- * @returns what the look found
- * @throws BrandReportsError if the look fails: the alarm of the missing metric, and the queue, tell of that
+ * Does one watcher run. The content of the event does not matter.
+ * @returns what the watcher run found
+ * @throws BrandReportsError if the watcher run fails: then the metric is missing, which raises its alarm, and the event
+ * goes to the queue
  */
 export async function handler(): Promise<WatchOutcome> {
   const lake = environment('LAKE_URL');

@@ -3,14 +3,14 @@ import { exponentialMs } from '../shared/backoff.ts';
 import type { CloudFormationRequest } from './rebuild-catalog-event.ts';
 
 const CLOUDFORMATION_RETRY = { maxAttempts: 4, baseMs: 500, capMs: 2_000 };
-/** CloudFormation accepts a response of 4 kB, and shows the reason in a narrow column. */
+/** CloudFormation accepts responses of up to 4 kB, and shows the reason in a narrow column. */
 const MAX_REASON_LENGTH = 1_000;
 
 export type CloudFormationResponse = { status: 'SUCCESS' } | { status: 'FAILED'; reason: string };
 
 /**
- * Sends the response of a custom resource. Without it CloudFormation waits until its timeout.
- * @throws Error when the response is not accepted; its message does not contain the address, which is signed (I9)
+ * Sends the response of a custom resource. Without a response, CloudFormation waits until its timeout.
+ * @throws Error if the response is not accepted; its message does not contain the address, which is signed (I9)
  */
 export async function respondToCloudFormation(
   request: CloudFormationRequest,
@@ -20,7 +20,7 @@ export async function respondToCloudFormation(
   const body = JSON.stringify({
     Status: response.status,
     ...(response.status === 'FAILED' && { Reason: shortened(response.reason) }),
-    // A different id at an update would mean a new resource, and CloudFormation would delete the old one.
+    // At an update, a different id would mean a new resource, and CloudFormation would delete the old one.
     PhysicalResourceId,
     StackId,
     RequestId,
@@ -37,14 +37,14 @@ export async function respondToCloudFormation(
   }
 }
 
-/** @returns what went wrong; `undefined` where nothing did */
+/** @returns what went wrong; `undefined` if CloudFormation accepted the response */
 async function put(url: string, body: string): Promise<string | undefined> {
   try {
-    // As bytes: for text fetch adds a content type, which the signature does not cover.
+    // As bytes: with text, `fetch` adds a content type, which the signature does not cover.
     const { ok, status } = await fetch(url, {
       method: 'PUT',
       body: Buffer.from(body),
-      // Only the first address was checked.
+      // No redirects, because only the first address was checked.
       redirect: 'manual',
       signal: AbortSignal.timeout(5_000),
     });

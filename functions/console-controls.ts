@@ -6,7 +6,7 @@ import type { Controls } from '../shared/status/remedies.ts';
 const SYNC = 'Sync-now';
 const CHECK = 'Check-the-connection';
 
-/** How to start something in the AWS console: test events of the stack's functions. */
+/** Links of the status page: test events of the stack's functions, to start something in the AWS console. */
 export function consoleControls(region: string, stack: string): Controls {
   const testEvent = (reports: readonly string[], event: string) => {
     const links = reports.map((report, index) => {
@@ -21,7 +21,7 @@ export function consoleControls(region: string, stack: string): Controls {
   };
 }
 
-/** The same in a mail. */
+/** The same instructions as text, for a mail. */
 export function consoleTextControls(region: string, stack: string): TextControls {
   const testEvent = (report: string, event: string, own: object) => {
     const { name, url } = testOf(region, stack, report);

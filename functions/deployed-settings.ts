@@ -1,8 +1,8 @@
 /*
- * The settings of a deployment are objects of the lake, so that a changed brand changes no function. A deployment stores
- * them under their hash and then points `settings/current.json` at them; its rollback points back. A function reads the
- * pointer at each invocation, and the settings when the pointer has changed. The policy of the bucket lets nobody but
- * the function of the deployment write them (infra/lake-bucket.ts).
+ * Stores and reads the settings of a deployment as objects of the lake, so that a changed brand changes no function. A
+ * deployment stores the settings under their hash and then points `settings/current.json` at them; its rollback points
+ * back. A function reads the pointer at each invocation, and the settings if the pointer has changed. The policy of the
+ * bucket lets only the role of the deployment write them (infra/lake-bucket.ts).
  */
 import { BrandReportsError } from '../shared/errors.ts';
 import { CURRENT_SETTINGS_KEY, settingsKey } from '../shared/lake/paths.ts';
@@ -11,8 +11,8 @@ import { type PackedSettings, settingsOfHash, unpackSettings } from '../shared/s
 import type { Settings } from '../shared/settings/settings.ts';
 
 /**
- * @returns reads the settings that the last deployment has pointed at
- * @throws BrandReportsError `config` if the lake has none, or others than their hash stands for
+ * @returns a function that reads the settings of the last deployment
+ * @throws BrandReportsError `config` if the lake has no settings, or if they do not match their hash
  */
 export function deployedSettings(store: ObjectStore): () => Promise<Settings> {
   let known: { sha256: string; settings: Settings } | undefined;
@@ -41,8 +41,9 @@ function unusable({ url }: ObjectStore, key: string): BrandReportsError {
 
 /**
  * Stores the settings of a deployment and points at them.
- * @param bucket of a lake in any format: settings do not begin a lake, so that a first deployment that fails leaves none
- * @throws BrandReportsError `config` if they are not what a deployment has packed, `conflict` if another one writes too
+ * @param bucket of a lake in any format: settings alone are not a lake, so a first deployment that fails creates no lake
+ * @throws BrandReportsError `config` if the properties are not packed settings, `conflict` if another deployment writes
+ * too
  */
 export async function publishSettings(
   bucket: ObjectStore,
@@ -53,7 +54,7 @@ export async function publishSettings(
     throw new BrandReportsError(
       'config',
       'packed_settings',
-      'The properties of the resource have no settings, or others than their hash stands for. Next step: synthesise the stack again and deploy it.',
+      'The properties of the resource have no settings, or the settings do not match their hash. Next step: synthesise the stack again and deploy it.',
     );
   await write(bucket, settingsKey(packed.hash), unpacked.json);
   await write(bucket, CURRENT_SETTINGS_KEY, pointerTo(packed));
@@ -64,16 +65,17 @@ async function write(bucket: ObjectStore, key: string, body: Buffer): Promise<vo
   const found = await bucket.get(key);
   if (found && body.equals(found.body)) return;
   const outcome = await bucket.put(key, body, found ? { ifMatch: found.etag } : { ifAbsent: true });
-  // The SDK repeats a write whose response was lost. A deployment that was frozen meanwhile must not undo a later one.
+  // The SDK repeats a write whose response was lost. If this deployment was suspended meanwhile, it must not undo a
+  // later one.
   if (outcome !== 'conflict' || body.equals((await bucket.get(key))?.body ?? Buffer.of())) return;
   throw new BrandReportsError(
     'conflict',
     'settings_contended',
-    `Another deployment changed ${bucket.url}/${key} at the same moment. Deploy again when that has ended.`,
+    `Another deployment changed ${bucket.url}/${key} at the same moment. Deploy again after that deployment has ended.`,
   );
 }
 
-/** Whether another deployment into the same lake has pointed at other settings. */
+/** Whether another deployment into the same lake has pointed at other settings since. */
 export async function areSuperseded(bucket: ObjectStore, packed: PackedSettings): Promise<boolean> {
   const pointer = await bucket.get(CURRENT_SETTINGS_KEY);
   return pointer !== undefined && !pointerTo(packed).equals(pointer.body);

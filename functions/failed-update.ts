@@ -1,8 +1,8 @@
 /*
- * CloudFormation rolls an update back by the reverse update, and says no more about it. A rollback that fails leaves a
- * stack that cannot be deployed, so the function has to know one; but an older version that is deployed again makes the
- * reverse update as well, and its failure must show. So the lake remembers which update has begun and not succeeded: only
- * the reverse of that one is a rollback, and only once.
+ * Detects the rollback of an update. CloudFormation rolls an update back with the reverse update and does not mark it.
+ * If a rollback fails, the stack cannot be deployed any more, so the function must recognise rollbacks and let them
+ * succeed. But deploying an older version is a reverse update too, and its failure must show. So the lake records which
+ * update has begun and not succeeded: only the reverse of that update is a rollback, and only once.
  */
 import * as z from 'zod/mini';
 import { parseJson } from '../shared/json.ts';
@@ -12,7 +12,7 @@ import type { NoncePair } from './rebuild-catalog-event.ts';
 
 const stored = z.object({ from: z.string(), to: z.string() });
 
-/** Remembers the update until `endUpdate`. @returns whether it rolls back the one that was remembered */
+/** Records the update until `endUpdate`. @returns whether this update rolls back the recorded update */
 export async function beginUpdate(store: ObjectStore, { from, to }: NoncePair): Promise<boolean> {
   const found = await store.get(FAILED_UPDATE_KEY);
   const failed = found && parsed(found.body);
@@ -26,7 +26,7 @@ export async function endUpdate(store: ObjectStore): Promise<void> {
   await store.delete([FAILED_UPDATE_KEY]);
 }
 
-/** What is no pair is overwritten: it can be no reason to take anything for a rollback. */
+/** Anything but a pair is overwritten: it cannot prove that an update is a rollback. */
 function parsed(body: Uint8Array): NoncePair | undefined {
   try {
     return z.safeParse(stored, parseJson(new TextDecoder().decode(body))).data;

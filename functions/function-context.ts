@@ -14,10 +14,10 @@ import type { Settings } from '../shared/settings/settings.ts';
 import { deployedSettings } from './deployed-settings.ts';
 
 /**
- * What a function that runs reports needs, from its environment variables and the settings of the deployment. Handlers
- * call it at import, so that warm starts reuse clients, and what it returns at each invocation, because a deployment
- * that changes settings starts no function anew.
- * @throws BrandReportsError `config` where one of the variables is missing or wrong
+ * Creates what a function that runs reports needs, from its environment variables and the settings of the deployment.
+ * Handlers call it at import, so that warm starts reuse its clients. They call the returned function at each
+ * invocation, because a deployment that changes only settings does not restart functions.
+ * @throws BrandReportsError `config` if one of the variables is missing or wrong
  */
 export function createFunctionContext() {
   tuneHeap();
@@ -25,7 +25,10 @@ export function createFunctionContext() {
   const lake = openS3Lake(environment('LAKE_URL'), environment('LAKE_OWNER'), environment('DATABASE'));
   const client = new SecretsManagerClient(awsClientOptions);
   const readSettings = deployedSettings(lake.store);
-  /** @param given settings in place of the deployed ones @throws BrandReportsError `config` if those cannot be used */
+  /**
+   * @param given settings to use instead of the deployed ones
+   * @throws BrandReportsError `config` if the deployed settings cannot be used
+   */
   return async (given?: Settings) => {
     const settings = given ?? (await readSettings());
     return {
@@ -42,7 +45,7 @@ export function createFunctionContext() {
   };
 }
 
-/** The bus of the stack; `undefined` where the settings have events off. */
+/** The bus that the stack sends events to; `undefined` if the settings turn events off. */
 export function eventReceiver(): EventSink | undefined {
   const { EVENT_BUS_ARN: arn } = process.env;
   return arn ? eventBus(arn, environment('LAKE_URL'), environment('LAKE_OWNER')) : undefined;
@@ -54,11 +57,11 @@ export function environment(name: string): string {
   throw new BrandReportsError(
     'config',
     'environment',
-    `The environment variable ${name} is not set: the stack sets it, so deploy again.`,
+    `The environment variable ${name} is not set. The stack sets it: deploy again.`,
   );
 }
 
-/** How every handler logs: Lambda writes the event as JSON, with its level. */
+/** The log of every handler: Lambda writes the event as JSON with its level. */
 export function log(event: LogEvent): void {
   console[levelOf(event)](event);
 }

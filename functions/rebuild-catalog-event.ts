@@ -6,7 +6,7 @@ import { parseJson } from '../shared/json.ts';
 import type { PackedSettings } from '../shared/settings/packed-settings.ts';
 import type { Adopted } from './adoption.ts';
 
-/** CloudFormation's request to a custom resource, as far as it is used. */
+/** The fields of CloudFormation's request to a custom resource that the function uses. */
 const request = z.object({
   RequestType: z.enum(['Create', 'Update', 'Delete']),
   ResponseURL: z.string(),
@@ -20,10 +20,10 @@ const request = z.object({
 
 export type CloudFormationRequest = z.infer<typeof request>;
 
-/** Where the function runs. */
+/** The region, and the server that stands for AWS. */
 export interface ResponsePlace {
   region: string;
-  /** The server that stands for AWS, if the environment names one: the local AWS of the tests. */
+  /** If the environment names one: the local AWS of the tests. */
   endpoint?: string | undefined;
 }
 
@@ -35,16 +35,16 @@ export function parseRebuildEvent(event: unknown, place: ResponsePlace): CloudFo
   const parsed = z.safeParse(request, event);
   if (parsed.success && isResponseUrl(parsed.data.ResponseURL, place)) return parsed.data;
   if (typeof event === 'object' && event !== null && Object.keys(event).length === 0) return undefined;
-  // I9: the event is not quoted, because anyone with its ResponseURL could respond for the stack.
+  // I9: the message does not quote the event, because anyone with its ResponseURL could respond for the stack.
   throw new BrandReportsError(
     'config',
     'event',
-    'the event is neither {}, which rebuilds the catalog by hand, nor a request of CloudFormation to a custom resource: test with {}',
+    'the event is neither {}, which rebuilds the catalog by hand, nor a request of CloudFormation to a custom resource. Test with {}',
   );
 }
 
 const properties = z.object({
-  // Stacks of earlier versions have none, and their test events must be found.
+  // Optional, because the properties of earlier versions have no settings, and their test events must still be found.
   settings: z.optional(
     object({
       hash: text('a SHA-256 in hexadecimal digits', (hash) => /^[0-9a-f]{64}$/.test(hash)),
@@ -74,19 +74,19 @@ const properties = z.object({
   tags: z._default(z.record(z.string(), z.string()), {}),
 });
 
-/** What the stack tells the function at a deployment. */
+/** The properties that the stack passes to the function at a deployment. */
 export interface RebuildProperties {
   settings: PackedSettings | undefined;
   adopted: Adopted;
-  /** By function. */
+  /** By the name of the function. */
   testEvents: ReadonlyMap<string, TestEvents>;
-  /** Of what the function creates. */
+  /** The tags of everything that the function creates. */
   tags: Readonly<Record<string, string>>;
 }
 
 /**
- * The properties `{settings: {hash, packed}, adopted: {bucket, database}, testEvents: [{functionName, events: [{name, value}]}], tags}`
- * with each `value` as JSON text. Others are CloudFormation's own, or the nonce.
+ * Parses `{settings: {hash, packed}, adopted: {bucket, database}, testEvents: [{functionName, events: [{name,
+ * value}]}], tags}` with each `value` as JSON text. CloudFormation's own properties and the nonce are ignored.
  * @throws BrandReportsError `config`
  */
 export function parseRebuildProperties(resourceProperties: unknown): RebuildProperties {
@@ -100,7 +100,7 @@ export function parseRebuildProperties(resourceProperties: unknown): RebuildProp
 
 const nonced = z.object({ nonce: z.string() });
 
-/** An update of the resource, by the nonces before and after it. */
+/** An update of the resource: the nonces before and after it. */
 export interface NoncePair {
   from: string;
   to: string;
@@ -127,7 +127,10 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The ends of the names of S3 in the partitions of AWS, by the beginning of their regions. All others have `amazonaws.com`. */
+/**
+ * The domains of S3 in the partitions of AWS, by the start of their region names. All other regions have
+ * `amazonaws.com`.
+ */
 const S3_DOMAINS: readonly (readonly [string, string])[] = [
   ['cn-', 'amazonaws.com.cn'],
   ['eusc-', 'amazonaws.eu'],
@@ -138,9 +141,9 @@ const S3_DOMAINS: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Whether CloudFormation takes responses at this address: an object of its bucket in the region. The address comes with the
- * event, and whoever may start the function could otherwise have it send requests from inside the account. An end such as
- * `amazonaws.com` proves nothing: machines and buckets of anybody have such names.
+ * Whether CloudFormation takes responses at this address: an object of its bucket in the region. The address comes with
+ * the event. Without this check, whoever may start the function could have it send requests from inside the account. A
+ * domain such as `amazonaws.com` proves nothing: anybody's machines and buckets have such names.
  */
 function isResponseUrl(address: string, { region, endpoint }: ResponsePlace): boolean {
   if (!URL.canParse(address)) return false;

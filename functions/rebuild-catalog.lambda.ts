@@ -30,14 +30,14 @@ import { timeLimits } from './time-limits.ts';
 const events = createTestEvents(new SchemasClient(awsClientOptions));
 const clock = systemClock();
 
-/** Of Lambda's time, reserved for a response that is not accepted at the first try. */
+/** The part of Lambda's time that is reserved for repeating a response that was not accepted. */
 const RESPONSE_MS = 30_000;
 
 /**
- * Rebuilds the catalog, then the schedules. For CloudFormation it also publishes the console's test events, and responds whatever happens;
- * by hand the event is `{}`.
- * @returns by hand: what was done
- * @throws by hand: what went wrong; otherwise only when CloudFormation does not accept the response
+ * Rebuilds the catalog, then the schedules. If CloudFormation sends the event, the function also publishes the
+ * console's test events, and responds whatever happens. If a person starts it, the event is `{}`.
+ * @returns for `{}`: what was done
+ * @throws for `{}`: what went wrong; otherwise only if CloudFormation does not accept the response
  */
 export async function handler(
   event: unknown,
@@ -51,12 +51,12 @@ export async function handler(
   if (!request) return rebuild(remainingMs);
   const update = { isRollback: false };
   const response = await inTime(request, remainingMs, responseTo(request, remainingMs, update));
-  // A rollback that fails leaves a stack that cannot be deployed. The log and the failed update have the reason.
+  // If a rollback fails, the stack cannot be deployed any more. The reason is in the log and in the failed update.
   await respondToCloudFormation(request, update.isRollback ? { status: 'SUCCESS' } : response);
   return undefined;
 }
 
-/** @param update learns whether the request rolls an update back */
+/** @param update its `isRollback` is set if the request rolls an update back */
 async function responseTo(
   request: CloudFormationRequest,
   remainingMs: number,
@@ -73,7 +73,7 @@ async function responseTo(
       await orLogged('schedules_failed', () =>
         publishSchedules({ brands: {}, deployment: { schedules: false } }),
       );
-      // Tables and registry stay: the lake outlives the stack, and the registry belongs to the account.
+      // Tables and the registry stay: the lake outlives the stack, and the registry belongs to the account.
       await orLogged('test_events_failed', () => removeTestEvents(ResourceProperties));
       await orLogged('settings_not_removed', () => removeSettings(ResourceProperties));
     } else {
@@ -81,7 +81,7 @@ async function responseTo(
       await retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId));
       // Before the rebuild: a rollback restores the former settings even if its rebuild fails.
       const settings = await retryWhileAccessDenied(clock, () => publishSettings(lakeBucket(), packed));
-      // So do schedules: those of the update may name brands that the former settings do not have.
+      // Schedules too: the update may have created schedules of brands that the former settings do not have.
       if (update.isRollback) await orLogged('schedules_failed', () => publishSchedules(settings));
       await rebuild(remainingMs, settings);
       await orLogged('test_events_failed', () =>
@@ -94,15 +94,17 @@ async function responseTo(
     }
     return { status: 'SUCCESS' };
   } catch (thrown) {
-    // Rolled back only once: where only test events differ, both ways look alike, and the next failure must show.
+    // Treated as a rollback only once: if two updates differ only in test events, an update and its reverse are alike,
+    // and the next failure must show.
     if (update.isRollback) await orLogged('update_not_remembered', () => endUpdate(lakeBucket()));
     return { status: 'FAILED', reason: logged('catalog_rebuild_failed', thrown) };
   }
 }
 
 /**
- * A first deployment that fails leaves an empty bucket, which CloudFormation can delete. The lake of a stack that is
- * deleted gets the settings of the next deployment, unless another stack has adopted it already.
+ * Deletes the settings. After a first deployment that fails, the bucket is then empty, so CloudFormation can delete it.
+ * When a stack is deleted, its lake gets the settings of the next deployment, unless another stack has adopted it
+ * already.
  */
 async function removeSettings(resourceProperties: unknown): Promise<void> {
   const { settings } = parseRebuildProperties(resourceProperties);
@@ -110,7 +112,7 @@ async function removeSettings(resourceProperties: unknown): Promise<void> {
   await removeVersions(environment('LAKE_URL'), environment('LAKE_OWNER'), SETTINGS_PREFIX);
 }
 
-/** Of functions that the stack had and has no longer. */
+/** Removes the test events of functions that the stack no longer has. */
 async function removeTestEvents(
   resourceProperties: unknown,
   kept: RebuildProperties['testEvents'] = new Map(),
@@ -119,7 +121,7 @@ async function removeTestEvents(
     if (!kept.has(name)) await events.remove(name);
 }
 
-/** @param given the settings of a deployment; missing: those that the last one has published */
+/** @param given the settings of a deployment; if missing, the settings that the last deployment published */
 async function rebuild(remainingMs: number, given?: Settings): Promise<RebuildOutcome> {
   const { deadline } = timeLimits(remainingMs);
   const contextOf = createFunctionContext();
@@ -128,13 +130,13 @@ async function rebuild(remainingMs: number, given?: Settings): Promise<RebuildOu
     rebuildCatalog({ ...context, clock, deadline, isFatal: isAccessDenied }),
   );
   log({ event: 'catalog_rebuilt', ...outcome });
-  // Last, so that nothing starts before its tables are there; from the settings of now, because another deployment, or
+  // Last, so that nothing starts before its tables exist. It uses the current settings, because another deployment, or
   // the rollback of this one, may have ended meanwhile.
   await retryWhileAccessDenied(clock, async () => publishSchedules((await contextOf()).settings));
   return outcome;
 }
 
-/** Of a lake in any format. */
+/** The bucket of a lake in any format. */
 function lakeBucket() {
   return openBucket(environment('LAKE_URL'), environment('LAKE_OWNER'));
 }
@@ -145,7 +147,10 @@ type Convenience =
   | 'test_events_failed'
   | 'update_not_remembered';
 
-/** For what the deployment succeeds without, e.g. where test events are forbidden, or the region has none. */
+/**
+ * Logs the failure of work without which the deployment still succeeds, e.g. if test events are forbidden or the region
+ * does not have them.
+ */
 async function orLogged(event: Convenience, work: () => Promise<void>): Promise<void> {
   await work().catch((thrown: unknown) => logged(event, thrown));
 }
@@ -156,7 +161,7 @@ function logged(event: Convenience | 'catalog_rebuild_failed', thrown: unknown):
   return error.message;
 }
 
-/** The response, or a failure while there is still time to send it. */
+/** The response, or a failure as long as there is time to send it. */
 async function inTime(
   { RequestType }: CloudFormationRequest,
   remainingMs: number,

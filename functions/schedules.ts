@@ -6,9 +6,9 @@ import { startsOf } from '../shared/settings/staggered.ts';
 import { environment } from './function-context.ts';
 
 /**
- * Makes the schedules of all reports: from then on their functions start by themselves, or not where the settings have
- * schedules off. Without brands, it deletes all schedules.
- * @throws BrandReportsError where Scheduler refuses
+ * Writes the schedules of all reports. Their functions then start by themselves, unless the settings turn schedules
+ * off. Without brands, it deletes all schedules.
+ * @throws BrandReportsError if Scheduler refuses
  */
 export async function publishSchedules({
   brands,
@@ -18,7 +18,7 @@ export async function publishSchedules({
   const starts = Map.groupBy(startsOf({ brands }, reports), ({ report }) => report);
   for (const report of Object.keys(reports)) {
     const functionArn = `${environment('SCHEDULED_FUNCTIONS')}${report}`;
-    // A group has the name of the function that its schedules start.
+    // The group of schedules has the same name as the function that they start.
     await schedules.publish(functionArn.split(':').at(-1) ?? '', starts.get(report) ?? [], {
       functionArn,
       roleArn: environment('SCHEDULER_ROLE'),

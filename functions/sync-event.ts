@@ -3,7 +3,7 @@ import { isDay, isInstant } from '../shared/days.ts';
 import { number, object, oneOf, parseInput, text } from '../shared/validation/input.ts';
 
 /**
- * The event of a schedule or a person: `{}` means all brands.
+ * Parses the event of a schedule or a person: `{}` means all brands.
  * @param brands the brands that have the report enabled
  * @throws BrandReportsError `config` with a line for every problem
  */
@@ -19,17 +19,17 @@ const day = () => text('a day, YYYY-MM-DD', isDay);
 function syncSchema(brands: readonly string[]) {
   return object({
     brand: z.optional(oneOf(...brands)),
-    /** With `to`: read these days again, `YYYY-MM-DD`, whether they are due or not. */
+    /** With `to`: read these days, `YYYY-MM-DD`, whether they are due or not. */
     from: z.optional(day()),
     to: z.optional(day()),
-    /** Whether fewer records of these days replace what can change no more. */
+    /** Whether a reading with fewer records may replace records that can no longer change. */
     acceptFewer: z.optional(z.boolean({ error: 'true, false' })),
     rebuild: z.optional(z.never()),
-    /** Only checks credentials, clock and first page; writes nothing. */
+    /** Checks only credentials, clock and the first page; writes nothing. */
     check: z.optional(z.boolean({ error: 'true, false' })),
     /** Overrides the current time: ISO 8601 with a zone. */
     now: z.optional(text('an instant such as 2026-01-31T06:00:00Z', isInstant)),
-    /** The most that this run may use of the brand's rate. */
+    /** The maximum that this run may use of the brand's request rate. */
     requestsPerSecond: z.optional(number(Number.MIN_VALUE, 1000, 'a number above 0, up to 1000')),
   }).check(({ value, issues }) => {
     refuseBackwards(value, issues);
@@ -40,7 +40,7 @@ function syncSchema(brands: readonly string[]) {
   });
 }
 
-/** The days to make again from their raw records. */
+/** The days to rebuild from their raw records. */
 function rebuildSchema(brands: readonly string[]) {
   return object({
     rebuild: z.literal(true, { error: 'true' }),

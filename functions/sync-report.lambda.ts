@@ -10,7 +10,7 @@ const contextOf = createFunctionContext();
 const report = environment('REPORT');
 
 /**
- * Syncs the report of this function, checks the connection, or makes days again from their raw records.
+ * Syncs the report of this function, runs the connection test, or rebuilds days from their raw records.
  * @returns the document of `sync --json`, `check --json` or `rebuild --json`, whatever the outcome
  * @throws BrandReportsError on an event that is not valid
  */
@@ -19,7 +19,7 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
   const enabled = brandsWith(context.settings, report);
   const parsed = parseSyncEvent(event, enabled);
   const limits = timeLimits(lambda.getRemainingTimeInMillis());
-  // Loaded by whoever asks for it: a scheduled run starts without.
+  // Loaded only when it is needed, so that a scheduled run starts without it.
   if (parsed.rebuild) {
     const { rebuildDays } = await import('../shared/operations/rebuild-days.ts');
     const { brand, from, to } = parsed;

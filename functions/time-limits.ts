@@ -1,11 +1,11 @@
 import { MINUTE_MS } from '../shared/days.ts';
 
-/** Of Lambda's time, reserved for publications in progress and for the response. */
+/** The part of Lambda's time that is reserved for publications in progress and for the response. */
 const RESERVE_MS = 2 * MINUTE_MS;
 
 /**
- * Limits of a run that ends before Lambda's timeout: in the reserve nothing new starts, halfway through it requests in
- * progress are aborted, and publications end before its last eighth.
+ * Limits a run so that it ends before Lambda's timeout. In the reserve the run starts nothing new. Halfway through the
+ * reserve its requests are aborted, and publications end before the last eighth.
  */
 export function timeLimits(remainingMs: number) {
   const reserveMs = Math.min(RESERVE_MS, remainingMs / 4);

@@ -1,9 +1,9 @@
 /*
- * Without alarms a pipeline that stopped goes unnoticed: its tables still answer queries, with old numbers.
- * This file is the only list of the alarms. A row gives the alarm's id, what it means, what to do, and the condition
- * that CloudWatch evaluates. The rows make the alarms and their descriptions (alarms.ts) and the table in
- * docs/how-to/react-to-a-message.md, which a test compares. A new alarm is one new row. What is wrong with a report is told by the
- * watcher (shared/watcher/watch.ts), so their number does not grow with the brands.
+ * Lists all alarms, in this file alone. Without alarms, a pipeline that stopped goes unnoticed, because its tables
+ * still answer queries, with old numbers. A row contains the alarm's id, its meaning, what to do, and the condition
+ * that CloudWatch evaluates. From the rows come the alarms with their descriptions (alarms.ts) and the table in
+ * docs/how-to/react-to-a-message.md, which a test compares. A new alarm is one new row. The watcher reports the
+ * problems of single reports (shared/watcher/watch.ts), so the number of alarms does not grow with the brands.
  */
 import { Duration } from 'aws-cdk-lib';
 import { type AlarmProps, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
@@ -16,9 +16,9 @@ export interface AlarmRow {
   id: string;
   meaning: string;
   action: string;
-  /** Whether the topic also hears that it is over. Of queues and backfills people hear nothing new then. */
+  /** Whether the topic is also notified when the alarm ends. For queues and backfills, the end is no news. */
   notifiesEnd?: true;
-  /** `undefined` where this deployment has no such alarm. What it leaves out is in `Alarms`. */
+  /** `undefined` if this deployment has no such alarm. `Alarms` adds the defaults. */
   condition: (watched: ObservedStack, deployment: DeploymentSettings) => AlarmCondition | undefined;
 }
 
@@ -28,7 +28,7 @@ export type AlarmCondition = Pick<AlarmProps, 'metric' | 'evaluationPeriods'> & 
 export interface ObservedStack {
   queues: Readonly<Record<'undelivered' | 'failed', IQueue>>;
   stateMachine: IStateMachine;
-  /** How many problems the watcher has found. */
+  /** The number of problems that the watcher has found. */
   problems: Metric;
 }
 
@@ -55,7 +55,7 @@ export const ALARMS: readonly AlarmRow[] = [
       'the error in its log.',
     notifiesEnd: true,
     condition: ({ problems }, { schedules }) => {
-      // Without schedules nothing starts by itself, the watcher neither.
+      // Without schedules nothing starts by itself, and the watcher does not either.
       if (!schedules) return undefined;
       return {
         metric: problems,
@@ -95,7 +95,7 @@ export const ALARMS: readonly AlarmRow[] = [
   },
 ];
 
-/** A queue that nobody uses publishes nothing after some hours: what it held then, it still holds. */
+/** A queue stops publishing metrics after some hours without use, but it still contains its messages. */
 function messagesIn(queue: IQueue): AlarmCondition {
   const metric = queue.metricApproximateNumberOfMessagesVisible({
     statistic: Stats.MAXIMUM,

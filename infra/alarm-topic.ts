@@ -8,13 +8,16 @@ import { instanceName } from './instance-name.ts';
 import { type Grantee, customerKey, grantKey } from './key-grants.ts';
 import { output } from './output.ts';
 
-/** The topic that alarms and the watcher's messages go to: an existing one, or one that `alarmEmail` is subscribed to. */
+/**
+ * The topic that receives alarms and the watcher's messages: an existing topic, or a new one with a subscription of
+ * `alarmEmail`.
+ */
 export class AlarmTopic extends Construct {
   readonly topic: ITopic;
   /** The customer-managed key of the topic, if it is known. */
   readonly #keyArn: string | undefined;
 
-  /** @param given an existing topic, in place of the setting `alarmTopicArn` */
+  /** @param given an existing topic, used instead of the setting `alarmTopicArn` */
   constructor(scope: Construct, id: string, deployment: DeploymentSettings, given?: ITopic) {
     super(scope, id);
     const { alarmTopicArn, alarmTopicKeyArn, alarmEmail, lakeKeyArn } = deployment;
@@ -44,12 +47,12 @@ export class AlarmTopic extends Construct {
     else
       Annotations.of(this).addWarningV2(
         'brand-reports:noReceiver',
-        'Nobody receives the alarms and the watcher’s messages, so nobody is told when something is wrong. Set deployment.alarmEmail to an e-mail address, or deployment.alarmTopicArn to the ARN of a topic that somebody is subscribed to.',
+        'Nobody receives the alarms and the watcher’s messages, so a failure goes unnoticed. Set deployment.alarmEmail to an e-mail address, or deployment.alarmTopicArn to the ARN of a topic that somebody is subscribed to.',
       );
     return topic;
   }
 
-  /** A topic with its own policy (`enforceSSL`) loses the default one, which lets the account's alarms publish. */
+  /** A topic with its own policy (`enforceSSL`) loses the default policy, which lets the account's alarms publish. */
   private letAlarmsPublish(topic: Topic): void {
     const stack = Stack.of(this);
     const alarms = stack.formatArn({

@@ -19,7 +19,7 @@ export class Alarms extends Construct {
     for (const row of ALARMS) this.alarm(row, props);
   }
 
-  /** None where the row has no condition for this deployment. */
+  /** Adds the alarm of a row, unless the row has no condition for this deployment. */
   private alarm(
     { id, meaning, action, notifiesEnd, condition }: AlarmRow,
     { deployment, topic, queues, stateMachine }: AlarmsProps,

@@ -21,7 +21,9 @@ export interface AnalystsProps {
   catalog: Catalog;
 }
 
-/** For people who query: a workgroup with a limit and saved queries, and a policy that allows querying and nothing else. */
+/**
+ * Gives people who query a workgroup with a limit, saved queries, and a policy that allows querying and nothing else.
+ */
 export class Analysts extends Construct {
   readonly workGroupName: string;
   readonly #props: AnalystsProps;
@@ -59,7 +61,8 @@ export class Analysts extends Construct {
   private policy({ analystRoles = [] }: DeploymentSettings): ManagedPolicy {
     const name = instanceName(this);
     const policy = rolePolicy(this, {
-      // Others name it, e.g. permission sets. IAM is global, and a stack of this name may be in another region too.
+      // A fixed name, because other systems refer to it, e.g. permission sets. IAM is global, and a stack of this name
+      // may be in another region too.
       managedPolicyName: `${name}-analysts-${Stack.of(this).region}`,
       description: `Query the affiliate reports of ${name} in Athena`,
       roleNames: analystRoles,

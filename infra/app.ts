@@ -7,7 +7,7 @@ import { PipelineStack } from './pipeline-stack.ts';
 
 const app = new App({ analyticsReporting: false, context: featureFlags() });
 
-/** `cdk deploy -c settings=FILE -c environment=NAME` uses another file, and an environment in it. */
+/** `cdk deploy -c settings=FILE -c environment=NAME` uses another file and one of its environments. */
 const origin = String(app.node.tryGetContext('settings') ?? defaultSettings());
 const chosen: unknown = app.node.tryGetContext('environment');
 const name = chosen === undefined || typeof chosen === 'string' ? chosen : JSON.stringify(chosen);

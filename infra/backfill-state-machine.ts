@@ -1,9 +1,12 @@
 /*
- * Without it, years of history would occupy a laptop for days, or would make the scheduled functions late. A
- * person starts an execution with {"report", "brand", "from", "to"}. The function plans the months, newest first; a
- * Distributed Map reads several at the same time, each as an execution of its own that runs the function again until
- * the month is complete; the last step lists all months. A month that fails stops no other, and the execution fails at
- * the end with the reasons. What happens inside of the steps: shared/operations/backfill-months.ts.
+ * Reads years of history in a state machine. Without it, a backfill would occupy a laptop for days or make the
+ * scheduled functions late. A person starts an execution with {"report", "brand", "from", "to"}:
+ * - The function plans the months, newest first.
+ * - A Distributed Map reads several months at the same time. Each month is an execution of its own, which runs the
+ * function again until the month is complete.
+ * - The last step lists all months. A month that fails does not stop the others; the execution fails at the end, with
+ * the reasons.
+ * - shared/operations/backfill-months.ts does the work of the steps.
  */
 import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -53,12 +56,12 @@ export interface BackfillStateMachineProps {
 
 const MAP_LABEL = 'Months';
 
-/** The state machine of the backfill, and the function that does its steps. */
+/** The state machine of the backfill and the function that does its steps. */
 export class BackfillStateMachine extends Construct {
   readonly worker: PipelineFunction;
   readonly stateMachine: StateMachine;
   readonly logGroup: ILogGroup;
-  /** What the names of its map runs have after the name of the state machine. */
+  /** The part of the names of its map runs that follows the name of the state machine. */
   readonly mapLabel = MAP_LABEL;
 
   constructor(scope: Construct, id: string, props: BackfillStateMachineProps) {
@@ -94,7 +97,7 @@ export class BackfillStateMachine extends Construct {
       settings,
       network,
       name: 'backfill',
-      description: `Does the steps of the state machine ${stateMachineName}: start that, not this function`,
+      description: `Does the steps of the state machine ${stateMachineName}: start the state machine, not this function`,
       handler: 'backfill',
       environment: {
         ...lake.environment,
@@ -110,7 +113,7 @@ export class BackfillStateMachine extends Construct {
     return worker;
   }
 
-  /** List running executions with their inputs → plan → read the months, several at the same time → conclude. */
+  /** Lists running executions with their inputs → plans → reads several months at the same time → concludes. */
   private definition(stateMachineName: string, maxConcurrency: number): IChainable {
     const failed = new Fail(this, 'BackfillFailed', {
       errorPath: '$.failure.error',
@@ -139,14 +142,14 @@ export class BackfillStateMachine extends Construct {
   }
 
   /**
-   * The plan is refused while another execution for the same brand is running. The list is eventually consistent: two
-   * executions started at the same moment may both run.
+   * Refuses the plan while another execution for the same brand is running. The list is eventually consistent, so two
+   * executions that start at the same moment may both run.
    */
   private listRunning(stateMachineName: string): CallAwsService {
     const arn = Stack.of(this).formatArn({
       service: 'states',
       resource: 'stateMachine',
-      // By name: a reference to the state machine, which depends on this policy, would be a circle.
+      // By name: a reference to the state machine, which depends on this policy, would be a circular dependency.
       resourceName: stateMachineName,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
@@ -165,7 +168,7 @@ export class BackfillStateMachine extends Construct {
     return list;
   }
 
-  /** The name and the input of each: a list of executions has no inputs. */
+  /** Reads the name and the input of each execution, because a list of executions contains no inputs. */
   private describeRunning(stateMachineName: string): InlineMap {
     const describe = new CallAwsService(this, 'DescribeRunning', {
       service: 'sfn',
@@ -182,7 +185,7 @@ export class BackfillStateMachine extends Construct {
     return new InlineMap(this, 'EachRunning', { itemsPath: '$.Executions' }).itemProcessor(describe);
   }
 
-  /** Runs of one month until it ends, each with the progress of the one before. */
+  /** Runs the function for one month until the month ends. Each run gets the progress of the previous run. */
   private month(): IChainable {
     const run = this.step('ReadMonth', {
       read: JsonPath.objectAt('$.read'),
@@ -237,7 +240,7 @@ export class BackfillStateMachine extends Construct {
   }
 }
 
-/** The input of a test event: it shows the plan of a whole backfill and reads nothing. */
+/** The input of a test event, which shows the plan of a whole backfill and reads nothing. */
 function exampleInput({ brands }: Settings): Record<string, unknown> {
   const [brand, settings] = Object.entries(brands)[0] ?? [];
   const report = Object.entries(settings?.reports ?? {}).find(([, { enabled }]) => enabled)?.[0];

@@ -9,7 +9,7 @@ import { grantWorkGroup, newWorkGroup } from './work-group.ts';
 
 export interface BrandAccessProps {
   brand: string;
-  /** Of roles that may read this brand. */
+  /** The roles that may read this brand. */
   roleNames: readonly string[];
   deployment: DeploymentSettings;
   lake: Lake;
@@ -17,9 +17,10 @@ export interface BrandAccessProps {
 }
 
 /**
- * For people of one brand: a workgroup with results of its own, and a policy that reads the files of this brand alone.
- * Metadata in Glue has no brands: the names and days of others can be listed (docs/how-to/give-people-access.md). The Iceberg tables
- * stay closed, because a file of their metadata names the files of all brands.
+ * Gives people of one brand a workgroup with results of its own, and a policy that reads only the files of this brand.
+ * Metadata in Glue is not separated by brand, so these people can list the names and days of other brands
+ * (docs/how-to/give-people-access.md). The Iceberg tables stay closed, because one of their metadata files names the
+ * files of all brands.
  */
 export class BrandAccess extends Construct {
   constructor(
@@ -28,7 +29,8 @@ export class BrandAccess extends Construct {
     { brand, roleNames, deployment, lake, catalog }: BrandAccessProps,
   ) {
     super(scope, id);
-    // With "brand" in it, because an instance or a policy may be called like a brand, e.g. BrandReports-staging.
+    // The name contains "brand", because an instance or a policy may have the name of a brand, e.g.
+    // BrandReports-staging.
     const name = `${instanceName(this)}-brand-${brand}`;
     const description = `Queries on the affiliate reports of ${brand}`;
     newWorkGroup(this, { name, description, deployment, results: lake.brandResultsUrl(brand) });

@@ -1,13 +1,16 @@
 /*
- * The whole deployment as a construct, for the stack of this repository (pipeline-stack.ts) and for other people's apps.
- * Each report has a function (report-function.ts), which writes the lake (lake.ts) and the catalog (catalog.ts), and a group
- * for the schedules of its brands (schedules.ts). A state machine reads backfills, a function watches all days and draws
- * the calendar, and another one rebuilds the catalog when a deployment changes it. Events that fail end up in two queues;
- * what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Other people's programs
- * receive events (event-bus.ts). Analysts get a workgroup and a policy (analysts.ts), people of one brand theirs
- * (brand-access.ts), and whoever runs the pipeline a policy (operators.ts). I9: secrets are neither created nor read here,
- * only named, so that no credential is in the template. The public types use those of CDK only: an app gets this file's
- * alone.
+ * Builds the whole deployment as a construct, for the stack of this repository (pipeline-stack.ts) and for other
+ * people's apps:
+ * - Each report has a function (report-function.ts), which writes the lake (lake.ts) and the catalog (catalog.ts), and
+ * a group of schedules for its brands (schedules.ts).
+ * - A state machine reads backfills. The watcher checks all days and draws the status page. Another function rebuilds
+ * the catalog when a deployment changes it.
+ * - Events that fail end up in two queues. The watcher and a few alarms (alarms.ts) send problems to one topic
+ * (alarm-topic.ts). Other people's programs receive events (event-bus.ts).
+ * - Analysts get a workgroup and a policy (analysts.ts), people of one brand their own (brand-access.ts), and operators
+ * a policy (operators.ts).
+ * - I9: the construct names secrets, but neither creates nor reads them, so the template contains no credential.
+ * - The public types use only types of CDK, because an app gets the types of this file alone.
  */
 import { Annotations, RemovalPolicy } from 'aws-cdk-lib';
 import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
@@ -43,17 +46,17 @@ import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
 import { ReportFunction } from './report-function.ts';
 import { Schedules } from './schedules.ts';
 
-/** Instances that an account has to leave unreserved. */
+/** The number of instances that an account must leave unreserved. */
 const UNRESERVED = 100;
 
-/** With `vpc`, all functions run in it: they need a way to the service and to AWS from there. */
+/** With `vpc`, all functions run in the VPC, and need a route to the service and to AWS from there. */
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
-  /** What a settings file has, as an object; docs/reference/settings.md describes it. */
+  /** The contents of a settings file, as an object; docs/reference/settings.md describes it. */
   readonly settings: unknown;
-  /** The name in `environments` of the settings. @default - the common settings alone */
+  /** The name of an entry in `environments` of the settings. @default - the common settings alone */
   readonly environment?: string;
   /**
-   * What all names in AWS begin with: a letter, then letters, digits and "-", 38 at most.
+   * The start of all names in AWS: a letter, then letters, digits and "-", at most 38.
    * @default - the name of the stack
    */
   readonly name?: string;
@@ -67,21 +70,24 @@ export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSub
    */
   readonly topic?: ITopic;
   /**
-   * Of a new lake, instead of the setting `keepLake`: `DESTROY` deletes the reports with the stack.
+   * The removal policy of a new lake, instead of the setting `keepLake`: `DESTROY` deletes the reports with the stack.
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
-  /** What is deployed, what errors call the settings, and what has the boundary and the tags of the settings. @internal */
+  /**
+   * The deployed program, the name of the settings in errors, and the construct that gets the boundary and the tags of
+   * the settings. @internal
+   */
   readonly program?: { reports?: ReportRegistry; version?: string; origin?: string; guarded?: Construct };
 }
 
 /** Copies the affiliate reports of brands into dated Parquet partitions on S3, for SQL with Athena. */
 export class BrandReports extends Construct {
-  /** Where the reports are. */
+  /** The bucket that contains the reports. */
   readonly lakeBucket: IBucket;
   /** The name of the Glue database. */
   readonly database: string;
-  /** What alarms and the watcher publish to. */
+  /** The topic to which alarms and the watcher publish. */
   readonly alarmTopic: ITopic;
   readonly #functions: readonly ReportFunction[];
   readonly #bus: EventBus;
@@ -160,7 +166,7 @@ export class BrandReports extends Construct {
 
   /**
    * The function that reads a report.
-   * @param report its name, or that of its table
+   * @param report its name or the name of its table
    * @throws Error if no brand has the report enabled
    */
   function(report: string): IFunction {
@@ -174,20 +180,21 @@ export class BrandReports extends Construct {
     );
   }
 
-  /** Lets somebody query the tables in the workgroup of this instance, and nothing else. */
+  /** Lets a principal query the tables in the workgroup of this instance, and nothing else. */
   grantQuery(grantee: IGrantable & IConstruct): void {
     this.#analysts.grant(grantee);
   }
 
-  /** Lets somebody start and follow runs and backfills, without the data and without the secrets. */
+  /** Lets a principal start and follow runs and backfills, without access to data or secrets. */
   grantOperate(grantee: IGrantable & IConstruct): void {
     this.#operators.grant(grantee);
   }
 
   /**
-   * A rule that starts a target when a day of this lake is published; docs/reference/events.md has the event. An `eventPattern` of
-   * the options is added to it: a brand or a report in `detail`, or `Day Changed` as another `detailType`.
-   * @throws Error if the settings have events off
+   * A rule that starts a target when a day of this lake is published; docs/reference/events.md describes the event. The
+   * rule adds an `eventPattern` of the options: a brand or a report in `detail`, or `Day Changed` as another
+   * `detailType`.
+   * @throws Error if the settings turn events off
    */
   onDayPublished(id: string, options: OnEventOptions = {}): Rule {
     const rule = new Rule(this, id, { ...options, eventBus: this.#bus.existing(this, `${id}Bus`) });
@@ -201,7 +208,7 @@ export class BrandReports extends Construct {
   }
 }
 
-/** The checked settings, with the policy of the props in its place. An adopted bucket is always kept. @internal */
+/** The checked settings, with the removal policy of the props. An adopted bucket is always kept. @internal */
 export function settingsOf({
   settings: input,
   environment,
@@ -220,7 +227,7 @@ export function settingsOf({
   return { ...settings, deployment: { ...deployment, keepLake: bucket !== undefined || keeps } };
 }
 
-/** The reports that a brand has enabled, with those brands. */
+/** The reports that at least one brand has enabled, with those brands. */
 function enabledReports(
   reports: ReportRegistry,
   { brands }: Settings,
@@ -231,11 +238,14 @@ function enabledReports(
   });
 }
 
-/** Where the quota does not suffice, CloudFormation fails the deployment with a message that names neither setting nor quota. */
+/**
+ * Warns, because without the quota CloudFormation fails the deployment with a message that names neither setting nor
+ * quota.
+ */
 function warnOfQuota(scope: Construct, reserved: number): void {
   if (reserved === 0) return;
   Annotations.of(scope).addWarningV2(
     'brand-reports:reservedConcurrency',
-    `deployment.reservedConcurrency reserves ${reserved} instances, and AWS wants ${UNRESERVED} to stay unreserved: the deployment fails with "UnreservedConcurrentExecution below its minimum value" unless the account's quota "Concurrent executions" of Lambda is ${reserved + UNRESERVED} or more. New accounts have 10. Request more in Service Quotas, or leave the setting out.`,
+    `deployment.reservedConcurrency reserves ${reserved} instances, and AWS requires ${UNRESERVED} to stay unreserved: the deployment fails with "UnreservedConcurrentExecution below its minimum value" unless the account's quota "Concurrent executions" of Lambda is ${reserved + UNRESERVED} or more. New accounts have 10. Request more in Service Quotas, or leave the setting out.`,
   );
 }

@@ -17,22 +17,22 @@ const COMMON: BuildOptions = {
 const COMMON_JS: BuildOptions = { ...COMMON, format: 'cjs', supported: { 'dynamic-import': false } };
 
 /**
- * Bundles a function into `folder`: `main.js` with the code that a start loads, and a file for each part that is loaded
- * later, because Node reads the text of code more slowly than it runs the few functions that a start needs. esbuild splits
- * ES modules only, and puts code that several parts share into files of its own. So a second step joins the files that a
- * start loads to `main.js`, replaces each of them by a file that hands out its exports to later parts, and makes all
- * files CommonJS.
+ * Bundles a function into `folder`: `main.js` contains the code that a start loads, and each part that is loaded later
+ * has its own file. The split saves time: Node reads code more slowly than it runs the few functions that a start
+ * needs. esbuild splits only ES modules, and puts code that several parts share into separate files. So a second
+ * step joins the files that a start loads to `main.js`. It replaces each of these files by a file that hands its
+ * exports to later parts, and makes all files CommonJS.
  * @returns the contents of each file of the first step
  */
 export function bundleFunction(entry: Pick<BuildOptions, 'entryPoints' | 'stdin'>, folder: string): Metafile {
-  // A package has its bundles ready, and no esbuild: only who bundles may load it.
+  // Loaded only for bundling: a package contains its bundles and has no esbuild.
   const { buildSync }: typeof Esbuild = createRequire(import.meta.url)('esbuild');
   const modules = mkdtempSync(join(tmpdir(), 'brand-reports-bundle-'));
   try {
     const { metafile } = buildSync({
       ...{ ...COMMON, ...entry, outdir: modules, entryNames: 'main' },
       ...{ bundle: true, format: 'esm', splitting: true, metafile: true },
-      // Otherwise esbuild takes the SDK's CommonJS builds, which are twice as large.
+      // Without these fields esbuild takes the SDK's CommonJS builds, which are twice as large.
       mainFields: ['module', 'main'],
     });
     const atStart = loadedAtStart(metafile).map((path) => basename(path));
@@ -56,7 +56,7 @@ export function bundleFunction(entry: Pick<BuildOptions, 'entryPoints' | 'stdin'
   }
 }
 
-/** The paths of the files of the first step that a start loads: the entry and its static imports, and theirs. */
+/** The paths of the first step's files that a start loads: the entry and, recursively, its static imports. */
 export function loadedAtStart({ outputs }: Metafile): string[] {
   const loaded = Object.keys(outputs).filter((path) => basename(path) === 'main.js');
   // The list grows while it is walked.

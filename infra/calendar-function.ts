@@ -18,17 +18,17 @@ export interface CalendarFunctionProps {
   settings: Settings;
   network?: Network;
   lake: Lake;
-  /** Where the watcher's messages go. */
+  /** The topic of the watcher's messages. */
   topic: AlarmTopic;
-  /** Where its events go. */
+  /** The bus of the watcher's events. */
   bus: EventBus;
   /** The queue for events that the schedule could not deliver. */
   undelivered: FailureQueue;
-  /** The queue for looks that failed. */
+  /** The queue for watcher runs that failed. */
   failed: FailureQueue;
 }
 
-/** The watcher: every hour it looks whether anything is wrong, and draws which days are in the lake. */
+/** The watcher: every hour it checks whether anything is wrong, and draws which days are in the lake. */
 export class CalendarFunction extends PipelineFunction {
   readonly #schedule: Schedule;
 
@@ -38,8 +38,7 @@ export class CalendarFunction extends PipelineFunction {
       settings,
       network,
       name: 'calendar',
-      description:
-        'Watches every day of every report, tells what has changed, draws which days are in the lake',
+      description: 'Watches every day of every report, reports news, draws which days are in the lake',
       handler: 'calendar',
       environment: {
         ...lake.environment,
@@ -55,7 +54,7 @@ export class CalendarFunction extends PipelineFunction {
     topic.grantPublish(this);
     bus.grantSend(this);
     this.#schedule = new Schedule(this, 'Schedule', {
-      description: 'Looks whether anything is wrong',
+      description: 'Checks whether anything is wrong',
       // Not on the hour, when most of the world's schedules start.
       schedule: ScheduleExpression.expression('cron(50 * * * ? *)'),
       enabled: settings.deployment.schedules,
@@ -63,10 +62,10 @@ export class CalendarFunction extends PipelineFunction {
     });
     output(this, 'CoveragePage', {
       value: objectLink(this, lake.bucket.bucketName, COVERAGE_PAGE_KEY),
-      description: 'Which days are in the lake, what is missing and what to do, drawn every hour: press Open',
+      description: 'The days in the lake, what is missing and what to do, drawn every hour: press Open',
     });
   }
-  /** Looks begin after something was made, and end before it goes. */
+  /** Watcher runs start after the dependency was created, and end before it is deleted. */
   scheduleAfter(dependency: IDependable): void {
     this.#schedule.node.addDependency(dependency);
   }

@@ -18,7 +18,7 @@ import type { Grantee } from './key-grants.ts';
 import { output } from './output.ts';
 import type { PipelineFunction } from './pipeline-function.ts';
 
-/** Of tables and views. */
+/** The actions on tables and views. */
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
 const PUBLISH = ['glue:GetPartitions', 'glue:CreatePartition', 'glue:UpdatePartition'];
 const QUERY = [
@@ -35,14 +35,17 @@ const QUERY = [
 export interface CatalogProps {
   reports: ReportRegistry;
   settings: Settings;
-  /** An existing database, in place of the setting `adoptDatabase`. */
+  /** An existing database, used instead of the setting `adoptDatabase`. */
   database?: string | undefined;
 }
 
-/** The Glue database, and beside it the one of the Iceberg tables, whose columns have other types. The functions create its tables, views and partitions, because records decide the columns. */
+/**
+ * Creates the Glue database and a second one for the Iceberg tables, whose columns have other types. The functions
+ * create the tables, views and partitions, because records decide the columns.
+ */
 export class Catalog extends Construct {
   readonly databaseName: string;
-  /** The name of the database, where it is adopted. */
+  /** The name of the database, if it is adopted. */
   readonly adopted: string | undefined;
 
   private readonly icebergName: string | undefined;
@@ -66,15 +69,15 @@ export class Catalog extends Construct {
   private newDatabase(id: string, name: string, description: string): string {
     const { stackId, account } = Stack.of(this);
     const { tablePermissions } = this.settings.deployment;
-    // This path keeps the logical id of earlier stacks: another one would create a second database of the same name.
+    // The path keeps the logical id of earlier stacks: another id would create a second database of the same name.
     const database = new CfnDatabase(new Construct(this, id), 'Resource', {
       catalogId: account,
       databaseInput: {
         name,
         description,
-        // By it a deployment knows a database that a stack owns, where a setting says to adopt it.
+        // A deployment recognises by this parameter that a stack owns the database, if a setting adopts it.
         parameters: { [OWNER_KEY]: stackId },
-        // Without it no one could see the tables in an account under Lake Formation.
+        // Without these permissions, nobody could see the tables in an account under Lake Formation.
         createTableDefaultPermissions:
           tablePermissions === 'iam'
             ? [
@@ -86,12 +89,12 @@ export class Catalog extends Construct {
             : [],
       },
     });
-    // The catalog can be rebuilt from the ledgers in the lake.
+    // Deleted with the stack, because the catalog can be rebuilt from the ledgers in the lake.
     database.applyRemovalPolicy(RemovalPolicy.DESTROY);
     return database.ref;
   }
 
-  /** For runs of these reports: their tables, those made from ledgers, and the views that read them. */
+  /** Lets runs of these reports write their tables, the tables made from ledgers, and the views that read them. */
   grantReports(grantee: PipelineFunction, reports: readonly ReportDefinition[]): void {
     this.grantInLakeFormation(grantee);
     const own = [...reports.flatMap(dayTables), ...LEDGER_TABLES];
@@ -108,7 +111,7 @@ export class Catalog extends Construct {
     this.grant(grantee, this.icebergName, DEFINE, ['*']);
   }
 
-  /** For refusing to adopt the database of a stack. */
+  /** Lets the function read the owner of a database, so that it can refuse to adopt it. */
   grantReadOwner(grantee: Grantee): void {
     Grant.addToPrincipal({
       grantee,
@@ -122,18 +125,20 @@ export class Catalog extends Construct {
     this.grant(grantee, this.icebergName, QUERY, ['*']);
   }
 
-  /** All but the Iceberg tables. */
+  /** Grants queries of all tables but the Iceberg tables. */
   grantQueryHive(grantee: Grantee): void {
     this.grant(grantee, this.databaseName, QUERY, ['*']);
-    // Athena needs the database `default`, and lists databases only for who may read all names; their tables stay closed.
+    // Athena needs the database `default`, and lists databases only if the principal may read all names. The tables of
+    // other databases stay closed.
     const [byDefault, all] = [[this.arn('database', 'default')], [this.arn('database', '*')]];
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabase'], resourceArns: byDefault });
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabases'], resourceArns: all });
   }
 
   /**
-   * Under Lake Formation what IAM allows is not enough. The grants are made before the first rebuild, which depends on
-   * its role and all below that; whoever deploys has to be a data lake administrator (docs/how-to/lake-formation.md).
+   * Grants in Lake Formation, because IAM alone is not enough there. The grants are made before the first rebuild,
+   * which depends on its role and everything below the role. Whoever deploys must be a data lake administrator
+   * (docs/how-to/lake-formation.md).
    */
   private grantInLakeFormation({ role }: PipelineFunction): void {
     if (this.settings.deployment.tablePermissions === 'iam') return;
@@ -161,7 +166,7 @@ export class Catalog extends Construct {
     tables: readonly string[],
   ): void {
     if (database === undefined) return;
-    // Glue checks the catalog and the database above a table as well.
+    // Glue also checks the catalog and the database above a table.
     const resourceArns = [
       this.arn('catalog'),
       this.arn('database', database),
@@ -171,7 +176,7 @@ export class Catalog extends Construct {
   }
 }
 
-/** Of the database that the stack creates: `BrandReports-staging` → `brand_reports_staging` */
+/** The name of the database that the stack creates: `BrandReports-staging` → `brand_reports_staging` */
 function ownName(scope: Construct): string {
   return instanceName(scope)
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -183,6 +188,6 @@ function adoptsOwn(name: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'adopts_own',
-    `deployment.adoptDatabase is "${name}", which is the database that this stack creates: to adopt it would delete it. Leave adoptDatabase out, or name another database.`,
+    `deployment.adoptDatabase is "${name}", which is the database that this stack creates: adopting it would delete it. Leave adoptDatabase out, or name another database.`,
   );
 }

@@ -2,7 +2,7 @@ import { Aws, CfnCondition, Fn, Stack, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { CONSOLE, OTHER_CONSOLES, consoleUrl, objectPage } from '../shared/adapters/aws/console-url.ts';
 
-/** A page of the AWS console, in the region of the stack. @param page behind the `#` */
+/** A page of the AWS console, in the region of the stack. @param page the part of the address that follows `#` */
 export function consoleLink(scope: Construct, service: string, page: string): string {
   return consoleUrl(Stack.of(scope).region, service, page, siteOf(scope));
 }
@@ -12,7 +12,10 @@ export function objectLink(scope: Construct, bucket: string, key: string): strin
   return objectPage(Stack.of(scope).region, bucket, key, siteOf(scope));
 }
 
-/** A stack that may be deployed anywhere gets the domain of its partition when it is deployed. */
+/**
+ * The site of the console. If the region is unknown, CloudFormation fills in the domain of the partition at the
+ * deployment.
+ */
 function siteOf(scope: Construct): string | undefined {
   const stack = Stack.of(scope);
   if (!Token.isUnresolved(stack.region)) return undefined;

@@ -7,9 +7,9 @@ import { BrandReportsError } from '../shared/errors.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import type { Grantee } from './key-grants.ts';
 
-/** The bus that events go to, which the stack does not own: by its name it is one of this account and region. */
+/** The bus of events, which the stack does not own. A bus given by its name is in this account and region. */
 export class EventBus {
-  /** By which a function finds the bus; empty where the settings have events off. */
+  /** The variable by which a function finds the bus; empty if the settings turn events off. */
   readonly environment: { EVENT_BUS_ARN?: string };
 
   readonly #settings: Settings['events'];
@@ -23,8 +23,8 @@ export class EventBus {
   }
 
   /**
-   * The bus, for a rule on it; `undefined` is the default one.
-   * @throws BrandReportsError `config` if the settings have events off
+   * The bus, for a rule on it; `undefined` means the default bus.
+   * @throws BrandReportsError `config` if the settings turn events off
    */
   existing(scope: Construct, id: string): IEventBus | undefined {
     const { enabled, bus } = this.#settings;
@@ -32,14 +32,14 @@ export class EventBus {
       throw new BrandReportsError(
         'config',
         'events_off',
-        'events.enabled is false, so that no rule would ever start: remove the rule, or set events.enabled to true.',
+        'events.enabled is false, so no rule would ever start: remove the rule, or set events.enabled to true.',
       );
     return bus === undefined
       ? bus
       : ExistingBus.fromEventBusName(scope, id, bus.replace(/^arn:.*:event-bus\//, ''));
   }
 
-  /** Lets a function send events of this program, and find out that a bus with a name of its own exists. */
+  /** Lets a function send events of this program, and check that a bus with its own name exists. */
   grantSend(grantee: Grantee): void {
     const { EVENT_BUS_ARN: arn } = this.environment;
     if (arn === undefined) return;

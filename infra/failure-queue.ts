@@ -6,7 +6,10 @@ import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { type Grantee, customerKey, grantKey } from './key-grants.ts';
 
-/** A dead-letter queue: keeps failed events for two weeks, for a person to look at. Functions name it as `onFailure`. */
+/**
+ * A dead-letter queue: keeps failed events for two weeks, until a person has handled them. Functions use it as
+ * `onFailure`.
+ */
 export class FailureQueue extends Queue implements IDestination {
   readonly #keyArn: string | undefined;
 
@@ -20,13 +23,13 @@ export class FailureQueue extends Queue implements IDestination {
     this.#keyArn = lakeKeyArn;
   }
 
-  /** For whose role Lambda or the Scheduler sends events. CDK's own grants would allow to use the key for anything. */
+  /** Lets Lambda or the Scheduler send events with this role. CDK's own grants would allow any use of the key. */
   grantSend(grantee: Grantee): void {
     Grant.addToPrincipal({ grantee, actions: ['sqs:SendMessage'], resourceArns: [this.queueArn] });
     grantKey(grantee, this.#keyArn, 'sqs', 'write');
   }
 
-  /** For a person: read, delete and purge what failed. */
+  /** Lets a person read, delete and purge failed events. */
   grantOperate(grantee: Grantee): void {
     const see = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ListQueueTags'];
     const actions = [...see, 'sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:PurgeQueue'];

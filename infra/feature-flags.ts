@@ -3,7 +3,9 @@ import * as z from 'zod/mini';
 
 const fileSchema = z.object({ context: z.record(z.string(), z.unknown()) });
 
-/** The feature flags of CDK, which decide how it makes templates: those in `cdk.json`, also where `cdk` does not run the app. */
+/**
+ * The feature flags of CDK, which change its templates: the flags of `cdk.json`, also if `cdk` does not run the app.
+ */
 export function featureFlags(): Record<string, unknown> {
   const file = new URL('../cdk.json', import.meta.url);
   const { context } = z.parse(fileSchema, JSON.parse(readFileSync(file, 'utf8')));

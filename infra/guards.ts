@@ -1,7 +1,8 @@
 /*
- * What an organisation demands of a deployment: its place, a boundary of all roles, tags. Without the place, a deployment
- * with the wrong credentials would start to read, and to cost, elsewhere. The command `cdk` compares the place with the
- * `env` of the stack (pipeline-stack.ts); a rule in the template compares it whatever deploys that.
+ * Guards what an organisation demands of a deployment: its place, a boundary of all roles, tags. Without the place, a
+ * deployment with the wrong credentials would start to read, and to cost, elsewhere. The command `cdk` compares the
+ * place with the `env` of the stack (pipeline-stack.ts); a rule in the template compares it whatever tool deploys the
+ * template.
  */
 import { AspectPriority, Aspects, Aws, CfnResource, CfnRule, Fn, TagManager, Tags } from 'aws-cdk-lib';
 import { ManagedPolicy, PermissionsBoundary } from 'aws-cdk-lib/aws-iam';
@@ -25,11 +26,11 @@ export function guard(scope: Construct, deployment: DeploymentSettings): void {
 }
 
 function only(setting: string, allowed: string, actual: string) {
-  const assertDescription = `deployment.${setting} in the settings allows ${allowed} only: deploy there, or change the setting`;
+  const assertDescription = `deployment.${setting} in the settings allows only ${allowed}: deploy there, or change the setting`;
   return { assert: Fn.conditionEquals(actual, allowed), assertDescription };
 }
 
-/** CDK's helpers are resources whose tags `Tags` does not know. */
+/** Whether the resource is a helper of CDK, which `Tags` does not tag. */
 function isHelper(node: IConstruct): node is CfnResource {
   if (!CfnResource.isCfnResource(node) || TagManager.isTaggable(node)) return false;
   return ['AWS::IAM::Role', 'AWS::Lambda::Function'].includes(node.cfnResourceType);

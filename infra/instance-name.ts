@@ -3,10 +3,10 @@ import type { Construct, IConstruct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
 
 const CONTEXT = 'brand-reports:instance';
-/** Lambda allows a function 64 characters: "-" and the longest name of a report, which has 25, follow these 38. */
+/** Lambda allows a function 64 characters: these 38, then "-" and the name of a report, at most 25. */
 const ALLOWED = /^[A-Za-z][A-Za-z0-9-]{0,37}$/;
 
-/** What the names of everything in the account begin with, so that two pipelines have no name in common. */
+/** The start of all names in the account, so that two pipelines have no name in common. */
 export function instanceName(scope: IConstruct): string {
   return givenName(scope) ?? Stack.of(scope).stackName;
 }
@@ -14,13 +14,13 @@ export function instanceName(scope: IConstruct): string {
 /**
  * Names everything that is created below a construct.
  * @param given by default the name of the stack
- * @throws BrandReportsError `config` for a name that AWS would refuse somewhere, or that the stack has already
+ * @throws BrandReportsError `config` for a name that an AWS service would refuse, or that the stack already has
  */
 export function nameInstance(scope: Construct, given: string | undefined): void {
   const stack = Stack.of(scope);
   const name = given ?? stack.stackName;
   const taken = stack.node.findAll().find((each) => comparable(givenName(each) ?? '') === comparable(name));
-  // The name of a nested stack is known only when it is deployed.
+  // A nested stack has no known name before it is deployed.
   if (Token.isUnresolved(name) || !ALLOWED.test(name) || taken !== undefined)
     throw new BrandReportsError(
       'config',
@@ -30,7 +30,7 @@ export function nameInstance(scope: Construct, given: string | undefined): void 
   scope.node.setContext(CONTEXT, name);
 }
 
-/** What the ids of outputs begin with: nothing, unless the instance has a name of its own. */
+/** The start of the ids of outputs: empty, unless the instance has its own name. */
 export function outputPrefix(scope: IConstruct): string {
   const name = instanceName(scope);
   return name === Stack.of(scope).stackName ? '' : name.replaceAll('-', '');
@@ -41,7 +41,7 @@ function givenName(scope: IConstruct): string | undefined {
   return typeof name === 'string' ? name : undefined;
 }
 
-/** Ids of outputs have no "-", and databases no capitals. */
+/** Ids of outputs contain no "-", and databases no capitals. */
 function comparable(name: string): string {
   return name.replaceAll('-', '').toLowerCase();
 }

@@ -3,21 +3,24 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct, IConstruct } from 'constructs';
 
-/** Who gets a permission: also the construct that its policies are below. */
+/** The principal that gets a permission, and the construct that its policies belong to. */
 export type Grantee = IGrantable & IConstruct;
 
 const READ = ['kms:Decrypt'];
-/** Reading too: S3 puts parts of an upload together, and queues and topics use a data key for several messages. */
+/** With read access: S3 joins the parts of an upload, and queues and topics use one data key for several messages. */
 const WRITE = [...READ, 'kms:GenerateDataKey'];
 
-/** The key that a setting names. The stack cannot change its policy: docs/how-to/customer-keys.md has what that must allow. */
+/**
+ * The key that a setting names. The stack cannot change its policy: docs/how-to/customer-keys.md lists what it must
+ * allow.
+ */
 export function customerKey(scope: Construct, keyArn: string | undefined, id = 'Key'): IKey | undefined {
   return keyArn === undefined ? undefined : Key.fromKeyArn(scope, id, keyArn);
 }
 
 /**
- * Lets somebody use a customer-managed key of KMS, through one service alone.
- * @param keyArn nothing is granted where a setting names no key
+ * Lets a principal use a customer-managed key of KMS, through one service alone.
+ * @param keyArn if missing, nothing is granted
  */
 export function grantKey(
   grantee: Grantee,

@@ -1,8 +1,8 @@
 /*
- * Without these rules the bucket of the lake could lose what no run can make again. Documents change by compare-and-swap
- * (I5), and the bucket refuses every other write of them, whoever makes it: a copy by hand is not to undo a commit.
- * Versions keep what was there before, for two weeks of documents, and for a day of all else, which is made once and
- * never changed. The bucket outlives the stack, unless it was created by a deployment that failed.
+ * Protects the objects of the lake that no run can rebuild. Documents change by compare-and-swap (I5). The bucket
+ * refuses every other write of a document, whoever sends it, so that a copy by hand cannot undo a commit. S3 keeps
+ * replaced documents for two weeks. It keeps other deleted objects for a day; these are written once and never changed.
+ * The bucket outlives the stack, unless a deployment that failed created it.
  */
 import { Aws, Duration, RemovalPolicy, Tags } from 'aws-cdk-lib';
 import { Effect, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
@@ -19,7 +19,7 @@ import {
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { customerKey } from './key-grants.ts';
 
-/** How long documents can be had back as they were. */
+/** How long earlier versions of documents can be restored. */
 const DOCUMENT_VERSION_DAYS = 14;
 const QUERY_RESULT_DAYS = 30;
 
@@ -32,7 +32,7 @@ export class LakeBucket extends Bucket {
         : {
             encryption: BucketEncryption.KMS,
             encryptionKey: customerKey(scope, lakeKeyArn),
-            // Otherwise S3 would call KMS, which is billed, for each object.
+            // Without a bucket key S3 would call KMS for each object, and KMS bills each call.
             bucketKeyEnabled: true,
           }),
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
@@ -44,22 +44,23 @@ export class LakeBucket extends Bucket {
         : { removalPolicy: RemovalPolicy.DESTROY, autoDeleteObjects: true }),
       lifecycleRules: lifecycle(rawRetentionDays),
     });
-    // By it the next deployment knows its own bucket, where a setting says to adopt it.
+    // By this tag the next deployment recognises its own bucket, if a setting adopts it.
     Tags.of(this).add(OWNER_KEY, Aws.STACK_ID);
-    // I5: compare-and-swap for everybody. Deleting documents, and uploads of anything else, stay as they are.
+    // I5: compare-and-swap for everybody. Deletions of documents, and uploads of other objects, are not restricted.
     this.refuseWrites('CompareAndSwapOfDocuments', DOCUMENT_PREFIXES, {
       Null: { 's3:if-match': 'true', 's3:if-none-match': 'true' },
     });
-    // Whoever writes settings decides where credentials are sent. A tag stands for the role of the deployment, because the
-    // bucket outlives the stack, and another stack has another role. IAM takes a missing tag for one that is not equal.
+    // Whoever writes settings decides where credentials are sent. The policy checks a tag instead of the deployment's
+    // role, because the bucket outlives the stack, and another stack has another role. IAM treats a missing tag as not
+    // equal.
     this.refuseWrites('SettingsByDeploymentsOnly', [SETTINGS_PREFIX], {
       StringNotEquals: { [`aws:PrincipalTag/${SETTINGS_WRITER.key}`]: SETTINGS_WRITER.value },
     });
-    // Otherwise CloudFormation would remove the policy from the bucket that it retains.
+    // Otherwise CloudFormation would remove the policy from the bucket that it keeps.
     if (keepLake) this.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
 
-  /** To everybody whose request meets the conditions. */
+  /** Denies everybody writes that meet the conditions. */
   private refuseWrites(sid: string, prefixes: readonly string[], conditions: Record<string, unknown>): void {
     this.addToResourcePolicy(
       new PolicyStatement({
@@ -74,10 +75,10 @@ export class LakeBucket extends Bucket {
   }
 }
 
-/** The tag of the role that writes settings. */
+/** The tag of the role that may write settings. */
 export const SETTINGS_WRITER = { key: 'brand-reports:writes', value: 'settings' } as const;
 
-/** Of overlapping rules S3 obeys the shorter one, so that each prefix has a rule of its own. */
+/** Each prefix has its own rule: if rules overlap, S3 obeys the shorter one. */
 function lifecycle(rawRetentionDays: number): LifecycleRule[] {
   const expiration = new Map([
     [RAW_PREFIX, Duration.days(rawRetentionDays)],
@@ -95,7 +96,7 @@ function lifecycle(rawRetentionDays: number): LifecycleRule[] {
     {
       id: 'leftovers',
       abortIncompleteMultipartUploadAfter: Duration.days(1),
-      // What the vacuum deletes leaves one behind, in which lists would search for nothing.
+      // A deleted object leaves a delete marker, which slows down listings.
       expiredObjectDeleteMarker: true,
     },
   ];

@@ -1,8 +1,8 @@
 /*
- * Without a bucket that outlives the stack, `cdk destroy` would delete years of reports (lake-bucket.ts); `adoptBucket`
- * uses it again. Every principal gets the prefixes that it needs and no others:
- * a report's function its own, the rebuild the ledgers, analysts the snapshots. All prefixes are in
- * shared/lake/paths.ts. I3: nothing expires snapshots by age, so that no running query loses its files.
+ * Builds the lake's bucket and grants access to it. The bucket outlives the stack, because otherwise `cdk destroy`
+ * would delete years of reports (lake-bucket.ts); `adoptBucket` uses it again. Every principal gets only the prefixes
+ * that it needs: a report's function its own, the rebuild the ledgers, analysts the snapshots. All prefixes are in
+ * shared/lake/paths.ts. I3: no rule expires snapshots by age, so that no running query loses its files.
  */
 import { Stack } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
@@ -54,31 +54,31 @@ import { output } from './output.ts';
 export interface LakeProps {
   reports: ReportRegistry;
   deployment: DeploymentSettings;
-  /** An existing bucket, in place of the setting `adoptBucket`. */
+  /** An existing bucket, used instead of the setting `adoptBucket`. */
   bucket?: IBucket | undefined;
 }
 
 const READ = ['s3:GetObject'];
-/** Documents: a conditional write needs to read too. Nothing deletes them. */
+/** For documents: a conditional write needs to read too. Nothing deletes documents. */
 const CHANGE = [...READ, 's3:PutObject'];
-/** Snapshots, which may be so large that they are uploaded in parts, and what vacuum deletes. */
+/** For snapshots, which may be large enough to be uploaded in parts, and for the vacuum. */
 const UPLOAD = [...CHANGE, 's3:AbortMultipartUpload'];
 const DELETE = ['s3:DeleteObject'];
-/** Of queries, by Athena. */
+/** For the results of queries, which Athena writes. */
 const WRITE_RESULTS = [...UPLOAD, 's3:ListMultipartUploadParts'];
 
-/** The bucket of snapshots, raw records, ledgers, schemas and query results, and who may do what in it. */
+/** The bucket of snapshots, raw records, ledgers, schemas and query results, with the access of each principal. */
 export class Lake extends Construct {
   readonly bucket: IBucket;
-  /** The name of the bucket, where it is adopted. */
+  /** The name of the bucket, if it is adopted. */
   readonly adopted: string | undefined;
   readonly url: string;
-  /** By which a function finds the lake: where it is, and the account that its bucket has to belong to. */
+  /** The variables by which a function finds the lake: its URL, and the account that must own the bucket. */
   readonly environment: { LAKE_URL: string; LAKE_OWNER: string };
   readonly queryResultsUrl: string;
-  /** The customer-managed key of the bucket, where it has one. */
+  /** The customer-managed key of the bucket, if it has one. */
   private readonly keyArn: string | undefined;
-  /** Whether the bucket outlives the stack with all that is in it. */
+  /** Whether the bucket and all its objects outlive the stack. */
   private readonly keepsObjects: boolean;
   private readonly reports: ReportRegistry;
 
@@ -99,7 +99,7 @@ export class Lake extends Construct {
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
   }
 
-  /** Each deployment would replace the settings of the other one, and with them its brands. */
+  /** Refuses two deployments in one bucket: each would replace the settings of the other, and with them its brands. */
   private refuseShared(name: string): void {
     const other = this.node.root.node
       .findAll()
@@ -108,23 +108,24 @@ export class Lake extends Construct {
     throw new BrandReportsError(
       'config',
       'shared_bucket',
-      `${this.node.path} has the bucket of ${other.node.path}: a bucket has the settings of one deployment. Name another bucket, or deploy all brands as one.`,
+      `${this.node.path} has the bucket of ${other.node.path}: a bucket contains the settings of one deployment. Name another bucket, or deploy all brands as one.`,
     );
   }
 
   /**
-   * For runs of these reports: their own prefixes, the rates of the brands, reading those of the reports that they look up
-   * or are compared with, and the columns of tables that a view has beside theirs.
+   * Lets runs of these reports write their own prefixes and the rates of the brands. They may read the prefixes of
+   * reports that they look up or compare, and the columns of tables that share a view with theirs.
    */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const snapshots = reports.flatMap(dayTables).map((table) => `${tablePrefix(table)}*`);
-    // Of several reports a role names these tables whole: one by one, its policy would be too long for one.
+    // A role of several reports gets these tables as a whole: listed one by one, they would exceed the size of a
+    // policy.
     const partsOf = (table: string, partition: (report: string) => Partition) =>
       reports.length > 1
         ? [`${tablePrefix(table)}*`]
         : reports.map(({ name }) => `${partitionPrefix(table, partition(name))}*`);
     const made = LEDGER_TABLES.flatMap((table) => partsOf(table, (name) => monthPartition('*', name)));
-    // Each is the copy of the other.
+    // The objects in `changes/` and the table `changes` have the same content.
     const changes =
       reports.length > 1 ? [`${CHANGES_PREFIX}*`] : reports.map(({ name }) => `${changesPrefix('*', name)}*`);
     const changesMade = partsOf(CHANGES_TABLE, (name) => monthPartition('*', name));
@@ -142,7 +143,7 @@ export class Lake extends Construct {
     });
     this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, ...changes]);
     this.grant(grantee, UPLOAD, changesMade);
-    // They follow from the ledgers: nobody who writes the others reads them.
+    // These tables follow from the ledgers: a function that writes them never reads them.
     this.grant(grantee, ['s3:PutObject', ...DELETE], made);
     const iceberg = reports.map(({ table }) => `${icebergMetadataPrefix(table)}*`);
     this.grant(grantee, [...CHANGE, ...DELETE], [...raw, ...iceberg]);
@@ -160,7 +161,7 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** For rebuilding the catalog: ledgers, which record what is published, what is made from them, schemas, settings, and what failed. */
+  /** Lets the rebuild read ledgers, schemas, settings and failures, and write what it makes from the ledgers. */
   grantRebuild(grantee: Grantee): void {
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`]);
     const made = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
@@ -175,7 +176,7 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** For refusing to adopt an own bucket. */
+  /** Lets the function read the owner of the bucket, so that it can refuse to adopt its own. */
   grantReadOwner(grantee: Grantee): void {
     Grant.addToPrincipal({
       grantee,
@@ -184,7 +185,10 @@ export class Lake extends Construct {
     });
   }
 
-  /** For the watcher, who also draws the page: reads all ledgers, roles and closes, and writes what it has seen. */
+  /**
+   * Lets the watcher, which also draws the status page, read all ledgers, roles and closes, and write its own
+   * documents.
+   */
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [
       `${LEDGERS_PREFIX}*`,
@@ -198,12 +202,12 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** Where queries in the workgroup of a brand put their results. */
+  /** The address of query results in the workgroup of a brand. */
   brandResultsUrl(brand: string): string {
     return `${this.url}/${brandResultsPrefix(brand)}`;
   }
 
-  /** For a person who opens the calendar in the console of S3, which lists the object before it opens it. */
+  /** Lets a person open the status page in the console of S3, which lists the object before it opens it. */
   grantReadPage(grantee: Grantee): void {
     this.grant(grantee, READ, [COVERAGE_PAGE_KEY]);
     this.grantListBelow(grantee, [COVERAGE_PAGE_KEY]);
@@ -212,8 +216,8 @@ export class Lake extends Construct {
   }
 
   /**
-   * For Athena on behalf of a person of one brand. Tables are named one by one: the `*` of IAM spans `/`, and so would
-   * find the brand anywhere in a key. Queries fail that reach the files of other brands.
+   * Lets Athena read on behalf of a person of one brand. Each table is named, because the `*` of IAM spans `/` and
+   * would match the brand anywhere in a key. Queries that reach the files of other brands fail.
    */
   grantQueryBrand(grantee: Grantee, brand: string): void {
     const tables = [...Object.values(this.reports).flatMap(dayTables), ...LEDGER_TABLES];
@@ -226,7 +230,9 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** For Athena on behalf of a person: current and superseded snapshots (I3), what names them in Iceberg, and query results. */
+  /**
+   * Lets Athena read on behalf of a person: current and superseded snapshots (I3), Iceberg metadata, and query results.
+   */
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
     this.grant(grantee, WRITE_RESULTS, [`${QUERY_RESULTS_PREFIX}*`]);
@@ -236,14 +242,16 @@ export class Lake extends Construct {
 
   private grant(grantee: Grantee, actions: string[], prefixes: readonly string[]): void {
     if (prefixes.length === 0) return;
-    // A bucket that the stack empties is emptied when nobody can write any more, runs under way included.
+    // A bucket that the stack empties is emptied after the last writer lost access, including runs in progress.
     if (!this.keepsObjects) grantee.node.addDependency(this.bucket);
-    // The names of objects are not known before: a prefix is the narrowest resource.
+    // The names of objects are unknown beforehand: a prefix is the narrowest resource.
     const resourceArns = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
     Grant.addToPrincipal({ grantee, actions, resourceArns });
   }
 
-  /** Where the bucket is, and what else of it has no narrower resource. */
+  /**
+   * Lets the principal read the location of the bucket, and do further actions that AWS allows only on whole buckets.
+   */
   private grantLocation(grantee: Grantee, more: readonly string[]): void {
     const actions = ['s3:GetBucketLocation', ...more];
     Grant.addToPrincipal({ grantee, actions, resourceArns: [this.bucket.bucketArn] });
@@ -258,7 +266,9 @@ export class Lake extends Construct {
     });
   }
 
-  /** Without a condition on the prefix: otherwise S3 answers 403 for a missing key instead of 404. */
+  /**
+   * Lists without a condition on the prefix, because S3 would otherwise answer 403 instead of 404 for a missing key.
+   */
   private grantList(grantee: Grantee, actions = ['s3:ListBucket']): void {
     Grant.addToPrincipal({ grantee, actions, resourceArns: [this.bucket.bucketArn] });
   }

@@ -5,18 +5,18 @@ import type { FunctionOptions } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 
-/** The VPC that functions run in, if they do, as CDK takes it. */
+/** The VPC of the functions, if they run in one, as CDK expects it. */
 export type Network = Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'>;
 
-/** The network that the settings name: by IPv4 alone, so that the address of the NAT gateway is the only one. */
+/** The network that the settings name: IPv4 alone, so that the address of the NAT gateway is the only one. */
 export function networkOf(
   scope: Construct,
   { vpcId, subnetIds, securityGroupIds }: NonNullable<DeploymentSettings['vpc']>,
 ): Network {
-  // Nothing here adds routes.
+  // This program adds no routes.
   Annotations.of(scope).acknowledgeWarning('@aws-cdk/aws-ec2:noSubnetRouteTableId');
   return {
-    // CDK wants the name of a zone, which nothing uses beside subnets that have names.
+    // CDK requires the name of a zone, although nothing uses it if subnets have ids.
     vpc: Vpc.fromVpcAttributes(scope, 'Vpc', { vpcId, availabilityZones: ['unused'] }),
     vpcSubnets: { subnets: subnetIds.map((id) => Subnet.fromSubnetId(scope, id, id)) },
     securityGroups: securityGroupIds.map((id) =>
@@ -25,16 +25,19 @@ export function networkOf(
   };
 }
 
-/** Lets Lambda manage a function's network interfaces by the function's role, and the code, which has the same role, not. */
+/**
+ * Lets Lambda manage a function's network interfaces with the function's role, but not the code, which has the same
+ * role.
+ */
 export function grantNetwork(
   grantee: Role,
   { subnetIds }: SelectedSubnets,
   securityGroups: readonly ISecurityGroup[],
 ): void {
-  // A shared subnet or security group has the account of its owner; the id alone names one.
+  // A shared subnet or security group belongs to the account of its owner, so its ARN has any account.
   const arn = (resource: string, account?: string) => (resourceName: string) =>
     Stack.of(grantee).formatArn({ service: 'ec2', resource, resourceName, ...(account && { account }) });
-  // Lambda names the function in every request of its code, and in no request of its own.
+  // Lambda names the function in every request of the function's code, and in none of its own requests.
   const conditions = { Null: { 'lambda:SourceFunctionArn': 'true' } };
   const allow = (actions: string[], resourceArns: string[]) =>
     Grant.addToPrincipal({ grantee, actions, resourceArns, conditions });
@@ -44,6 +47,6 @@ export function grantNetwork(
   allow(['ec2:CreateNetworkInterface'], [interfaces, ...places]);
   const addresses = ['ec2:AssignPrivateIpAddresses', 'ec2:UnassignPrivateIpAddresses'];
   allow(['ec2:DeleteNetworkInterface', ...addresses], [interfaces]);
-  // IAM takes no narrower resource for them.
+  // IAM has no narrower resource for these actions.
   allow(['ec2:DescribeNetworkInterfaces', 'ec2:DescribeSubnets'], ['*']);
 }

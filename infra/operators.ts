@@ -1,7 +1,8 @@
 /*
- * Without this construct, whoever is on call needs an administrator's role to press a test button. Operators start and
- * stop what the stack runs and read what it prints; they read no data of the lake and no secret, and change neither code
- * nor configuration. So they start all functions but `rebuild-catalog`, whose events from CloudFormation contain settings.
+ * Lets operators start and stop what the stack runs, and read its logs. Without this construct, whoever is on call
+ * needs an administrator's role to press a test button. Operators read no data of the lake and no secret, and change
+ * neither code nor configuration. They start every function except `rebuild-catalog`, whose events from CloudFormation
+ * contain settings.
  */
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
@@ -19,7 +20,7 @@ import { rolePolicy } from './role-policy.ts';
 
 export interface OperatorsProps {
   deployment: DeploymentSettings;
-  /** Those that operators start. */
+  /** The functions that operators start. */
   functions: readonly PipelineFunction[];
   rebuild: PipelineFunction;
   backfill: BackfillStateMachine;
@@ -27,19 +28,19 @@ export interface OperatorsProps {
   lake: Lake;
 }
 
-/** What pages of the console call, and AWS allows on no narrower resource: lists of the region. */
+/** Calls of console pages that AWS allows on no narrower resource: lists of the region. */
 const CONSOLE_LISTS: Readonly<Record<string, string[]>> = {
-  // The list of functions, and the limits at its top.
+  // The list of functions, and the limits above it.
   lambda: ['ListFunctions', 'GetAccountSettings'],
   states: ['ListStateMachines'],
   sqs: ['ListQueues'],
-  // The list of groups. What follows names a query of Logs Insights or a session of Live Tail.
+  // The list of groups. The other actions refer to a query of Logs Insights or a session of Live Tail.
   logs: ['DescribeLogGroups', 'GetQueryResults', 'StopQuery', 'StopLiveTail'],
   // The list of alarms, and the graph of an alarm's metric.
   cloudwatch: ['DescribeAlarms', 'ListMetrics', 'GetMetricData'],
 };
 
-/** A policy for those who run the pipeline: start, stop, look at logs and alarms, empty the queues. */
+/** A policy for people who run the pipeline: start, stop, read logs and alarms, empty the queues. */
 export class Operators extends Construct {
   readonly #props: OperatorsProps;
 
@@ -60,7 +61,7 @@ export class Operators extends Construct {
     });
   }
 
-  /** Lets somebody operate the pipeline. */
+  /** Lets a principal operate the pipeline. */
   grant(grantee: Grantee): void {
     const { functions, rebuild, backfill, queues, lake } = this.#props;
     this.#grantFunctions(grantee, functions);
@@ -80,10 +81,11 @@ export class Operators extends Construct {
     allow(grantee, 'lambda', ['InvokeFunction', ...see], arns);
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
-    // By a pattern, because a policy may have 6,144 characters. Everybody who opens a function reads its test events anyway.
+    // A pattern, because a policy is limited to 6,144 characters. Everybody who opens a function reads its test events
+    // anyway.
     const schemas = arn('schema', `${REGISTRY}/${schemaName(`${instanceName(this)}-*`)}`);
     const read = ['DescribeRegistry', 'ListSchemas', 'DescribeSchema', 'ListSchemaVersions'];
-    // AWS wants the registry of a schema to be named beside it.
+    // AWS requires the registry of a schema as a resource too.
     allow(grantee, 'schemas', read, [arn('registry', REGISTRY), schemas]);
   }
 
@@ -91,7 +93,7 @@ export class Operators extends Construct {
     const { stateMachineName: name, stateMachineArn } = stateMachine;
     const start = ['StartExecution', 'ListExecutions', 'DescribeStateMachine'];
     allow(grantee, 'states', start, [stateMachineArn]);
-    // Of a map run and its executions, the label is part of the name.
+    // The name of a map run, and of its executions, contains the label.
     const executions = [name, `${name}/${mapLabel}`].map((each) =>
       this.#arn('states', 'execution', `${each}:*`),
     );
@@ -112,8 +114,9 @@ export class Operators extends Construct {
     { logGroup }: BackfillStateMachine,
   ): void {
     const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'StartQuery', 'StartLiveTail'];
-    // With and without the `:*` of streams, which Live Tail leaves out. The names of the functions' groups end in random
-    // letters, so that no other name begins with one of them; both forms of each would be too long for one policy.
+    // With and without the `:*` of streams, which Live Tail leaves out. The names of the functions' groups end in
+    // random letters, so no other group's name begins with one of them. Both forms of each name would exceed the size
+    // of one policy.
     const names = [
       ...functions.map((each) => `${each.logGroup.logGroupName}*`),
       logGroup.logGroupName,

@@ -2,7 +2,7 @@ import { CfnOutput, type CfnOutputProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { outputPrefix } from './instance-name.ts';
 
-/** A stack output by the name that the docs use; an instance with a name of its own puts that before it. */
+/** Adds a stack output under the name that the docs use; an instance with its own name puts that name before it. */
 export function output(
   scope: Construct,
   name: string,

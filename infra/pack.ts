@@ -1,6 +1,6 @@
 /*
- * Builds what an installed package has for apps of other people, where neither TypeScript nor esbuild is there: the
- * construct as one file, the types of its surface, and the bundle of each function. `npm pack` runs it (`prepack`).
+ * Builds the installed package's files for other people's apps, which have neither TypeScript nor esbuild: the
+ * construct as one file, its public types, and the bundle of each function. `npm pack` runs it (`prepack`).
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdtempSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ buildSync({
   external: ['aws-cdk-lib', 'constructs'],
   mainFields: ['module', 'main'],
 });
-// The compiler writes a file for each module; the types of the construct refer to none of the others.
+// The compiler writes a file for each module, but the types of the construct refer to no other file.
 const types = mkdtempSync(join(tmpdir(), 'brand-reports-types-'));
 try {
   const project = inRepository('infra/tsconfig.pack.json');

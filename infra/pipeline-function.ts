@@ -26,22 +26,22 @@ import { output } from './output.ts';
 export interface PipelineFunctionProps {
   settings: Settings;
   network?: Network | undefined;
-  /** The function's name, without the stack's name before it. */
+  /** The function's name, without the stack's name in front. */
   name: string;
   description: string;
   /** The file in `functions/` that exports `handler`. */
   handler: string;
   environment: Readonly<Record<string, string>>;
   timeout?: Duration;
-  /** Instances reserved for it, which are also its maximum. */
+  /** The number of instances reserved for it, which is also its maximum. */
   reservedConcurrency?: number;
-  /** The queue for events that the function failed on or that waited too long for it. */
+  /** The queue for events that the function failed on, or that waited too long for an instance. */
   onFailure?: FailureQueue;
-  /** Events by name, which the console offers under "Test" to everybody in the account. */
+  /** Events by name, which the console shows under "Test" to everybody in the account. */
   testEvents: Readonly<Record<string, unknown>>;
 }
 
-/** A Lambda function, its log group, and a role that may write to that. */
+/** A Lambda function, its log group, and a role that may write to the log group. */
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: LambdaFunction;
   readonly role: Role;
@@ -59,7 +59,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     const { settings, network, onFailure, reservedConcurrency } = props;
     this.settings = settings;
     const { logRetentionDays, lakeKeyArn } = settings.deployment;
-    // Without a fixed name: a group left over from a deleted stack would block the next deployment.
+    // No fixed name: a group left over from a deleted stack would block the next deployment.
     this.logGroup = new LogGroup(this, 'Logs', {
       retention: logRetentionDays,
       encryptionKey: customerKey(this, lakeKeyArn),
@@ -75,10 +75,10 @@ export class PipelineFunction extends Construct implements IGrantable {
       handler: 'main.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      // The smallest size with a whole CPU.
+      // The smallest memory size with a whole CPU.
       memorySize: 1769,
       timeout: props.timeout ?? Duration.minutes(15),
-      // The next scheduled run is the retry; an event that waited longer for an instance is outdated.
+      // No retries: the next scheduled run is the retry, and an event that waited longer for an instance is outdated.
       retryAttempts: 0,
       maxEventAge: Duration.minutes(15),
       ...(onFailure && { onFailure }),
@@ -99,7 +99,10 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
   }
 
-  /** Lets the function read the secrets of all brands, by the prefix of their names: a new brand changes no policy. They are created by hand: I9. */
+  /**
+   * Lets the function read the secrets of all brands by the prefix of their names, so that a new brand changes no
+   * policy. I9: people create the secrets by hand.
+   */
   grantSecrets(): void {
     const { secretsPrefix, secretsKeyArn } = this.settings.deployment;
     for (const [brand, { secretName = secretsPrefix }] of Object.entries(this.settings.brands))
@@ -119,7 +122,7 @@ export class PipelineFunction extends Construct implements IGrantable {
   }
 }
 
-/** I9: without the name met, in whose place a credential may have been put. */
+/** I9: the error does not contain the name, because somebody may have entered a credential instead. */
 function outsideOfPrefix(brand: string, prefix: string): BrandReportsError {
   return new BrandReportsError(
     'config',
@@ -128,7 +131,7 @@ function outsideOfPrefix(brand: string, prefix: string): BrandReportsError {
   );
 }
 
-/** The code of a handler: a package has it bundled beforehand, a checkout bundles it now. */
+/** The code of a handler: a package contains its bundle, a checkout bundles it now. */
 function functionCode(handler: string): Code {
   const folder = fileURLToPath(new URL('../functions', import.meta.url));
   const ready = join(folder, handler);
@@ -142,7 +145,7 @@ function functionCode(handler: string): Code {
           return true;
         },
       },
-      // Never run; but functions with the same image and command get the same bundle.
+      // Docker never runs; but CDK gives functions with the same image and command the same bundle.
       image: Runtime.NODEJS_24_X.bundlingImage,
       command: [handler],
     },

@@ -1,10 +1,13 @@
 /*
- * Without this construct a new stack has no tables until each report has run, and nothing repairs a catalog that was
- * edited by hand. CloudFormation does not own the tables, because runs add columns and partitions between deployments:
- * a custom resource calls a function whenever the settings, the definitions, the function's code or the version have
- * changed. The function stores the settings in the lake, from where all functions read them, makes the catalog what
- * definitions, schemas and ledgers say, makes the schedules, and publishes the test events of the console. If none of them
- * has changed, a deployment changes nothing, and `cdk diff` is empty. By hand: test event "Repair-the-catalog".
+ * Rebuilds the catalog when a deployment changes it. Without this construct a new stack has no tables until each report
+ * has run, and nothing repairs a catalog that was edited by hand. CloudFormation does not own the tables, because runs
+ * add columns and partitions between deployments. Instead, a custom resource calls a function when the settings, the
+ * definitions, the function's code or the version have changed. The function:
+ * - stores the settings in the lake, from where all functions read them,
+ * - updates tables, views and partitions from definitions, schemas and ledgers,
+ * - writes the schedules and the test events of the console.
+ * - If nothing has changed, a deployment changes nothing, and `cdk diff` is empty. By hand: test event
+ * "Repair-the-catalog".
  */
 import { hash } from 'node:crypto';
 import { CustomResource, Duration, Stack, Tags } from 'aws-cdk-lib';
@@ -30,16 +33,20 @@ export interface RebuildCatalogFunctionProps {
   catalog: Catalog;
   /** The other functions whose test events it publishes. */
   functions: readonly PipelineFunction[];
-  /** What it fills. */
+  /** The schedules that it writes. */
   schedules: Schedules;
   reports: ReportRegistry;
-  /** Of the program. */
+  /** The version of the program. */
   version: string;
 }
 
-/** The function that rebuilds the catalog and publishes test events, and the custom resource that calls it. */
+/**
+ * The function that rebuilds the catalog and publishes test events, and the custom resource that calls the function.
+ */
 export class RebuildCatalogFunction extends PipelineFunction {
-  /** What depends on it is created when the first rebuild has succeeded, and deleted before everything else. */
+  /**
+   * Resources that depend on it are created after the first rebuild has succeeded, and deleted before everything else.
+   */
   readonly resource: CustomResource;
 
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
@@ -63,12 +70,12 @@ export class RebuildCatalogFunction extends PipelineFunction {
     this.grantTestEvents({ ...props, functions });
     if (lake.adopted !== undefined) lake.grantReadOwner(this);
     if (catalog.adopted !== undefined) catalog.grantReadOwner(this);
-    // For a deployment that has to store settings anew although nothing has changed.
+    // `--context again=…` makes a deployment store the settings again, even if nothing has changed.
     const again: unknown = this.node.tryGetContext('again');
     this.resource = new CustomResource(this, 'Resource', {
       resourceType: 'Custom::BrandReportsCatalog',
       serviceToken: this.function.functionArn,
-      // The longest wait for an instance and the function's timeout together; CloudFormation's default is an hour.
+      // The longest wait for an instance plus the function's timeout; CloudFormation's default is an hour.
       serviceTimeout: Duration.minutes(31),
       properties: {
         nonce: hash('sha256', JSON.stringify([version, settings, reports, this.code(), again]), 'hex'),
@@ -89,13 +96,16 @@ export class RebuildCatalogFunction extends PipelineFunction {
     this.resource.node.addDependency(this.function, this.role, schedules);
   }
 
-  /** Where the bundle lies, by its hash: a release may change how tables are made without changing their definitions. */
+  /** The hash of the bundle: a release may change how tables are built without changing their definitions. */
   private code(): unknown {
     const { defaultChild } = this.function.node;
     return defaultChild instanceof CfnFunction ? Stack.of(this).resolve(defaultChild.code) : undefined;
   }
 
-  /** The registry belongs to the account: it may exist already, and is never deleted. */
+  /**
+   * Lets the function write test events. The registry belongs to the account: it may exist already, and is never
+   * deleted.
+   */
   private grantTestEvents({ functions, reports, settings }: RebuildCatalogFunctionProps): void {
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
@@ -110,12 +120,12 @@ export class RebuildCatalogFunction extends PipelineFunction {
     Grant.addToPrincipal({
       grantee: this,
       actions: ['schemas:CreateSchema', 'schemas:DescribeSchema', 'schemas:UpdateSchema'],
-      // AWS wants the registry of a schema to be named beside it.
+      // AWS requires the registry of a schema as a resource too.
       resourceArns: [registry, ...current],
     });
     if (settings.deployment.tags)
       Grant.addToPrincipal({ grantee: this, actions: ['schemas:TagResource'], resourceArns: current });
-    // The events of a report that is no longer enabled go too.
+    // The events of a report that is no longer enabled are deleted too.
     const ofReports = Object.keys(reports).map((name) => schema(`${instanceName(this)}-${name}`));
     Grant.addToPrincipal({
       grantee: this,

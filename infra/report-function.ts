@@ -21,7 +21,7 @@ export interface ReportFunctionProps {
   failed: FailureQueue;
 }
 
-/** The function that syncs one report. Its schedules are in `schedules.ts`. */
+/** The function that syncs one report. `schedules.ts` has its schedules. */
 export class ReportFunction extends PipelineFunction {
   readonly report: ReportDefinition;
 
@@ -52,7 +52,7 @@ export class ReportFunction extends PipelineFunction {
   }
 }
 
-/** The range is an example: set its days before testing with it. */
+/** The test events of the console. The range is an example: set its days before testing with it. */
 function testEvents(brands: ReportFunctionProps['brands']): Record<string, unknown> {
   const [brand, first] = Object.entries(brands)[0] ?? [];
   const day = first?.startDate;

@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 export interface RolePolicyProps {
   managedPolicyName: string;
   description: string;
-  /** Of roles of the account, from a setting. */
+  /** The names of roles of the account, from a setting. */
   roleNames: readonly string[] | undefined;
 }
 
@@ -12,7 +12,7 @@ export interface RolePolicyProps {
 export function rolePolicy(scope: Construct, { roleNames = [], ...props }: RolePolicyProps): ManagedPolicy {
   return new ManagedPolicy(scope, 'Policy', {
     ...props,
-    // What is attached by hand would block the deletion of the stack: CloudFormation detaches only what it attached.
+    // A policy attached by hand would block the deletion of the stack: CloudFormation detaches only what it attached.
     roles: roleNames.map((name) => Role.fromRoleName(scope, `Role-${name}`, name)),
   });
 }

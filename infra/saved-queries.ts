@@ -9,9 +9,9 @@ export interface SavedQuery {
 }
 
 /**
- * What an analyst asks first. Where they need some months only they name `month`, so that Athena lists no other partition.
- * They use `coverage`, `freshness`, `schema_changes`, `changes`, `since_close` and the columns that every table has: no query
- * can break.
+ * Saves an analyst's first questions as queries. If a query needs only some months, it filters on `month`, so that
+ * Athena lists no other partition. The queries use only `coverage`, `freshness`, `schema_changes`, `changes`,
+ * `since_close` and columns that every table has, so no query can break.
  */
 export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[] {
   return [
@@ -104,7 +104,7 @@ LIMIT 500`,
     },
     ...reports.map(({ table, description }) => ({
       name: `Newest ${table}`,
-      description: `${description}: a look at the last week`,
+      description: `${description}: rows of the last week`,
       sql: `SELECT *
 FROM ${table}
 WHERE dt >= ${daysAgo(7)}
@@ -113,7 +113,7 @@ LIMIT 100`,
   ];
 }
 
-/** The day in UTC, as text. For DuckDB a date less an interval is a timestamp, whose text is behind that of its day. */
+/** The day in UTC, as text. In DuckDB a date minus an interval is a timestamp, whose text sorts after the day. */
 function daysAgo(days: number): string {
   return `CAST(CAST(current_date - INTERVAL '${days}' DAY AS date) AS varchar)`;
 }

@@ -4,7 +4,9 @@ import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { FailureQueue } from './failure-queue.ts';
 import type { PipelineFunction } from './pipeline-function.ts';
 
-/** Starts a function. Its queue gets only events that the schedule could not deliver: the function has one of its own. */
+/**
+ * Starts a function. Its queue gets only events that the schedule could not deliver: the function has its own queue.
+ */
 export class ScheduleTarget extends LambdaInvoke {
   readonly #undelivered: FailureQueue;
 

@@ -1,7 +1,8 @@
 /*
- * A template with a schedule for each report of each brand would end at about 60 brands: CloudFormation allows 500
- * resources. So the template has a group of EventBridge Scheduler for each report, which goes with all that is in it, and
- * the function rebuild-catalog makes the schedules in it from the settings (shared/adapters/aws/schedules.ts).
+ * Creates a group of EventBridge Scheduler for each report. The function rebuild-catalog writes the schedules of the
+ * group from the settings (shared/adapters/aws/schedules.ts), and the schedules are deleted with the group. With a
+ * schedule for each report of each brand, a template would be full at about 60 brands: CloudFormation allows 500
+ * resources.
  */
 import { ArnFormat, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -14,9 +15,9 @@ import type { Grantee } from './key-grants.ts';
 import type { ReportFunction } from './report-function.ts';
 
 export interface SchedulesProps {
-  /** Those that are started. */
+  /** The functions that the schedules start. */
   functions: readonly ReportFunction[];
-  /** All reports: the schedules of one that is no longer enabled are deleted. */
+  /** All reports: schedules of a report that is no longer enabled are deleted. */
   reports: ReportRegistry;
   /** The queue for events that a schedule could not deliver. */
   undelivered: FailureQueue;
@@ -24,7 +25,7 @@ export interface SchedulesProps {
 
 /** A group for the schedules of each function, and the role by which Scheduler starts the functions. */
 export class Schedules extends Construct {
-  /** What a function needs to make the schedules. */
+  /** The variables that a function needs to write the schedules. */
   readonly environment: Readonly<Record<string, string>>;
   readonly #role: Role;
   readonly #reports: ReportRegistry;
@@ -34,7 +35,7 @@ export class Schedules extends Construct {
     this.#reports = reports;
     const removalPolicy = RemovalPolicy.DESTROY;
     const groups = functions.map(
-      // The id has the report alone: in an app with another name, the same instance keeps its ids.
+      // The id contains only the report, so that an instance keeps its ids in an app with another name.
       ({ name, report }) =>
         new ScheduleGroup(this, report.name, { scheduleGroupName: name, removalPolicy }).scheduleGroupArn,
     );
@@ -64,7 +65,7 @@ export class Schedules extends Construct {
     };
   }
 
-  /** Lets a function make the schedules in the groups, and in no others. */
+  /** Lets a function write the schedules in the groups, and in no other group. */
   grantPublish(grantee: Grantee): void {
     const schedules = (group: string) =>
       Stack.of(this).formatArn({ service: 'scheduler', resource: 'schedule', resourceName: `${group}/*` });
@@ -74,7 +75,7 @@ export class Schedules extends Construct {
       ['scheduler:CreateSchedule', 'scheduler:UpdateSchedule', 'scheduler:DeleteSchedule'],
       Object.keys(this.#reports).map((report) => schedules(`${instanceName(this)}-${report}`)),
     );
-    // AWS knows no narrower resource for a list.
+    // AWS has no narrower resource for a list.
     grant(['scheduler:ListSchedules'], [schedules('*')]);
     grant(['iam:PassRole'], [this.#role.roleArn], {
       StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' },

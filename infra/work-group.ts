@@ -9,11 +9,11 @@ export interface WorkGroupProps {
   name: string;
   description: string;
   deployment: DeploymentSettings;
-  /** Where results go, as an address in S3. */
+  /** The address in S3 of query results. */
   results: string;
 }
 
-/** A workgroup of Athena that limits each query and decides where results go, whatever the person who queries sets. */
+/** A workgroup of Athena that limits each query and decides where results are stored, whatever the client requests. */
 export function newWorkGroup(
   scope: Construct,
   { name, description, deployment, results }: WorkGroupProps,
@@ -22,7 +22,7 @@ export function newWorkGroup(
   return new CfnWorkGroup(scope, 'WorkGroup', {
     name,
     description,
-    // Otherwise queries that people saved would block the deletion of the stack.
+    // Without this option, queries that people saved would block the deletion of the stack.
     recursiveDeleteOption: true,
     workGroupConfiguration: {
       enforceWorkGroupConfiguration: true,
@@ -41,7 +41,7 @@ export function newWorkGroup(
   });
 }
 
-/** For a person: queries and named queries in one workgroup. What a query reads, S3 and Glue decide. */
+/** Lets a person run queries and saved queries in one workgroup. S3 and Glue decide what a query may read. */
 export function grantWorkGroup(grantee: Grantee, name: string): void {
   const allow = (actions: string[], resourceArns: string[]) =>
     Grant.addToPrincipal({ grantee, actions, resourceArns });
@@ -65,7 +65,7 @@ export function grantWorkGroup(grantee: Grantee, name: string): void {
     ],
     [Stack.of(grantee).formatArn({ service: 'athena', resource: 'workgroup', resourceName: name })],
   );
-  // These actions take no narrower resource. The last one gives access only where Lake Formation granted it.
+  // These actions have no narrower resource. The last action gives access only to what Lake Formation granted.
   allow(
     [
       'athena:ListWorkGroups',

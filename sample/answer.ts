@@ -5,13 +5,15 @@ import { type Envelope, refusal } from './envelope.ts';
 import { checkFields } from './fields.ts';
 import type { Method, Routing } from './request.ts';
 
-/** An authenticated call whose fields are not checked yet; `given` is undefined where the body was not a JSON object. */
+/** An authenticated call whose fields are not checked yet; `given` is undefined if the body was not a JSON object. */
 interface Unchecked extends Omit<Query, 'fields'>, Routing {
   method: Method;
   given: JsonObject | undefined;
 }
 
-/** The action's answer, or the refusal of what docs/explanation/interface.md, section 4, does not allow. */
+/**
+ * The response of the action, or a refusal of anything that docs/explanation/interface.md, section 4, does not allow.
+ */
 export function answer({ action: name, version, method, given, ...call }: Unchecked): Envelope {
   const action = actions.get(name);
   if (version !== '1.0') return refusal('unknownAction', 'version: the only value is 1.0');

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { SampleBrand } from './brand.ts';
 import { type Envelope, refusal } from './envelope.ts';
 
-/** The parts of a call that say who sends it and when. */
+/** The parts of a call that identify its sender and its time. */
 export interface Signed extends Signature {
   bid: string;
   token: string;
@@ -31,7 +31,10 @@ export function digestOf(token: string, action: string, utcDate: string, secret:
   return hash('sha256', [token, action, utcDate, secret].join(';'));
 }
 
-/** Checks docs/explanation/interface.md, section 5, rule by rule. @returns the refusal, or `undefined` for a valid call */
+/**
+ * Checks the rules of docs/explanation/interface.md, section 5, in order. @returns the refusal, or `undefined` for a
+ * valid call
+ */
 export function authenticate(
   brand: SampleBrand,
   { bid, token, action, contentType, date, digest }: Signed,

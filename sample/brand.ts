@@ -1,7 +1,7 @@
 import type { JsonObject } from '../shared/json.ts';
 import { dayAfter, startOfDay } from './calendar.ts';
 
-/** The tail of an action's name. */
+/** The last part of an action's name. */
 export type ReportName =
   | 'clicks_list'
   | 'clicks_detail'
@@ -15,7 +15,7 @@ export interface Held {
   record: JsonObject;
 }
 
-/** The service's records. A test may change the lists at any time; the next request sees the change. */
+/** The service's records. A test may change the lists at any time; the next request serves the change. */
 export type SampleRecords = Record<ReportName, Held[]>;
 
 /** A brand of the running service. A test may change its credentials at any time, as a rotation would. */
@@ -29,13 +29,15 @@ export interface SampleBrand {
   records: SampleRecords;
 }
 
-/** Exactly the records that the service holds for a calendar day in the brand's zone: what a sync must end with. */
+/**
+ * Exactly the records that the service has for a calendar day in the brand's zone: the rows that a sync must end with.
+ */
 export function recordsOfDay(brand: SampleBrand, report: ReportName, day: string): JsonObject[] {
   const isInside = insideDay(brand, day);
   return brand.records[report].filter(isInside).map(({ record }) => record);
 }
 
-/** Replaces the records of a day by what `change` returns for them. */
+/** Replaces the records of a day by the result of `change` for these records. */
 export function restate(
   brand: SampleBrand,
   report: ReportName,

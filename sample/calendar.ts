@@ -1,4 +1,4 @@
-// The service computes its days itself: with the pipeline's own functions, a mistake in them would hide from every test.
+// The service computes its days itself: if it used the pipeline's functions, no test would notice a mistake in them.
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -36,7 +36,7 @@ export function dayAfter(day: string): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + 24 * HOUR_MS).toISOString().slice(0, 10);
 }
 
-/** `20260131` as `2026-01-31`; `undefined` for what is not a day of the calendar. */
+/** `20260131` as `2026-01-31`; `undefined` for any text that is not a day of the calendar. */
 export function dayFromDigits(text: string): string | undefined {
   const day = text.replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3');
   const midnight = new Date(`${day}T00:00:00Z`);

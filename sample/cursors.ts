@@ -4,21 +4,21 @@ import type { Fields } from './fields.ts';
 import type { Interpretations } from './interpretations.ts';
 
 /**
- * Opaque cursors: each holds the place where a page begins in one listing, and is not valid in any other. The same
- * place is always given the same cursor, unless cursors live for a limited time: then each holds when it was given.
+ * Opaque cursors: each contains the place where a page begins in one listing, and is not valid in any other. The same
+ * place always has the same cursor, unless cursors live for a limited time: then each cursor contains its time.
  */
 export interface Cursors {
   give(place: number, fields: Fields): string;
   /**
-   * The place where the page begins. A dead cursor has none, one past the end, or that of the first page, as
-   * `deadCursor` says. @returns `undefined` for a cursor that is refused
+   * The place where the page begins. For a dead cursor it is missing, past the end, or the place of the first page,
+   * depending on `deadCursor`. @returns `undefined` for a cursor that is refused
    */
   take(cursor: string, fields: Fields): number | undefined;
-  /** Every cursor given so far dies; those given from now on are others. */
+  /** Ends every cursor given so far; later cursors differ from them. */
   forget(): void;
 }
 
-/** `requests`: how many the service has received so far; `nowMs`: its clock. */
+/** `requests`: the number of requests so far; `nowMs`: the service's clock. */
 export function createCursors(
   interpretations: Interpretations,
   { requests, nowMs }: { requests: () => number; nowMs: () => number },
@@ -46,7 +46,7 @@ export function createCursors(
 
 const placeOfDead = { refuse: undefined, empty: Number.POSITIVE_INFINITY, restart: 0 };
 
-/** A short name for what is listed: the same for every page and page size. */
+/** A short name for a listing: the same for every page and page size. */
 export function listing({
   first: _first,
   cursor: _cursor,

@@ -4,7 +4,7 @@ import { seedBrand } from './seed.ts';
 
 const DAYS_HELD = 60;
 
-/** Two brands in two time zones, each with records of the last sixty days up to `to`. */
+/** Two brands in two time zones, each with records of the sixty days up to `to`. */
 export function defaultBrands(to: Date): Record<'acme' | 'globex', Omit<SampleBrand, 'name' | 'baseUrl'>> {
   const from = new Date(to.getTime() - DAYS_HELD * 24 * 3_600_000);
   const brand = (name: string, bid: string, timeZone: string, seed: number) => ({

@@ -1,9 +1,12 @@
 import type { Json, JsonObject } from '../shared/json.ts';
 
-/** docs/explanation/interface.md, section 2. `cursor` is next to `data` only under the interpretation `cursorIn: 'envelope'`. */
+/**
+ * docs/explanation/interface.md, section 2. `cursor` is next to `data` only under the interpretation `cursorIn:
+ * 'envelope'`.
+ */
 export type Envelope = { code: number; msg: string; data: JsonObject; cursor?: Json };
 
-/** docs/explanation/interface.md, section 7, has no code but 0; these are this service's own. */
+/** docs/explanation/interface.md, section 7, defines only the code 0; these codes are this service's own. */
 export const codes = { authentication: 1001, unknownAction: 1002, badField: 1003, deadCursor: 1004 };
 
 export function success(data: JsonObject): Envelope {

@@ -1,31 +1,31 @@
 import type { JsonObject } from '../shared/json.ts';
 
-/** A request as a rule sees it. */
+/** A request, as a rule matches it. */
 export interface Call {
   brand: string;
-  /** e.g. `report/order_list` */
+  /** For example `report/order_list`. */
   action: string;
-  /** The action's own fields as they were sent. */
+  /** The action's own fields, as sent. */
   fields: JsonObject;
 }
 
-/** What goes wrong with an answer. */
+/** A fault of a response. */
 export type Fault =
   | { kind: 'status'; status: number; retryAfter?: string }
   | { kind: 'code'; code: number; msg: string }
   | { kind: 'html' }
   /** The connection ends before `Content-Length` is reached. */
   | { kind: 'cut_off' }
-  /** A complete HTTP body whose JSON breaks off in the middle. */
+  /** A complete HTTP body whose JSON ends in the middle. */
   | { kind: 'cut_json' }
   | { kind: 'missing_list' }
-  /** Positions and cursors: the page names itself as the next one (the first page is spared). */
+  /** For positions and cursors: the page names itself as the next page, except the first page. */
   | { kind: 'repeated_cursor' }
-  /** Positions and cursors: from the third page on, the next page is the one before: A → B → A. */
+  /** For positions and cursors: from the third page on, the next page is the previous one: A → B → A. */
   | { kind: 'cycling_cursor' }
-  /** An empty page that claims that more follows. */
+  /** An empty page that announces another page. */
   | { kind: 'empty_page' }
-  /** Details: the record is about another click. */
+  /** For details: the record is about another click. */
   | { kind: 'other_id' }
   | { kind: 'hang' }
   | { kind: 'reset' }
@@ -36,8 +36,8 @@ export type Fault =
   | { kind: 'redirect'; location: string };
 
 /**
- * Which requests get the fault: of those that match `brand`, `action` and `when`, `times` requests from the `nth` on
- * (counted from 1). With `nth` alone it is one request; with neither it is every request.
+ * The requests that get the fault: of the requests that match `brand`, `action` and `when`, `times` requests from the
+ * `nth` on (counted from 1). With `nth` alone it is one request; with neither it is every request.
  */
 export interface FaultRule {
   on: { brand?: string; action?: string; when?: (call: Call) => boolean; nth?: number; times?: number };

@@ -1,7 +1,7 @@
 import { isCanonicalInteger, type Json, type JsonObject, numberText, stringifyJson } from '../shared/json.ts';
 import { dayFromDigits } from './calendar.ts';
 
-/** The rule of docs/explanation/interface.md for a request field. A `position` is an integer, or any text that is not one. */
+/** The rule of docs/explanation/interface.md for a request field. A `position` is an integer or any other text. */
 export type Rule =
   | { is: 'integer'; min: number; max: number }
   | { is: 'text' }
@@ -10,7 +10,7 @@ export type Rule =
   | { is: 'position' };
 export type Rules = Readonly<Record<string, Rule>>;
 
-/** The fields of a request after the check; integers as their digits, from query string and body alike. */
+/** The checked fields of a request. Integers are digits, whether they came in the query string or in the body. */
 export type Fields = Readonly<Record<string, string>>;
 
 export const integer = (min = 0, max = Number.POSITIVE_INFINITY): Rule => ({ is: 'integer', min, max });
@@ -20,7 +20,7 @@ export const day: Rule = { is: 'day' };
 export const position: Rule = { is: 'position' };
 
 /**
- * Checks every given field against its rule. In a query string integers are text, in a body they must not be.
+ * Checks every given field against its rule. In a query string integers are text; in a body they must be numbers.
  * @returns the fields, or why one of them is refused
  */
 export function checkFields(

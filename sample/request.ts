@@ -16,7 +16,7 @@ export interface Routing {
   version: string;
 }
 
-/** The four routing parameters of the query string; `undefined` where one is missing. */
+/** The four routing parameters of the query string; `undefined` if one is missing. */
 export function routingOf(query: URLSearchParams): Routing | undefined {
   const [bid, token, action, version] = ['bid', 'token', 'action', 'version'].map((name) => query.get(name));
   return bid && token && action && version ? { bid, token, action, version } : undefined;
@@ -33,7 +33,7 @@ export function queryFields(query: URLSearchParams): JsonObject {
   return fields;
 }
 
-/** The fields of a body, which may repeat the routing parameters; `undefined` where it is not a JSON object. */
+/** The fields of a body, which may repeat the routing parameters; `undefined` if the body is not a JSON object. */
 export function bodyFields(body: string): JsonObject | undefined {
   let json: Json;
   try {
@@ -46,7 +46,7 @@ export function bodyFields(body: string): JsonObject | undefined {
   return fields;
 }
 
-/** A request that reached a brand. It holds no credential and no digest (I9). */
+/** A request that reached a brand. It contains no credential and no digest (I9). */
 export interface RequestLog extends Sent {
   /** Counted from 1. */
   number: number;
@@ -54,7 +54,7 @@ export interface RequestLog extends Sent {
   brand: string;
   action: string;
   fields: JsonObject;
-  /** The date header, as it was sent. */
+  /** The date header, as sent. */
   date?: string;
   fault?: Fault['kind'];
 }

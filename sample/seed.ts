@@ -3,18 +3,18 @@ import type { Held, SampleRecords } from './brand.ts';
 import { dayAfter, dayOf, startOfDay } from './calendar.ts';
 
 export interface SeedOptions {
-  /** The same seed gives the same records; a day's records do not depend on the range. */
+  /** The same seed gives the same records. The records of a day do not depend on the range. */
   seed: number;
   timeZone: string;
   /** From the start of this instant's day in the zone … */
   from: Date;
   /** … up to, but not including, this instant. */
   to: Date;
-  /** About how many clicks an ordinary day has; the other reports are in proportion. */
+  /** The approximate number of clicks on an ordinary day; the other reports are in proportion. */
   clicksPerDay?: number;
 }
 
-/** Plausible records of all reports. Every third day is a busy one, whose clicks do not fit on one page. */
+/** Plausible records of all reports. Every third day is busy: its clicks do not fit on one page. */
 export function seedBrand({ seed, timeZone, from, to, clicksPerDay = 45 }: SeedOptions): SampleRecords {
   const records: SampleRecords = {
     clicks_list: [],
@@ -76,7 +76,7 @@ function addClicks(records: SampleRecords, { number, start, end, chance }: Setti
     const fromApp = chance.happens(0.4);
     const serial = `${number}${digits(index, 6)}${digits(chance.below(100_000), 5)}`;
     const click: JsonObject = {
-      // Click ids of apps are beyond 2^53.
+      // Click ids of apps exceed 2^53.
       id: fromApp ? `1${serial}` : serial,
       pbtid: `${number}${digits(index, 6)}7`,
       publisher_id: publisher.id,
@@ -98,7 +98,7 @@ function addClicks(records: SampleRecords, { number, start, end, chance }: Setti
   }
 }
 
-/** Orders and their transactions: one transaction per piece sold, so that some are exact duplicates. */
+/** Adds orders and their transactions, one transaction for each piece sold, so that some are exact duplicates. */
 function addOrders(records: SampleRecords, { number, start, end, chance }: Setting, count: number): void {
   for (const [index, at] of instants(start, end, count, chance).entries()) {
     const purchase: Purchase = {
@@ -138,7 +138,7 @@ function orderOf({ at, serial, publisher, country, items }: Purchase, chance: Ch
   const status = chance.pick(['new', 'new', 'effective', 'effective', 'void']);
   return {
     transid: `8${serial}`,
-    // A JSON number beyond 2^53.
+    // A JSON number above 2^53.
     order_number: literal(`9${serial}${digits(chance.below(100_000), 5)}`),
     type: chance.pick(['trans', 'trans', 'trans', 'manual_trans', 'bonus']),
     status,
@@ -209,7 +209,7 @@ function addAttribution(
           asin,
           country_code: country,
           dpv: chance.below(200),
-          // Counted per link and day: the same on each product of the link.
+          // Counted per link and day, so it is the same for each product of the link.
           click,
           track_url: `https://go.example/${publisher.id}/${index}`,
         },

@@ -3,13 +3,13 @@ import { stringifyJson } from '../shared/json.ts';
 import type { Envelope } from './envelope.ts';
 import type { Fault } from './faults.ts';
 
-/** The status and `code` that were sent; both missing where the request got no answer. */
+/** The status and `code` that were sent; both are missing if the request got no response. */
 export interface Sent {
   status?: number;
   code?: number;
 }
 
-/** Sends the answer, changed by a transport fault (spoil.ts has the faults of content). */
+/** Sends the response, changed by a transport fault. spoil.ts has the faults of content. */
 export function send(response: ServerResponse, envelope: Envelope, fault: Fault | undefined): Sent {
   const body = Buffer.from(stringifyJson(envelope));
   const half = body.subarray(0, body.length / 2);

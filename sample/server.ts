@@ -1,10 +1,11 @@
 /**
- * The sample brand service: docs/explanation/interface.md served over HTTP on loopback, with generated records. The demo,
- * `serve-sample`, the sync tests and the cost bench run against it; a test can change its records, credentials and
- * clock while it runs, and make it fail (faults.ts). It is the oracle of the sync tests for which records a day has
- * (`recordsOfDay`). It is not the judge of whether requests obey the interface: that is test/strict-service, written
- * independently, so that a misunderstanding would have to be made twice to go unnoticed.
- * A request passes authenticate.ts, then answer.ts (fields.ts checks its fields, actions/ answers), then spoil.ts and
+ * Serves docs/explanation/interface.md over HTTP on loopback, with generated records: the sample brand service. The
+ * demo, `serve-sample`, the sync tests and the cost bench run against it. A test can change its records, credentials
+ * and clock while it runs, and make it fail (faults.ts).
+ * - It is the oracle of the sync tests for the records of a day (`recordsOfDay`).
+ * - It does not judge whether requests follow the interface. The independent test/strict-service does, so that a
+ * misunderstanding goes unnoticed only if both have it.
+ * - A request passes authenticate.ts, then answer.ts (fields.ts checks its fields, actions/ answers). Then spoil.ts and
  * send.ts apply its fault, if it has one.
  */
 import { once } from 'node:events';
@@ -25,9 +26,9 @@ import { send } from './send.ts';
 import { spoil } from './spoil.ts';
 
 export interface SampleOptions {
-  /** 0, the default, picks any free port. The service listens on loopback only. */
+  /** 0, the default, selects any free port. The service listens on loopback only. */
   port?: number;
-  /** By name; by default `acme` in New York and `globex` in Berlin, with sixty days of records each. */
+  /** By name. The default is `acme` in New York and `globex` in Berlin, with sixty days of records each. */
   brands?: Record<string, Omit<SampleBrand, 'name' | 'baseUrl'>>;
   /** The word in the header names `X-<SERVICE>-DATE` and `X-<SERVICE>-AUTHENTICATION`. */
   serviceName?: string;
@@ -48,14 +49,14 @@ export interface SampleService {
   now(): Date;
   /** @returns a function that removes the rule */
   addFault(rule: FaultRule): () => void;
-  /** Lets every cursor given so far die. */
+  /** Ends every cursor given so far. */
   forgetCursors(): void;
   close(): Promise<void>;
 }
 
 /**
  * Starts the service; each brand is at `<url>/api/<name>`.
- * @throws BrandReportsError `config` where the port is not available
+ * @throws BrandReportsError `config` if the port is not available
  */
 export async function startSampleService(options: SampleOptions = {}): Promise<SampleService> {
   const { port = 0, serviceName = 'SAMPLE', driftSeconds = 300, now = () => new Date() } = options;
@@ -96,7 +97,8 @@ export async function startSampleService(options: SampleOptions = {}): Promise<S
     Object.assign(entry, send(response, spoil(envelope, fault, requests), fault));
   }
 
-  // To import it would load `fetch` with each `--help`, because it exports WebSocket too: 30 ms of CPU.
+  // Not imported, because the import would load `fetch` with each `--help`: it exports WebSocket too, which takes 30 ms
+  // of CPU.
   const server = process.getBuiltinModule('node:http').createServer((request, response) => {
     serve(request, response).catch(() => response.destroy());
   });

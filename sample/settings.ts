@@ -5,7 +5,7 @@ import type { SampleService } from './server.ts';
 
 const DAYS_BEFORE_TODAY = 10;
 
-/** Settings, as a file holds them, that sync every report of the running service. */
+/** Settings, as in a settings file, that sync every report of the running service. */
 export function sampleSettings(service: SampleService): JsonObject {
   const start = service.now().getTime() - DAYS_BEFORE_TODAY * 24 * 3_600_000;
   const { timestampUnit, firstPage, endDate } = service.interpretations;
@@ -25,7 +25,7 @@ export function sampleSettings(service: SampleService): JsonObject {
   };
 }
 
-/** The credentials of its brands, as a `--credentials FILE` holds them. */
+/** The credentials of its brands, as in a file of `--credentials FILE`. */
 export function sampleCredentials(service: SampleService): JsonObject {
   return eachBrand(service, ({ bid, token, secret, baseUrl }) => ({ bid, token, secret, baseUrl }));
 }

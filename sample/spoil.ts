@@ -5,7 +5,7 @@ import type { Envelope } from './envelope.ts';
 import type { Fault } from './faults.ts';
 import type { RequestLog } from './request.ts';
 
-/** The answer to the last request, changed by a content fault. */
+/** The response to the last request, changed by a content fault. */
 export function spoil(
   envelope: Envelope,
   fault: Fault | undefined,
@@ -21,9 +21,9 @@ export function spoil(
     case 'empty_page':
       return withNext({ ...envelope, data: withLists(envelope.data, (key) => [[key, []]]) }, 'more');
     case 'repeated_cursor':
-      return withNext(envelope, cursorsAsked(requests).at(-1));
+      return withNext(envelope, cursorsSent(requests).at(-1));
     case 'cycling_cursor':
-      return withNext(envelope, cursorsAsked(requests).at(-2));
+      return withNext(envelope, cursorsSent(requests).at(-2));
     default:
       return envelope;
   }
@@ -36,7 +36,7 @@ function withLists(data: JsonObject, entriesOf: (key: string) => [string, Json][
   return Object.fromEntries(entries);
 }
 
-/** The answer with another next cursor; unchanged where `cursor` is undefined. */
+/** The response with another next cursor; unchanged if `cursor` is undefined. */
 function withNext(envelope: Envelope, cursor: string | undefined): Envelope {
   if (cursor === undefined) return envelope;
   if (isJsonObject(envelope.data.pageInfo))
@@ -44,15 +44,15 @@ function withNext(envelope: Envelope, cursor: string | undefined): Envelope {
   return 'cursor' in envelope ? { ...envelope, cursor } : { ...envelope, data: { ...envelope.data, cursor } };
 }
 
-/** The cursors that the pass of the last request has sent so far; the first page has none. */
-function cursorsAsked(requests: readonly RequestLog[]): (string | undefined)[] {
+/** The cursors that the current read of the list has sent so far; the first page has no cursor. */
+function cursorsSent(requests: readonly RequestLog[]): (string | undefined)[] {
   const last = requests.at(-1);
-  const asked = requests
+  const sent = requests
     .filter((other) => last !== undefined && isSameListing(other, last))
     .map(({ fields: { cursor, first } }) =>
       textOf(cursor ?? (first === 0 || first === '0' ? undefined : first)),
     );
-  return asked.slice(asked.lastIndexOf(undefined));
+  return sent.slice(sent.lastIndexOf(undefined));
 }
 
 function isSameListing(one: RequestLog, other: RequestLog): boolean {

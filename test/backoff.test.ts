@@ -10,7 +10,7 @@ describe('backoff', () => {
     [2, 2_000],
     [6, 30_000],
     [5_000, 30_000],
-  ])('of retry %i is %i ms, and with jitter anything below', (retry, expected) => {
+  ])('of retry %i is %i ms, and with jitter any time below', (retry, expected) => {
     expect(exponentialMs(retry, backoff)).toBe(expected);
     expect(fullJitterMs(retry, backoff, 0)).toBe(0);
     expect(fullJitterMs(retry, backoff, 0.5)).toBe(expected / 2);

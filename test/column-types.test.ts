@@ -66,11 +66,11 @@ describe('a column type', () => {
     'timestamp',
     'decimal(38,9)',
     'decimal(1,0)',
-  ])('%s is known again from its Parquet element', (type) => {
+  ])('%s is recognised from its Parquet element', (type) => {
     expect(typeOfElement(typeSpec(type).parquet.element)).toBe(type);
   });
 
-  it('no type is guessed for an element that we never write', () => {
+  it('guesses no type for an element that the program never writes', () => {
     expect(typeOfElement({ type: 'INT96' })).toBeUndefined();
     expect(typeOfElement({ type: 'INT64', converted_type: 'TIME_MICROS' })).toBeUndefined();
     expect(typeOfElement({ type: 'INT32' })).toBeUndefined();
@@ -115,11 +115,11 @@ describe('a column type', () => {
     ['decimal(4,2)', bytes(0xff, 0xfb), -5n],
     ['decimal(2,0)', bytes(0x80), -128n],
     ['decimal(4,2)', 1234, undefined],
-  ])('%s has its value back from what Parquet stores: %j', (type, stored, value) => {
+  ])('%s is restored from the value that Parquet stores: %j', (type, stored, value) => {
     expect(typeSpec(type).parquet.fromPhysical(stored)).toEqual(value);
   });
 
-  it('a text that is not UTF-8 is no value', () => {
+  it('rejects a text that is not UTF-8', () => {
     expect(() => typeSpec('string').parquet.fromPhysical(bytes(0xff))).toThrow(
       'not valid for encoding utf-8',
     );
@@ -160,7 +160,7 @@ describe('a column type', () => {
     ['decimal(9,2)', 1250n, ['12.50', '12.5']],
     ['decimal(9,2)', 10_000n, ['100.00', '100.0', '100']],
     ['decimal(9,0)', 100n, ['100']],
-  ])('%s has its texts, the one that is shown first', (type, held, texts) => {
+  ])('%s has its texts, the shown text first', (type, held, texts) => {
     expect(typeSpec(type).texts(held)).toEqual(texts);
   });
 

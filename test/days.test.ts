@@ -19,7 +19,7 @@ import {
 import { runs } from './fixtures/property-runs.ts';
 
 const HOUR_MS = 3_600_000;
-/** Before, Newfoundland set its clocks back over midnight: a date came twice. */
+/** Until then, Newfoundland set its clocks back over midnight, so a date came twice. */
 const FROM_MS = Date.parse('2012-01-01T00:00:00Z');
 const TO_MS = Date.parse('2037-01-01T00:00:00Z');
 
@@ -54,7 +54,7 @@ describe('a day of a zone', () => {
     expect((endOfDay(date, timeZone) - startOfDay(date, timeZone)) / HOUR_MS).toBe(hours);
   });
 
-  it('holds every instant that has its date', () => {
+  it('contains every instant that has its date', () => {
     fc.assert(
       fc.property(instant, zone, (ms, timeZone) => {
         const date = dayOf(ms, timeZone);
@@ -88,7 +88,7 @@ describe('a day of a zone', () => {
     'Africa/Cairo',
     'Asia/Beirut',
     'Australia/Lord_Howe',
-  ])('follows the one before without a gap, a year long: %s', (timeZone) => {
+  ])('follows the previous day without a gap, for a year: %s', (timeZone) => {
     for (const date of daysFrom('2026-01-01', '2026-12-31')) {
       const [start, end] = [startOfDay(date, timeZone), endOfDay(date, timeZone)];
       expect([date, dayOf(start, timeZone), dayOf(start - 1, timeZone), dayOf(end - 1, timeZone)]).toEqual([
@@ -100,7 +100,7 @@ describe('a day of a zone', () => {
     }
   });
 
-  it('is the day of its milliseconds, before 1970 as well', () => {
+  it('is the day of its milliseconds, even before 1970', () => {
     expect([-1, 0, 999, 86_399_999, 86_400_000].map((ms) => dayOf(ms, 'UTC'))).toEqual([
       '1969-12-31',
       '1970-01-01',
@@ -112,7 +112,7 @@ describe('a day of a zone', () => {
 });
 
 describe('days of the calendar', () => {
-  it('are counted as they are added', () => {
+  it('are counted like added days', () => {
     fc.assert(
       fc.property(day, fc.integer({ min: -4_000, max: 4_000 }), (from, days) => {
         const to = addDays(from, days);
@@ -214,7 +214,7 @@ describe('an interval', () => {
   });
 
   it.each(['', 'daily', '1', '1 week', '1.5 hours', '-1 days', '1  day', '1 day ', 'runs'])(
-    'is refused by its value where it is none: %j',
+    'is refused with its value if it is not an interval: %j',
     (every) => {
       expect(() => intervalMs(every)).toThrow(`"${every}" is not an interval`);
     },

@@ -24,7 +24,7 @@ describe('the instant of a record', () => {
     ['with a space', '2026-11-01 05:59:59Z', '2026-11-01T05:59:59.000Z'],
     ['with a tenth of a second', '2026-11-01T05:59:59.2Z', '2026-11-01T05:59:59.200Z'],
     ['with milliseconds', '2026-11-01T05:59:59.123Z', '2026-11-01T05:59:59.123Z'],
-    ['with zeros behind the milliseconds', '2026-11-01T05:59:59.123000Z', '2026-11-01T05:59:59.123Z'],
+    ['with zeros after the milliseconds', '2026-11-01T05:59:59.123000Z', '2026-11-01T05:59:59.123Z'],
     ['in a zone to the east', '2026-11-01T05:59:59+05:30', '2026-11-01T00:29:59.000Z'],
     ['in a zone to the west', '2026-11-01T05:59:59-0045', '2026-11-01T06:44:59.000Z'],
     ['in the furthest zone that can be written', '2026-11-01T00:00:00-23:59', '2026-11-01T23:59:00.000Z'],
@@ -44,7 +44,7 @@ describe('the instant of a record', () => {
     ['empty text', ''],
     ['a word', 'soon'],
     ['a day', '2026-01-31'],
-    ['a date behind other text', 'on Sun, 01 Nov 2026 05:59:59 GMT'],
+    ['a date after other text', 'on Sun, 01 Nov 2026 05:59:59 GMT'],
     ['a date before other text', 'Sun, 01 Nov 2026 05:59:59 GMT+1'],
     ['a date in another zone', 'Sun, 01 Nov 2026 05:59:59 CET'],
     ['a weekday of two letters', 'Su, 01 Nov 2026 05:59:59 GMT'],
@@ -52,18 +52,18 @@ describe('the instant of a record', () => {
     ['a weekday in small letters', 'sun, 01 Nov 2026 05:59:59 GMT'],
     ['a weekday that is a number', '111, 01 Nov 2026 05:59:59 GMT'],
     ['a day of three digits', '001 Nov 2026 05:59:59 GMT'],
-    ['a day that is none', 'xx Nov 2026 05:59:59 GMT'],
+    ['a day that does not exist', 'xx Nov 2026 05:59:59 GMT'],
     ['a day that the month does not have', '31 Nov 2026 05:59:59 GMT'],
     ['a month in capitals', '01 NOV 2026 05:59:59 GMT'],
     ['a month in small letters', '01 nov 2026 05:59:59 GMT'],
     ['a month that is a number', '01 111 2026 05:59:59 GMT'],
-    ['a month that is none', '01 Foo 2026 05:59:59 GMT'],
+    ['a month that does not exist', '01 Foo 2026 05:59:59 GMT'],
     ['a year of two digits', '01 Nov 26 05:59:59 GMT'],
     ['an hour of one digit', '01 Nov 2026 5:59:59 GMT'],
     ['a minute of one digit', '01 Nov 2026 05:9:59 GMT'],
     ['a second of one digit', '01 Nov 2026 05:59:9 GMT'],
     ['ISO 8601 without a zone', '2026-11-01T05:59:59'],
-    ['ISO 8601 behind other text', 'on 2026-11-01T05:59:59Z'],
+    ['ISO 8601 after other text', 'on 2026-11-01T05:59:59Z'],
     ['ISO 8601 before other text', '2026-11-01T05:59:59Z or so'],
     ['a small t', '2026-11-01t05:59:59Z'],
     ['a month of one digit', '2026-1-01T05:59:59Z'],
@@ -73,7 +73,7 @@ describe('the instant of a record', () => {
     ['an ISO hour of one digit', '2026-11-01T5:59:59Z'],
     ['no seconds', '2026-11-01T05:59Z'],
     ['an empty fraction', '2026-11-01T05:59:59.Z'],
-    ['a fraction that is none', '2026-11-01T05:59:59.xZ'],
+    ['a fraction without digits', '2026-11-01T05:59:59.xZ'],
     ['fractions of a millisecond', '2026-11-01T05:59:59.1234Z'],
     ['a zone of one digit', '2026-11-01T05:59:59+5:30'],
     ['half the minutes of a zone', '2026-11-01T05:59:59+05:3'],
@@ -102,7 +102,7 @@ describe('the instant that a number names', () => {
     );
   });
 
-  it('I6: can be told from the column, letter by letter', () => {
+  it('I6: can be derived from the column, letter by letter', () => {
     fc.assert(
       fc.property(instants, (ms) => {
         const texts = typeSpec('timestamp').texts(new Date(ms));
@@ -112,7 +112,7 @@ describe('the instant that a number names', () => {
     );
   });
 
-  it('I6: is none beyond the years 2000 to 2099, in either unit', () => {
+  it('I6: does not exist beyond the years 2000 to 2099, in either unit', () => {
     const isIn = (ms: number) => ms >= from && ms < to;
     fc.assert(
       fc.property(fc.maxSafeInteger(), (number) => {
@@ -140,7 +140,7 @@ describe('the day of a record', () => {
     ['the other hyphen', '202601-31'],
     ['two hyphens at a time', '2026--01--31'],
     ['other text before it', 'x20260131'],
-    ['other text behind it', '20260131x'],
+    ['other text after it', '20260131x'],
     ['a year of three digits', '0260131'],
     ['a month of one digit', '2026-1-31'],
     ['a day of one digit', '2026-01-3'],
@@ -166,7 +166,7 @@ describe('the literal of a value', () => {
     ['false', false],
     ['a list', []],
     ['an object', {}],
-  ])('is none for %s', (_name, value) => {
+  ])('does not exist for %s', (_name, value) => {
     expect(literalOf(value)).toBeUndefined();
   });
 });
@@ -176,7 +176,7 @@ describe('a text', () => {
     ['as it is', ' a ', ' a '],
     ['the digits of a number', rawNumber('1.10'), '1.10'],
     ['JSON of anything else', { a: [true] }, '{"a":[true]}'],
-    ['not where it has half a character', '\ud800', undefined],
+    ['not if it has half a character', '\ud800', undefined],
   ])('is exact: %s', (_name, value, text) => {
     expect(exactText(value)).toBe(text);
   });
@@ -211,7 +211,7 @@ describe('a number', () => {
     ['"-"', undefined],
     ['""', undefined],
     ['true', undefined],
-  ])('%s is a whole one of 64 bits, or none', (text, integer) => {
+  ])('%s is or is not a whole number of 64 bits', (text, integer) => {
     expect(exactBigint(parsed(text))).toBe(integer);
   });
 
@@ -226,7 +226,7 @@ describe('a number', () => {
     ['9007199254740993', undefined],
     ['"x"', undefined],
     ['null', undefined],
-  ])('%s is a double, or none', (text, double) => {
+  ])('%s is or is not a double', (text, double) => {
     expect(exactDouble(parsed(text))).toBe(double);
   });
 
@@ -241,7 +241,7 @@ describe('a number', () => {
     ['0e9', 0n],
     ['1e2', 10_000n],
     ['1e3', undefined],
-  ])('%s is one of five digits, two of them behind the point, or none', (text, unscaled) => {
+  ])('%s is or is not a number of five digits with two decimals', (text, unscaled) => {
     expect(exactUnscaled(parsed(text), { precision: 5, scale: 2 })).toBe(unscaled);
   });
 
@@ -253,7 +253,7 @@ describe('a number', () => {
     ['12', 12n, 0],
     ['-12', -12n, 0],
     ['-12.5', -125n, 1],
-  ])('%s is shown with all its places', (text, unscaled, scale) => {
+  ])('%s is shown with all its decimals', (text, unscaled, scale) => {
     expect(decimalText(unscaled, scale)).toBe(text);
   });
 });

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /*
- * `npm run invariants`: each promise of docs/explanation/invariants.md names what enforces and what proves it, and both exist.
- * A promise whose code was moved or whose tests were renamed would otherwise be a sentence that cannot be checked.
+ * Checks that each promise of docs/explanation/invariants.md names existing code that enforces it and existing tests
+ * that prove it (`npm run invariants`). Without this check, moved code or a renamed test would make a promise that
+ * nobody can verify.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -62,7 +63,7 @@ function promisesOf(text: string): Invariant[] {
     }));
 }
 
-/** What stands behind a label in bold, up to the next empty line. */
+/** The text after a label in bold, up to the next empty line. */
 function part(section: string, label: string): string {
   const [, behind = ''] = section.split(`**${label}**`);
   return behind.split('\n\n', 1)[0]?.trim() ?? '';
@@ -72,7 +73,7 @@ function codesIn(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }
 
-/** A file and a symbol in it, by turns. */
+/** Pairs of a file and a symbol in it. */
 function enforcers(codes: readonly string[]): { file: string; symbol: string }[] {
   return codes.flatMap((file, index) => (index % 2 === 0 ? [{ file, symbol: codes[index + 1] ?? '' }] : []));
 }
@@ -113,7 +114,7 @@ function titlesOf(source: string): string[] {
   return [...source.matchAll(/['"`](I\d+): /g)].map(([, id = '']) => id);
 }
 
-/** An id that a comment or a title has, and the page has not: mistyped, or a promise that is not written down. */
+/** Ids in comments or titles that the page lacks: a typing error, or a promise that is not written down. */
 function unknownIds(): string[] {
   const inComments = [...sources].flatMap(([file, source]) =>
     source

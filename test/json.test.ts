@@ -52,7 +52,7 @@ describe('JSON that keeps its digits', () => {
     expect(parseJson(literal)).toBe(Number(literal));
   });
 
-  it.each(['-0', '1.10', '1e2', '9007199254740993', '1e400'])('has %s as a raw one', (literal) => {
+  it.each(['-0', '1.10', '1e2', '9007199254740993', '1e400'])('has %s as a raw number', (literal) => {
     expect(isRawNumber(parseJson(literal))).toBe(true);
   });
 
@@ -119,8 +119,8 @@ describe('JSON that keeps its digits', () => {
     expect(keysOf('{"a":1}')).toEqual([]);
   });
 
-  // nodejs/node#63785: V8 takes an escaped key for another one that it has seen in an object of the same beginning.
-  it('I6: reads an escaped key as itself, though V8 has seen another one in its place', () => {
+  // nodejs/node#63785: V8 takes an escaped key for a different key that it has seen in an object with the same start.
+  it('I6: reads an escaped key as itself, even if V8 has seen another key in its place', () => {
     JSON.parse('{"h":[],"\\\\":0}');
     expect(Object.entries(parseJson('{"h":1,"\\"":2}') ?? {})).toEqual([
       ['h', 1],
@@ -144,7 +144,7 @@ describe('JSON that keeps its digits', () => {
     );
   });
 
-  it('refuses what is nested too deep for whoever walks it', () => {
+  it('refuses a text that is nested too deep for its readers', () => {
     const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
     expect(stringifyJson(parseJson(nested(1_000)))).toBe(nested(1_000));
     expect(() => parseJson(nested(1_001))).toThrow(RangeError);
@@ -168,7 +168,7 @@ describe('JSON that keeps its digits', () => {
     expect(() => parseJson(text)).toThrow(SyntaxError);
   });
 
-  it('makes raw numbers of number literals alone', () => {
+  it('creates raw numbers only from number literals', () => {
     expect(stringifyJson([rawNumber('1.10')])).toBe('[1.10]');
     for (const text of ['', ' 1', '01', '{}', '1,2']) expect(() => rawNumber(text)).toThrow(SyntaxError);
   });
@@ -216,8 +216,8 @@ describe('the structure of a text', () => {
     ['an empty object', '{}', 2, 0, false],
     ['an object', '{"a":1,"b":[2,{}]}', 10, 2, false],
     ['a list', '[[],{"a":1}]', 8, 1, false],
-    ['an object behind spaces', ' \t\r\n{}', 2, 0, false],
-    ['an object behind a byte order mark', '\ufeff{}', 2, 0, false],
+    ['an object after spaces', ' \t\r\n{}', 2, 0, false],
+    ['an object after a byte order mark', '\ufeff{}', 2, 0, false],
     ['characters of texts', '{"[{,:}]":"\\"[{,:}]"}', 3, 1, false],
     ['a text that ends in a backslash', String.raw`{"a\\":"\\"}`, 3, 1, false],
     ['what follows the object', '{}{},[]', 2, 0, false],
@@ -226,7 +226,7 @@ describe('the structure of a text', () => {
     ['an object that ends in a backslash', '{"a":"\\', 2, 1, true],
     ['a list without its end', '[{}', 3, 0, false],
   ])(
-    'has its structural characters, and says whether an object is cut off: %s',
+    'has its structural characters, and detects whether an object is cut off: %s',
     (_name, text, tokens, keys, isCutOff) => {
       expect(structureOf(Buffer.from(text))).toEqual({ tokens, keys, isCutOff });
     },
@@ -266,7 +266,7 @@ function brackets(elements: number): number {
   return 2 + Math.max(0, elements - 1);
 }
 
-/** Objects have such keys in the order of numbers, whatever the text said. */
+/** Objects have such keys in the order of numbers, whatever the order of the text. */
 function notAnIndex(key: string): boolean {
   return !/^\d+$/.test(key);
 }

@@ -42,7 +42,7 @@ describe('the status of a report', () => {
     ['failed', 'a day failed among others that are in', ['published', 'failed', 'unchanged']],
     ['failed', 'a day failed and others are held', ['busy', 'failed']],
     ['failed', 'a day failed and others are left', ['failed', 'pending']],
-  ])('is %s where %s', (status, _why, outcomes) => {
+  ])('is %s if %s', (status, _why, outcomes) => {
     expect(reportStatus(days(...outcomes))).toBe(status);
   });
 
@@ -50,7 +50,7 @@ describe('the status of a report', () => {
     ['nothing', []],
     ['published days', ['published']],
     ['held days', ['busy']],
-  ])('is failed where there is an error in addition to %s', (_name, outcomes) => {
+  ])('is failed if there is an error in addition to %s', (_name, outcomes) => {
     expect(reportStatus(days(...outcomes), error)).toBe('failed');
   });
 });
@@ -71,11 +71,11 @@ describe('the status of a sync', () => {
     ['failed', 'one failed', [report('complete', 'published'), report('failed', 'failed')]],
     ['failed', 'one failed before its plan', [report('complete', 'published'), report('failed')]],
     ['failed', 'one failed and the others are held', [report('busy', 'busy'), report('failed')]],
-  ])('is %s where %s', (status, _why, reports) => {
+  ])('is %s if %s', (status, _why, reports) => {
     expect(syncOutcome(reports)).toEqual({ status, reports });
   });
 
-  // A stopped report has no `pending` days to show for what it left undone.
+  // A stopped report has no `pending` days for the work that it did not do.
   it.each<[Status, string, ReportOutcome[]]>([
     [
       'incomplete',
@@ -84,13 +84,13 @@ describe('the status of a sync', () => {
     ],
     ['incomplete', 'one was stopped, the others are held', [report('incomplete'), report('busy', 'busy')]],
     ['incomplete', 'one was stopped after days that are in', [report('incomplete', 'published')]],
-  ])('is %s where %s', (status, _why, reports) => {
+  ])('is %s if %s', (status, _why, reports) => {
     expect(syncOutcome(reports)).toEqual({ status, reports });
   });
 });
 
 describe('the summary of an error', () => {
-  it('I9: leaves out cause and context', () => {
+  it('I9: omits cause and context', () => {
     const thrown = new BrandReportsError('auth', 'refused', 'read the secret again', {
       context: { brand: 'acme' },
       cause: new Error('as it came'),

@@ -8,7 +8,7 @@ const TITLE = /(?:\b(?:it|test|describe)\(|\]\)\(|\)\)\(|\b\w+\)\()\s*(['"`])((?
 const PROMISE = /^I\d+: /;
 const PLACEHOLDER = /%[a-zA-Z#%]|\$\{?[\w.]+\}?/g;
 
-/** A list of failures must be readable without the table that a title comes from. */
+/** Whether a title lacks words: a list of failures must be readable without the table that the title comes from. */
 function isBare(title: string): boolean {
   return !/\p{L}/u.test(title.replace(PROMISE, '').replaceAll(PLACEHOLDER, ''));
 }

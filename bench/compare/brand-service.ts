@@ -14,15 +14,15 @@ import {
 export interface BrandService {
   url: string;
   plan: ServicePlan;
-  /** Forgets what was counted; from now on this goes wrong. */
+  /** Forgets the counts; from now on responses have this fault. */
   begin(fault?: Fault): Promise<void>;
   usage(): Promise<ServiceUsage>;
-  /** Resolves when somebody waits for the page that gets no answer. */
+  /** Resolves when a client waits for the page that gets no response. */
   held(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts `service.ts`; its pages are prepared when this resolves. */
+/** Starts `service.ts`. Its pages are prepared when the promise resolves. */
 export async function startBrandService(plan: ServicePlan): Promise<BrandService> {
   const child = fork(fileURLToPath(new URL('./service.ts', import.meta.url)), [JSON.stringify(plan)], {
     execArgv: ['--disable-warning=ExperimentalWarning'],

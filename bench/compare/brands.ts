@@ -1,4 +1,4 @@
-/** What a run of many brands takes that all have days to read, each of them four at the same time. */
+/** Measures a run of many brands that all have due days, four days of each brand at the same time. */
 import { startBrandService } from './brand-service.ts';
 import { ours } from './competitors.ts';
 import { withFolder } from './folder.ts';

@@ -1,4 +1,4 @@
-/** How long `check` takes until it reports a host that nobody answers for: people wait for it. */
+/** Measures how long `check` takes to report a host that does not respond, because people wait for it. */
 import { join } from 'node:path';
 import { ours } from './competitors.ts';
 import { withFolder } from './folder.ts';

@@ -1,4 +1,4 @@
-/** Who is measured: how each is started for the days of a service, and where it puts their rows. */
+/** Starts each competitor for the days of a service, and names where it stores the rows. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,25 +8,25 @@ import { CREDENTIALS, FIRST_DAY, SERVICE_NAME } from './service-messages.ts';
 
 export interface Task {
   url: string;
-  /** An empty folder, or the one of the run that this one repeats. */
+  /** An empty folder, or the folder of the run that this run repeats. */
   folder: string;
   days: number;
-  /** Of each brand. */
+  /** For each brand. */
   inFlight: number;
-  /** Whether ours runs on the last day, so that it is the open one; missing: all days ended long ago. */
+  /** Whether ours runs on the last day, so that the last day is open; missing: all days ended long ago. */
   lastIsOpen?: boolean;
-  /** How many brands have these days; ours alone. Missing: one. */
+  /** The number of brands that have these days, for ours alone; missing: one. */
   brands?: number;
 }
 
 export interface Competitor {
   name: string;
   command(task: Task): Promise<Command> | Command;
-  /** The Parquet files that hold the rows, as a glob inside the folder; missing: it keeps nothing. */
+  /** The Parquet files with the rows, as a glob inside the folder; missing: the competitor stores nothing. */
   rows?: string;
 }
 
-/** The bundle that an installed package runs: `npm run bench` makes it first. A checkout runs its sources. */
+/** The bundle that an installed package runs; `npm run bench` builds it first. A checkout runs its sources. */
 const commandLine = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const floorProgram = fileURLToPath(new URL('./floor.ts', import.meta.url));
 const peersFolder = fileURLToPath(new URL('../peers/', import.meta.url));
@@ -63,7 +63,7 @@ export const ours: Competitor = {
   },
 };
 
-/** Keeps nothing, so it can end neither right nor wrong. */
+/** Stores nothing, so it cannot end right or wrong. */
 export const floor: Competitor = {
   name: 'floor: fetch + JSON.parse',
   command: ({ url, days, inFlight }) => ({

@@ -1,7 +1,8 @@
 /**
- * Who ends right. The service goes wrong in the middle of a day; then it is well again and the same command runs once
- * more. What lies in the lake is counted with DuckDB after both runs, by the ids that no two records share. Right is
- * who leaves no part of the day behind that its exit code calls complete, and has every record once in the end.
+ * Tests which competitor ends right. The service fails in the middle of a day; then it recovers, and the same command
+ * runs once more. After both runs DuckDB counts the rows in the lake by their ids, which no two records share. A
+ * competitor is right if no run that exits with 0 leaves a day incomplete, and if the lake finally has every record
+ * once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startBrandService, type BrandService } from './brand-service.ts';
@@ -22,7 +23,7 @@ const FAULTS: readonly (readonly [Fault, string])[] = [
   ['no_answer', 'kill -9 in the middle'],
 ];
 
-/** Whoever still runs then has not noticed that it goes round in circles. */
+/** A competitor that still runs then has not noticed that it goes round in circles. */
 const PATIENCE_MS = 20_000;
 
 export interface Attempt {
@@ -77,7 +78,7 @@ function textOf({ ended, lake }: Attempt): string {
   return `${ENDED[ended]}, ${rows} rows${doubled}`;
 }
 
-/** In a word, for a day of so many records. */
+/** The verdict in a few words, for a day of so many records. */
 export function verdict(first: Attempt, again: Attempt, records: number): string {
   const isWhole = ({ lake }: Attempt) =>
     lake !== 'unreadable' && lake.rows === records && lake.distinct === records;

@@ -1,6 +1,6 @@
 /**
- * The floor: Node's fetch and JSON.parse, a signed request a page, which keep nothing. It says what the requests cost
- * alone. Several days are read as ours reads them: so many in flight. `node floor.ts URL FIRST-DAY DAYS IN-FLIGHT`
+ * Measures the floor, the cost of the requests alone: Node's fetch and JSON.parse, a signed request a page, nothing
+ * stored. It reads as many days at the same time as ours. `node floor.ts URL FIRST-DAY DAYS IN-FLIGHT`
  */
 import * as z from 'zod/mini';
 import { addDays } from '../../shared/days.ts';

@@ -1,4 +1,4 @@
-/** What many days cost that have only a few records each, in a local folder: what a day costs besides its records. */
+/** Measures what a day costs besides its records: many days with a few records each, in a local folder. */
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startBrandService } from './brand-service.ts';
@@ -18,8 +18,8 @@ export async function printGrowth(options: {
   const { days, recordsPerDay, rounds } = options;
   const service = await startBrandService({ pages: days, days, latencyMs: 0, recordsPerPage: recordsPerDay });
   const runs: { wallMs: number; cpuMs: number }[] = [];
-  // No round is removed before the last has ended: for half a minute after thousands of files were removed, ext4 takes up
-  // to a millisecond of CPU time to create one.
+  // All folders stay until the last round has ended: after thousands of files were removed, ext4 takes up to a
+  // millisecond of CPU time to create a file, for half a minute.
   await withFolder(async (folder) => {
     for (let round = 0; round < rounds; round += 1) {
       const task = {

@@ -1,4 +1,4 @@
-/** What a commit to the Iceberg table costs in a lake of many days: CPU, requests and bytes, in memory. */
+/** Measures a commit to the Iceberg table in a lake of many days: CPU, requests and bytes, in memory. */
 import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
 import { createBrandReport } from '../../shared/context/context.ts';
 import { addDays, monthOf } from '../../shared/days.ts';

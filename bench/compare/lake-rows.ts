@@ -3,11 +3,11 @@ import { DuckDBInstance } from '@duckdb/node-api';
 
 export interface LakeRows {
   rows: number;
-  /** Different values of `transaction_id`, which no two records share. */
+  /** The number of different values of `transaction_id`, which no two records share. */
   distinct: number;
 }
 
-/** What any reader of these files finds now. @returns `unreadable` where one of them is no Parquet */
+/** Counts the rows that any reader of these files finds now. @returns `unreadable` if one of the files is no Parquet */
 export async function readRows(folder: string, glob: string): Promise<LakeRows | 'unreadable'> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
@@ -28,7 +28,7 @@ export async function readRows(folder: string, glob: string): Promise<LakeRows |
   }
 }
 
-/** @throws Error where a file is no Parquet */
+/** @throws Error if a file is no Parquet */
 export async function countRows(folder: string, glob: string): Promise<LakeRows> {
   const found = await readRows(folder, glob);
   if (found === 'unreadable') throw new Error(`files of ${join(folder, glob)} are no Parquet`);

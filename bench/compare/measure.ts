@@ -1,7 +1,8 @@
 /**
- * Runs a command and measures it from outside: the CPU of its whole process tree (bash adds up the children that it
- * waited for, and theirs), wall clock, and the most memory that the tree had. Memory is read from /proc ten times a
- * second; of a single process it is the kernel's own peak, of several the sum of their proportional shares.
+ * Runs a command and measures it from outside: wall clock, the CPU of its whole process tree, and the tree's peak
+ * memory. bash adds up the CPU of the children that it waited for, and of theirs.
+ * Memory is read from /proc ten times a second. For a single process it is the kernel's own peak, for several processes
+ * the sum of their proportional shares.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,11 +12,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-/** The repository; every command runs in it. */
+/** The root of the repository, in which every command runs. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 const { NODE_EXTRA_CA_CERTS: _certificates, ...others } = process.env;
-/** Without certificates that every Node of this machine would read: nobody here uses TLS. */
+/** Without extra certificates, which every Node of this machine would read: nothing here uses TLS. */
 export const ENVIRONMENT = others;
 
 export interface Command {
@@ -27,9 +28,9 @@ export interface Command {
 export interface Measured {
   cpuMs: number;
   wallMs: number;
-  /** 0 where the machine has no /proc. */
+  /** 0 if the machine has no /proc. */
   peakMb: number;
-  /** `null` where it was killed. */
+  /** `null` if the command was killed. */
   code: number | null;
   killed: boolean;
   stdout: string;
@@ -39,12 +40,12 @@ export interface Measured {
 const SAMPLE_MS = 100;
 const KB_PER_MB = 1024;
 
-/** @param killWhen the command and its children are killed (SIGKILL) as soon as this resolves */
+/** @param killWhen the command and its children are killed (SIGKILL) as soon as this promise resolves */
 export async function measure(command: Command, killWhen?: Promise<unknown>): Promise<Measured> {
   const folder = await mkdtemp(join(tmpdir(), 'brand-reports-measure-'));
   const times = join(folder, 'times');
   const script = 'TIMEFORMAT="%3U %3S %3R"; { time "$@" 2>&3 3>&-; } 3>&2 2>"$0"';
-  // A group of its own, so that a kill reaches the workers of a competitor as well.
+  // In its own process group, so that a kill reaches the workers of a competitor too.
   const child = spawn('bash', ['-c', script, times, command.program, ...command.args], {
     cwd: ROOT,
     detached: true,
@@ -71,7 +72,7 @@ export async function measure(command: Command, killWhen?: Promise<unknown>): Pr
       text(child.stderr),
       once(child, 'close'),
     ]);
-    // Whoever was killed has no times.
+    // A killed command has no times.
     const [user = 0, system = 0, real = 0] = killed
       ? []
       : (await readFile(times, 'utf8')).trim().split(' ').map(Number);
@@ -101,19 +102,19 @@ async function treeMb(group: number): Promise<number> {
 
 /** The processes of a group without its leader, which is the bash that started them. */
 async function processesOf(group: number): Promise<string[]> {
-  // They have higher numbers, and looking at every process of the machine would cost what is measured.
+  // Only processes with higher numbers: reading every process of the machine would cost as much as the command.
   const pids = (await readdir('/proc')).filter((name) => Number(name) > group);
   const groups = await Promise.all(
     pids.map(async (pid) => {
       const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-      // The name before it is in brackets and may hold spaces.
+      // The name before it is in brackets and may contain spaces.
       return stat.slice(stat.lastIndexOf(')')).split(' ')[3];
     }),
   );
   return pids.filter((_pid, index) => groups[index] === String(group));
 }
 
-/** In MB; 0 where the process has ended. */
+/** In MB; 0 if the process has ended. */
 async function mbOf(pid: string, file: string, name: string): Promise<number> {
   const content = await readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(content)?.[1] ?? 0) / KB_PER_MB;

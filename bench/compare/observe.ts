@@ -1,7 +1,7 @@
 /**
- * Watches a program from inside: `node --import observe.ts …` with BENCH_OBSERVED as the file to write at its end. What
- * it counts costs time, so nobody is timed with it: what was loaded before the first request, and how long the
- * event loop was held up.
+ * Observes a program from inside: `node --import observe.ts …` with BENCH_OBSERVED as the file to write at the end. It
+ * counts what was loaded before the first request, and how long the event loop was blocked. Counting costs time, so
+ * observed programs are not timed.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { statSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import type { Observed } from './observed.ts';
 
-/** Timers are due in this interval; the histogram has it in every value. */
+/** Timers fire at this interval; the histogram counts every delay. */
 const RESOLUTION_MS = 1;
 const NS_PER_MS = 1e6;
 
@@ -24,7 +24,7 @@ registerHooks({
     return nextLoad(url, context);
   },
 });
-// The first is fetch's, the second that of node:http.
+// `fetch` and `node:http` publish these channels.
 for (const channel of ['undici:request:create', 'http.client.request.start'])
   subscribe(channel, () => {
     if (beforeFirstRequest) return;

@@ -1,4 +1,4 @@
-/** The Python that the peers run in: a virtual environment of their own, made when it is missing or its pins changed. */
+/** Creates the Python environment of the peers, if it is missing or its pinned versions have changed. */
 import { execFile } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,14 +11,14 @@ const run = promisify(execFile);
 
 export type Peers = { competitors: Competitor[]; versions: string } | { missing: string };
 
-/** @param install false: an environment that is not there yet stays missing */
+/** @param install false: a missing environment stays missing */
 export async function findPeers(install: boolean): Promise<Peers> {
   const installed = `${environment}installed`;
   const wanted = await readFile(requirements, 'utf8');
   const python = `${environment}bin/python`;
   if ((await readFile(installed, 'utf8').catch(() => '')) !== wanted) {
-    if (!install) return { missing: 'bench/peers/.venv is not there: npm run bench makes it' };
-    console.error('Installing what is compared with into bench/peers/.venv …');
+    if (!install) return { missing: 'bench/peers/.venv does not exist: npm run bench creates it' };
+    console.error('Installing the competitors into bench/peers/.venv …');
     try {
       await rm(environment, { recursive: true, force: true });
       await run('python3', ['-m', 'venv', environment]);

@@ -1,18 +1,18 @@
-/** Numbers and tables of `npm run bench`, as Markdown. */
+/** Prints numbers and tables of `npm run bench` as Markdown. */
 
-/** The middle one; of an even number the lower of the two. */
+/** The middle value; of an even number of values the lower of the two. */
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
 }
 
-/** The median, and behind it the smallest and the largest where there are several: `9.1 (8.8–9.4)`. */
+/** The median, and if there are several values, the smallest and the largest: `9.1 (8.8–9.4)`. */
 export function spread(values: readonly number[], digits: number): string {
   const text = (value: number) => value.toLocaleString('en-US', { maximumFractionDigits: digits });
   const range = values.length > 1 ? ` (${text(Math.min(...values))}–${text(Math.max(...values))})` : '';
   return `${text(median(values))}${range}`;
 }
 
-/** All columns but the first are aligned to the right. */
+/** Aligns all columns but the first to the right. */
 export function printTable(heads: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = heads.map((head, column) =>
     Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)),

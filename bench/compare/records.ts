@@ -1,7 +1,7 @@
 /**
- * The records that the service of `npm run bench` serves: 20 fields and about 428 bytes of JSON each, with what makes
- * real reports slow or easy: ids that never repeat, names and states that do, amounts that are printed with their
- * zeros (`12.50`), an address, a flag and a field that is mostly null. The same number always gives the same record.
+ * Creates the records that the service of `npm run bench` serves: 20 fields and about 428 bytes of JSON each. The
+ * fields are as slow or easy as in real reports: unique ids, repeated names and states, amounts with trailing zeros
+ * (`12.50`), an address, a flag and a field that is mostly null. The same number always gives the same record.
  */
 
 import type { ServicePlan } from './service-messages.ts';
@@ -13,7 +13,7 @@ const TYPES = ['normal', 'normal', 'normal', 'bonus', 'campaign_bonus', 'perform
 const COUNTRIES = ['US', 'DE', 'GB', 'FR', 'CA'];
 const DAY_SECONDS = 86_400;
 
-/** Every such record is restated. */
+/** One record of so many is restated. */
 const RESTATED = 100;
 
 /** The records of a page as the text of a JSON list. @param page counted from 0 over all days */
@@ -29,7 +29,7 @@ export function listText(
   return `[${records.join(',')}]`;
 }
 
-/** The id is `transaction_id`; no two numbers have the same one. */
+/** The id is `transaction_id`, which is different for each number. */
 function recordText(number: number, restated: boolean): string {
   const random = mixed(number);
   const publisher = random % 3_000;
@@ -38,11 +38,11 @@ function recordText(number: number, restated: boolean): string {
   const madeSeconds = 1_704_067_200 + (number % DAY_SECONDS);
   const quantity = 1 + (random % 4);
   const state = restated ? 'restated' : pick(STATES, random >>> 5);
-  // Written by hand, because JSON.stringify would print the amounts without their zeros.
+  // As text, because JSON.stringify would print the amounts without their trailing zeros.
   return `{"transaction_id":"t${String(number).padStart(9, '0')}","order_id":"${orderId(random)}","sku":"${sku}","quantity":${quantity},"amount":${(cents / 100).toFixed(2)},"commission":${(cents / 1_250).toFixed(4)},"rate":0.08,"currency":"USD","order_status":"${state}","sku_status":"${state}","type":"${pick(TYPES, random >>> 7)}","publisher_id":"${100_000 + publisher}","publisher":"${nameOf(publisher)}","channel_id":"${publisher * 7 + (random % 3)}","country":"${pick(COUNTRIES, random >>> 9)}","maker":"Maker ${(random >>> 4) % 40}","created":"${new Date(madeSeconds * 1000).toUTCString()}","is_new":${random % 5 === 0},"note":${random % 50 === 0 ? '"paid by hand"' : 'null'},"url":"https://shop.example/${sku}?tag=${publisher}"}`;
 }
 
-/** One in twenty is not ASCII. */
+/** One name in twenty is not ASCII. */
 function nameOf(publisher: number): string {
   return `${publisher % 20 === 0 ? 'Café' : 'Store'} ${publisher}`;
 }

@@ -1,4 +1,6 @@
-/** What it costs to record what changed: a closed day of which one record in a hundred is in another state is read again. */
+/**
+ * Measures what recording changes costs: a closed day is read again after one record in a hundred changed its state.
+ */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { startBrandService } from './brand-service.ts';
@@ -22,7 +24,7 @@ export async function printRestated({ records, rounds }: { records: number; roun
       };
       runs.push({ first: await cpuOf(before.url), again: await cpuOf(after.url) });
       const changes = globSync(join(folder, 'lake/lake/changes/**/*.parquet'));
-      if (changes.length !== 1) throw new Error(`ours has recorded the changes of ${changes.length} months`);
+      if (changes.length !== 1) throw new Error(`ours recorded the changes of ${changes.length} months`);
     });
   await Promise.all([before.stop(), after.stop()]);
   const count = records.toLocaleString('en-US');

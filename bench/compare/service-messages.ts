@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { DAY_MS } from '../../shared/days.ts';
 
-/** What the service of `npm run bench` and its parent tell each other, and what both must know of the interface. */
+/** The messages between the service of `npm run bench` and its parent, and the constants that both use. */
 
 export const ACTION = 'report/transaction_list';
 export const SERVICE_NAME = 'BENCH';
@@ -16,8 +16,8 @@ export function dayNumber(date: string): number {
 }
 
 /**
- * `pages` are those of all days together; a page has `RECORDS_PER_PAGE` records unless the plan says otherwise. `restated`:
- * one record of a hundred is in another state.
+ * `pages` counts the pages of all days together; a page has `RECORDS_PER_PAGE` records unless the plan sets another
+ * number. `restated`: one record of a hundred is in another state.
  */
 export const servicePlanSchema = z.object({
   pages: z.number(),
@@ -29,8 +29,8 @@ export const servicePlanSchema = z.object({
 export type ServicePlan = z.infer<typeof servicePlanSchema>;
 
 /**
- * What goes wrong with the page in the middle: a 200 with an error inside, without or with an empty list; a cursor that
- * leads back, always or the first time; no answer at all.
+ * The fault of the page in the middle: a 200 with an error inside, without or with an empty list; a cursor that leads
+ * back, always or the first time; no response at all.
  */
 const faultSchema = z.enum([
   'none',
@@ -42,7 +42,7 @@ const faultSchema = z.enum([
 ]);
 export type Fault = z.infer<typeof faultSchema>;
 
-/** Both are answered with the `usage` since the last `begin`. */
+/** The response to both is the `usage` since the last `begin`. */
 export const toServiceSchema = z.union([
   z.object({ ask: z.literal('usage') }),
   z.object({ ask: z.literal('begin'), fault: faultSchema }),
@@ -57,7 +57,7 @@ const usageSchema = z.object({
 });
 export type ServiceUsage = z.infer<typeof usageSchema>;
 
-/** `held`: somebody waits for the page that gets no answer. */
+/** `held`: a client waits for the page that gets no response. */
 export const fromServiceSchema = z.union([
   z.object({ url: z.string() }),
   z.object({ held: z.literal(true) }),

@@ -1,8 +1,8 @@
 /**
- * The service of `npm run bench`, in a process of its own: transaction_list of docs/explanation/interface.md with pages that are
- * prepared as bytes before the first request, so that it is never what limits a competitor. It prints nothing: its
- * parent learns over IPC how busy it was. Each request's route and digest are checked (5 µs a page).
- * Started by `brand-service.ts` with a `ServicePlan` as its argument.
+ * Serves transaction_list of docs/explanation/interface.md for `npm run bench`, in its own process. All pages are
+ * prepared as bytes before the first request, so that the service never limits a competitor. It prints nothing, and
+ * sends its usage to its parent over IPC. It checks each request's route and digest (5 µs a page). `brand-service.ts`
+ * starts it with a `ServicePlan` as its argument.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -83,7 +83,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   else send(response, list, next);
 }
 
-/** Answers as the present fault says. */
+/** Answers with the present fault. */
 function spoiled(response: ServerResponse, list: Buffer, page: number, next: string): void {
   const busy = '{"code":1003,"msg":"system busy","data":{';
   switch (fault) {
@@ -117,7 +117,7 @@ function send(response: ServerResponse, head: Buffer, tail: string): void {
   response.end(tail);
 }
 
-/** docs/explanation/interface.md, section 5: all four in the query string. */
+/** docs/explanation/interface.md, section 5: all four parameters are in the query string. */
 function isRouted({ method, url = '' }: IncomingMessage): boolean {
   const { searchParams } = new URL(`http://bench${url}`);
   return (

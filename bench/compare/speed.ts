@@ -1,4 +1,4 @@
-/** How much CPU, time and memory each competitor takes for one big day, in the same run, one after the other. */
+/** Measures how much CPU, time and memory each competitor needs for one big day, one competitor after the other. */
 import { withFolder } from './folder.ts';
 import { type BrandService, startBrandService } from './brand-service.ts';
 import { type Competitor, ours } from './competitors.ts';
@@ -12,7 +12,7 @@ interface Round extends Measured {
   serviceBusy: number;
 }
 
-/** @param others what ours is compared with @returns the median peak of ours, in MB */
+/** @param others the competitors of ours @returns the median peak of ours, in MB */
 export async function printSpeed(
   others: readonly Competitor[],
   { records, rounds }: { records: number; rounds: number },

@@ -1,7 +1,7 @@
 /**
- * What a start costs: the time until the first request and the files that were loaded by then; of the Lambda function
- * the bytes of its bundle, what they come from, and the CPU time that its import takes beside a handler that only creates
- * the clients of S3 and Secrets Manager.
+ * Measures what a start costs: the time until the first request, and the files that were loaded by then. For the Lambda
+ * function it measures the bytes of the bundle and their origin. It compares the CPU time of its import with a handler
+ * that only creates the clients of S3 and Secrets Manager.
  */
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -17,7 +17,7 @@ import { printTable, spread } from './print.ts';
 
 const run = promisify(execFile);
 const BYTES_PER_KB = 1000;
-/** How many of the largest parts are named. */
+/** The number of largest parts that are listed. */
 const NAMED_PARTS = 8;
 
 export async function printStart(rounds: number): Promise<void> {
@@ -115,7 +115,7 @@ console.log((user + system) / 1000);
 process.exit();
 `;
 
-/** By `require`, as Lambda does. */
+/** With `require`, as Lambda loads it. */
 async function importMs(path: string): Promise<number> {
   const env = {
     ...ENVIRONMENT,

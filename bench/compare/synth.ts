@@ -1,4 +1,4 @@
-/** What `cdk synth` takes by the number of brands: the app as `cdk` starts it, bundles included. */
+/** Measures how long `cdk synth` takes by the number of brands: the app as `cdk` starts it, bundles included. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';

@@ -1,8 +1,8 @@
 /**
- * How much longer a run takes than the service's own latency, with several days in flight. A day's pages can only be
- * requested one after the other, so the latency floor is: pages × latency ÷ days in flight. The last day is the open one,
- * which a run reads before all others: if the others waited for it, that would show here.
- * How late timers fire in our process says how long its own work holds up requests.
+ * Measures how much longer a run takes than the service's latency alone, with several days in flight. The pages of a
+ * day can only be requested one after the other, so the latency floor is: pages × latency ÷ days in flight. The last
+ * day is open, and a run reads it first: if other days waited for it, the figures would show it. The delay of timers
+ * shows how long the process's own work holds up requests.
  */
 import { startBrandService } from './brand-service.ts';
 import { type Competitor, type Task, floor, ours } from './competitors.ts';
@@ -12,10 +12,10 @@ import { observe } from './observed.ts';
 import { printTable, spread } from './print.ts';
 import { RECORDS_PER_PAGE } from './records.ts';
 
-/** How long a run may take to start and to end. */
+/** The time that a run may take to start and to end. */
 const START_AND_END_MS = 1_000;
 
-/** Days of one report, so many of them read at the same time. */
+/** Days of one report, of which `inFlight` are read at the same time. */
 export interface WaitingCase {
   days: number;
   pagesPerDay: number;

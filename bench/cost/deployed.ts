@@ -2,9 +2,9 @@ import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
 import { stackOf } from '../../test/infra/stack.ts';
 
-/** What is paid for by existing. */
+/** Items that cost money by existing. */
 export interface Deployed {
-  /** Of each sync function. */
+  /** The memory of each sync function. */
   memoryMb: number;
   timeoutSeconds: number;
   /** An alarm on an expression counts once for each metric in it. */
@@ -18,7 +18,7 @@ const alarmSchema = z.object({
   ]),
 });
 
-/** Counted in the template of the stack with these settings. */
+/** Counts the items in the template of the stack with these settings. */
 export function deployed(settings: object): Deployed {
   const template = Template.fromStack(stackOf(settings));
   const properties = (type: string, wanted?: object) =>

@@ -1,4 +1,6 @@
-/** How many instances of Lambda the starts of a deployment need, by the seconds that runs took in the simulated day. */
+/**
+ * Computes how many instances of Lambda the starts of a deployment need, from the seconds of runs in the simulated day.
+ */
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { startsOf } from '../../shared/settings/staggered.ts';
@@ -9,13 +11,16 @@ const MINUTE = 60;
 
 export interface Instances {
   average: number;
-  /** As many starts as there are at the same moment, each at the second zero of its minute. */
+  /** The maximum number of starts at the same moment, each at second zero of its minute. */
   worst: number;
-  /** With at most so many instances: the longest wait of a start, in seconds. */
+  /** The longest wait of a start, in seconds, with at most so many instances. */
   longestWait: (quota: number) => number;
 }
 
-/** @param settings with hourly rates @param runs of one brand; all brands are in its zone, so that their days end together */
+/**
+ * @param settings with hourly rates
+ * @param runs of one brand; all brands are in its zone, so their days end together
+ */
 export function instancesFor(settings: Settings, runs: readonly RunOfDay[]): Instances {
   const secondsOf = new Map(runs.map(({ report, hour, seconds }) => [`${report} ${hour}`, seconds]));
   const starts = Array.from({ length: HOURS }, (_, hour) => hour).flatMap((hour) =>

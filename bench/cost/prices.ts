@@ -4,11 +4,11 @@ export interface Price {
   /** … for this many units. */
   per: number;
   unit: string;
-  /** Free every month, for accounts of any age. */
+  /** The units that are free every month, for accounts of any age. */
   freePerMonth?: number;
-  /** AWS's own page. */
+  /** The page of AWS with the price. */
   page: string;
-  /** Where the figure was looked up, since AWS's pages render theirs by script, and the date of that text. */
+  /** The source of the figure and its date. AWS's own pages render prices by script. */
   readAt: string;
   asOf: string;
 }
@@ -44,7 +44,7 @@ const cloudWatch = {
 
 export const prices = {
   lambdaStart: { ...lambda, usd: 0.2, per: million, unit: 'starts', freePerMonth: million },
-  /** arm64; init time is billed too (since 2025-08). */
+  /** arm64; AWS bills init time too (since 2025-08). */
   lambdaGbSecond: { ...lambda, usd: 13.3334, per: million, unit: 'GB-seconds', freePerMonth: 400_000 },
   schedule: {
     usd: 1,
@@ -55,7 +55,7 @@ export const prices = {
     readAt: 'https://cloudburn.io/blog/amazon-eventbridge-pricing',
     asOf: '2026-03',
   },
-  /** Of EventBridge: those of rules, targets and API destinations are their receivers'. */
+  /** Events of EventBridge. Receivers pay for rules, targets and API destinations. */
   event: {
     usd: 1,
     per: million,

@@ -1,9 +1,9 @@
 /**
- * Simulates a day of a deployment that has been running for long, to count its requests to AWS: the core of the Lambda
- * functions runs every hour for every report against local S3, Glue and Secrets Manager servers and the sample service.
- * Before the measured day all history is synced, spread as it would have been over the weeks before, so that only
- * ordinary refreshes are due. Time is virtual (virtual-clock.ts) and ids are counted, so that each run of it counts
- * about the same. What a local run has not (cold starts, latencies, Lambda's own log lines) is in `ASSUMED`.
+ * Simulates a day of a deployment that has been running for a long time, to count its requests to AWS. The core of the
+ * Lambda functions runs every hour for every report, against local S3, Glue and Secrets Manager servers and the sample
+ * service. Before the measured day all history is read, spread over the weeks before, so that only ordinary re-reads
+ * are due. Time is virtual (virtual-clock.ts) and ids are counted, so each simulation counts about the same. `ASSUMED`
+ * has the values that a local run lacks (cold starts, latencies, Lambda's own log lines).
  */
 import { hash } from 'node:crypto';
 import { timeLimits } from '../../functions/time-limits.ts';
@@ -36,56 +36,58 @@ const ZONE = 'America/New_York';
 const SECRET = 'brand-reports/acme';
 const CREDENTIALS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
-/** The measured day. With the two days before it, which are refreshed, it includes one busy day of three. */
+/** The measured day. Together with the two days before it, which are re-read, it includes one busy day of three. */
 const DAY = '2026-07-05';
-/** Older clicks are settled: no run fetches them, so they are left out. */
+/** Older clicks are settled: no run reads them, so the simulation leaves them out. */
 const CLICK_DAYS = 5;
-/** Every day up to this age is assumed to have changed since it was last read, in one record of fifty. */
+/** Until this age, every day has changed since its last reading, in one record of fifty (assumed). */
 const CHANGING_DAYS = 30;
 const names = Object.keys(reports).filter((name): name is ReportName => name in reports);
 const historyDays = 1 + Math.max(...names.map((name) => reports[name]?.refresh.at(-1)?.untilAgeDays ?? 0));
 const startDate = addDays(DAY, -historyDays);
 
-/** What a local run has not. */
+/** The values that a local run lacks. */
 export const ASSUMED = {
   /** Every hourly start is a cold start. */
   initSeconds: 0.6,
   requestSeconds: 0.3,
   awsCallSeconds: 0.02,
-  /** Of CPU for each of these requests: that of all runs of the day by their requests, with the local servers. */
+  /** CPU for each of these requests: the CPU of all runs of the day ÷ their requests, with the local servers. */
   cpuSeconds: 0.005,
-  /** Of CPU for each document that the watcher reads, the page included: that of a run over 20 brands by its documents. */
+  /**
+   * CPU for each document that the watcher reads, the page included: the CPU of a run over 20 brands ÷ its documents.
+   */
   cpuSecondsPerLedger: 0.008,
-  /** What Lambda and CloudWatch add to each log line, and Lambda's own lines per run. */
+  /** The bytes that Lambda and CloudWatch add to each log line, and Lambda's own lines per run. */
   lineBytes: 180,
   runBytes: 1500,
-  /** The line of the watcher's metric. */
+  /** The line with the watcher's metric. */
   metricBytes: 250,
 };
 
 export interface RunOfDay {
   report: string;
-  /** From the start of the day. */
+  /** Hours since the start of the day. */
   hour: number;
-  /** Billed by Lambda. */
+  /** The seconds that Lambda bills. */
   seconds: number;
 }
 
-/** What an hourly deployment of all reports of one brand does on one day. */
+/** The usage of an hourly deployment of all reports of one brand on one day. */
 export interface SteadyDay {
   runsOfDay: readonly RunOfDay[];
   /** By the number of brands. */
   watcherRunsOfMany: ReadonlyMap<number, WatcherRun>;
-  /** Of one rebuild of the catalog, and over how many ledgers. */
+  /** The requests of one rebuild of the catalog, and its number of ledgers. */
   rebuildRequests: number;
   months: number;
-  /** Of the object of a whole month of a report in `coverage`, on average. */
+  /** The size of the object of a month of a report in `coverage`, on average. */
   coverageMonthBytes: number;
-  /** Of the rows that `changes` got on the day. */
+  /** The size of the rows that the day added to `changes`. */
   changesDayBytes: number;
   clicks: number;
   runs: number;
-  /** Billed by Lambda for the runs of reports, and for runs of the watcher. */
+  /** The seconds that Lambda bills for runs of reports and for watcher runs. */
   seconds: number;
   watcherSeconds: number;
   /** Requests to the brand's service. */
@@ -93,14 +95,14 @@ export interface SteadyDay {
   /** Requests to AWS, by the name of the SDK command. */
   calls: ReadonlyMap<string, number>;
   logBytes: number;
-  /** Sent to EventBridge. */
+  /** The number of events sent to EventBridge. */
   events: number;
-  /** Looks of the watcher; included in what is above. */
+  /** Watcher runs; the figures above include them. */
   watcherRuns: number;
-  /** What each further day adds to the lake and to the catalog permanently. */
+  /** The bytes that each further day adds permanently to the lake and to the catalog. */
   keptBytes: number;
   keptPartitions: number;
-  /** Versions that a later one replaced on the day, and their size: they stay for `snapshotRetentionDays`. */
+  /** Versions that were replaced on the day, and their size: they stay for `snapshotRetentionDays`. */
   versions: number;
   versionBytes: number;
   snapshotRetentionDays: number;
@@ -110,7 +112,7 @@ type World = Awaited<ReturnType<typeof openWorld>>;
 
 /**
  * @param clicksPerDay of an ordinary day; every third day has three times as many
- * @param counts of brands, for each of which a watcher run is measured
+ * @param counts numbers of brands, for each of which a watcher run is measured
  */
 export async function steadyDay(
   clicksPerDay: number,
@@ -162,8 +164,8 @@ export async function steadyDay(
 }
 
 /**
- * Syncs everything once, as if over the weeks before: of the days that are refreshed every seven days, one seventh is
- * due on each day.
+ * Reads everything once, as if over the weeks before: of the days that are re-read every seven days, one seventh is due
+ * on each day.
  */
 async function readHistory(world: World): Promise<void> {
   for (const name of names) {
@@ -180,7 +182,7 @@ async function readHistory(world: World): Promise<void> {
       });
     }
   }
-  // Early enough that everything due again after a day is due within the measured day.
+  // Early enough that every day that is due again after a day is due within the measured day.
   for (const hoursBefore of [4, 1])
     for (const name of names)
       await world.sync(name, startOfDay(DAY, ZONE) - hoursBefore * HOUR_MS, {
@@ -199,7 +201,7 @@ async function scheduledRun(world: World, name: ReportName, hourMs: number, time
   });
   const { initSeconds, requestSeconds, cpuSeconds, lineBytes, runBytes } = ASSUMED;
   const cpu = (outcome.requests + world.requestsToAws() - before) * cpuSeconds;
-  // A response overlaps with the next request's wait for the rate limit, except the last one.
+  // A response overlaps with the next request's wait for the rate limit, except the last response.
   const latency = Math.max(requestSeconds, outcome.requests * (requestSeconds - 1 / requestsPerSecond));
   return {
     seconds: initSeconds + elapsedMs / 1000 + (outcome.requests > 0 ? latency : 0) + cpu,
@@ -218,7 +220,7 @@ async function scheduledWatcherRun(world: World, startMs: number) {
   };
 }
 
-/** A service with its records, an empty lake, and a `sync` from the one into the other. */
+/** A service with its records, an empty lake, and a function that syncs the service into the lake. */
 async function openWorld(clicksPerDay: number) {
   const clock = virtualClock();
   const s3 = await startS3Server({ bucket: 'lake', pageSize: 1000 });
@@ -261,7 +263,7 @@ async function openWorld(clicksPerDay: number) {
       { commandName = '' }: { commandName?: string },
     ) =>
     async (call: Call) => {
-      // Glue's pages are larger than those of its test double, so only first pages count.
+      // Glue's pages are larger than the pages of its test double, so only first pages count.
       if (!('NextToken' in call.input) || call.input.NextToken === undefined) {
         tally.set(commandName, (tally.get(commandName) ?? 0) + 1);
         await clock.sleep(ASSUMED.awsCallSeconds * 1000);
@@ -295,7 +297,7 @@ async function openWorld(clicksPerDay: number) {
       } = await runSync({
         settings,
         reports,
-        // Each run is a process of its own, which reads the lake's format number.
+        // Each run is its own process, which reads the lake's format number.
         lake: { store: inOurFormat(store), catalog, iceberg, runs: leaseOnlyRuns },
         credentials,
         send: sendRequest,
@@ -319,7 +321,7 @@ async function openWorld(clicksPerDay: number) {
       await watcherRun({ settings, store: inOurFormat(store), clock, newId, events: bus, log });
       return { elapsedMs: clock.wallMs() - startMs, logged };
     },
-    /** Afterwards nothing is counted any more. */
+    /** Counting stops after the rebuild. */
     async rebuild(startMs: number) {
       clock.startAt(startMs);
       tally.clear();
@@ -329,7 +331,7 @@ async function openWorld(clicksPerDay: number) {
       if (status !== 'complete') throw new Error(`the rebuild is ${status}`);
       return world.requestsToAws();
     },
-    /** Of every report and month. */
+    /** The documents of every report and month. */
     documents: () =>
       new Map(
         [...s3.objects].flatMap(([key, { body }]) =>
@@ -337,7 +339,7 @@ async function openWorld(clicksPerDay: number) {
         ),
       ),
     months: () => [...s3.objects.keys()].filter((key) => parseLedgerKey(key)).length,
-    /** What is in the tables over all brands. */
+    /** The sizes of the tables over all brands. */
     scanned: () => {
       const today = startOfDay(DAY, ZONE);
       const sizes = (prefix: RegExp, isCounted: (modifiedMs: number) => boolean) =>
@@ -373,7 +375,7 @@ async function openWorld(clicksPerDay: number) {
   return world;
 }
 
-/** The keys of the snapshots that are kept beside the current ones, and when each was replaced. */
+/** The keys of the versions that are kept beside the current ones, and when each was replaced. */
 function replacedVersions(objects: ReadonlyMap<string, { body: Uint8Array }>): Map<string, number> {
   const found = new Map<string, number>();
   for (const [key, { body }] of objects) {
@@ -390,11 +392,11 @@ function replacedVersions(objects: ReadonlyMap<string, { body: Uint8Array }>): M
 
 type SyncOptions = { scope?: RunScope } & Pick<Partial<RunOptions>, 'settings' | 'deadline'>;
 
-/** As long as names of brands usually are. */
+/** Names with the usual length of brand names. */
 export const brandNames = (count: number) =>
   Array.from({ length: count }, (_, index) => `a-brand-of-the-agency-${index + 1}`);
 
-/** As in the simulated day. */
+/** The settings of the simulated day. */
 export function settingsOf(names: readonly string[]) {
   const brand = brandSettings('https://service.example/api/brand');
   return parseSettings({ brands: Object.fromEntries(names.map((name) => [name, brand])) }, reports);
@@ -423,7 +425,7 @@ function recordsOf(clicksPerDay: number): SampleRecords {
   };
 }
 
-/** The records that exist at `nowMs`, as they are on that day. */
+/** The records that exist at `nowMs`, in their state on that day. */
 function recordsAt(all: SampleRecords, nowMs: number): SampleRecords {
   const today = dayOf(nowMs, ZONE);
   const existing = (name: ReportName) => all[name].filter(({ at }) => at <= nowMs);

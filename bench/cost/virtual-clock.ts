@@ -6,8 +6,8 @@ export interface VirtualClock extends Clock {
 }
 
 /**
- * A clock that only sleeping moves, immediately; timers fire as it passes them. So the time that a run spends waiting,
- * for example for its rate limit, is measured without waiting.
+ * A clock that moves only by sleeping, and then at once; timers fire when the clock passes them. So the time that a run
+ * waits, for example for its rate limit, is measured without waiting.
  */
 export function virtualClock(): VirtualClock {
   let nowMs = 0;

@@ -1,4 +1,7 @@
-/** Watcher runs: one over a given lake, and one over many brands that each have the documents of the simulated one. */
+/**
+ * Simulates watcher runs: one over a given lake, and one over many brands that each have the documents of the simulated
+ * brand.
+ */
 import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
 import { COVERAGE_PAGE_KEY } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
@@ -9,10 +12,10 @@ import { memoryStore } from '../../test/fakes/memory-store.ts';
 
 type WatchOptions = Parameters<typeof watch>[0];
 
-/** S3's own. */
+/** The limit of S3. */
 const KEYS_PER_LIST = 1000;
 
-/** @throws Error where the watcher finds a problem in a lake that has none */
+/** @throws Error if the watcher finds a problem, because the lake has no problem */
 export async function watcherRun(
   options: Pick<WatchOptions, 'settings' | 'store' | 'clock' | 'newId' | 'events' | 'log'>,
 ): Promise<void> {
@@ -20,7 +23,7 @@ export async function watcherRun(
     ...options,
     reports,
     random: () => 0.5,
-    // Findings are told once: the brand's days differ from one another.
+    // Each finding is reported once, and the simulated days have different findings.
     notifier: { tell: async () => {} },
     countProblems: () => {},
     message: {
@@ -33,7 +36,7 @@ export async function watcherRun(
   if (problems.length > 0) throw new Error(`the watcher: ${JSON.stringify(problems)}`);
 }
 
-/** What one watcher run requests from S3, the page included. */
+/** The requests of one watcher run to S3, the page included. */
 export interface WatcherRun {
   gets: number;
   writesAndLists: number;
@@ -57,7 +60,7 @@ export async function watcherRunOver(
   const keys = new Map(
     names.flatMap((name) => [...documents.keys()].map((key) => [own(key, name), { key, name }] as const)),
   );
-  // Bodies are made when they are read: those of 300 brands are 800 MB.
+  // Bodies are created when they are read: the bodies of 300 brands take 800 MB.
   const many: ObjectStore = {
     ...written,
     async get(key) {

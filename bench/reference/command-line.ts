@@ -4,11 +4,11 @@ import { EXIT } from '../../cli/exit-codes.ts';
 import { addAll, emptyProgram } from '../../cli/program.ts';
 import { block, code, entriesOf, pageOf, sentence, tableOf } from './markdown.ts';
 
-/** What the program itself does not state about a command. */
+/** Facts about a command that the program itself does not state. */
 interface More {
   /** The exit codes, if they mean more than success (0), failure (1) and wrong usage (2). */
   exits?: string;
-  /** The page with the task. */
+  /** The how-to guide of the task. */
   guide?: [title: string, path: string];
 }
 
@@ -202,7 +202,7 @@ function sectionOf(command: Command, shared: readonly Option[]): string[] {
   ];
 }
 
-/** @param beside all options of the command: an option can contradict only these */
+/** @param beside all options of the command: an option can only exclude these */
 function optionTable(options: readonly Option[], beside: readonly Option[]): string {
   return tableOf(
     ['option', 'meaning'],

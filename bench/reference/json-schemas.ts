@@ -355,7 +355,7 @@ const syncEvent = z.object({
   event: z.object({ type: word('Day Published', 'Day Changed'), detail: dayEvent }),
 });
 
-/** A schema, and the command whose output it describes; events have none. */
+/** A schema, and the command whose output it describes; missing for events. */
 interface Contract {
   command?: string;
   title: string;

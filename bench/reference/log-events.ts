@@ -5,7 +5,7 @@ import { block, code, entriesOf, pageOf, tableOf } from './markdown.ts';
 
 type EventName = LogEvent['event'];
 
-/** The compiler names an event that is missing here, or is no longer logged. */
+/** The compiler reports an event that is missing here or no longer exists. */
 const MEANINGS: Record<EventName, string> = {
   report_planned: 'A run has planned a report: the number of due days.',
   report_failed: 'A report could not be read at all. `stack` is there for bugs only.',

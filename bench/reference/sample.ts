@@ -1,7 +1,7 @@
 /*
- * Builds the sample lake of the reference pages: two weeks of a sample brand, of which February is closed. Afterwards the
- * service voids an order and sends a new field, so that every table has rows. Time is fixed, so the rows are the same
- * each time.
+ * Builds the sample lake of the reference pages: two weeks of a sample brand, whose February is closed. Afterwards the
+ * service voids an order and sends a new field, so that every table has rows. Time is fixed, so the rows are always the
+ * same.
  */
 import { restate } from '../../sample/brand.ts';
 import { closeMonth } from '../../shared/operations/close-month.ts';
@@ -18,7 +18,7 @@ const CLOSED_MONTH = '2026-02';
 
 const noon = (day: string) => Date.parse(`${day}T12:00:00Z`);
 
-/** When the lake is as it is, in milliseconds since 1970. */
+/** The time at which the lake is used, in milliseconds since 1970. */
 export const NOW_MS = noon(RUNS.at(-1) ?? '');
 
 /** Writes the lake into a folder. */

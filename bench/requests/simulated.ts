@@ -1,6 +1,6 @@
 /**
- * Runs the real product in virtual time beside a simulated brand, and counts its requests, report by report, beside two
- * others: the least for the same readings, and a script that re-reads the last 35 days at the same hours.
+ * Runs the real product in virtual time against a simulated brand and counts its requests for each report. It compares
+ * them with the minimum for the same readings, and with a script that re-reads the last 35 days at the same hours.
  */
 import {
   DAY_MS,
@@ -40,9 +40,9 @@ const LOOKBACK_DAYS = 35;
 const CALL_MS = 25;
 
 export interface SimulatedPlan {
-  /** Days that the brand has had before the first run. */
+  /** The days that the brand has had before the first run. */
   daysBefore: number;
-  /** Days with runs. */
+  /** The days with runs. */
   days: number;
   runEveryMs: number;
   interpretation?: Partial<Interpretation>;
@@ -52,13 +52,16 @@ export interface SimulatedPlan {
 export interface Spent {
   report: string;
   requests: number;
-  /** Readings of a day. */
+  /** The number of readings of days. */
   readings: number;
-  /** Requests of the first run, which reads all days that there are; the other figures leave them out if it had any. */
+  /** Requests of the first run, which reads all existing days. The other figures exclude them. */
   first: number;
-  /** One request a page and one proof of the end, for each reading that the planner demanded. */
+  /** One request a page and one proof of the end, for each reading that the planner requested. */
   least: number;
-  /** What a script sends that reads the last 35 days once a day, and the first days in every run, as `refresh` does. */
+  /**
+   * The requests of a script that reads the last 35 days once a day, and the first days in every run, as `refresh`
+   * does.
+   */
   lookback: number;
 }
 
@@ -115,7 +118,7 @@ function pagedReports(): ReportDefinition[] {
   return Object.values(reports).filter(({ paging }) => paging.style !== 'lookup');
 }
 
-/** One request a page; numbered pages end with an empty one, which proves the end. */
+/** One request a page; numbered pages end with an empty page, which proves the end. */
 function requestsFor({ paging }: ReportDefinition, rows: number, interpretation: Interpretation): number {
   if (paging.style === 'lookup') return rows;
   const pages = Math.ceil(rows / servedPerPage(paging.pageSize.default, interpretation));

@@ -1,4 +1,4 @@
-/** Calls the AWS CLI and CDK, and waits for what AWS does later. */
+/** Calls the AWS CLI and CDK, and waits for effects that AWS delays. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -10,14 +10,14 @@ const execute = promisify(execFile);
 /** Tests against stubs need not wait. */
 const POLL_MS = Number(process.env.SMOKE_POLL_MS ?? 2000);
 
-/** What the calls so far have used. */
+/** The usage of all calls so far. */
 export const used = { queries: 0, functionSeconds: 0 };
 
 const failureSchema = z.object({ stderr: z.string() });
 
 type Aws = (words: TemplateStringsArray, ...values: readonly string[]) => Promise<unknown>;
 
-/** The AWS CLI with other credentials: a template is its arguments, of which each value stays whole. */
+/** The AWS CLI with other credentials. A template is the list of arguments, and each value stays one argument. */
 export function awsAs(identity: Readonly<Record<string, string>>): Aws {
   return async (words, ...values) => {
     const args = [''];
@@ -37,13 +37,13 @@ export function awsAs(identity: Readonly<Record<string, string>>): Aws {
   };
 }
 
-/** Returns the JSON that the AWS CLI prints, null if it prints none. @throws Error with what it says on standard error */
+/** Returns the JSON that the AWS CLI prints, or null if it prints nothing. @throws Error with its standard error */
 export const aws = awsAs({});
 
 export const text = (answer: unknown): string => z.parse(z.string(), answer);
 export const texts = (answer: unknown): string[] => z.parse(z.nullable(z.array(z.string())), answer) ?? [];
 
-/** Runs CDK, which prints where it is. @throws Error unless it succeeds */
+/** Runs CDK, which prints its progress. @throws Error unless it succeeds */
 export async function cdk(...args: string[]): Promise<void> {
   const [code] = await once(spawn('npx', ['cdk', ...args], { stdio: 'inherit' }), 'close');
   if (code !== 0) throw new Error(`cdk ${args[0]} failed: its output is above`);

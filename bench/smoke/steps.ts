@@ -1,4 +1,6 @@
-/** The steps of the try, in their order. Each one returns what the table says about it, and throws if something is wrong. */
+/**
+ * The steps of the smoke test, in order. Each step returns its text for the table, and throws if something is wrong.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
@@ -6,14 +8,14 @@ import { addDays, monthOf } from '../../shared/days.ts';
 import { icebergDatabase, ledgerKey } from '../../shared/lake/paths.ts';
 import { athena, aws, awsAs, cdk, expectDenied, invoke, messageOf, text, texts, waitFor } from './account.ts';
 
-/** What the script makes beside the stack, a queue, a rule, a role and a schedule, has the stack's name. */
+/** The name of everything that the script creates outside the stack: a queue, a rule, a role and a schedule. */
 export const STACK = 'BrandReports-smoke';
 /** A brand at an address that does not exist. */
 export const BROKEN = 'smoke-broken';
 
-/** What is tried. */
+/** The subject of the test. */
 export interface Try {
-  /** A folder of its own. */
+  /** A folder for temporary files. */
   work: string;
   brand: string;
   day: string;
@@ -96,7 +98,7 @@ export function stepsOf(
     return `${queries.length} queries`;
   }
 
-  /** With the policy alone. Its rights take seconds to arrive, so the allowed call is repeated. */
+  /** With only this policy. Its rights take seconds to arrive, so the allowed call is repeated. */
   async function holding(
     policy: string,
     allowed: (as: typeof aws) => Promise<unknown>,
@@ -127,7 +129,7 @@ export function stepsOf(
   const ledger = (of: string) => ledgerKey(report, brand, monthOf(of));
   const get = (key: string, as = aws) =>
     as`s3api get-object --bucket ${bucket()} --key ${key} ${path('object')}`;
-  // They would change next to nothing if they were allowed.
+  // If they were allowed, they would change almost nothing.
   const start = (as: typeof aws) => as`lambda invoke --function-name ${name} ${path('answer.json')}`;
   const change = (as: typeof aws) =>
     as`lambda update-function-configuration --function-name ${name} --description changed`;
@@ -326,7 +328,7 @@ export function stepsOf(
   ];
 }
 
-/** Removes what the script has made beside the stack. */
+/** Removes everything that the script created outside the stack. */
 export async function cleanUp(): Promise<string> {
   const url = aws`sqs get-queue-url --queue-name ${STACK} --query QueueUrl`;
   const removals = [
@@ -339,7 +341,7 @@ export async function cleanUp(): Promise<string> {
   ];
   const problems: string[] = [];
   for (const remove of removals) await remove().catch((error: unknown) => problems.push(messageOf(error)));
-  // A step that failed has not made it, and a schedule that fired is gone.
+  // A step that failed has not created its resource, and a schedule that fired is gone.
   const real = problems.filter((problem) => !/NotFound|NoSuch|NonExistent|does not exist/i.test(problem));
   if (real.length > 0) throw new Error(real.join('; '));
   return '';
@@ -347,7 +349,7 @@ export async function cleanUp(): Promise<string> {
 
 /**
  * Removes the logs of CDK's own functions, which belong to no stack.
- * @throws Error with the names of what is left of the stack
+ * @throws Error with the names of the leftovers of the stack
  */
 export async function nothingIsLeft({ work }: Pick<Try, 'work'>): Promise<string> {
   const file = await readFile(join(work, 'outputs.json'), 'utf8').catch(() => '{}');

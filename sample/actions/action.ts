@@ -4,7 +4,7 @@ import type { Envelope } from '../envelope.ts';
 import type { Fields, Rules } from '../fields.ts';
 import type { Interpretations } from '../interpretations.ts';
 
-/** An authenticated call, all of whose fields are well formed. */
+/** An authenticated call whose fields are all well formed. */
 export interface Query {
   brand: SampleBrand;
   fields: Fields;
@@ -14,7 +14,7 @@ export interface Query {
 
 export interface Action {
   rules: Rules;
-  /** Why the fields contradict each other; `undefined` where they do not. */
+  /** Why the fields contradict each other; `undefined` if they agree. */
   conflict(query: Query): string | undefined;
   answer(query: Query): Envelope;
 }

@@ -18,7 +18,7 @@ export const clicksList: Action = {
   answer(query) {
     const { brand, fields, interpretations } = query;
     const start = firstPlace(query);
-    if (start === undefined) return refusal('badField', 'first: not a position that the service gave');
+    if (start === undefined) return refusal('badField', 'first: not a position that the service returned');
 
     const clicks = select(brand.records.clicks_list, timeRange(query), query, ['publisher_id', 'channel_id']);
     const end = start + Math.min(Number(fields.page_size ?? 20), interpretations.pageCap);
@@ -51,7 +51,7 @@ function endCursor(last: number, { fields, interpretations, cursors }: Query): s
   }
 }
 
-/** The place, counted from 0, where the page begins; `undefined` for a `first` that no answer has given. */
+/** The place, counted from 0, where the page begins; `undefined` for a `first` that no response contained. */
 function firstPlace(query: Query): number | undefined {
   const { first = '0' } = query.fields;
   if (first === '0') return 0;
@@ -62,7 +62,7 @@ function firstPlace(query: Query): number | undefined {
   return overlaps ? last : last + 1;
 }
 
-/** The place of the last record that an `endCursor` names, which is not opaque. */
+/** The place of the last record that an `endCursor` names, unless the cursor is opaque. */
 function lastPlace(first: string, { interpretations }: Query): number | undefined {
   if (interpretations.endCursor === 'padded') return /^\d{10}$/.test(first) ? Number(first) : undefined;
   if (!isCanonicalInteger(first)) return undefined;

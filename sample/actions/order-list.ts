@@ -65,7 +65,7 @@ function order({ fields: { sort_col = 'transid', sort_dir = 'desc' } }: Query) {
       : Number(textOf(a[sort_col])) - Number(textOf(b[sort_col])) || byTransid(a, b));
 }
 
-/** Compares transaction ids as digits: they are beyond 2^53. */
+/** Compares transaction ids as digits, because they exceed 2^53. */
 function byTransid(a: JsonObject, b: JsonObject): number {
   const [one, other] = [textOf(a.transid) ?? '', textOf(b.transid) ?? ''];
   return one.length - other.length || (one < other ? -1 : one > other ? 1 : 0);

@@ -9,7 +9,7 @@ interface Range {
   to: number;
 }
 
-/** The records in the range that pass every filter of the request; a filter has the name of its field. */
+/** The records in the range that match every filter of the request; a filter has the name of its field. */
 export function select(
   held: readonly Held[],
   range: Range,

@@ -23,7 +23,9 @@ import {
 const now = '2026-11-03T15:20:00Z';
 const opened: { scenario: Scenario; refusals: RegExp | undefined }[] = [];
 
-/** After every scenario: no secret was printed or stored, and the service refused nothing unexpected. */
+/**
+ * Checks after every scenario that no secret was printed or stored, and that the service refused nothing unexpected.
+ */
 afterEach(async () => {
   const all = opened.splice(0);
   try {
@@ -52,7 +54,7 @@ function expectCode(run: Run | undefined, code: number): void {
   });
 }
 
-/** One plain run more ends well, and leaves the lake as the service is. */
+/** One more plain run ends well, and makes the lake equal to the service. */
 async function expectToComplete(scenario: Scenario, ...sync: Parameters<Scenario['sync']>): Promise<void> {
   expectCode(await scenario.sync(...sync), 0);
   expect(await scenario.wrong()).toEqual([]);
@@ -62,11 +64,11 @@ function failedDays(run: Run): string[] {
   return [...dayOutcomes(run)].flatMap(([day, outcome]) => (outcome === 'failed' ? [day] : [])).sort();
 }
 
-it('an empty lake is seen to differ from what the service holds', async () => {
+it('an empty lake is found to differ from the service', async () => {
   expect((await (await open()).wrong()).length).toBeGreaterThan(10);
 });
 
-describe('I1: every day of every table holds exactly the records of the service', () => {
+describe('I1: every day of every table has exactly the records of the service', () => {
   it.each(interpretations)('under $name', async ({ interpretation }) => {
     await expectToComplete(await open({ interpretation }));
   });
@@ -115,7 +117,7 @@ describe('I1: every day of every table holds exactly the records of the service'
 describe('I2: a restated day', () => {
   const allDays = ['--from', '2026-10-30', '--to', '2026-11-03'];
 
-  /** Records go and change, some of the duplicates among them. */
+  /** Records disappear and change, some of the duplicates among them. */
   function restate({ service }: Scenario): void {
     const { transactions = [], orders = [], clicks = [] } = service.brands[0]?.holdings ?? {};
     const since = (time: string) => (one: { at: number }) => one.at >= Date.parse(time);
@@ -125,7 +127,7 @@ describe('I2: a restated day', () => {
       Object.assign(record, { status: 'void', amount: JSON.rawJSON('-1.50') });
   }
 
-  it('is read again when a range names it', async () => {
+  it('is read again with --from and --to', async () => {
     const scenario = await open();
     await expectToComplete(scenario);
     restate(scenario);
@@ -151,11 +153,11 @@ describe('I2: a restated day', () => {
   });
 });
 
-describe('I4: whatever becomes of the process, a plain rerun ends with the same records', () => {
+describe('I4: however the process ends, a plain rerun ends with the same records', () => {
   it.each([
     { cursors: 'live on', between: () => {} },
     { cursors: 'die with each run', between: ({ service }: Scenario) => service.forgetCursors() },
-  ])('with --max-seconds 1 until complete, where cursors $cursors', async ({ between }) => {
+  ])('with --max-seconds 1 until complete, if cursors $cursors', async ({ between }) => {
     const scenario = await open({}, /cursor is not known/);
     scenario.service.latencyMs = 40;
     let incomplete = 0;
@@ -169,7 +171,7 @@ describe('I4: whatever becomes of the process, a plain rerun ends with the same 
     expect(await scenario.wrong()).toEqual([]);
   });
 
-  it.each([1, 25, 80, 140])('after SIGKILL when %d calls were answered', async (killAfterCalls) => {
+  it.each([1, 25, 80, 140])('after SIGKILL after %d calls', async (killAfterCalls) => {
     const scenario = await open();
     scenario.service.latencyMs = 5;
     expect((await scenario.sync([], { killAfterCalls })).code).toBeNull();
@@ -185,7 +187,7 @@ describe('I4: whatever becomes of the process, a plain rerun ends with the same 
 });
 
 describe('I5: two runs at once', () => {
-  it('leave what one would have left', async () => {
+  it('leave the same lake as one run', async () => {
     const scenario = await open();
     scenario.service.latencyMs = 5;
     const both = await Promise.all([scenario.sync(), sleep(150).then(() => scenario.sync())]);
@@ -194,7 +196,7 @@ describe('I5: two runs at once', () => {
   });
 });
 
-/** The closed day on which a table has three pages, and how much a page holds. */
+/** The closed day on which a table has three pages, and the size of a page. */
 const longDays = {
   clicks: '2026-11-01',
   orders: '2026-10-31',
@@ -204,7 +206,7 @@ const longDays = {
 type Paged = keyof typeof longDays;
 const fullPage = { clicks: pageSize, orders: pageSize, transactions: limit, attribution: limit };
 
-/** Breaks what follows the first page of each table's long day; a circle closes after the second. */
+/** Breaks the pages after the first page of each table's long day; a circle closes after the second page. */
 function breaking(fault: Fault, tables: readonly Paged[]): (call: Served) => Fault | undefined {
   const pages = fault === 'cycling cursor' ? 2 : 1;
   return ({ action, day, offset }) =>
@@ -219,13 +221,13 @@ function breaking(fault: Fault, tables: readonly Paged[]): (call: Served) => Fau
 }
 
 function tablesFor(fault: Fault): Paged[] {
-  // A cut body may be whole the next time: runs wait for that, so that one table must do.
+  // A body that was cut may be whole the next time, so runs wait for it: one table suffices.
   if (fault === 'truncated body') return ['transactions'];
   const cursors: Paged[] = ['clicks', 'transactions', 'attribution'];
   return fault.endsWith('cursor') ? cursors : [...cursors, 'orders'];
 }
 
-describe('I8: where the service breaks its word in the middle of a day', () => {
+describe('I8: if the service breaks its contract in the middle of a day', () => {
   it.each(contractFaults)('(%s), that day fails, the others are published, and it heals', async (fault) => {
     const scenario = await open();
     const tables = tablesFor(fault);
@@ -244,7 +246,7 @@ describe('I8: where the service breaks its word in the middle of a day', () => {
   });
 
   it.each(detailFaults)(
-    '(%s, of one click), its detail alone is missing until it is asked for again',
+    '(%s, of one click), only its detail is missing until it is requested again',
     async (fault) => {
       const scenario = await open();
       const { service } = scenario;
@@ -272,7 +274,7 @@ describe('I8: where the service breaks its word in the middle of a day', () => {
 });
 
 describe('I9: credentials stay where they are', () => {
-  it('even where the service repeats them in its messages', async () => {
+  it('even if the service repeats them in its messages', async () => {
     const scenario = await open();
     scenario.service.fault = () => 'echo of the credentials';
     const run = await scenario.sync();
@@ -282,7 +284,7 @@ describe('I9: credentials stay where they are', () => {
   });
 });
 
-describe('faults that pass', () => {
+describe('temporary faults', () => {
   it('are waited out within a run', async () => {
     const scenario = await open({ settings: { timeoutSeconds: 3 } });
     let calls = 0;

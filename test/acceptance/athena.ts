@@ -9,22 +9,22 @@ import type { startS3Server } from '../fakes/s3-server.ts';
 type Tables = Awaited<ReturnType<typeof startGlueServer>>['tables'];
 type Objects = Awaited<ReturnType<typeof startS3Server>>['objects'];
 
-/** A partition as something names it. */
+/** A partition of a catalog or of a ledger. */
 interface Named {
   table: string;
   /** `brand=acme/dt=2026-01-31` */
   path: string;
-  /** Where its objects lie: `s3://bucket/…/`. */
+  /** The location of its objects: `s3://bucket/…/`. */
   location: string;
 }
 
 interface Column {
   name: string;
-  /** Hive's. */
+  /** The type in Hive's words. */
   type: string;
 }
 
-/** The partitions that the Glue database holds. */
+/** The partitions in the Glue database. */
 export function catalogued(tables: Tables): Named[] {
   return [...tables].flatMap(([table, { table: described, partitions }]) => {
     const keys = listIn(described, 'PartitionKeys').map(({ Name }) => stringOf(Name));
@@ -36,7 +36,7 @@ export function catalogued(tables: Tables): Named[] {
   });
 }
 
-/** The partitions that the ledgers of a lake hold, for who reads it without a catalog. */
+/** The partitions in the ledgers of a lake, for a reader without a catalog. */
 export function committed(objects: Objects, lake: string, tableOf: (report: string) => string): Named[] {
   return [...objects].flatMap(([key, { body }]) => {
     const [, report = '', brand = ''] = /ledger\/([^/]+)\/([^/]+)\/\d{4}-\d\d\.json$/.exec(key) ?? [];
@@ -53,7 +53,7 @@ export function committed(objects: Objects, lake: string, tableOf: (report: stri
   });
 }
 
-/** Copies all that lies at a partition's location to where a reader of Hive partitions expects it. */
+/** Copies all objects at a partition's location to the folder in which a reader of Hive partitions expects them. */
 export async function bringDown(named: Named, objects: Objects, folder: string): Promise<void> {
   const to = join(folder, 'lake', named.table, named.path);
   await mkdir(to, { recursive: true });
@@ -62,8 +62,8 @@ export async function bringDown(named: Named, objects: Objects, folder: string):
 }
 
 /**
- * What keeps Athena from reading all that the snapshots hold, or from reading them at all: a location that is no
- * folder or an empty one, a column that a file has and its partition or table has not, or has as another type.
+ * Finds what would keep Athena from reading all rows of the snapshots. A location may be no folder, or an empty one. A
+ * column of a file may be missing in its partition or table, or may have another type there.
  */
 export function hindrances(tables: Tables, objects: Objects): string[] {
   return catalogued(tables).flatMap(({ table, path, location }) => {
@@ -82,7 +82,7 @@ export function hindrances(tables: Tables, objects: Objects): string[] {
   });
 }
 
-/** Columns of the one that the other has not, or not at the same place. */
+/** Columns of the first list that the second list lacks, or has at another place. */
 function lacking(where: string, needed: readonly Column[], there: readonly Column[]): string[] {
   const text = ({ name, type }: Column) => `${name} ${type}`;
   return needed
@@ -95,7 +95,7 @@ function objectsAt({ location }: Named, objects: Objects) {
   return [...objects].filter(([key]) => key.startsWith(prefix)).map(([, object]) => object);
 }
 
-/** The columns of a Parquet file by the types under which Athena reads them. */
+/** The columns of a Parquet file, with the types under which Athena reads them. */
 function columnsIn(body: Buffer): Column[] {
   const { schema } = parquetMetadata(new Uint8Array(body).buffer);
   return schema.slice(1).map(({ name, type, converted_type: converted, precision, scale }) => ({

@@ -23,7 +23,7 @@ export const reportOf: Record<Table, string> = {
   attribution: 'amazon_attribution_report',
 };
 
-/** The report whose filters a table shows: details are those of the clicks that were read. */
+/** The report whose filters apply to a table: details are the details of the clicks that were read. */
 const filteredBy: Record<Table, string> = { ...reportOf, click_details: reportOf.clicks };
 
 export const pageSize = 20;
@@ -39,13 +39,13 @@ interface BrandPlan {
 
 export const newYork: BrandPlan = { name: 'acme', timeZone: 'America/New_York', startDate: '2026-10-30' };
 
-/** One run of the command line as its caller sees it. */
+/** One run of the command line, as its caller sees it. */
 export interface Run {
-  /** `null` where it was killed. */
+  /** `null` if the run was killed. */
   code: number | null;
   stdout: string;
   stderr: string;
-  /** What `--json` printed; undefined where it was killed before. */
+  /** The output of `--json`; undefined if the run was killed before. */
   outcome: JsonObject | undefined;
 }
 
@@ -55,19 +55,19 @@ type Without = Partial<Record<Table, readonly string[]>>;
 export interface Scenario {
   readonly service: StrictService;
   sync(args?: string[], how?: { killAfterCalls?: number; now?: string }): Promise<Run>;
-  /** How the lake differs from what the service shows now, `without` those days; empty is right. */
+  /** How the lake differs from the service, `without` those days; empty is right. */
   wrong(without?: Without): Promise<JsonObject[]>;
-  /** Where a token, a secret or a digest was printed or stored; empty is right. */
+  /** The places where a token, a secret or a digest was printed or stored; empty is right. */
   leaks(): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** A strict service with its data, the settings and credentials to reach it, and a lake that is not there yet. */
+/** A strict service with its data, the settings and credentials to reach it, and a lake that does not exist yet. */
 export async function openScenario(options: {
   now: string;
   brands?: readonly BrandPlan[];
   interpretation?: Interpretation;
-  /** Until when there is data, where a scenario lets time pass. */
+  /** The end of the data, in scenarios that let time pass. */
   until?: string;
   settings?: JsonObject;
 }): Promise<Scenario> {
@@ -131,7 +131,7 @@ export async function openScenario(options: {
   };
 }
 
-/** Credentials of characters that a URL, JSON and the signed text each have to take care of. */
+/** Credentials of characters that a URL, JSON and the signed text must each escape. */
 function brandOf(
   { timeZone, startDate }: BrandPlan,
   index: number,
@@ -170,13 +170,13 @@ function brandSettings(plan: BrandPlan, service: StrictService, more: JsonObject
   };
 }
 
-/** The service has answered so many calls more. */
+/** Resolves after the service has responded to so many more calls. */
 function diesAt({ served }: StrictService, calls = Number.POSITIVE_INFINITY): () => boolean {
   const already = served.length;
   return () => served.length - already >= calls;
 }
 
-/** Runs in a zone of its own and with nothing inherited that could help or mislead; killed as soon as `dies` says so. */
+/** Runs in its own zone, and inherits nothing that could help or mislead. Kills the run as soon as `dies` resolves. */
 async function start(args: string[], cwd: string, dies: () => boolean): Promise<Run> {
   const env = { PATH: process.env.PATH ?? '', HOME: cwd, TZ: 'Asia/Kolkata' };
   const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -191,7 +191,7 @@ async function start(args: string[], cwd: string, dies: () => boolean): Promise<
 
 const codes: Record<string, number> = { complete: 0, failed: 1, incomplete: 3, busy: 4 };
 
-/** The one JSON document of `--json`; its status and the exit code say the same. */
+/** The one JSON document of `--json`; its status agrees with the exit code. */
 function outcomeOf({
   code,
   stdout,
@@ -204,7 +204,7 @@ function outcomeOf({
   if (code === 2) return undefined;
   let outcome: Json;
   try {
-    // The events of days are the lines before it.
+    // The lines before the document are the events of days.
     outcome = JSON.parse(stdout.trim().split('\n').at(-1) ?? '', (_name, value) => value);
   } catch {
     throw new Error(`exit code ${code}, and stdout is not JSON:\n${stdout}\n${stderr}`);
@@ -223,7 +223,7 @@ export function dayOutcomes(run: Run): Map<string, string> {
   return new Map(found);
 }
 
-/** Prints are searched as they are, objects unpacked, Parquet row by row. */
+/** Searches printed text as it is, unpacks objects, and reads Parquet row by row. */
 async function leaksIn(lake: string, printed: readonly string[], service: StrictService): Promise<string[]> {
   const places = printed.map((text, index) => ({ place: `output ${index}`, text }));
   const entries = existsSync(lake) ? await readdir(lake, { recursive: true, withFileTypes: true }) : [];
@@ -252,7 +252,7 @@ export function placesWith(
   { digests }: StrictService,
   secrets: readonly string[],
 ): string[] {
-  // No encoding of a URL, of JSON or of a header touches letters and digits.
+  // No encoding of a URL, of JSON or of a header changes letters and digits.
   const marks = secrets.flatMap((one) => one.match(/\w{12,}/g) ?? []);
   const shows = (text: string) =>
     marks.some((mark) => text.includes(mark)) ||
@@ -260,7 +260,7 @@ export function placesWith(
   return places.filter(({ text }) => shows(text)).map(({ place }) => place);
 }
 
-/** The settings of a report's pages, and that details are read. */
+/** The settings of a report's pages, with the reading of details enabled. */
 export const reportSettings: Readonly<Record<string, JsonObject>> = {
   clicks_list: { page_size: pageSize },
   clicks_detail: { enabled: true },

@@ -4,7 +4,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
 import { type Form, exactly, literalOf, numberForm, textOfTexts, unlike } from '../simulation/forms.ts';
 
-/** The rows of one table under the folder `lake/` as any tool reads them: values as DuckDB's text, nulls left out. */
+/** The rows of one table under the folder `lake/`, as any tool reads them: values as DuckDB's text, without nulls. */
 interface LakeTable {
   /** DuckDB's types by column name, without the partition keys. */
   types: Map<string, string>;
@@ -84,7 +84,7 @@ function parsedIfNested(text: string): Json | undefined {
   }
 }
 
-/** What a field is known to have held: a column's text alone does not distinguish a number from its digits. */
+/** The values that a field had: a column's text alone does not distinguish a number from its digits. */
 interface Known {
   forms: Set<string>;
   literals: Set<string>;
@@ -103,7 +103,7 @@ function knownOf(records: readonly JsonObject[]): Map<string, Known> {
   return known;
 }
 
-/** What a column's text can stand for: what the column's type says first. */
+/** The values that a column's text can mean, the value by the column's type first. */
 function meanings(text: string, type: string, known: Known): string[] {
   if (/^(DECIMAL|BIGINT|DOUBLE|INTEGER)/.test(type)) return [numberForm(text), `text ${text}`];
   if (type === 'BOOLEAN') return [`boolean ${text}`];
@@ -130,8 +130,8 @@ const snakeCase = (field: string): string =>
     .replace(/[^a-z0-9]+/g, '_');
 
 /**
- * Which column holds which field. Ordinary names are snake_case; where names collide or are no names, the
- * values that a field is known to have held show.
+ * Finds the column of each field. Ordinary names become snake_case. If names collide or are invalid, the known values
+ * of the field decide.
  */
 function fieldsByColumn({ types, rows }: LakeTable, known: Map<string, Known>): Map<string, string> {
   const found = new Map<string, string>();
@@ -157,7 +157,7 @@ function fieldsByColumn({ types, rows }: LakeTable, known: Map<string, Known>): 
   return found;
 }
 
-/** The rows as the records that they were made of. */
+/** The rows, turned back into the records that they came from. */
 function formsOf(table: LakeTable, known: Map<string, Known>): { brand: string; dt: string; form: Form }[] {
   const fields = fieldsByColumn(table, known);
   return table.rows.map(({ brand, dt, values }) => {
@@ -178,9 +178,9 @@ function formsOf(table: LakeTable, known: Map<string, Known>): { brand: string; 
 }
 
 /**
- * How a table of the lake differs from what should be there, day by day and record by record, as often as
- * each is there.
- * @param expected by day: the records that should be there
+ * How a table of the lake differs from the expected records, day by day and record by record, with the number of
+ * copies.
+ * @param expected by day: the expected records
  * @param everHeld all records that the table may ever have had
  */
 export function differences(

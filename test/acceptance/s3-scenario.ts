@@ -28,7 +28,7 @@ type Doubles = {
   secrets: Awaited<ReturnType<typeof startSecretsServer>>;
 };
 
-/** The code of a run that was killed, as shells report it. */
+/** The exit code of a run that was killed, as shells report it. */
 export const killed = 137;
 
 export interface S3Scenario extends Doubles {
@@ -40,28 +40,28 @@ export interface S3Scenario extends Doubles {
   run(command: string, ...args: string[]): Promise<CliResult>;
   /** `sync` of all reports, with `--json`. */
   sync(...args: string[]): Promise<CliResult>;
-  /** Kills every run that is under way, as `kill -9` does. */
+  /** Kills every run in progress, as `kill -9` does. */
   readonly kill: () => void;
-  /** How what Athena finds differs from what the service shows now; empty is right. */
+  /** How the rows in Athena differ from the service; empty is right. */
   wrong(): Promise<JsonObject[]>;
-  /** The same of what the ledgers alone name. */
+  /** How the rows that the ledgers name differ from the service; empty is right. */
   wrongByLedger(): Promise<JsonObject[]>;
-  /** How many rows each day of each table should have now. */
+  /** The expected number of rows of each day of each table. */
   rows(): { table: string; dt: string; rows: number }[];
-  /** As though a minute went by: whoever held a day or a rate and is gone holds it no longer. */
+  /** As though a minute went by: a run that is gone no longer holds its days or its rate. */
   letLeasesLapse(): void;
-  /** Where a token, a secret or a digest was printed or stored; empty is right. */
+  /** The places where a token, a secret or a digest was printed or stored; empty is right. */
   leaks(): string[];
   close(): Promise<void>;
 }
 
-/** The days that there are to read: up to the present. */
+/** The days that can be read, up to the present. */
 interface Span {
   now: string;
   startDate: string;
 }
 
-/** A strict service, S3, Glue and Secrets Manager, and a lake in that bucket that is not there yet. */
+/** A strict service, S3, Glue and Secrets Manager, and a lake in that bucket that does not exist yet. */
 export async function openS3Scenario({ now, startDate }: Span): Promise<S3Scenario> {
   const folder = await mkdtemp(join(tmpdir(), 'brand-reports-'));
   const account = {
@@ -110,7 +110,7 @@ export async function openS3Scenario({ now, startDate }: Span): Promise<S3Scenar
     return { stdout, stderr, code: cli.process.exitCode ?? killed };
   }
 
-  /** Brings down what these partitions hold. */
+  /** Downloads the objects of these partitions. */
   async function brought(partitions: ReturnType<typeof catalogued>): Promise<string> {
     const copy = await mkdtemp(join(folder, 'read-'));
     await Promise.all(partitions.map((partition) => bringDown(partition, s3.objects, copy)));
@@ -175,7 +175,7 @@ export async function openS3Scenario({ now, startDate }: Span): Promise<S3Scenar
   return scenario;
 }
 
-/** The rows of each day by the table `coverage`, by `orders 2026-01-31`. */
+/** The rows of each day in the table `coverage`, by `orders 2026-01-31`. */
 async function rowsByCoverage(copy: string): Promise<Map<string, string>> {
   const { rows } = await readLakeTable(copy, 'coverage');
   return new Map(
@@ -199,7 +199,7 @@ function tableOf(report: string): string {
   return tables.find((table) => reportOf[table] === report) ?? '';
 }
 
-/** Puts back every claim and every renewal of a lease; etags change with what they are the etags of. */
+/** Sets every claim and every renewal of a lease back in time; etags change with their documents. */
 function backdate(objects: Doubles['s3']['objects'], ms: number): void {
   for (const [key, { body, modifiedAt }] of objects) {
     if (key.includes(`/${RATES_PREFIX}`)) objects.delete(key);

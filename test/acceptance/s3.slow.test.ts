@@ -5,7 +5,7 @@ import { database, killed, openS3Scenario, type S3Scenario, secretName } from '.
 
 const now = '2026-11-03T15:20:00Z';
 const withGlue = ['--database', database];
-/** The first of five days that hold days of all sizes. */
+/** The first of five days, with days of all sizes. */
 const twoMonths = '2026-10-30';
 let opened: S3Scenario | undefined;
 
@@ -14,7 +14,7 @@ async function open(startDate = '2026-11-02'): Promise<S3Scenario> {
   return opened;
 }
 
-/** After every scenario: no secret was printed or stored, and the service refused nothing. */
+/** Checks after every scenario that no secret was printed or stored, and that the service refused nothing. */
 afterEach(async () => {
   try {
     expect(opened?.service.refusals).toEqual([]);
@@ -34,13 +34,13 @@ async function expectToComplete(scenario: S3Scenario): Promise<void> {
   expect(await scenario.wrong()).toEqual([]);
 }
 
-/** A run that is killed has no last word. */
+/** A run that was killed prints no outcome. */
 async function expectToDie(scenario: S3Scenario): Promise<void> {
   expect(await scenario.sync(...withGlue)).toMatchObject({ code: killed, stdout: '' });
   scenario.service.fault = () => undefined;
 }
 
-/** Calls `act` at every so many answers of the service. */
+/** Calls `act` after every so many responses of the service. */
 function every(scenario: S3Scenario, calls: number, act: () => void): void {
   let seen = 0;
   scenario.service.fault = () => {
@@ -51,7 +51,7 @@ function every(scenario: S3Scenario, calls: number, act: () => void): void {
 }
 
 describe('a lake in S3, read through Glue', () => {
-  it('I1: holds exactly the records of the service, run once or again, as every command sees it', async () => {
+  it('I1: has exactly the records of the service after one run or two, for every command', async () => {
     const scenario = await open(twoMonths);
     expect((await scenario.wrong()).length).toBeGreaterThan(10);
     for (let run = 0; run < 3; run += 1) await expectToComplete(scenario);
@@ -78,7 +78,7 @@ describe('a lake in S3, read through Glue', () => {
     expect(verify.stdout.match(/"days":5/g)).toHaveLength(5);
   });
 
-  it('I5: leaves the days of a run that was killed a moment ago alone, and takes them over in a minute', async () => {
+  it('I5: waits for the days of a run that was just killed, and takes them over after a minute', async () => {
     const scenario = await open();
     every(scenario, 20, scenario.kill);
     await expectToDie(scenario);
@@ -89,7 +89,7 @@ describe('a lake in S3, read through Glue', () => {
 
   it('I4: is complete after repeated SIGKILL between a commit and its publication', async () => {
     const scenario = await open(twoMonths);
-    // By its sixth write settled days are committed: no policy reads them again.
+    // By its sixth write, settled days are committed, and no policy reads them again.
     for (const writes of [6, 1]) {
       beforeGlueWrite(scenario, writes, scenario.kill);
       await expectToDie(scenario);
@@ -99,7 +99,7 @@ describe('a lake in S3, read through Glue', () => {
     await expectToComplete(scenario);
   });
 
-  it('I4: is complete where AWS fails in passing', async () => {
+  it('I4: is complete after temporary failures of AWS', async () => {
     const scenario = await open(twoMonths);
     const { s3, glue } = scenario;
     const passing = [
@@ -126,14 +126,14 @@ function beforeGlueWrite(scenario: S3Scenario, writes: number, act: () => void):
   };
 }
 
-it('I1: a lake in S3 without a database is what its ledgers say', async () => {
+it('I1: a lake in S3 without a database equals its ledgers', async () => {
   const scenario = await open(twoMonths);
   expectCode(await scenario.sync(), 0);
   expect(await scenario.wrongByLedger()).toEqual([]);
   expect(scenario.glue.tables.size).toBe(0);
 });
 
-describe('a run on S3 that an operator must help', () => {
+describe('a run on S3 that needs an operator', () => {
   it.each<[string, (scenario: S3Scenario) => void, string[], string]>([
     ['a missing key is refused', ({ s3 }) => (s3.faults.refuseMissing = true), withGlue, 's3:ListBucket'],
     ['the bucket does not exist', () => {}, ['--lake', 's3://nowhere/x'], 'bucket nowhere'],
@@ -151,7 +151,7 @@ describe('a run on S3 that an operator must help', () => {
       withGlue,
       'secretsmanager:GetSecretValue',
     ],
-  ])('says what to do where %s', async (_what, fail, args, advice) => {
+  ])('prints the next step if %s', async (_what, fail, args, advice) => {
     const scenario = await open();
     fail(scenario);
     const run = await scenario.sync(...args);

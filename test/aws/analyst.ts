@@ -8,7 +8,7 @@ import type { Held } from './local-aws.ts';
 
 interface Column {
   name: string;
-  /** Hive's. */
+  /** The type in Hive's words. */
   type: string;
 }
 
@@ -34,7 +34,7 @@ const tableSchema = z.object({
 });
 type Table = z.infer<typeof tableSchema>;
 
-/** What Athena reads of a view: SQL, where its names are looked up, and its columns by Trino's types. */
+/** The parts of a view that Athena reads: SQL, the database of its names, and its columns with Trino's types. */
 const prestoViewSchema = z.object({
   originalSql: z.string(),
   catalog: z.string(),
@@ -42,17 +42,17 @@ const prestoViewSchema = z.object({
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
 });
 
-/** What Athena calls Glue. */
+/** Athena's name for Glue. */
 const CATALOG = 'awsdatacatalog';
-/** Where Trino's name for a type is not Hive's. */
+/** Types whose name in Trino differs from Hive's. */
 const HIVE_TYPES: Readonly<Record<string, string>> = { varchar: 'string', 'timestamp(3)': 'timestamp' };
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const placeOf = ({ DatabaseName, Name }: Table) => [CATALOG, DatabaseName, Name].map(quoted).join('.');
 
 /**
- * What somebody in Athena would have before them, in DuckDB: tables of which nothing is known but what Glue says, with
- * the rows at the locations of their partitions, and the views over them.
+ * Shows in DuckDB what an analyst in Athena would see. Tables come from Glue's description alone, with the rows at the
+ * locations of their partitions and the views over them.
  */
 export async function openDatabase({ tables, objects }: Held, database: string) {
   const described = [...tables.values()].map(({ table }) => z.parse(tableSchema, table));

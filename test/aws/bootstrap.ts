@@ -1,5 +1,5 @@
-// Lambda's runtime for Node.js in small: `node bootstrap.ts MODULE.HANDLER`. It gets one event from the Runtime API
-// after the other, and ends where that is gone.
+// A small version of Lambda's runtime for Node.js: `node bootstrap.ts MODULE.HANDLER`. It gets one event after the
+// other from the Runtime API, and ends when that API is gone.
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { logAsLambda } from '../functions/log-as-lambda.ts';
@@ -37,7 +37,7 @@ function failure(error: unknown) {
   return { errorType: name, errorMessage: message, trace: stack.split('\n') };
 }
 
-/** With `node:http`, which waits for the next event as long as it takes. */
+/** With `node:http`, which waits for the next event without a timeout. */
 async function call(method: string, path: string, content?: unknown) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   request(`http://${host}/2018-06-01/${path}`, { method }, resolve)

@@ -13,7 +13,7 @@ const outputsSchema = z.object({
 
 /**
  * Deploys with these settings, and leaves the assembly in `cdk.out` of the folder.
- * @throws Error with the end of what CDK says
+ * @throws Error with the end of CDK's output
  */
 export async function deployTo(
   aws: Awaited<ReturnType<typeof startLocalAws>>,
@@ -27,7 +27,7 @@ export async function deployTo(
     ...['--context', `settings=${file}`, '--output', join(folder, 'cdk.out')],
     ...['--outputs-file', outputs],
   ];
-  // Of change sets moto gives no outputs, and it cannot take over parameters from the last time.
+  // moto returns no outputs of change sets, and cannot keep parameters of the last deployment.
   const how = ['--require-approval', 'never', '--method', 'direct', '--no-previous-parameters'];
   await aws.cdk('deploy', ...how, ...where);
   const { [STACK]: written } = z.parse(outputsSchema, JSON.parse(await readFile(outputs, 'utf8')));

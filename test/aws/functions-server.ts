@@ -10,7 +10,7 @@ import type { Judge } from './judge.ts';
 /** A deployed function and an event for it. */
 const invocationSchema = z.object({
   name: z.string(),
-  /** The folder that its code is in. */
+  /** The folder of its code. */
   task: z.string(),
   /** `module.export` */
   handler: z.string(),
@@ -21,7 +21,7 @@ const invocationSchema = z.object({
 });
 type Invocation = z.infer<typeof invocationSchema>;
 
-/** As Lambda answers: JSON, of an error too, and what the function printed. */
+/** A response of Lambda: JSON, also for an error, and the output of the function. */
 interface Answer {
   payload: string;
   failed: boolean;
@@ -30,19 +30,19 @@ interface Answer {
 
 interface Environment {
   invoke(event: unknown): Promise<Answer>;
-  /** All that it printed so far. */
+  /** The output of the function so far. */
   log(): string;
   close(): Promise<void>;
 }
 
-/** `AWS_LAMBDA_RIC` names AWS's own runtime, `…/aws-lambda-ric/index.mjs`, which has to be built natively. */
+/** `AWS_LAMBDA_RIC` names AWS's own runtime, `…/aws-lambda-ric/index.mjs`, which must be built natively. */
 const RUNTIME = process.env.AWS_LAMBDA_RIC ?? fileURLToPath(new URL('./bootstrap.ts', import.meta.url));
 
 /**
- * Runs functions as Lambda does: each event that is posted goes to an idle process of the function, or else to a new
- * one, by way of the Runtime API.
+ * Runs functions as Lambda does: each posted event goes through the Runtime API to an idle process of the function, or
+ * to a new process.
  * @param variables go to every function, in addition to its own
- * @param judge decides about calls of AWS that are posted to `/judge`, and hears of those that nobody judged
+ * @param judge decides about calls of AWS that are posted to `/judge`, and counts calls that nobody judged
  */
 export async function startFunctionsServer(variables: Readonly<Record<string, string>>, judge: Judge) {
   const idle = new Map<string, Environment[]>();

@@ -1,7 +1,7 @@
 /**
- * Judges each call that a role makes in the local AWS, by the policies that CloudFormation has given to the role and to
- * the bucket there, as far as `../iam/policy.ts` knows them. moto has found the session and checked its signature. What
- * is judged by nobody is counted too, so that the end of a run can say it.
+ * Judges each call that a role makes in the local AWS. It applies the policies that CloudFormation has given to the
+ * role and to the bucket, if `../iam/policy.ts` supports them. moto has found the session and checked its signature.
+ * Calls that nobody judges are counted too, so that a run can print them at its end.
  */
 import * as z from 'zod/mini';
 import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
@@ -17,37 +17,37 @@ const documentSchema = z.object({ Statement: z.array(z.unknown()) });
 const callSchema = z.object({
   accessKey: z.string(),
   role: z.string(),
-  /** Of the role. */
+  /** The policies of the role. */
   tags: z.record(z.string(), z.string()),
-  /** As moto calls it, e.g. `lambda:Invoke`. */
+  /** In moto's words, e.g. `lambda:Invoke`. */
   action: z.string(),
-  /** As moto sees it: right for S3 and SQS. */
+  /** In moto's words: right for S3 and SQS. */
   resource: z.string(),
   method: z.string(),
   path: z.string(),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
-  /** Of SNS. */
+  /** The topic of SNS. */
   topic: z.string(),
-  /** Of the objects that one call deletes. */
+  /** The objects that one call deletes. */
   keys: z.array(z.string()),
   policies: z.array(documentSchema),
   bucketPolicy: z.nullable(documentSchema),
 });
 type Call = z.infer<typeof callSchema>;
 
-/** A call that was judged: who, what, on what. */
+/** A judged call: its role, action and resource. */
 export interface Judged {
   role: string;
   action: string;
   resource: string;
 }
 
-/** What nothing here enforces, and why a run passes without it. */
+/** Rules that nothing here enforces, and why a run passes without them. */
 const NOT_JUDGED = [
   'trust policies of roles: sessions are made by the server of the local AWS itself',
   'policies of queues and the topic: they let services of AWS in, which call nothing here',
-  'keys of KMS: the stack of this test has none (test/iam/people.slow.test.ts judges their statements)',
+  'keys of KMS: the stack of this test has no keys (test/iam/people.slow.test.ts judges their statements)',
   'what Lambda does for a function by its role: logs and events that failed',
   'what Scheduler does by its role: no schedule fires here',
   'Athena, Logs and CloudWatch: nothing of them runs here',
@@ -58,9 +58,9 @@ export type Judge = ReturnType<typeof newJudge>;
 export function newJudge() {
   const allowed: Judged[] = [];
   const refused: Judged[] = [];
-  /** Calls of roles that moto authorizes nowhere: the service, the method and the path. */
+  /** Calls of roles that moto never authorizes: the service, the method and the path. */
   const unjudged: string[] = [];
-  /** What the role of a session may do, by its access key: as it was at its last call. */
+  /** The rights of a session's role at its last call, by the access key. */
   const sessions = new Map<string, (needed: Needed) => boolean>();
 
   function judge(call: Call): boolean {
@@ -83,11 +83,11 @@ export function newJudge() {
     return neededBy(call).every(may);
   }
 
-  /** For a service that is not moto's. */
+  /** For a service that moto does not simulate. */
   const access: Access = (accessKey, action, resource) =>
     sessions.get(accessKey)?.({ action, resources: [resource] }) ?? false;
 
-  /** For people: which actions were judged, how often, and what was not. */
+  /** For people: the judged actions with their number, and the calls that nobody judged. */
   function summary(): string {
     const counts = [...Map.groupBy([...allowed, ...refused], ({ action }) => action)];
     const lines = counts.map(([action, calls]) => `  ${action}: ${calls.length}`).sort();
@@ -106,13 +106,13 @@ export function newJudge() {
   };
 }
 
-/** moto's names of actions that IAM calls otherwise. */
+/** Names of actions that differ between moto and IAM. */
 const ACTIONS: Readonly<Record<string, string>> = {
   's3:HeadBucket': 's3:ListBucket',
   'lambda:Invoke': 'lambda:InvokeFunction',
 };
 
-/** @throws Error for a service whose resources are not known here, rather than allow by mistake */
+/** @throws Error for a service with unknown resources, so that nothing is allowed by mistake */
 function neededBy(call: Call): Needed[] {
   const { action: called, resource, path, headers, keys, topic, body } = call;
   const action = ACTIONS[called] ?? called;

@@ -31,7 +31,7 @@ const queueSchema = z.object({
   Messages: z.optional(z.array(z.object({ Body: z.string(), ReceiptHandle: z.string() }))),
 });
 const mailSchema = z.object({ Subject: z.string(), Message: z.string() });
-/** What a subscriber of a topic gets. */
+/** A message to a subscriber of a topic. */
 type Mail = z.infer<typeof mailSchema>;
 
 const JSON_1_1 = 'application/x-amz-json-1.1';
@@ -39,22 +39,22 @@ const eventSchema = z.object({
   ...{ source: z.string(), 'detail-type': z.string(), resources: z.array(z.string()) },
   detail: z.record(z.string(), z.json()),
 });
-/** What a target of a rule gets. */
+/** An event to a target of a rule. */
 type LakeEventOnBus = z.infer<typeof eventSchema>;
 
 const documentSchema = z.looseObject({
   Statement: z.array(z.looseObject({ Action: z.union([z.string(), z.array(z.string())]) })),
 });
 
-/** What a database and a bucket hold, as the readers of `test/acceptance/athena.ts` take it. */
+/** The contents of a database and a bucket, for the readers of `test/acceptance/athena.ts`. */
 export interface Held {
   tables: Map<string, { table: JsonObject; version: number; partitions: Map<string, JsonObject> }>;
   objects: Map<string, { body: Buffer; etag: string; modifiedAt: Date }>;
 }
 
 /**
- * A local AWS: moto's server, in which functions run with the credentials of their own roles.
- * @param folder is where code is unpacked
+ * Starts a local AWS: moto's server, in which functions run with the credentials of their own roles.
+ * @param folder the folder for unpacked code
  * @param variables go to every function, in addition to its own
  * @param judge decides about each call of a role
  */
@@ -71,7 +71,7 @@ export async function startLocalAws(
     await functions.close();
     throw error;
   });
-  /** What lies in buckets, by place and ETag. */
+  /** The objects of buckets, by place and ETag. */
   const bodies = new Map<string, Buffer>();
   const clients = {
     s3: new S3Client(awsTestOptions(url)),
@@ -94,7 +94,7 @@ export async function startLocalAws(
     return { text, headers: response.headers };
   }
 
-  /** A queue, and a function for the messages that came since it was last called. */
+  /** Creates a queue. @returns a function that returns the messages since its last call */
   async function newQueue() {
     const queue = async (operation: string, input: JsonObject) => {
       const target = { 'x-amz-target': `AmazonSQS.${operation}` };
@@ -138,19 +138,19 @@ export async function startLocalAws(
   return {
     account: `aws://${ACCOUNT}/${REGION}`,
     url,
-    /** For what others do in the account. */
+    /** For other people's actions in the account. */
     s3: clients.s3,
     glue: clients.glue,
-    /** What the functions printed so far. */
+    /** The output of the functions so far. */
     log: functions.log,
 
-    /** Runs the CDK's command as the README has it. @throws Error with the end of what it says */
+    /** Runs the CDK's command as in the README. @throws Error with the end of its output */
     async cdk(...args: string[]): Promise<void> {
       const env = {
         PATH: process.env.PATH,
         HOME: folder,
         ...{ AWS_REGION: REGION, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
-        // moto reads templates from addresses of S3 that are Amazon's or have this name.
+        // moto reads templates only from addresses of S3 that belong to Amazon or have this name.
         AWS_ENDPOINT_URL: `http://localhost:${port}`,
         AWS_ENDPOINT_URL_S3: url,
         AWS_EC2_METADATA_DISABLED: 'true',
@@ -175,7 +175,7 @@ export async function startLocalAws(
         AssumeRolePolicyDocument: JSON.stringify({ Version: '2012-10-17', Statement: [] }),
       }),
 
-    /** The roles and managed policies whose names begin like this. */
+    /** The roles and managed policies whose names begin with this text. */
     async madeInIam(start: string): Promise<string[]> {
       const [roles, policies] = [
         await query('iam', 'ListRoles', {}),
@@ -185,7 +185,7 @@ export async function startLocalAws(
       return names.filter((name) => name.startsWith(start));
     },
 
-    /** What somebody with this role uses. */
+    /** The clients of a person with this role. */
     async assume(role: string) {
       const xml = await query('sts', 'AssumeRole', {
         RoleArn: `arn:aws:iam::${ACCOUNT}:role/${role}`,
@@ -208,7 +208,7 @@ export async function startLocalAws(
       };
     },
 
-    /** Does something while the role lacks every statement with this action. */
+    /** Does the work while the role lacks every statement with this action. */
     async without<Result>(RoleName: string, action: string, work: () => Promise<Result>): Promise<Result> {
       const policies = await policiesOf(RoleName);
       const put = (PolicyName: string, PolicyDocument: string) =>
@@ -223,7 +223,7 @@ export async function startLocalAws(
       return result;
     },
 
-    /** Subscribes to a topic. @returns a function for the messages that came since it was last called */
+    /** Subscribes to a topic. @returns a function that returns the messages since its last call */
     async subscribe(topicArn: string): Promise<() => Promise<Mail[]>> {
       const { arn, received } = await newQueue();
       const subscription = new URLSearchParams({
@@ -235,7 +235,7 @@ export async function startLocalAws(
       return async () => (await received()).map((body) => z.parse(mailSchema, JSON.parse(body)));
     },
 
-    /** Makes a rule of EventBridge. @returns a function for the events that matched since it was last called */
+    /** Creates a rule of EventBridge. @returns a function that returns the matching events since its last call */
     async listen(pattern: JsonObject): Promise<() => Promise<LakeEventOnBus[]>> {
       const { arn, received } = await newQueue();
       const Rule = randomUUID();
@@ -248,7 +248,7 @@ export async function startLocalAws(
       return async () => (await received()).map((body) => z.parse(eventSchema, JSON.parse(body)));
     },
 
-    /** @throws Error where the function fails */
+    /** @throws Error if the function fails */
     async invoke(name: string, event: JsonObject): Promise<unknown> {
       const path = `/2015-03-31/functions/${name}/invocations`;
       const { text, headers } = await call('lambda', path, {}, JSON.stringify(event));
@@ -256,7 +256,7 @@ export async function startLocalAws(
       return JSON.parse(text);
     },
 
-    /** Starts the state machine. @returns how the execution ended, as Step Functions describes it */
+    /** Starts the state machine. @returns the end of the execution, as Step Functions describes it */
     async execute(stateMachine: string, input: JsonObject): Promise<JsonObject> {
       const stepFunctions = async (operation: string, body: JsonObject) => {
         const headers = {
@@ -305,7 +305,7 @@ export async function startLocalAws(
 
 async function startMoto(port: number, functionsUrl: string, folder: string) {
   const script = fileURLToPath(new URL('./moto_server.py', import.meta.url));
-  // The server ends with its standard input, and so with this process, however that ends.
+  // The server ends when its standard input ends, and so always with this process.
   const moto = spawn(process.env.MOTO_PYTHON ?? 'python3', [script, String(port), functionsUrl, folder], {
     stdio: ['pipe', 'ignore', 'inherit'],
   });

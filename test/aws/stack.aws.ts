@@ -96,7 +96,7 @@ afterAll(async () => {
 });
 
 describe('before the first sync', () => {
-  it('every table is there and has no rows', async () => {
+  it('every table exists and has no rows', async () => {
     const { tables } = await held();
     const names = Object.values(reports).map(({ table }) => table);
     expect([...tables.keys()]).toEqual(
@@ -129,11 +129,11 @@ describe('the schedules', () => {
       .flatMap((brand) => REPORTS.map((report) => `${STACK}-${report} ${brand} ${state}`))
       .sort();
 
-  it('are one for each report of each brand', async () => {
+  it('exist for each report of each brand', async () => {
     expect(await aws.schedules()).toEqual(wanted('ENABLED'));
   });
 
-  it('are switched off by a deployment, and on by the next', async () => {
+  it('are turned off by a deployment, and on by the next deployment', async () => {
     await deploy({ schedules: false });
     expect(await aws.schedules()).toEqual(wanted('DISABLED'));
     await deploy({});
@@ -142,18 +142,18 @@ describe('the schedules', () => {
 });
 
 describe('the functions, by their default event', () => {
-  it.each(REPORTS)('%s syncs all that is due', async (report) => {
+  it.each(REPORTS)('%s reads every due day', async (report) => {
     expect(await sync(report)).toBe('complete');
   });
 
-  it('have put every record of the service where the catalog says, and made every view', async () => {
+  it('have stored every record of the service under its location in the catalog, and created every view', async () => {
     const { tables, objects } = await held();
     expect(await wrong({ tables, objects })).toEqual([]);
     const views = Object.values(reports).flatMap((report) => report.views.map(({ name }) => name));
     expect([...tables.keys()]).toEqual(expect.arrayContaining(views));
   });
 
-  it('have sent one event for each day that is over, with the version that the catalog points at', async () => {
+  it('have sent one event for each ended day, with its version in the catalog', async () => {
     const events = await eventsOfDays();
     const closed = Object.keys(sample.brands).flatMap((brand) => {
       const days = daysOf(brand).filter((day) => day <= newestComplete(brand));
@@ -170,7 +170,7 @@ describe('the functions, by their default event', () => {
     }
   });
 
-  it('have committed every table to Iceberg, and its metadata is there', async () => {
+  it('have committed every table to Iceberg, and stored its metadata', async () => {
     const { tables, objects } = await aws.held(icebergDatabase(database), bucket);
     const names = Object.values(reports).map(({ table }) => table);
     expect([...tables.keys()].sort()).toEqual(names.sort());
@@ -208,7 +208,7 @@ describe('the watcher', () => {
     events = await aws.listen({ source: ['brand-reports'], 'detail-type': [{ prefix: 'Problem ' }] });
   });
 
-  it('finds nothing wrong, says so by its metric and in no mail, and draws the page', async () => {
+  it('finds no problem, publishes that as its metric without a mail, and draws the page', async () => {
     expect(await watch()).toEqual({ problems: [], message: null });
     expect(metrics()).toEqual([0]);
     expect(await mails()).toEqual([]);
@@ -217,13 +217,13 @@ describe('the watcher', () => {
     expect(objects.get('status/coverage.html')?.body.toString()).toMatch(/<h1>Brand reports.*acme.*globex/s);
   });
 
-  it('sends one mail when a secret is gone, and no other while it is', async () => {
+  it('sends one mail when a secret is deleted, and no further mail while it is missing', async () => {
     await aws.deleteSecret('brand-reports/acme');
     expect(await sync('order_list')).toBe('failed');
     expect(await watch()).toMatchObject({ message: `${STACK}: problems: 1 new, 1 open` });
     const [mail, ...others] = await mails();
     expect(others).toEqual([]);
-    // The text is looked at in test/watcher/message.test.ts.
+    // test/watcher/message.test.ts checks the text.
     expect(mail?.Message).toMatch(
       /NEW\n- acme order_list: \d days? failed: .*\n {2}since .*UTC\n {2}Why: config .*create-secret.*\n {2}What to do: Fix what the message names, then: test event Sync-now of BrandReports-order_list, .*\n {2}https:\/\/us-east-1\.console\.aws\.amazon\.com\/lambda\//,
     );
@@ -240,7 +240,7 @@ describe('the watcher', () => {
     expect(metrics()).toEqual([0, 1, 1]);
   });
 
-  it('sends one when all is well again, an hour after the last one at the earliest', async () => {
+  it('sends a mail when the problem is solved, at least an hour after the last mail', async () => {
     const { acme } = sampleCredentials(sample);
     await aws.createSecret('brand-reports/acme', acme ?? {});
     expect(await sync('order_list', { brand: 'acme', ...failedDays() })).toBe('complete');
@@ -270,17 +270,17 @@ describe('the watcher', () => {
     const Body = JSON.stringify({ ...record, telling: { ...record.telling, at } });
     await aws.s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
   };
-  /** Failed days wait for their next try, but not where they are asked for by name. */
+  /** Failed days wait for their next try, except days that are read with `from` and `to`. */
   const failedDays = () => ({ from: daysOf('acme').at(0) ?? '', to: daysOf('acme').at(-1) ?? '' });
 });
 
-describe('an analyst finds after it', () => {
+describe('afterwards, for an analyst', () => {
   let answers: Awaited<ReturnType<typeof queryResults>>;
   beforeAll(async () => {
     answers = await queryResults();
   });
 
-  it('views and saved queries answer with rows', async () => {
+  it('views and saved queries return rows', async () => {
     const { views, saved } = answers;
     for (const view of views) expectAsDeclared(view);
     const empty = [...views, ...saved].filter(({ answer }) => answer.rows.length === 0);
@@ -298,7 +298,7 @@ describe('an analyst finds after it', () => {
     ]);
   });
 
-  it('freshness has every report of every brand complete up to yesterday', async () => {
+  it('freshness shows every report of every brand as complete up to yesterday', async () => {
     const { views } = answers;
     const expected = Object.keys(sample.brands).flatMap((brand) =>
       REPORTS.map((report) => `${brand} ${report} ${newestComplete(brand)}`),
@@ -324,7 +324,7 @@ describe('an analyst finds after it', () => {
 });
 
 describe('deployed again', () => {
-  it('I7: over what a newer version left, a table keeps its column, also where a run adds another', async () => {
+  it('I7: a table keeps a column of a newer version, even if a run adds another column', async () => {
     await addColumn('attribution', { name: 'units_sold', type: 'bigint', field: 'unitsSold' });
     await deploy({ rawRetentionDays: 30 });
     expect(columnsIn(await held(), 'attribution').at(-1)).toBe('units_sold bigint');
@@ -341,7 +341,7 @@ describe('deployed again', () => {
   it.each([
     ['with another setting the function runs', { rawRetentionDays: 31 }, true],
     ['with nothing changed no function runs', { rawRetentionDays: 31 }, false],
-  ])('the stack is as it was; %s', async (_name, deployment, runs) => {
+  ])('the stack is unchanged; %s', async (_name, deployment, runs) => {
     const [before, log] = [published(await held()), aws.log()];
     await deploy(deployment);
     expect(published(await held())).toEqual(before);
@@ -357,12 +357,12 @@ describe('deployed again', () => {
     expect(key).not.toBe(before.pointer);
     const stored = JSON.parse(objects.get(key)?.body.toString() ?? '');
     expect(stored).toEqual(JSON.parse(JSON.stringify(settings)));
-    // Earlier than the start date of the settings before.
+    // Earlier than the former start date.
     const from = daysOf('acme')[0] ?? '';
     expect(await sync('order_list', { brand: 'acme', from, to: from })).toBe('complete');
   });
 
-  it('a deployment that fails leaves the settings as they were', async () => {
+  it('a deployment that fails leaves the settings unchanged', async () => {
     const before = await pointer();
     // The rebuild refuses to take over the table of another lake.
     const StorageDescriptor = { Columns: [], Location: 's3://webshop/orders/' };
@@ -377,7 +377,7 @@ describe('deployed again', () => {
     await deploy({ rawRetentionDays: 31 });
   });
 
-  it('after it was destroyed, with the lake that it left, its catalog is back', async () => {
+  it('after it was destroyed, the catalog is rebuilt from the lake that it left', async () => {
     const before = published(await held());
     expect(await aws.madeInIam(STACK)).toEqual(expect.arrayContaining([`${STACK}-operators-us-east-1`]));
     await aws.cdk('destroy', '--force', '--app', cdkOut());
@@ -401,7 +401,7 @@ describe('the restore drill (docs/how-to/copy-and-restore.md): the bucket is los
         rows.map((row) => JSON.stringify(row)).sort(),
       ]);
     };
-    /** The days that runs of all reports request, by action; the log of a function may come later. */
+    /** The days that runs of all reports request, by action; the log of a function may arrive later. */
     const daysRead = async () => {
       const { length } = sample.requests;
       for (const report of REPORTS) expect(await sync(report)).toBe('complete');
@@ -442,7 +442,7 @@ describe('with a longer history, into a database that others use', () => {
     before = published(await held());
   });
 
-  it('a deployment fails where another stack owns the database, and says why', async () => {
+  it('a deployment fails with the reason if another stack owns the database', async () => {
     const [Name, owner] = [SHARED_DATABASE, 'arn:aws:cloudformation:us-east-1:123456789012:stack/Other/1'];
     const Parameters = { 'brand-reports:stack-id': owner };
     await aws.glue.send(new CreateDatabaseCommand({ DatabaseInput: { Name, Parameters } }));
@@ -452,7 +452,7 @@ describe('with a longer history, into a database that others use', () => {
     await aws.glue.send(new UpdateDatabaseCommand({ Name, DatabaseInput: { Name } }));
   });
 
-  it('a deployment fails where another lake has a table of the same name, and says why', async () => {
+  it('a deployment fails with the reason if another lake has a table of the same name', async () => {
     const StorageDescriptor = { Columns: [], Location: 's3://webshop/orders/' };
     const TableInput = { Name: 'orders', TableType: 'EXTERNAL_TABLE', StorageDescriptor };
     await aws.glue.send(new CreateTableCommand({ DatabaseName: SHARED_DATABASE, TableInput }));
@@ -461,14 +461,14 @@ describe('with a longer history, into a database that others use', () => {
     );
   });
 
-  it('the next one succeeds when that table is gone', async () => {
+  it('the next deployment succeeds after that table was deleted', async () => {
     await aws.glue.send(new DeleteTableCommand({ DatabaseName: SHARED_DATABASE, Name: 'orders' }));
     await deployLonger();
     expect(database).toBe(SHARED_DATABASE);
     expect(published(await held())).toEqual(before);
   });
 
-  it('the backfill refuses what it cannot read, and says why', async () => {
+  it('the backfill refuses an input that it cannot read, with the reason', async () => {
     expect(await aws.execute(`${STACK}-backfill`, { report: 'order_list', brand: 'nobody' })).toMatchObject({
       status: 'FAILED',
       cause: expect.stringContaining('brand is "nobody"; allowed: acme, globex'),
@@ -486,7 +486,7 @@ describe('with a longer history, into a database that others use', () => {
   });
 });
 
-it('I9: leaves no credential in what it prints or stores', async () => {
+it('I9: prints and stores no credential', async () => {
   const { objects } = await held();
   const stored = [...objects].map(([key, { body }]) =>
     (key.endsWith('.gz') ? gunzipSync(body) : body).toString('latin1'),
@@ -508,7 +508,7 @@ describe('policies', () => {
     expect(judge.unjudged).toEqual([]);
   });
 
-  it('make a function fail that lacks a statement', async () => {
+  it('make a function fail if a statement is missing', async () => {
     const { role = '' } = judge.allowed.findLast((call) => /orderlist/.test(call.role)) ?? {};
     const outcome = aws.without(role, 's3:GetObject', () =>
       sync('order_list').catch((error: unknown) => String(error)),
@@ -555,7 +555,7 @@ describe('policies', () => {
     for (const name of allowed) expect([name, await outcome(name)]).toEqual([name, 'allowed']);
     expect(judge.refused).toEqual([]);
     for (const name of denied) expect([name, await outcome(name)]).toEqual([name, 'denied']);
-    // One call each, and each because of the policies.
+    // The policies denied one call of each, and nothing else did.
     expect(new Set(judge.refused.splice(0).map((call) => call.role))).toEqual(new Set([role]));
     for (const client of [s3, glue, secrets]) client.destroy();
   });
@@ -563,7 +563,7 @@ describe('policies', () => {
   afterAll(() => console.log(judge.summary()));
 });
 const pointerSchema = z.object({ settings: z.string() });
-/** The key of the settings that count. */
+/** The key of the current settings. */
 async function pointer(): Promise<string> {
   const body = (await held()).objects.get('settings/current.json')?.body.toString() ?? '';
   return `settings/${z.parse(pointerSchema, JSON.parse(body)).settings}.json`;
@@ -578,7 +578,7 @@ const held = () => aws.held(database, bucket);
 
 /**
  * Deploys with the sample's settings.
- * @param history days to read before those that they name
+ * @param history days to read before the days of the settings
  */
 async function deploy(deployment: JsonObject, history = 0): Promise<void> {
   const { brands, ...others } = z.parse(settingsSchema, sampleSettings(sample));
@@ -602,7 +602,7 @@ async function sync(report: string, event: JsonObject = {}): Promise<string> {
 const template = async (): Promise<Template> =>
   parseTemplate(await readFile(join(cdkOut(), `${STACK}.template.json`), 'utf8'));
 
-/** What all views and saved queries answer. */
+/** The results of all views and saved queries. */
 async function queryResults() {
   const opened = await openDatabase(await held(), database);
   const runQuery = async <Named extends { name: string }>(named: Named, sql: string) => ({
@@ -619,7 +619,7 @@ async function queryResults() {
 }
 type QueriedView = Awaited<ReturnType<typeof queryResults>>['views'][number];
 
-/** That a view is looked up where it lies, and answers by the names and types that it declares, and that Glue shows. */
+/** Checks that a view reads its own database, and returns the names and types that it declares and Glue shows. */
 function expectAsDeclared({ name, catalog, schema, declared, shown, answer: { columns } }: QueriedView) {
   expect({ name, catalog, schema, columns: declared }).toEqual({
     name,
@@ -630,7 +630,7 @@ function expectAsDeclared({ name, catalog, schema, declared, shown, answer: { co
   expect({ name, columns: shown }).toEqual({ name, columns });
 }
 
-/** What Glue shows of the columns and partition keys of a table. */
+/** The columns and partition keys of a table in Glue. */
 function commentsIn(table: JsonObject = {}): unknown[] {
   const { Columns } = z.parse(z.object({ Columns: z.array(commentSchema) }), table.StorageDescriptor);
   const keys = z.parse(z.array(commentSchema), table.PartitionKeys);
@@ -643,7 +643,7 @@ const columnsIn = ({ tables }: Pick<Held, 'tables'>, name: string) =>
 const rowsOf = (views: readonly QueriedView[], name: string) =>
   views.find((view) => view.name === name)?.answer.rows ?? [];
 
-/** Publisher, country, page views, and clicks of each tracking link once: what is attributed on a day. */
+/** Publisher, country, page views, and the clicks of each tracking link once: the attribution of a day. */
 function attributed(records: readonly JsonObject[]) {
   const parsed = records.map((record) => z.parse(attributionSchema, record));
   const groups = Map.groupBy(parsed, (record) =>
@@ -657,7 +657,7 @@ function attributed(records: readonly JsonObject[]) {
   ]);
 }
 
-/** Adds a column to the columns that the lake knows, as a version with another definition would. */
+/** Adds a column to the schema in the lake, as a version with another definition would. */
 async function addColumn(table: string, column: JsonObject): Promise<void> {
   const Key = `schema/${table}.json`;
   const { objects } = await held();
@@ -666,7 +666,10 @@ async function addColumn(table: string, column: JsonObject): Promise<void> {
   await aws.s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
 }
 
-/** The columns of Glue's tables and views, where partitions lie, and what lies there; without the tables made from ledgers, of which coverage changes with every run. */
+/**
+ * The columns of Glue's tables and views, and the locations and objects of partitions, without the tables made from
+ * ledgers: coverage changes with every run.
+ */
 function published({ tables, objects }: Held) {
   return {
     // Tables of closed months get new columns with the next close or deployment.
@@ -684,7 +687,7 @@ function published({ tables, objects }: Held) {
   };
 }
 
-/** How the rows under the catalog's partitions differ from what the service holds; empty is right. */
+/** How the rows under the catalog's partitions differ from the service's records; empty is right. */
 async function wrong(
   { tables, objects }: Held,
   names: readonly (typeof REPORTS)[number][] = REPORTS,
@@ -708,13 +711,13 @@ async function wrong(
   return found;
 }
 
-/** The last day that was over long enough ago to be closed. */
+/** The last day that ended long enough ago to be closed. */
 function newestComplete(brand: string): string {
   const { lateMinutes = 0, timeZone = '' } = settings.brands[brand] ?? {};
   return addDays(dayOf(Date.now() - lateMinutes * 60_000, timeZone), -1);
 }
 
-/** From the start that the settings name to today, in the brand's zone. */
+/** From the start date of the settings to today, in the brand's zone. */
 function daysOf(brand: string): string[] {
   const { startDate = '', timeZone = '' } = settings.brands[brand] ?? {};
   return daysFrom(startDate, dayOf(Date.now(), timeZone));

@@ -14,7 +14,7 @@ describe.each([
     spent = await spentBy({ daysBefore: 50, days: 4, runEveryMs: HOUR_MS, interpretation });
   }, 5 * MINUTE_MS);
 
-  it('are at most 1.2 times a request a page and a proof of the end for each reading', () => {
+  it('are at most 1.2 times one request a page and one proof of the end for each reading', () => {
     for (const { report, requests, least } of spent)
       expect({ report, isBound: requests <= 1.2 * least }).toEqual({ report, isBound: true });
   });

@@ -17,7 +17,9 @@ const OUTPUTS = {
   OperatorsPolicyArn: 'arn:aws:iam::123456789012:policy/BrandReports-smoke-operators',
 };
 
-/** Stubs of `aws` and `npx` that record their calls. `fails` holds the calls that fail, `left` the buckets at the end. */
+/**
+ * Stubs of `aws` and `npx` that record their calls. `fails` lists the calls that fail, `left` the buckets at the end.
+ */
 const AWS = `#!/usr/bin/env bash
 cd "$STUBS"
 all="$*"
@@ -74,7 +76,7 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 describe('the smoke script', () => {
-  it('tries every step, prints a table and the cost, and destroys what it made', async () => {
+  it('runs every step, prints a table and the cost, and destroys everything', async () => {
     const { code, results, stdout } = await smoke({});
     expect(results.filter(([result]) => result !== 'passed')).toEqual([]);
     expect(results.length).toBeGreaterThan(20);
@@ -83,7 +85,7 @@ describe('the smoke script', () => {
     expect(code).toBe(0);
   });
 
-  it('deploys neither what belongs to another deployment nor what would stay behind', async () => {
+  it('deploys nothing that belongs to another deployment or would remain', async () => {
     const own = { keepLake: true, adoptBucket: 'lake', adoptDatabase: 'reports', alarmEmail: 'a@b.example' };
     const { settings } = await smoke({
       fails: ['cdk deploy'],
@@ -107,7 +109,7 @@ describe('the smoke script', () => {
     });
   });
 
-  it('goes on after each step that fails, destroys the stack, and names what is left', async () => {
+  it('continues after each step that fails, destroys the stack, and names the leftovers', async () => {
     const fails = [
       'schemas list-schemas',
       'scheduler create-schedule',
@@ -120,7 +122,7 @@ describe('the smoke script', () => {
       ['FAILED', 'a schedule fires once'],
       ['FAILED', 'test events are listed'],
       ['FAILED', 'nothing changed: no difference'],
-      ['FAILED', 'remove what was made beside the stack'],
+      ['FAILED', 'remove everything outside the stack'],
       ['FAILED', 'destroy'],
       ['FAILED', 'nothing is left'],
     ]);
@@ -132,7 +134,7 @@ describe('the smoke script', () => {
     expect(code).toBe(1);
   });
 
-  it('fails where a policy allows too much', async () => {
+  it('fails if a policy allows too much', async () => {
     const { code, results, stdout } = await smoke({ fails: ['no denial'] });
     expect(results.filter(([result]) => result !== 'passed')).toEqual([
       ['FAILED', 'the policy of analysts'],
@@ -143,10 +145,10 @@ describe('the smoke script', () => {
     expect(code).toBe(1);
   });
 
-  it('runs no step when nothing is deployed, and destroys what a failed deployment made', async () => {
+  it('runs no step if nothing is deployed, and destroys the resources of a failed deployment', async () => {
     const { code, results, calls } = await smoke({ fails: ['cdk deploy'] });
     const passed = results.filter(([result]) => result === 'passed').map(([, name]) => name);
-    expect(passed).toEqual(['remove what was made beside the stack', 'destroy', 'nothing is left']);
+    expect(passed).toEqual(['remove everything outside the stack', 'destroy', 'nothing is left']);
     expect({ code, isDestroyed: calls.includes('cdk destroy') }).toEqual({ code: 1, isDestroyed: true });
   });
 

@@ -1,4 +1,6 @@
-/** Contracts are valid by the standard's own schema, and promise what the lake and the settings show. */
+/**
+ * Checks that data contracts are valid by the standard's own schema, and promise what the lake and the settings show.
+ */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2019 } from 'ajv/dist/2019.js';
@@ -9,7 +11,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from '../cli/sample-brand.ts';
 
-/** A name that would end a text, steer a terminal or be another type in YAML. */
+/** A name that would end a text, control a terminal or be another type in YAML. */
 const HOSTILE = `no: "'\u202e\u001b[31m\n--- #{x} & *y`;
 
 let sample: SampleBrandForCli;
@@ -60,7 +62,7 @@ describe('a contract', () => {
     expect(validate({ ...all[0], kind: 'Contract' })).not.toEqual([]);
   });
 
-  it('is broken by a brand whose days were never read, and by days before the first one', async () => {
+  it('fails for a brand whose days were never read, and for days before the first one', async () => {
     const { brands } = JSON.parse(await readFile(sample.flags[1] ?? '', 'utf8'));
     const other = await sample.writeSettings('other.json', {
       brands: { ...brands, other: brands.acme, acme: { ...brands.acme, startDate: '2020-01-01' } },
@@ -76,7 +78,7 @@ describe('a contract', () => {
     }
   });
 
-  it('has keys, roles, types and where each column is from', async () => {
+  it('has keys, roles, types and the origin of each column', async () => {
     const [clicks, orders] = await contracts('clicks', 'order_list', ...flags());
     expect(column(clicks, 'id')).toMatchObject({
       ...{ logicalType: 'string', physicalType: 'VARCHAR', required: true },
@@ -109,7 +111,7 @@ describe('a contract', () => {
     );
   });
 
-  it('promises by the schedule of the settings when days are complete, and nothing without settings', async () => {
+  it('promises complete days by the schedule of the settings, and nothing without settings', async () => {
     const file = await sample.writeSettings('daily.json', {});
     const { brands } = JSON.parse(await readFile(file, 'utf8'));
     const acme = { ...brands.acme, lateMinutes: 30, reports: { order_list: { schedule: 'rate(1 day)' } } };

@@ -4,9 +4,9 @@ import type { Catalog, Partition, TableShape, ValueRange } from '../../shared/po
 import type { View } from '../../shared/reports/definition.ts';
 
 export interface CatalogUnderTest {
-  /** Opens the same catalog once more, as another run does. */
+  /** Opens the same catalog again, as another run does. */
   open(): Catalog;
-  /** Puts a snapshot's object where the catalog expects it. */
+  /** Stores a snapshot's object at the place that the catalog expects. */
   snapshot(table: string, partition: Partition, id: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export const ORDERS_DAILY: View = {
   sql: 'SELECT dt, orders, amount, last_seen FROM orders',
 };
 
-/** What the core relies on in every catalog: each adapter's test runs it. */
+/** The behaviour that the core needs of every catalog: each adapter's test runs it. */
 export function catalogContract(name: string, setUp: () => Promise<CatalogUnderTest>): void {
   describe(`${name} as a catalog`, () => {
     const day = dayPartition('acme', '2026-01-31');
@@ -57,7 +57,7 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       expect(await catalog.snapshotsByPartition('orders', [])).toEqual(new Map());
     });
 
-    it('has nothing of a partition that was removed, twice or not, and all of the others', async () => {
+    it('has no trace of a partition that was removed, once or twice, and keeps all other partitions', async () => {
       const other = dayPartition('acme', '2026-02-01');
       await publish('s1');
       await publish('s2', other);
@@ -81,7 +81,7 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       );
     });
 
-    it('points at the same snapshot after it was set once more', async () => {
+    it('points at the same snapshot after it was set again', async () => {
       await publish('s1');
       await catalog.setSnapshot(ORDERS, day, 's1');
       expect(await catalog.snapshotOf('orders', day)).toBe('s1');
@@ -120,7 +120,7 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       expect(await catalog.snapshotsByPartition('none', [['brand', 'acme']], january)).toEqual(new Map());
     });
 
-    it('points a partition at the snapshot of another table, and removes it alone', async () => {
+    it('points a partition at the snapshot of another table, and removes only that pointer', async () => {
       const closed: TableShape = {
         ...ORDERS,
         name: 'orders_closed',

@@ -1,6 +1,6 @@
 /**
- * Fields that docs/explanation/interface.md forbids, with a word that the reason names. Both services refuse them, each by code of its
- * own: a misunderstanding of the document would have to be made twice.
+ * Fields that docs/explanation/interface.md forbids, with a word of the reason. Each of the two services refuses them
+ * with its own code, so that a misunderstanding of the document goes unnoticed only if both have it.
  */
 import { type JsonObject, rawNumber } from '../../shared/json.ts';
 

@@ -3,12 +3,12 @@ import type { IcebergCatalog } from '../../shared/ports.ts';
 import { ORDERS } from './catalog.ts';
 
 export interface IcebergUnderTest {
-  /** Opens the same catalog once more, as another run does. */
+  /** Opens the same catalog again, as another run does. */
   open(): IcebergCatalog;
   close(): Promise<void>;
 }
 
-/** What the core relies on in every catalog of Iceberg tables: each adapter's test runs it. */
+/** The behaviour that the core needs of every catalog of Iceberg tables: each adapter's test runs it. */
 export function icebergContract(name: string, setUp: () => Promise<IcebergUnderTest>): void {
   describe(`${name} as a catalog of Iceberg tables`, () => {
     let underTest: IcebergUnderTest;
@@ -40,14 +40,17 @@ export function icebergContract(name: string, setUp: () => Promise<IcebergUnderT
     it.each<[string, string[]]>([
       ['the first', []],
       ['a later', ['1']],
-    ])('I5: lets one of two runs make %s commit, and the other one sees it', async (_name, before) => {
-      for (const one of before) await replace(one);
-      const [slow, fast] = [await load(), await load()];
-      expect(await fast.replace(Buffer.from('fast'), ORDERS)).toBe(true);
-      expect(await slow.replace(Buffer.from('slow'), ORDERS)).toBe(false);
-      expect(await text()).toBe('fast');
-      expect(await replace('next')).toBe(true);
-      expect(await text()).toBe('next');
-    });
+    ])(
+      'I5: lets one of two runs make %s commit, and the other run gets a conflict',
+      async (_name, before) => {
+        for (const one of before) await replace(one);
+        const [slow, fast] = [await load(), await load()];
+        expect(await fast.replace(Buffer.from('fast'), ORDERS)).toBe(true);
+        expect(await slow.replace(Buffer.from('slow'), ORDERS)).toBe(false);
+        expect(await text()).toBe('fast');
+        expect(await replace('next')).toBe(true);
+        expect(await text()).toBe('next');
+      },
+    );
   });
 }

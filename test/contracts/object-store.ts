@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ObjectStore } from '../../shared/ports.ts';
 
 export interface StoreUnderTest {
-  /** Opens the same lake once more, as another run does. */
+  /** Opens the same lake again, as another run does. */
   open(): ObjectStore;
   close(): Promise<void>;
 }
 
 const MEGABYTE = 1024 * 1024;
 
-/** What the core relies on in every object store: each adapter's test runs it. */
+/** The behaviour that the core needs of every object store: each adapter's test runs it. */
 export function objectStoreContract(name: string, setUp: () => Promise<StoreUnderTest>): void {
   describe(`${name} as an object store`, () => {
     let underTest: StoreUnderTest;
@@ -38,13 +38,13 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
     it.each([
       ['ifAbsent over an object', { ifAbsent: true }],
       ['an etag that is out of date', { ifMatch: '"5d41402abc4b2a76b9719d911017c592"' }],
-    ] as const)('leaves the object unchanged and answers conflict to %s', async (_name, precondition) => {
+    ] as const)('leaves the object unchanged and returns a conflict for %s', async (_name, precondition) => {
       await store.put('key', text('one'), { ifAbsent: true });
       expect(await other.put('key', text('two'), precondition)).toBe('conflict');
       expect((await read(store, 'key'))?.body).toBe('one');
     });
 
-    it('answers conflict to an etag where there is no object', async () => {
+    it('returns a conflict for an etag without an object', async () => {
       expect(await store.put('a/key', text('one'), { ifMatch: '"any"' })).toBe('conflict');
       expect(await keys(store, '')).toEqual([]);
     });
@@ -159,7 +159,7 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
       expect(Buffer.from(await store.range('key', start, end)).toString()).toBe(expected);
     });
 
-    it('fails a range of a missing object as transient: the document that names it is read again', async () => {
+    it('fails as transient for a range of a missing object, because the document that names it is then read again', async () => {
       await expect(store.range('none', 0, 1)).rejects.toMatchObject({
         kind: 'transient',
         code: 'object_missing',

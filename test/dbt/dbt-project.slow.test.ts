@@ -12,7 +12,7 @@ import { pythonPackages } from '../fakes/python-packages.ts';
 
 const execute = promisify(execFile);
 const PACKAGES = ['dbt-core==1.11.16', 'dbt-duckdb==1.11.1', 'dbt-athena==1.11.1', 'duckdb==1.5.5'];
-/** Fields of a service that would steer YAML, SQL, Jinja or a terminal. */
+/** Fields of a service that would control YAML, SQL, Jinja or a terminal. */
 const HOSTILE = ['{{ 1/0 }}', '{% raw %}', '{# x', 'a": [b} - \\ ', "';--", '\u2028\u001b[31m\u007f 😀'];
 const ATTRIBUTION = 'amazon_attribution_report';
 
@@ -101,13 +101,13 @@ async function rows(lake: string, sql: string): Promise<unknown[][]> {
   const connection = await instance.connect();
   await connection.run(`ATTACH '${sample.folder}/${lake}/brand_reports.duckdb' AS brand_reports (READ_ONLY)`);
   const found = (await connection.runAndReadAll(sql)).getRowsJson();
-  // Otherwise this process would keep dbt from writing.
+  // Otherwise this process would prevent dbt from writing.
   connection.closeSync();
   instance.closeSync();
   return found;
 }
 
-/** By mart, the days that the build took at each time, in order. */
+/** The days that the build took at each time, by mart, in order. */
 async function takenDays(lake: string, mart: string): Promise<unknown[][]> {
   return rows(lake, `SELECT DISTINCT dt, taken_at FROM brand_reports__${mart} ORDER BY dt`);
 }
@@ -116,7 +116,7 @@ function ordersOf(of: string): string {
   return `SELECT count(*) > 0 FROM brand_reports__orders_daily WHERE dt = '${of}'`;
 }
 
-/** How many rows a mart and a view of the lake do not share. */
+/** The number of rows that a mart and a view of the lake do not share. */
 function differences(mart: string, view: string): string {
   return `SELECT count(*) FROM (
   (SELECT * EXCLUDE (day_version, taken_at) FROM brand_reports__${mart} EXCEPT ALL FROM brand_reports.${view}) UNION ALL
@@ -149,7 +149,7 @@ describe('the project of a lake', () => {
     );
   }, 600_000);
 
-  it('fails complete_until and freshness of the table with a gap alone, and has none of its rows', async () => {
+  it('fails complete_until and freshness only of the table with a gap, and omits its rows', async () => {
     await cp(join(sample.folder, 'clean'), join(sample.folder, 'gap'), { recursive: true });
     const gap = addDays(sample.today, -3);
     const ledger = join(sample.folder, 'gap', 'ledger', 'order_list', 'acme', `${monthOf(gap)}.json`);
@@ -164,7 +164,7 @@ describe('the project of a lake', () => {
     expect(await rows('gap', ordersOf(gap))).toEqual([[false]]);
   }, 600_000);
 
-  it('flags no_open_findings of the table with a finding alone', async () => {
+  it('flags no_open_findings only of the table with a finding', async () => {
     change(ATTRIBUTION, day, (held) =>
       held.map((one, click) => ({
         ...one,
@@ -191,7 +191,7 @@ describe('the project of a lake', () => {
     expect(texts.join()).not.toMatch(/json_valid|json_extract_string|"main"/);
   }, 600_000);
 
-  it('flags a restatement alone, and takes only the day that changed', async () => {
+  it('flags only a restatement, and rebuilds only the day that changed', async () => {
     const before = await takenDays('clean', 'orders_daily');
     const ledger = await takenDays('clean', 'commission_ledger');
     const sum = `SELECT sum(commission) FROM brand_reports__orders_daily WHERE dt = '${day}'`;
@@ -210,7 +210,7 @@ describe('the project of a lake', () => {
     expect(await rows('clean', differences('orders_daily', 'orders_daily'))).toEqual([['0']]);
   }, 600_000);
 
-  it('expects no day of a report that is off, nor a day before its daily run', async () => {
+  it('expects no day of a disabled report, and no day before its daily run', async () => {
     const { brands } = JSON.parse(await readFile(settings, 'utf8'));
     const daily = { order_list: { schedule: 'rate(1 day)' }, [ATTRIBUTION]: { enabled: false } };
     const other = await sample.writeSettings('daily.json', {
@@ -225,7 +225,7 @@ describe('the project of a lake', () => {
     expect(sources).not.toMatch(/complete_until_attribution/);
   });
 
-  it('is written into an empty folder only', async () => {
+  it('is written only into an empty folder', async () => {
     const again = await runCli(['dbt', 'init', project('clean'), '--lake', join(sample.folder, 'clean')]);
     expect(again).toMatchObject({
       code: 2,

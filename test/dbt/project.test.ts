@@ -3,7 +3,7 @@ import { dbtProject, jinja, yaml } from '../../cli/dbt/project.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { reports } from '../../shared/reports/index.ts';
 
-/** What Jinja renders of a text whose only expressions are braces. */
+/** The text that Jinja renders from a text whose only expressions are braces. */
 function rendered(text: string): string {
   return text
     .replaceAll("{{ '{' }}", '\u0000')
@@ -11,7 +11,7 @@ function rendered(text: string): string {
     .replaceAll('\u0000', '{');
 }
 
-/** What YAML reads in double quotes. */
+/** The value that YAML reads in double quotes. */
 function unquoted(text: string): string {
   const json = text.replaceAll(/\\U([0-9a-f]{8})/g, (_all, hex: string) =>
     JSON.stringify(String.fromCodePoint(Number.parseInt(hex, 16))).slice(1, -1),
@@ -59,7 +59,7 @@ function project(words: Record<string, string> = {}, columns: readonly Column[] 
 }
 
 describe('the project', () => {
-  it('takes the field of a role, not the column of its name, and escapes paths and words', () => {
+  it('uses the field of a role, not a column of the same name, and escapes paths and words', () => {
     const sql = project({ '{{ 1/0 }}': 'void' }).get('models/staging/stg_brand_reports__orders.sql') ?? '';
     expect(sql.match(/AS "commission"/g)).toHaveLength(1);
     expect(sql).toContain(`json_extract_scalar(CAST("payout" AS varchar), '$.${jinja('{{ x }}')}')`);
@@ -80,7 +80,7 @@ describe('the project', () => {
     expect(project().get('macros/tests.sql')).toContain('grace_hours=61');
   });
 
-  it('has the numbers of the roles in the marts, whatever other columns are called', () => {
+  it('has the numbers of the roles in the marts, whatever the names of other columns', () => {
     const sql = project({}, [{ name: 'sale_commission', type: 'string', field: 'sale_commission' }]);
     expect(sql.get('models/marts/brand_reports__orders_daily.sql')).toContain(
       `sum(TRY_CAST(trim(regexp_replace(CAST(CAST("commission" AS varchar) AS varchar), '[^0-9.eE+ -]', 'x'), ' ') AS decimal(38,9)))`,

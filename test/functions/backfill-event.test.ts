@@ -15,7 +15,7 @@ const SETTINGS = parseSettings(
   },
   reports,
 );
-/** In New York still the 19th, on Kiritimati the 20th already. */
+/** Still the 19th in New York, and already the 20th on Kiritimati. */
 const NOW_MS = Date.parse('2026-11-20T03:00:00Z');
 const ORDERS = { report: 'order_list', brand: 'acme' };
 
@@ -39,11 +39,11 @@ describe('the input of a backfill', () => {
       { report: 'clicks_list', brand: 'globex' },
       { report: 'clicks_list', brand: 'globex', from: '2026-01-01', to: '2026-11-18' },
     ],
-  ])('%s is taken', (_name, input, expected) => {
+  ])('is accepted: %s', (_name, input, expected) => {
     expect(parseBackfillInput({ ...ORDERS, ...input }, SETTINGS, NOW_MS)).toEqual({ ...ORDERS, ...expected });
   });
 
-  it('never names the open day or the one before it', () => {
+  it('never includes the open day or the day before it', () => {
     const day = fc.integer({ min: 0, max: 400 }).map((days) => addDays('2026-01-01', days));
     const nowMs = fc.integer({ min: Date.parse('2026-01-10'), max: Date.parse('2027-01-01') });
     fc.assert(
@@ -111,7 +111,7 @@ describe('the input of a backfill', () => {
     expect(() => parseBackfillInput(input, SETTINGS, NOW_MS)).toThrow(message);
   });
 
-  it('is refused where the schedule reads every day since the start', () => {
+  it('is refused if the schedule reads every day since the start', () => {
     expect(() => parseBackfillInput(ORDERS, SETTINGS, Date.parse('2026-01-02T12:00:00Z'))).toThrow(
       'from is missing; allowed: a day up to 2025-12-31: the schedule reads later days',
     );
@@ -130,9 +130,9 @@ describe('the event of the backfill function', () => {
     ['that is null', null],
     ['of a plan without the running executions', { plan: {}, execution: 'a' }],
     ['of a month without its progress', { read: { ...ORDERS, from: '2026-01-01', to: '2026-01-31' } }],
-  ])('%s is refused, with what to start instead', (_name, event) => {
+  ])('%s is refused, with the next step', (_name, event) => {
     expect(() => parseBackfillEvent(event)).toThrow(
-      /the backfill's state machine: start an execution of that/,
+      /the backfill's state machine: start an execution of the state machine/,
     );
   });
 });

@@ -21,7 +21,7 @@ const ZONE = 'America/New_York';
 const MINUTES_15 = 900_000;
 /** A name of the maximum length. */
 const OLD_BRAND = 'a'.repeat(41);
-/** The newest first of a month with days before and after it that a backfill may read. */
+/** The newest month first, with days before and after it that a backfill may read. */
 const FIRST = `${addDays(dayOf(Date.now(), ZONE), -6).slice(0, 7)}-01`;
 const RANGE = { from: addDays(FIRST, -2), to: addDays(FIRST, 2) };
 const NEWER = { from: FIRST, to: RANGE.to };
@@ -126,7 +126,7 @@ function complete(report: Parameters<typeof rowsOf>[0], range: { from: string; t
   return { ...range, status: 'complete', rows: rowsOf(report, range), left: 0 };
 }
 
-/** Removes the list from the responses for orders of the day. @returns what removes the fault */
+/** Removes the list from the responses for orders of the day. @returns a function that removes the fault */
 function failOrdersOf(day: string, times = Number.POSITIVE_INFINITY): () => void {
   const startsAt = startOfDay(day, ZONE) / 1000;
   return sample.addFault({
@@ -152,7 +152,7 @@ describe('a backfill', () => {
     expect(daysPublished('orders')).toEqual(daysFrom(RANGE.from, RANGE.to));
   });
 
-  it('resumes a month that a run had no time for', async () => {
+  it('resumes a month that a run did not finish in time', async () => {
     const remaining = [MINUTES_15, 1];
     const { output, entered } = await backfill(
       { report: 'order_list', ...RANGE },
@@ -162,7 +162,7 @@ describe('a backfill', () => {
     expect(entered.filter(({ name }) => name === 'Wait')).toHaveLength(1);
   });
 
-  it('fails with the months that are not complete, and lists those that are', async () => {
+  it('fails with the incomplete months, and lists the complete months', async () => {
     const removeFault = failOrdersOf(FIRST);
     const { error, entered } = await backfill({ report: 'order_list', ...RANGE });
     removeFault();
@@ -196,7 +196,7 @@ describe('a backfill', () => {
     expect(output).toEqual([complete('order_list', { from: FIRST, to: FIRST })]);
   });
 
-  it('says that click details need their clicks, and reads them when these are there', async () => {
+  it('reports that click details need their clicks, and reads them after the clicks were read', async () => {
     const details = { report: 'clicks_detail', from: FIRST, to: addDays(FIRST, 1) };
     const { error } = await backfill(details);
     expect(error?.cause).toMatch(
@@ -211,14 +211,14 @@ describe('a backfill', () => {
     ['of an unknown report', { report: 'orders' }, {}, /report is "orders"; allowed: clicks_list, /],
     ['of the console’s suggestion', { Comment: 'Insert your JSON here' }, {}, /Comment is unknown/],
     [
-      'concurrent with another one of the brand',
+      'another backfill of the brand is running',
       { report: 'order_list' },
       {
         mine: { brand: 'acme' },
         other: { brand: OLD_BRAND },
         first: { brand: 'acme', report: 'clicks_list' },
       },
-      /"first" of acme is running.*only one of a brand may run at a time/,
+      /"first" of acme is running.*only one backfill of a brand may run at a time/,
     ],
   ])('is refused without a request to the service: %s', async (_name, input, running, cause) => {
     const { error } = await backfill(input, { running });
@@ -234,7 +234,7 @@ describe('a backfill', () => {
     expect(output).toEqual([complete('order_list', { from: FIRST, to: FIRST })]);
   });
 
-  it('of 27 years of months that all fail fits into the state of an execution', async () => {
+  it('of 27 years fits into the state of an execution, even if every month fails', async () => {
     const why = shortened('界'.repeat(1_000));
     const { error, entered } = await execute(
       template,
@@ -259,7 +259,7 @@ describe('a backfill', () => {
   });
 });
 
-/** Another run's claim of a day of orders, renewed just now. */
+/** The claim of another run on a day of orders, renewed just now. */
 function claimElsewhere(day: string): { release: () => void } {
   const key = ledgerKey('order_list', 'acme', day.slice(0, 7));
   const parse = parseLedger(key, { report: 'order_list', brand: 'acme', month: day.slice(0, 7) });

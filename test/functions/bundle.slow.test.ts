@@ -13,7 +13,7 @@ import { type Deployment, deployToDoubles } from './deployed.ts';
 import { othersIn } from './settings-in-lake.ts';
 import { eventsNamed } from './log-as-lambda.ts';
 
-/** A whole second, as the times of the sample's records are. */
+/** A whole second, because the times of the sample's records are whole seconds. */
 const NOW = new Date(Math.floor(Date.now() / 1000) * 1000);
 const EVENT = { now: NOW.toISOString(), requestsPerSecond: 1000 };
 
@@ -25,7 +25,7 @@ const TABLES = [
   ['amazon_attribution_report', 'attribution'],
 ] as const;
 
-/** As a bundle has them: as the path of what was bundled, or as the name of what is imported. */
+/** Names as in a bundle: the path of a bundled file, or the name of an import. */
 const LIBRARIES_OF_THE_LAPTOP = /node_modules\/(?:parquetjs-lite|@duckdb)|["'](?:parquetjs-lite|@duckdb\/)/;
 
 let deployment: Deployment;
@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => deployment.close());
 
 describe('the synthesised bundle', () => {
-  it('contains everything that it needs, and no library that a function must not have', () => {
+  it('contains everything that it needs, and no forbidden library', () => {
     expect(deployment.functions.map(({ name }) => name)).toEqual(
       expect.arrayContaining(TABLES.map(([name]) => name)),
     );
@@ -69,7 +69,7 @@ describe('the synthesised bundle', () => {
     expect(othersIn(deployment.s3.objects)).toEqual([]);
   });
 
-  it('returns what is left to do where the time is short, and throws nothing', async () => {
+  it('returns the remaining work if the time is short, and throws nothing', async () => {
     const { answer } = await deployment.invoke(
       'order_list',
       { ...EVENT, brand: 'globex' },
@@ -78,7 +78,7 @@ describe('the synthesised bundle', () => {
     expect(answer).toMatchObject({ status: 'incomplete', reports: [{ brand: 'globex' }] });
   });
 
-  it('names s3:ListBucket where its policies do not allow that', async () => {
+  it('names s3:ListBucket if its policies do not allow it', async () => {
     const { role } = deployment.functionNamed('order_list');
     deployment.policies.set(
       'cannot-list',
@@ -126,14 +126,14 @@ describe('the synthesised bundle', () => {
     const line = { event: 'run_ended', report: 'order_list', status: 'complete', rows: expect.any(Number) };
     const lines = eventsNamed('run_ended', printed);
     expect(lines).toHaveLength(2);
-    // Brands run side by side, in whichever order they end.
+    // Brands run at the same time and end in any order.
     for (const brand of ['acme', 'globex'])
       expect(lines).toContainEqual(expect.objectContaining({ ...line, brand }));
     expect(printed).not.toContain('"_aws"');
   });
 
-  it('makes days again from their raw records, without a request and without a secret', async () => {
-    // Not the day that begins: just after midnight none of it is read yet.
+  it('rebuilds days from their raw records, without a request and without a secret', async () => {
+    // Not the current day: just after midnight none of it has been read.
     const [from, to] = [-2, -1].map((days) => addDays(dayOf(NOW.getTime(), 'UTC'), days));
     const [requests, calls] = [deployment.sample.requests.length, deployment.calls.length];
     const { answer } = await deployment.invoke('order_list', { rebuild: true, brand: 'acme', from, to });
@@ -148,7 +148,7 @@ describe('the synthesised bundle', () => {
     expect(new Set(services)).toEqual(new Set(['s3', 'glue']));
   });
 
-  it('draws the calendar', async () => {
+  it('draws the status page', async () => {
     expect(await deployment.invoke('calendar', {})).toMatchObject({
       answer: { problems: expect.anything() },
     });
@@ -178,7 +178,7 @@ describe('the synthesised bundle', () => {
 
   it('returns a failure as a document, with the command that fixes it', async () => {
     deployment.secrets.secrets.delete('brand-reports/acme');
-    // At the current time: what has been read since an earlier one is not read again.
+    // At the current time: a run at an earlier time does not read the newer days again.
     const { now: _now, ...present } = EVENT;
     const { answer } = await deployment.invoke('order_list', {
       ...present,
@@ -232,7 +232,7 @@ describe('the policies of a function', () => {
       expect(deployment.may(role, action, `arn:aws:glue:${PLACE}:table/brand_reports/${table}`)).toBe(false);
   });
 
-  it('let it read the secrets whose names have the prefix, of a brand to come too, and no other', () => {
+  it('let it read the secrets whose names have the prefix, for future brands too, and no other', () => {
     for (const { role } of TABLES.map(([report]) => deployment.functionNamed(report))) {
       const ofBrands = ['brand-reports/acme', 'brand-reports/globex', 'brand-reports/new'];
       const readable = [...ofBrands, 'brand-reports-staging/acme', 'brand-reportsx', 'other'].filter((name) =>

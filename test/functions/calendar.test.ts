@@ -77,7 +77,7 @@ afterEach(() => {
 });
 
 describe('the watcher', () => {
-  it('publishes what is wrong, and the metric as one line of its own', async () => {
+  it('publishes problems, and the metric as a separate line', async () => {
     const info = jest.spyOn(console, 'info').mockImplementation(() => {});
     const stdout = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
     const { problems } = z.parse(outcomeSchema, await calendar());
@@ -123,7 +123,7 @@ describe('the watcher', () => {
     expect(page?.body.toString()).toContain('#/functions/BrandReports-order_list?tab=testing');
   });
 
-  it('fails where it cannot look, so that the failure is not taken for an answer', async () => {
+  it('fails if it cannot read the lake, instead of reporting no problems', async () => {
     process.env.LAKE_URL = 's3://nowhere';
     await expect(calendar()).rejects.toThrow('Create the bucket nowhere');
   });
@@ -140,7 +140,7 @@ describe('the watcher', () => {
     if (ours) s3.objects.set('prod/ledger/format.json', ours);
   });
 
-  it('names the permission where it may not publish', async () => {
+  it('names the missing permission if it may not publish', async () => {
     sns.faults.deny = true;
     s3.objects.delete('prod/status/watch.json');
     jest.spyOn(process.stdout, 'write').mockImplementation(() => true);

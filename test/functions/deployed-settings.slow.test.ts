@@ -109,13 +109,13 @@ async function perform(step: string): Promise<void> {
 
 const put = (key: string, text: string) =>
   s3.objects.set(key, { body: Buffer.from(text), etag: '"x"', modifiedAt: new Date() });
-/** The name of the settings that count. */
+/** The name of the current settings. */
 const pointedAt = () => {
   const { settings = '' } = JSON.parse(s3.objects.get(POINTER)?.body.toString() ?? '{}');
   return [...versions].find(([, { hash }]) => hash === settings)?.[0];
 };
 
-describe('the settings that count after deployments', () => {
+describe('the current settings after deployments', () => {
   it.each<[what: string, steps: string[], counting: string | undefined, statuses: string]>([
     ['the first one', ['Create 1'], '1', 'S'],
     ['two updates', ['Create 1', 'Update 1 2', 'Update 2 3'], '3', 'SSS'],
@@ -124,7 +124,7 @@ describe('the settings that count after deployments', () => {
     ['its rollback', ['Create 1', 'Update 1 2!', 'Update 2 1'], '1', 'SFS'],
     ['a rollback whose rebuild fails too', ['Create 1', 'Update 1 2!', 'Update 2 1!'], '1', 'SFS'],
     [
-      'a rollback that is repeated, and the same update again',
+      'a repeated rollback, and the same update again',
       ['Create 1', 'Update 1 2!', 'Update 2 1!', 'Update 2 1', 'Update 1 2'],
       '2',
       'SFSSS',
@@ -135,7 +135,7 @@ describe('the settings that count after deployments', () => {
       '1',
       'SSF',
     ],
-  ])('are those of %s', async (_what, steps, counting, statuses) => {
+  ])('follow %s', async (_what, steps, counting, statuses) => {
     for (const step of steps) await perform(step);
     expect([pointedAt(), answers.map(({ Status }) => Status[0]).join('')]).toEqual([counting, statuses]);
     expect(s3.objects.get(`settings/${packed(counting ?? '').hash}.json`)).toBeDefined();
@@ -166,18 +166,18 @@ describe('the settings that count after deployments', () => {
     expect(s3.objects.get(key)?.body.toString()).toBe(before);
   });
 
-  it('stay as they are if the ones of a deployment are not what their hash stands for', async () => {
+  it('stay if the settings of a deployment do not match their hash', async () => {
     await perform('Create 1');
     versions.set('false', { hash: packed('2').hash, packed: packed('3').packed });
     await perform('Update 1 false');
     versions.delete('false');
     expect(pointedAt()).toBe('1');
     expect(answers[1]).toMatchObject({
-      ...{ Status: 'FAILED', Reason: expect.stringContaining('others than their hash stands for') },
+      ...{ Status: 'FAILED', Reason: expect.stringContaining('the settings do not match their hash') },
     });
   });
 
-  it('stay as they are if another deployment wins the race', async () => {
+  it('stay if another deployment wins the race', async () => {
     await perform('Create 1');
     s3.faults.conflicts = 12;
     await perform('Update 1 2');
@@ -194,12 +194,12 @@ describe('a function', () => {
     ['no deployment has ended', () => s3.objects.clear(), /current\.json does not exist or is damaged/],
     ['the pointer is not JSON', () => put(POINTER, '{'), /current\.json does not exist or is damaged/],
     [
-      'the pointer leads elsewhere',
+      'the pointer names other settings',
       () => put(POINTER, '{"settings":"../x"}'),
       /current\.json does not exist or is damaged/,
     ],
     [
-      'the settings are gone',
+      'the settings are deleted',
       () => void s3.objects.delete(`settings/${packed('1').hash}.json`),
       /[0-9a-f]{64}\.json does not exist or is damaged/,
     ],
@@ -234,7 +234,7 @@ describe('a function', () => {
     expect(reads).toEqual([[first, object('2')], [first], [first, object('1')]]);
   });
 
-  it('takes changed settings when it is warm, and with them the secrets', async () => {
+  it('uses changed settings in a warm start, and with them the secrets', async () => {
     await perform('Create 1');
     expect(await check()).toContain("create-secret --name 'brand-reports/acme'");
     versions.set('moved', packSettings(settingsOf(1, { secretName: 'brand-reports/moved' })));

@@ -1,7 +1,7 @@
 /**
- * The functions of a deployment without an account: the app is synthesised as `cdk deploy` does it, each function's bundle
- * runs in a process of its own against doubles of AWS, and may do there what its role in the template may do. Every
- * call is recorded.
+ * Runs the functions of a deployment without an account. The app is synthesised as `cdk deploy` does it. Each
+ * function's bundle runs in its own process against doubles of AWS, with the rights that its role in the template has.
+ * Every call is recorded.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,12 +41,12 @@ export interface DeployedFunction {
   name: string;
   bundle: string;
   role: string;
-  /** What the role's policies name. */
+  /** The resources and variables in the role's policies. */
   permissions: readonly Permission[];
   environment: Record<string, string>;
 }
 
-/** A call of AWS, by the role that made it. */
+/** A call of AWS, with the role that made it. */
 export interface RecordedCall extends Permission {
   role: string;
 }
@@ -63,15 +63,18 @@ type Packed = z.infer<typeof catalogSchema>['settings'];
 
 export type Deployment = Awaited<ReturnType<typeof deployToDoubles>>;
 
-/** @param now the time of the service, which should pass where several runs read one day: an earlier reading replaces no later one */
+/**
+ * @param now the time of the service. It should advance if several runs read one day: an earlier reading replaces no
+ * later one
+ */
 export async function deployToDoubles(now: () => Date) {
   const folder = mkdtempSync(join(tmpdir(), 'brand-reports-bundle-'));
-  /** What every function's role may do, by the role's name; a function signs with that as its access key. */
+  /** The rights of every function's role, by the role's name; a function signs with this name as its access key. */
   const policies = new Map<string, Allows>();
   const calls: RecordedCall[] = [];
   const refused: RecordedCall[] = [];
   const tags = new Map<string, Record<string, string>>();
-  /** What the policy of the bucket lets anybody do. */
+  /** The rights that the policy of the bucket leaves to anybody. */
   let bucketAllows: Allows = () => false;
   const may: Access = (role, action, resource, context) => {
     const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', ...tags.get(role), ...context };
@@ -92,7 +95,7 @@ export async function deployToDoubles(now: () => Date) {
   const scheduler = await startSchedulerServer(groups, { access });
   const sns = await startSnsServer({ access });
   const events = await startEventsServer({ access });
-  /** Takes the response of the custom resource. */
+  /** Receives the response of the custom resource. */
   const cloudFormation = await startHttpServer((_request, _body, response) => response.end());
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
@@ -100,7 +103,7 @@ export async function deployToDoubles(now: () => Date) {
   putPacked(s3.objects, packed);
   let printed = '';
 
-  /** Makes the template, the bundles and the policies as a deployment does. */
+  /** Builds the template, the bundles and the policies as a deployment does. */
   async function synthesise(): Promise<{ functions: DeployedFunction[]; packed: Packed }> {
     const settings = join(folder, 'settings.json');
     writeFileSync(settings, JSON.stringify(sampleSettings(sample)));
@@ -139,8 +142,8 @@ export async function deployToDoubles(now: () => Date) {
   }
 
   /**
-   * Starts the function's bundle in a process of its own, with the local servers for AWS.
-   * @param options in place of what the template says: `role` is whose policies count
+   * Starts the function's bundle in its own process, with the local servers for AWS.
+   * @param options override the template: `role` is the role whose policies apply
    */
   async function invoke(
     name: string,
@@ -198,7 +201,7 @@ export async function deployToDoubles(now: () => Date) {
     refused,
     functionNamed,
     invoke,
-    /** What the functions printed so far. */
+    /** The output of the functions so far. */
     printed: () => printed,
     async close() {
       await Promise.all(
@@ -211,7 +214,7 @@ export async function deployToDoubles(now: () => Date) {
   };
 }
 
-/** What a deployment to the doubles of AWS would know of the resources. */
+/** The attributes of resources that a deployment to the doubles of AWS would have. */
 function valuesOf(template: Template): Values {
   const ids = (type: string) => resourcesOf(template, type).map(([id]) => id);
   const [bucket = '', database = '', icebergDatabase = '', topic = ''] = [

@@ -1,5 +1,5 @@
-// Invokes the handler of a bundle as Lambda's runtime does: `node lambda-runtime.ts BUNDLE EVENT REMAINING_MS`.
-// The last line on stdout is `{"answer": …}` or `{"errorType", "errorMessage"}`; what comes before is the log, as JSON.
+// Invokes the handler of a bundle as Lambda's runtime does: `node lambda-runtime.ts BUNDLE EVENT REMAINING_MS`. The
+// last line on stdout is `{"answer": …}` or `{"errorType", "errorMessage"}`; the lines before it are the log, as JSON.
 import { logAsLambda } from './log-as-lambda.ts';
 
 const [, , bundle = '', event = '', remainingMs = ''] = process.argv;
@@ -15,5 +15,5 @@ try {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   process.stdout.write(`${JSON.stringify({ errorType: name, errorMessage: message })}\n`);
 }
-// Lambda does not wait for what a handler leaves under way.
+// Lambda does not wait for work that a handler has left in progress.
 process.exit();

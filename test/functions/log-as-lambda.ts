@@ -1,4 +1,4 @@
-/** Makes `console` print what Lambda makes of it where the log's format is JSON: a line for each call. */
+/** Makes `console` print as Lambda does if the format of the log is JSON: one line for each call. */
 export function logAsLambda(): void {
   for (const level of ['debug', 'info', 'log', 'warn', 'error'] as const)
     console[level] = (message: unknown) => {

@@ -50,7 +50,7 @@ let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
 let scheduler: Awaited<ReturnType<typeof startSchedulerServer>>;
 let cloudFormation: HttpServer & {
   responses: { contentType: string | undefined; body: JsonObject }[];
-  /** So many responses are refused. */
+  /** The number of responses that are refused. */
   refusals: number;
 };
 
@@ -107,7 +107,7 @@ function request(RequestType: string, change: object = {}) {
   };
 }
 
-/** Runs the handler in a process of its own, with the local servers for AWS. */
+/** Runs the handler in its own process, with the local servers for AWS. */
 async function invoke(
   event: unknown,
   {
@@ -149,7 +149,7 @@ async function invoke(
   return { printed: stdout + stderr, last: parseJson(stdout.trimEnd().split('\n').at(-1) ?? '') };
 }
 
-/** Meanwhile the server accepts requests and never responds. */
+/** During the work the server accepts requests and never responds. */
 async function whileSilent(server: HttpServer, act: () => Promise<unknown>): Promise<void> {
   const silent = await startHttpServer(() => {});
   const { url } = server;
@@ -199,14 +199,14 @@ describe('rebuild-catalog for CloudFormation', () => {
     },
   );
 
-  it('makes the schedules once the tables are there: none where the rebuild fails', async () => {
+  it('writes the schedules after the tables, and writes no schedule if the rebuild fails', async () => {
     await invoke(request('Create'), { database: 'nowhere' });
     expect(scheduled()).toEqual([]);
     await invoke(request('Create'));
     expect(scheduled()).toEqual(REPORTS.map((report) => `${report} acme ENABLED`));
   });
 
-  it('at an update makes the schedules of the new settings, at its rollback those of the old ones', async () => {
+  it('writes the schedules of the new settings at an update, and of the old settings at its rollback', async () => {
     const acme = SETTINGS.brands.acme;
     const changed = {
       ...SETTINGS,
@@ -229,9 +229,9 @@ describe('rebuild-catalog for CloudFormation', () => {
     expect(scheduled().sort()).toEqual(REPORTS.map((report) => `${report} acme ENABLED`).sort());
   });
 
-  it('fails where Scheduler refuses: without schedules nothing would run', async () => {
+  it('fails if Scheduler refuses, because without schedules nothing would run', async () => {
     scheduler.held.delete('BrandReports-order_list');
-    // Less than the minute for which new permissions are waited for.
+    // Less than the minute for which the function waits for new permissions.
     const { printed } = await invoke(request('Create'), { remainingMs: 12_000 });
     expect(responded()).toMatchObject([
       { Status: 'FAILED', Reason: expect.stringContaining('deploy again') },
@@ -239,7 +239,7 @@ describe('rebuild-catalog for CloudFormation', () => {
     expect(printed).toContain('catalog_rebuilt');
   });
 
-  it('at Create succeeds in a region that has no registry of test events', async () => {
+  it('succeeds at Create in a region without a registry of test events', async () => {
     const { printed } = await invoke(request('Create'), {
       registry: 'http://schemas.eusc-de-east-1.invalid',
     });
@@ -247,7 +247,7 @@ describe('rebuild-catalog for CloudFormation', () => {
     expect(responded()[0]).toMatchObject({ Status: 'SUCCESS' });
   });
 
-  it('at Delete removes schedules and test events and nothing else', async () => {
+  it('removes schedules and test events at Delete, and nothing else', async () => {
     await invoke(request('Create'));
     const tables = [...glue.tables.keys()];
     expect(scheduled()).toHaveLength(REPORTS.length);
@@ -259,7 +259,7 @@ describe('rebuild-catalog for CloudFormation', () => {
     expect([...glue.tables.keys()]).toEqual(tables);
   });
 
-  it('lets a stack be deleted whose test events cannot be removed, and logs why', async () => {
+  it('lets a stack be deleted if its test events cannot be removed, and logs the reason', async () => {
     schemas.faults.deny = true;
     const { printed } = await invoke(request('Delete'));
     expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
@@ -279,7 +279,7 @@ describe('rebuild-catalog for CloudFormation', () => {
   it.each<[string, () => HttpServer]>([
     ['the schema registry', () => schemas],
     ['Scheduler', () => scheduler],
-  ])('lets a stack be deleted where %s does not respond', async (_name, server) => {
+  ])('lets a stack be deleted if %s does not respond', async (_name, server) => {
     await whileSilent(server(), () => invoke(request('Delete'), { remainingMs: 2000 }));
     expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
   });
@@ -321,14 +321,14 @@ describe('rebuild-catalog for CloudFormation', () => {
     const failing = { database: 'nowhere' };
     const statuses = () => responded().map(({ Status }) => Status);
 
-    it('fails, and lets CloudFormation roll that very update back although the rebuild fails again', async () => {
+    it('fails, and lets CloudFormation roll the update back even if the rebuild fails again', async () => {
       await update('1', '2', failing);
       const { printed } = await update('2', '1', failing);
       expect(statuses()).toEqual(['FAILED', 'SUCCESS']);
       expect(printed).toContain('catalog_rebuild_failed');
     });
 
-    it('makes the former schedules at that rollback, although its rebuild fails', async () => {
+    it('restores the former schedules at the rollback, even if its rebuild fails', async () => {
       await update('0', '1');
       await update('1', '2', failing);
       const [name, made] = [...(scheduler.held.get('BrandReports-order_list') ?? [])][0] ?? [];
@@ -337,7 +337,7 @@ describe('rebuild-catalog for CloudFormation', () => {
       expect(scheduled()).toEqual(REPORTS.map((report) => `${report} acme ENABLED`));
     });
 
-    it('knows a rollback after an update that ran out of time', async () => {
+    it('recognises a rollback after an update that ran out of time', async () => {
       await whileSilent(glue, () => update('1', '2', { remainingMs: 2000 }));
       await update('2', '1', failing);
       expect(statuses()).toEqual(['FAILED', 'SUCCESS']);
@@ -347,13 +347,13 @@ describe('rebuild-catalog for CloudFormation', () => {
       ['an older version that is deployed after one that succeeded', () => update('1', '2')],
       ['an update to another version than the one before the failed update', () => update('0', '2', failing)],
       ['a lake that remembers no update', async () => {}],
-    ])('takes for no rollback: %s', async (_name, before) => {
+    ])('treats as an ordinary update: %s', async (_name, before) => {
       await before();
       await update('2', '1', failing);
       expect(statuses().at(-1)).toBe('FAILED');
     });
 
-    it('takes the failed update, deployed again, for no rollback, not even after one', async () => {
+    it('treats the failed update as an ordinary update if it is deployed again, even after a rollback', async () => {
       for (const [from, to] of [
         ['1', '2'],
         ['1', '2'],
@@ -364,13 +364,13 @@ describe('rebuild-catalog for CloudFormation', () => {
       expect(statuses()).toEqual(['FAILED', 'FAILED', 'SUCCESS', 'FAILED']);
     });
 
-    it('takes an update of test events alone, deployed again after its rollback, for no rollback', async () => {
+    it('treats an update of test events alone as an ordinary update if it is deployed again after its rollback', async () => {
       for (let times = 0; times < 4; times += 1) await update('1', '1', failing);
       expect(statuses()).toEqual(['FAILED', 'SUCCESS', 'FAILED', 'SUCCESS']);
     });
 
     it.each(['not JSON', '{"from":2}'])(
-      'goes on where what it remembered is damaged: %s',
+      'continues if the recorded update is damaged: %s',
       async (damaged) => {
         const body = Buffer.from(damaged);
         s3.objects.set('deployments/failed-update.json', { body, etag: '"1"', modifiedAt: new Date() });
@@ -380,7 +380,7 @@ describe('rebuild-catalog for CloudFormation', () => {
       },
     );
 
-    it('names the format of a lake that another program wrote, and lets that very update be rolled back', async () => {
+    it('names the format of a lake of another program, and lets the update be rolled back', async () => {
       const format = { body: Buffer.from('{"format":2}'), etag: '"1"', modifiedAt: new Date() };
       s3.objects.set('ledger/format.json', format);
       await update('1', '2');
@@ -393,7 +393,7 @@ describe('rebuild-catalog for CloudFormation', () => {
       expect(othersIn(s3.objects)).toEqual([['ledger/format.json', format]]);
     });
 
-    it('says so where it cannot remember the update, and goes on', async () => {
+    it('logs that it cannot record the update, and continues', async () => {
       s3.faults.refuseAll = true;
       const { printed } = await update('1', '2', { remainingMs: 4000 });
       expect(printed).toContain('update_not_remembered');
@@ -401,7 +401,7 @@ describe('rebuild-catalog for CloudFormation', () => {
     });
   });
 
-  it('at an update removes the test events of functions that the stack has no longer', async () => {
+  it('removes the test events of removed functions at an update', async () => {
     await invoke(request('Create'));
     const others = [{ functionName: 'BrandReports-calendar', events: [{ name: 'Draw', value: '{}' }] }];
     const { ResourceProperties } = request('Update');
@@ -442,21 +442,21 @@ describe('rebuild-catalog for CloudFormation', () => {
     it.each<[string, string | undefined]>([
       ['a bucket that an earlier stack of the same name left', EARLIER],
       ['a bucket and a database that nobody has marked', undefined],
-    ])('takes %s', async (_name, owner) => {
+    ])('accepts %s', async (_name, owner) => {
       if (owner !== undefined) s3.tags.set(OWNER, owner);
       await deploy({ bucket: 'lake', database: 'brand_reports' });
       expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
     });
   });
 
-  it('responds before its time runs out, where AWS does not respond', async () => {
+  it('responds before its time runs out if AWS does not respond', async () => {
     await whileSilent(glue, () => invoke(request('Create'), { remainingMs: 2000 }));
     expect(responded()).toMatchObject([
       { Status: 'FAILED', Reason: expect.stringContaining('time ran out') },
     ]);
   });
 
-  it('sends the response again where it was not accepted', async () => {
+  it('sends the response again if it was not accepted', async () => {
     cloudFormation.refusals = 2;
     await invoke(request('Delete'));
     expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
@@ -476,7 +476,7 @@ describe('rebuild-catalog for CloudFormation', () => {
     expect(printed).not.toContain(SIGNATURE);
   });
 
-  describe('where another server waits on the machine', () => {
+  describe('if another server runs on the machine', () => {
     let another: HttpServer;
     let received: string[];
     beforeEach(async () => {
@@ -503,7 +503,7 @@ describe('rebuild-catalog for CloudFormation', () => {
       ['nothing stands for AWS', () => another.url, ''],
       ['another one stands for AWS', () => another.url, undefined],
       [
-        'its name stands before the one of AWS',
+        'its name precedes the name of AWS',
         () => cloudFormation.url.replace('//', `//${new URL(another.url).host}@`),
         undefined,
       ],
@@ -549,7 +549,7 @@ describe('rebuild-catalog by hand', () => {
     expect([...schemas.registries]).toEqual([]);
   });
 
-  it('makes the schedules of the deployment that ended meanwhile', async () => {
+  it('writes the schedules of a deployment that ended meanwhile', async () => {
     const read = s3.objects.get.bind(s3.objects);
     let deployed = false;
     s3.objects.get = (key) => {
@@ -563,7 +563,7 @@ describe('rebuild-catalog by hand', () => {
     expect(scheduled()).toEqual(REPORTS.map((report) => `${report} acme DISABLED`));
   });
 
-  it('says what went wrong', async () => {
+  it('reports what went wrong', async () => {
     const { last } = await invoke({}, { database: 'nowhere' });
     expect(last).toMatchObject({ errorMessage: expect.stringContaining('the Glue database nowhere') });
   });
@@ -600,7 +600,7 @@ describe('the address of a response', () => {
     ['another bucket', 'https://evil.s3.amazonaws.com/'],
     ['a bucket of almost that name', address('useast1-evil.s3.amazonaws.com/')],
     [
-      'a bucket whose name ends like that one',
+      'a bucket whose name ends like the right one',
       'https://evil.cloudformation-custom-resource-response-useast1.s3.amazonaws.com/',
     ],
     ['the bucket of another region', address('euwest1.s3.eu-west-1.amazonaws.com/')],
@@ -608,8 +608,8 @@ describe('the address of a response', () => {
     ['that bucket in the sovereign cloud of Europe', address('useast1.s3.amazonaws.eu/')],
     ['a machine at AWS', 'https://ec2-203-0-113-1.compute-1.amazonaws.com/'],
     ['an API at AWS', 'https://abc.execute-api.us-east-1.amazonaws.com/'],
-    ['a name that ends like that of AWS', address('useast1.s3.evil-amazonaws.com/')],
-    ['a name that begins like that of AWS', address('useast1.s3.amazonaws.com.evil.example/')],
+    ['a name that ends like a name of AWS', address('useast1.s3.evil-amazonaws.com/')],
+    ['a name that begins like a name of AWS', address('useast1.s3.amazonaws.com.evil.example/')],
     ['a name with a full stop of another script', address('useast1.s3.amazonaws.com。evil.example/')],
     ['a letter of another script', address('useast1.s3.аmazonaws.com/')],
     ['a full stop at the end', address('useast1.s3.amazonaws.com./')],

@@ -8,12 +8,12 @@ interface Stored {
   modifiedAt: Date;
 }
 
-/** Puts the settings where a deployment puts them. @param prefix of the lake in the bucket */
+/** Stores the settings as a deployment does. @param prefix of the lake in the bucket */
 export function putSettings(objects: Map<string, Stored>, settings: Settings, prefix = ''): void {
   putPacked(objects, packSettings(settings), prefix);
 }
 
-/** The same from the properties of the custom resource. */
+/** The same with the properties of the custom resource. */
 export function putPacked(
   objects: Map<string, Stored>,
   packed: ReturnType<typeof packSettings>,

@@ -19,13 +19,13 @@ describe('the event of the sync function', () => {
     expect(parseSyncEvent(event, BRANDS)).toEqual(event);
   });
 
-  it('is one of a rebuild where it says so', () => {
+  it('is a rebuild if it has "rebuild"', () => {
     const days = { brand: 'acme', from: '2026-01-01', to: '2026-01-31' };
     expect(parseSyncEvent({ rebuild: true, ...days }, BRANDS)).toEqual({ rebuild: true, ...days });
   });
 
   it.each<[string, unknown, string]>([
-    ['a rebuild that is none', { rebuild: false }, 'rebuild is false; allowed: true'],
+    ['a rebuild that is false', { rebuild: false }, 'rebuild is false; allowed: true'],
     ['a rebuild of no brand', { rebuild: true }, 'brand is missing; allowed: acme, globex'],
     [
       'a rebuild without an end',
@@ -57,7 +57,7 @@ describe('the event of the sync function', () => {
       'from is "2026-02-02"; allowed: a day not after 2026-02-01',
     ],
     [
-      'fewer records of days that nobody named',
+      'fewer records without a range of days',
       { brand: 'acme', acceptFewer: true },
       'acceptFewer is true; allowed: true only together with "from" or "to"',
     ],

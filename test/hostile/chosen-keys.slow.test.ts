@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 
-// What a service chooses may not make a search as long as the list: each of these takes a second where it does not, and
-// minutes where it does. In a process of its own, because nothing can end what holds up the event loop.
+// Values that a service chooses must not make a search quadratic: each of these tests takes a second with a good hash,
+// and minutes otherwise. Runs in a process of its own, because nothing else can stop a blocked event loop.
 
 const shared = new URL('../../shared/', import.meta.url).href;
 
@@ -14,15 +14,18 @@ async function output(script: string): Promise<string> {
   return stdout.trim();
 }
 
-/** Words of eight bytes that differ in the fourth and the eighth alone: a product tells them apart in its highest byte. */
+/**
+ * Words of eight bytes that differ only in the fourth and the eighth byte: a product separates them only in its highest
+ * byte.
+ */
 const CHOSEN = `
   const letters = Array.from({ length: 64 }, (_, index) => String.fromCharCode(0x3e + index)).filter((each) => each !== '\\\\');
   const word = (letter) => 'abc' + letter + 'efg' + letter;
   const { length } = letters;
   const chosen = (index) => word(letters[index % length]) + word(letters[Math.floor(index / length) % length]) + word(letters[Math.floor(index / length ** 2) % length]);`;
 
-describe('I12: what a service chooses does not hold up a run', () => {
-  it('by keys of one record', async () => {
+describe('I12: values that a service chooses do not hold up a run', () => {
+  it('with keys of one record', async () => {
     const script = `
       import { readText } from '${shared}records/read-records.ts';
       ${CHOSEN}
@@ -35,7 +38,7 @@ describe('I12: what a service chooses does not hold up a run', () => {
     expect(await output(script)).toBe('1950000');
   }, 60_000);
 
-  it('by values, a fifth of which come again', async () => {
+  it('with values, a fifth of which are repeated', async () => {
     const script = `
       import { readRecords } from '${shared}records/read-records.ts';
       import { RecordColumns } from '${shared}lake/table/record-columns.ts';

@@ -1,6 +1,6 @@
 /**
- * A service that spoils the answers of another one: every request is passed on, and what comes back is sent as it is or
- * by a spoiler (`spoilers.ts`), which may also write to the connection itself. It signs nothing and knows no records.
+ * Spoils the responses of another service. It forwards every request, and returns the response unchanged or through a
+ * spoiler (`spoilers.ts`), which may also write to the connection itself. It signs nothing and has no records.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,12 +8,12 @@ import { type Json, type JsonObject, isJsonObject, parseJson } from '../../share
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import type { Random } from '../simulation/random.ts';
 
-/** A right answer, and what sends another one in its place. */
+/** A correct response, and functions that send another response instead. */
 export interface Answer {
   /** As the service sent it. */
   body: Buffer;
   envelope: JsonObject;
-  /** Everything that the request bore, to be thrown back. */
+  /** The contents of the request, to be sent back. */
   echo: string;
   response: ServerResponse;
   socket: Socket;
@@ -22,14 +22,14 @@ export interface Answer {
 
 export type Spoil = (answer: Answer) => void | Promise<void>;
 
-/** A request, as the choice of a spoiler sees it. */
+/** The facts of a request for the choice of a spoiler. */
 export interface Asked {
   action: string;
   fields: JsonObject;
 }
 
 export interface HostileService extends HttpServer {
-  /** Chooses the spoiler of each request; `undefined` for a right answer. */
+  /** Chooses the spoiler of each request; `undefined` for a correct response. */
   choose: (asked: Asked) => Spoil | undefined;
 }
 

@@ -15,9 +15,9 @@ const TODAY = '2026-03-10';
 const DAY = '2026-03-09';
 const REPORT: ReportName = 'transaction_list';
 const RANDOM_RUNS = 4;
-/** More by HOSTILE_SEEDS=100; a failing seed is in the title of its test. */
+/** HOSTILE_SEEDS=100 runs more; a failing seed is in the title of its test. */
 const SEEDS = Array.from({ length: Number(process.env.HOSTILE_SEEDS ?? 4) }, (_, index) => index + 1);
-/** More than before: other suites may have run in this process. */
+/** Above the memory used before: other suites may have run in this process. */
 const MEMORY_LIMIT_MB = 450;
 
 let sample: SampleLake;
@@ -35,7 +35,7 @@ beforeAll(async () => {
   hostile = await startHostileService(sample.service.url, new Random('hostile'));
   await sample.sync();
   rssBefore = process.memoryUsage.rss();
-  // A published detail stays as long as its click does.
+  // A published detail stays as long as its click.
   for (const report of REPORTS.filter((each) => !each.startsWith('clicks_')))
     restate(sample.brand, report, DAY, (held) => held.slice(1));
 }, 120_000);
@@ -44,7 +44,7 @@ afterAll(async () => {
   await sample.close();
 });
 
-/** One run against the hostile service; what it says and stores, raw records aside, has no secret. */
+/** One run against the hostile service. Its output and its files, except raw records, contain no secret. */
 async function run(lake: SampleLake, options: SyncOptions, timeoutSeconds = 1): Promise<SyncOutcome> {
   const log: LogEvent[] = [];
   const baseUrl = `${hostile.url}/api/${lake.brand.name}`;
@@ -65,7 +65,7 @@ async function run(lake: SampleLake, options: SyncOptions, timeoutSeconds = 1): 
   return outcome;
 }
 
-/** Whether the request reads the day, as one of cursor-paged actions. */
+/** Whether the request reads the day, for actions with cursors. */
 function isOfDay({ fields: { start_date, start_time } }: Asked): boolean {
   return (
     start_date === DAY.replaceAll('-', '') ||
@@ -75,7 +75,7 @@ function isOfDay({ fields: { start_date, start_time } }: Asked): boolean {
 
 const ofDay = (report: ReportName): SyncOptions => ({ scope: { reports: [report], from: DAY, to: DAY } });
 
-describe('a service that spoils every answer for a day, and then is right', () => {
+describe('a service that spoils every response for a day, and then recovers', () => {
   it.each(spoilers)(
     'I8: $name: the day ends as $ends',
     async ({ ends, spoil, timeoutSeconds, report = REPORT }) => {
@@ -100,7 +100,7 @@ describe('a service that spoils every answer for a day, and then is right', () =
 });
 
 describe('a service whose cursors and records never end', () => {
-  it('I8: keeps a run for its time alone, and none of its records are published', async () => {
+  it('I8: keeps a run busy only for its time limit, and has no records published', async () => {
     const lake = sample.fork();
     const before = await publishedDays(lake, REPORT);
     hostile.choose = (asked) => (isOfDay(asked) ? endlessChain : undefined);
@@ -113,7 +113,7 @@ describe('a service whose cursors and records never end', () => {
   });
 });
 
-describe('a service that spoils answers at random, and then is right', () => {
+describe('a service that spoils responses at random, and then recovers', () => {
   it.each(SEEDS)(
     'I8: publishes nothing wrong meanwhile, and everything in the end: seed %i',
     async (seed) => {
@@ -131,7 +131,7 @@ describe('a service that spoils answers at random, and then is right', () => {
         lake.nowMs += 60_000;
       }
       hostile.choose = () => undefined;
-      // The second run makes the lookups again that were refused in an attempt which the first one ends.
+      // The second run repeats refused lookups of an attempt that the first run ends.
       for (let runs = 0; runs < 2; runs += 1) {
         lake.nowMs += 2 * DAY_MS;
         expect(await run(lake, { scope })).toMatchObject({ status: 'complete' });

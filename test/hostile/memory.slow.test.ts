@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
-/** Of a response, at most. */
+/** The maximum size of a response. */
 const MAX_BYTES = 32 * 2 ** 20;
 const MAX_PEAK_MB = 600;
-/** The function that reads a report has 1,769 MB of memory. Its runtime gives nine tenths of them to the heap. */
+/** The function that reads a report has 1,769 MB of memory. Its runtime gives nine tenths of it to the heap. */
 const HEAP_MB = 1_592;
 
 type ItemOf = (index: number) => string;
 
-/** A response with as many items as it may have, at most `count`, between a head and a tail. */
+/** A response with the maximum number of items, at most `count`, between a head and a tail. */
 function filled(head: string, itemOf: ItemOf, tail: string, count = Number.POSITIVE_INFINITY): Buffer {
   const body = Buffer.allocUnsafe(MAX_BYTES);
   let at = body.write(head);
@@ -25,7 +25,7 @@ function filled(head: string, itemOf: ItemOf, tail: string, count = Number.POSIT
   return body.subarray(0, at + body.write(tail, at));
 }
 
-/** Items of a JSON list or object, of which `first` is the first. */
+/** Items of a JSON list or object, with `first` as the first item. */
 function listed(head: string, itemOf: ItemOf, tail: string, count?: number): Buffer {
   return filled(`${head}${itemOf(0)}`, (index) => `,${itemOf(index + 1)}`, tail, count);
 }
@@ -39,7 +39,7 @@ const inRecord = (itemOf: ItemOf, count?: number) => () => listed(`${HEAD}{`, it
 const inValue = (itemOf: ItemOf, count?: number) => () => listed(`${HEAD}{"a":[`, itemOf, `]}${TAIL}`, count);
 const inObject = (head: string, itemOf: ItemOf, tail: string) => () => listed(head, itemOf, tail);
 const html = (text: string) => () => filled('<html>', each(text), '</html>');
-/** `JSON.parse` would lose a digit, so the exact parser reads a text with it. */
+/** `JSON.parse` would lose a digit, so the exact parser reads a text that contains this number. */
 const EXACT = '1.10';
 const ordinary = (index: number) => {
   const fields = Array.from({ length: 18 }, (_, field) => `"field_${field}":"${(index * 31 + field) % 1e6}"`);
@@ -53,7 +53,7 @@ const TOO_MANY = 'contract too_many_fields';
 const NOT_JSON = 'contract not_json';
 /** As many rows as fit. */
 const READ = 0;
-/** A body, the error that its day fails with, or the rows of the day, and the status of the response. */
+/** A body, the error of its day or the day's rows, and the status of the response. */
 const bodies: [string, () => Buffer, string | number, status?: number][] = [
   ['objects in an unknown field', inObject('{"x":[', each('{}'), ']}'), TOO_LARGE],
   ['an unknown field beside a page', inObject(`${PAGE.slice(0, -1)},"x":[`, each('{}'), ']}'), TOO_LARGE],
@@ -103,7 +103,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A run of the brands `acme`, which is served the body, and `other`. */
+/** A run of the brands `acme`, which gets the body, and `other`. */
 async function run(): Promise<{ peakMb: number }> {
   const folder = await temporaryFolder();
   try {
@@ -120,7 +120,7 @@ async function run(): Promise<{ peakMb: number }> {
 
 describe('I12: a response of up to 32 MB', () => {
   it.each(bodies)(
-    'is read in bounded memory, or fails its own day alone: %s',
+    'is read in bounded memory, or fails only its own day: %s',
     async (_name, bodyOf, ends, status = 200) => {
       const body = bodyOf();
       expect(body.length).toBeLessThanOrEqual(MAX_BYTES);
@@ -136,7 +136,8 @@ describe('I12: a response of up to 32 MB', () => {
           { name: 'other', outcome: 'published', rows: 2 },
         ],
       });
-      // On a busy machine the collector comes later, and the peak is higher by up to a tenth: what is too much is always so.
+      // On a busy machine the collector runs later, and the peak is up to a tenth higher; a real excess shows in every
+      // run.
       const peakMb = ended.peakMb < MAX_PEAK_MB ? ended.peakMb : Math.min(ended.peakMb, (await run()).peakMb);
       expect(peakMb).toBeLessThan(MAX_PEAK_MB);
     },

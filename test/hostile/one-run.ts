@@ -8,8 +8,8 @@ import { runSync } from '../../shared/run/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { blindRegistry } from '../sync/sample-lake.ts';
 
-// A run of two brands in a process of its own: `<service> <lake folder> <report>`. It prints how each brand ended, and the
-// memory that the process took.
+// Runs two brands in its own process: `<service> <lake folder> <report>`. It prints how each brand ended, and the
+// memory that the process used.
 const [, , service = '', folder = '', report = ''] = process.argv;
 const DAY = '2026-03-09';
 tuneHeap();

@@ -31,7 +31,7 @@ const values: [string, Json][] = [
   ['lists nested 500 deep', nested(500)],
 ];
 
-/** The record with the value in place of every other field and in a new one; what says its day and key stays. */
+/** The record with the value in every other field and in a new field; the fields of its day and key stay. */
 function odd(record: JsonObject, value: Json): JsonObject {
   const kept = new Set(['id', 'created_time', 'transid', 'date', 'pbtid']);
   const fields = Object.entries(record).map(([name, before], index): [string, Json] => [
@@ -41,7 +41,7 @@ function odd(record: JsonObject, value: Json): JsonObject {
   return Object.fromEntries([...fields, ['never seen before', value], ['constructor', value]]);
 }
 
-describe('a service whose records hold anything', () => {
+describe('a service with any values in its records', () => {
   it.each(values)('I6: is copied exactly: %s', async (_name, value) => {
     const lake = sample.fork();
     for (const report of REPORTS)

@@ -1,6 +1,7 @@
 /**
- * What a hostile service does to an answer, by name, and how a run must end that meets nothing else for a day: with
- * exactly the service's records (`right`), or with an error of this kind and code, and the day as it was before.
+ * Lists the ways in which a hostile service spoils a response, by name, and how a run must end that gets only such
+ * responses for a day. Either the day has exactly the service's records (`right`). Or it fails with an error of this
+ * kind and code, and stays as it was before.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -13,19 +14,19 @@ export interface Spoiler {
   name: string;
   ends: 'right' | readonly [ErrorKind, string];
   spoil: Spoil;
-  /** Whose answers; `transaction_list` where it is missing. */
+  /** The action whose responses it spoils; `transaction_list` if missing. */
   report?: ReportName;
-  /** It takes many megabytes or all the time that a request has: by itself, not among random ones. */
+  /** It takes many megabytes, or all the time that a request has: it runs alone, and never at random. */
   slow?: true;
-  /** 1 where it is missing. */
+  /** 1 if missing. */
   timeoutSeconds?: number;
-  /** A lookup has no list, and takes what it is given for the record. */
+  /** A lookup has no list, and treats whatever it gets as the record. */
   listsOnly?: true;
 }
 
 const MEGABYTE = 2 ** 20;
 
-/** Sends a body as a plain answer, with `headers` added. */
+/** Sends a body as a plain response, with further `headers`. */
 const sends =
   (bodyOf: (answer: Answer) => string | Buffer, headers: Record<string, string> = {}, status = 200): Spoil =>
   (answer) => {
@@ -48,7 +49,7 @@ const list = (change: (records: Json[]) => Json): Spoil =>
     ),
   );
 
-/** Writes bytes to the connection, without anything that HTTP asks for, and ends it. */
+/** Writes bytes to the connection, outside HTTP, and ends it. */
 const raw =
   (bytesOf: (answer: Answer) => (string | Buffer)[]): Spoil =>
   (answer) => {
@@ -70,7 +71,7 @@ async function drip({ response }: Answer, text: string, pauseMs: number): Promis
   }
 }
 
-/** Writes without end, as fast as they are taken. */
+/** Writes without end, as fast as the client reads. */
 async function flood({ response }: Answer, chunk: Buffer): Promise<void> {
   while (!response.destroyed && response.writable) {
     if (!response.write(chunk))
@@ -216,7 +217,7 @@ const byEnd: Spoiler[] = [
         answer.response.write('{"code":0,"data":{"list":[{"a":"');
         return flood(answer, Buffer.alloc(MEGABYTE, 'x'));
       },
-      // Members of a gzip file one behind the other are one text: all of it is never in the memory of the test.
+      // Consecutive members of a gzip file are one text. The test never holds the whole text in memory.
       'a gzip bomb': sends(
         () => Buffer.concat(new Array<Buffer>(256).fill(gzipSync(Buffer.alloc(MEGABYTE, ' '), { level: 1 }))),
         { 'content-encoding': 'gzip' },
@@ -279,7 +280,7 @@ const byEnd: Spoiler[] = [
       head(`x-large: ${'x'.repeat(200_000)}`, lengthOf(body)),
       body,
     ]),
-    'a status line that is none': raw(({ body }) => ['ICY 200 fine\r\n\r\n', body]),
+    'an invalid status line': raw(({ body }) => ['ICY 200 fine\r\n\r\n', body]),
   }),
   ...ending(
     ['transient', 'timeout'],
@@ -346,7 +347,7 @@ const positions: Spoiler[] = (
   listsOnly: true,
 }));
 
-/** A page of records that are new each time, and the cursor of another one. */
+/** A page of records that are new each time, and the cursor of another page. */
 export const endlessChain: Spoil = (answer) => {
   const { random } = answer;
   const records = Array.from({ length: 4 }, () => ({ transaction: random.next(), amount: random.next() }));

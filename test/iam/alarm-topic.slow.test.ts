@@ -34,10 +34,10 @@ function statementsIn(page: string) {
 }
 
 const [ofTopic = [], ofKey = []] = statementsIn('docs/how-to/alarm-topic.md');
-/** Of the stack's own topic. */
+/** The policies of the stack's own topic. */
 const [ofLakeKey = []] = statementsIn('docs/how-to/customer-keys.md');
 
-/** What the statements in the page for one principal allow. */
+/** The rights that the statements on the page give one principal. */
 function allowed(policy: z.infer<typeof statements>, principal: string): Allows {
   const own = policy.filter(({ Principal }) => Object.values(Principal).includes(principal));
   return policyOf(own.map(({ Principal: _principal, ...rest }) => rest));
@@ -49,7 +49,7 @@ const byAlarm = (account: string, name: string) => ({
 });
 const byRole = (id: string) => ({ 'aws:PrincipalArn': `arn:aws:iam::123456789012:role/${id}` });
 
-describe('topics with a key of the customer, and the policies in docs/how-to/alarm-topic.md', () => {
+describe('topics with a customer-managed key, and the policies in docs/how-to/alarm-topic.md', () => {
   const ALARMS = 'cloudwatch.amazonaws.com';
   const ROLES = 'arn:aws:iam::123456789012:root';
   const topicOfAlarms = allowed(ofTopic, ALARMS);

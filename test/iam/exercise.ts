@@ -1,6 +1,7 @@
 /**
- * The life of a deployment, in which every function does whatever it ever does: so each permission of its role is used,
- * and each call is one that its role allows. What no such life can use is in `UNEXERCISED`, with the reason.
+ * Simulates the life of a deployment, in which every function does everything that it can do. So each permission of its
+ * role is used, and each call is allowed by its role. `UNEXERCISED` lists the permissions that no such life can use,
+ * with the reason.
  */
 import * as z from 'zod/mini';
 import { DAY_MS, addDays, dayOf } from '../../shared/days.ts';
@@ -12,7 +13,7 @@ import type { Deployment } from '../functions/deployed.ts';
 import { othersIn } from '../functions/settings-in-lake.ts';
 import { type Permission, covers } from './policy.ts';
 
-/** Permissions that are there for a reason that no run of the functions shows. */
+/** Permissions that exist for a reason that no run of the functions shows. */
 export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: RegExp; reason: string }[] = [
   {
     action: /^logs:(CreateLogStream|PutLogEvents)$/,
@@ -64,7 +65,7 @@ export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: Re
 export interface Usage extends Permission {
   name: string;
   calls: number;
-  /** Why it is there although nothing used it. */
+  /** The reason of a permission that nothing used. */
   reason?: string;
 }
 
@@ -88,12 +89,12 @@ export async function exercise(deployment: Deployment): Promise<void> {
         })),
       },
     });
-  // As after a catalog that someone removed.
+  // As after somebody deleted a catalog.
   const removeTables = () => {
     deployment.glue.tables.clear();
     deployment.glue.icebergTables.clear();
   };
-  // Old enough for a backfill at every hour: just after midnight the schedule still reads the day before the last.
+  // Old enough for a backfill at every hour: just after midnight the schedule still reads the day before yesterday.
   const day = addDays(dayOf(now.getTime(), 'UTC'), -3);
 
   // As before a first deployment.
@@ -105,7 +106,7 @@ export async function exercise(deployment: Deployment): Promise<void> {
     removeTables();
     await work();
     await work();
-    // The changes of a day are written beside those before.
+    // The changes of a day are written beside the earlier changes.
     for (let changes = 0; changes < 2; changes += 1) {
       addField(sample);
       leaveOver(deployment, now, day);
@@ -113,7 +114,8 @@ export async function exercise(deployment: Deployment): Promise<void> {
       await work();
     }
   }
-  // Each report's function alone, in a lake where the others have met their columns, which views over several tables need.
+  // Runs each report's function, in a lake where the other functions have discovered their columns, because views over
+  // several tables need these columns.
   for (const [report, { table }] of Object.entries(reports)) {
     removeTables();
     forgetColumns(deployment, table);
@@ -124,25 +126,25 @@ export async function exercise(deployment: Deployment): Promise<void> {
     await sync(deployment, report, { brand: 'acme', from: day, to: day });
     await sync(deployment, report, { rebuild: true, brand: 'acme', from: day, to: day });
   }
-  // Whoever writes to a lake first gives it the number of its format.
+  // The first writer of a lake stores the number of its format.
   for (const report of Object.keys(reports))
     await inEmptyLake(deployment, () => sync(deployment, report, { brand: 'acme', from: day, to: day }));
   await inEmptyLake(deployment, () => backfill(deployment, 'order_list', 'acme', day));
   await inEmptyLake(deployment, () => invoke('calendar', {}));
-  await lookTwice(deployment);
+  await watchTwice(deployment);
   removeTables();
   await deploy('Update', { changed: true });
   damageTables(deployment);
   forgetPublications(deployment);
   leaveClosedDay(deployment);
   await invoke('rebuild-catalog', {});
-  // Metadata of Iceberg is read if the tables point at metadata of ours.
+  // A function reads Iceberg metadata only if the tables point at metadata of this lake.
   await invoke('rebuild-catalog', {});
   await deploy('Delete', {});
 }
 
-/** The watcher tells of a run that failed; of that it may read what it has told only where something is told. */
-async function lookTwice({ invoke, s3, sns }: Deployment): Promise<void> {
+/** The watcher reports a run that failed. It may read a news document only if it has reported news. */
+async function watchTwice({ invoke, s3, sns }: Deployment): Promise<void> {
   for (const [key, stored] of s3.objects) {
     if (!key.endsWith('/state.json')) continue;
     const at = new Date().toISOString();
@@ -162,7 +164,7 @@ async function lookTwice({ invoke, s3, sns }: Deployment): Promise<void> {
   }
   await invoke('calendar', {});
   await invoke('calendar', {});
-  if (sns.published.length !== 1) throw new Error(`the watcher told ${sns.published.length} times`);
+  if (sns.published.length !== 1) throw new Error(`the watcher sent ${sns.published.length} times`);
 }
 
 /** The functions of the reports, clicks before their details. */
@@ -192,7 +194,7 @@ async function backfill({ invoke }: Deployment, report: string, brand: string, d
   for (const item of answer.items) await invoke('backfill', item);
 }
 
-/** Afterwards the lake is as it was. */
+/** Afterwards the lake is unchanged. */
 async function inEmptyLake({ s3 }: Deployment, work: () => Promise<unknown>): Promise<void> {
   const held = [...s3.objects];
   for (const [key] of othersIn(s3.objects)) s3.objects.delete(key);
@@ -203,7 +205,7 @@ async function inEmptyLake({ s3 }: Deployment, work: () => Promise<unknown>): Pr
 
 let fields = 0;
 
-/** Every record of every report gets one field more. */
+/** Every record of every report gets one more field. */
 function addField(sample: Deployment['sample']): void {
   fields += 1;
   for (const { records } of Object.values(sample.brands))
@@ -211,7 +213,7 @@ function addField(sample: Deployment['sample']): void {
       for (const one of held) one.record = { ...one.record, [`new_${fields}`]: fields };
 }
 
-/** As after someone changed tables and views by hand, and pointed partitions elsewhere. */
+/** As after somebody changed tables and views by hand, and pointed partitions elsewhere. */
 function damageTables({ glue }: Deployment): void {
   for (const stored of glue.icebergTables.values())
     stored.table = { ...stored.table, Parameters: { metadata_location: 's3://elsewhere/metadata.json' } };
@@ -258,7 +260,7 @@ function leaveClosedDay({ glue }: Deployment): void {
     ?.partitions.set(Values.join('/'), { Values, StorageDescriptor: { Location } });
 }
 
-/** What dead runs left under every prefix days ago, and no vacuum since. */
+/** Leftovers of dead runs under every prefix, some days old, without a vacuum since. */
 function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
   for (const report of Object.values(reports)) {
     const { name } = report;
@@ -270,7 +272,7 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
         ...dayTables(report).map(
           (table) => `snapshots/${table}/brand=acme/dt=${day}/${id}/part-0000.parquet`,
         ),
-        // Of a day that has just changed, what was replaced stays.
+        // The replaced version of a day that has just changed stays.
         `changes/brand=acme/report=${name}/dt=${addDays(day, -40)}/${id}/part-0000.parquet`,
         ...LEDGER_TABLES.map(
           (made) =>
@@ -284,7 +286,7 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
           modifiedAt: new Date(now.getTime() - days * DAY_MS),
         });
   }
-  // A vacuum that finds something asks what is closed, and so does the page of these months.
+  // A vacuum that finds an object lists the closes, and so does the page of these months.
   const month = day.slice(0, 7);
   const close = {
     version: 1,
@@ -297,11 +299,11 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
     body: Buffer.from(JSON.stringify({ ...close, days: [], carried: [], exceptions: [], tables: {} })),
     ...{ etag: '"close"', modifiedAt: now },
   });
-  // Without the hint of the last vacuum the next run begins one.
+  // Without the time of the last vacuum, the next run starts a vacuum.
   for (const key of [...s3.objects.keys()]) if (key.endsWith('/state.json')) s3.objects.delete(key);
 }
 
-/** Each permission of each function with how often the recorded calls used it. */
+/** Each permission of each function, with how often the recorded calls used it. */
 export function usageOf({ functions, calls }: Pick<Deployment, 'functions' | 'calls'>): Usage[] {
   return functions.flatMap(({ name, role, permissions }) =>
     permissions.map((permission) => {

@@ -20,16 +20,16 @@ describe('the role of a function', () => {
     expect(deployment.refused).toEqual([]);
   });
 
-  it('is used for the bucket of its own account alone: every call names that', () => {
+  it('is used only for the bucket of its own account: every call names the account', () => {
     expect([...deployment.s3.namedOwners]).toEqual(['123456789012']);
   });
 
-  it('has no permission that nothing uses, but for those with a reason', () => {
+  it('has no unused permission without a reason', () => {
     const unused = usage.filter(({ calls, reason }) => calls === 0 && reason === undefined);
     expect(unused.map(({ name, action, resource }) => `${name}: ${action} ${resource}`)).toEqual([]);
   });
 
-  it.each(UNEXERCISED)('needs $action although nothing uses it: $reason', ({ reason }) => {
+  it.each(UNEXERCISED)('needs $action although no function uses it: $reason', ({ reason }) => {
     const named = usage.filter((one) => one.reason === reason);
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter(({ calls }) => calls > 0)).toEqual([]);

@@ -1,4 +1,4 @@
-/** What the policies of the stack allow people: operators, analysts, and those who may read one brand. */
+/** Checks the rights that the stack's policies give people: operators, analysts, and people of one brand. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
@@ -19,7 +19,7 @@ const TABLES = [...Object.values(reports).map(({ table }) => table), ...LEDGER_T
 const arn = (service: string, resource: string) => `arn:aws:${service}:us-east-1:123456789012:${resource}`;
 const object = (key: string) => `arn:aws:s3:::lake/${key}`;
 
-/** Every reference as the ARN or the name that a deployment to `BrandReports` would give. */
+/** Every reference as the ARN or the name in a deployment to `BrandReports`. */
 function valuesOf(template: Template): Values {
   const named = (type: string, value: (id: string, properties: Record<string, unknown>) => object) =>
     Object.assign({}, ...resourcesOf(template, type).map(([id, properties]) => value(id, properties)));
@@ -42,7 +42,7 @@ function valuesOf(template: Template): Values {
   };
 }
 
-/** [action, resource, what a condition may ask] */
+/** [action, resource, values for conditions] */
 type Call = [action: string, resource: string, context?: Record<string, string>];
 const wrongly = (allows: Allows, expected: boolean, calls: readonly Call[]) =>
   calls.filter((call) => allows(...call) !== expected);
@@ -71,7 +71,7 @@ describe('the policy of operators', () => {
     expect(attached).toEqual(expect.arrayContaining([['OnCall'], ['Analysts'], ['AcmeTeam']]));
   });
 
-  it('allows everything that running the pipeline takes', () => {
+  it('allows everything that running the pipeline requires', () => {
     const groups = resourcesOf(template, 'AWS::Logs::LogGroup').map(([id]) => id);
     expect(groups).toHaveLength(8);
     const names = ['order_list', 'clicks_list', 'backfill', 'calendar'];
@@ -180,7 +180,7 @@ describe('the policy of analysts', () => {
   });
 });
 
-/** What Athena does for a query on one partition of a brand, and for its result. */
+/** The calls of Athena for a query on one partition of a brand, and for its result. */
 function ownCalls(brand: string, database = 'brand_reports'): Call[] {
   const glue = (resource: string): Call[] =>
     ['GetTable', 'GetPartitions', 'GetDatabase'].map((action) => [`glue:${action}`, arn('glue', resource)]);
@@ -208,7 +208,7 @@ function ownCalls(brand: string, database = 'brand_reports'): Call[] {
   ];
 }
 
-/** All that belongs to another brand. */
+/** Everything that belongs to another brand. */
 function foreignCalls(brand: string): Call[] {
   const keys = [
     ...TABLES.map((table) => `snapshots/${table}/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`),
@@ -224,7 +224,7 @@ function foreignCalls(brand: string): Call[] {
   ]);
 }
 
-/** Of no brand, or of all. */
+/** Resources of no brand, or of all brands. */
 const SHARED_CALLS: Call[] = [
   ...['status/coverage.html', 'status/watch.json', 'settings/current.json', 'schema/orders.json'].map(
     (key): Call => ['s3:GetObject', object(key)],
@@ -249,7 +249,7 @@ describe('the policy of a brand', () => {
     const key: Call = ['kms:GenerateDataKey', KEY, { 'kms:ViaService': 's3.us-east-1.amazonaws.com' }];
     expect(wrongly(allows, true, [...ownCalls('acme'), key])).toEqual([]);
     expect(wrongly(allows, false, [...foreignCalls('acme-2'), ...SHARED_CALLS])).toEqual([]);
-    // Of the own brand too, what no query reads.
+    // Objects of its own brand too, if no query reads them.
     expect(
       wrongly(
         allows,
@@ -259,7 +259,7 @@ describe('the policy of a brand', () => {
     ).toEqual([]);
   });
 
-  it('has a workgroup with the limits of the analysts, whose results nobody can move', () => {
+  it('has a workgroup with the limits of the analysts, and a fixed location of results', () => {
     const groups = resourcesOf(template, 'AWS::Athena::WorkGroup').map(([, properties]) => properties);
     const [analysts, acme] = groups.map((group) => JSON.stringify(group));
     expect(acme).toContain('"Name":"BrandReports-brand-acme"');
@@ -270,7 +270,7 @@ describe('the policy of a brand', () => {
     expect(same).toBe(analysts);
   });
 
-  it('gives a brand nothing of another, whatever they are called', () => {
+  it('gives a brand no access to another brand, whatever their names', () => {
     const brand = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,8}$/);
     const prefixed = fc
       .tuple(brand, fc.stringMatching(/^[a-z0-9-]{1,8}$/))
@@ -295,7 +295,7 @@ describe('the policy of a brand', () => {
   });
 });
 
-/** A stack of nothing but the lake, the catalog and these brands. */
+/** A stack of only the lake, the catalog and these brands. */
 function policiesOfBrands(brands: readonly string[]): (brand: string) => Allows {
   const settings = parseSettings({ brands: Object.fromEntries(brands.map((name) => [name, ACME])) }, reports);
   const { deployment } = settings;

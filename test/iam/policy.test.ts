@@ -23,14 +23,14 @@ describe('a policy', () => {
     ['takes a dot for a dot', [{ ...allow, Resource: 'a.b' }], 's3:GetObject', 'axb', false],
     ['takes ? for one character', [{ ...allow, Resource: 'a-??' }], 's3:GetObject', 'a-xyz', false],
     [
-      'is overruled by a denial',
+      'denies what another statement allows',
       [allow, { ...allow, Effect: 'Deny', Action: '*' }],
       's3:GetObject',
       KEY,
       false,
     ],
     [
-      'is not overruled by the denial of something else',
+      'ignores a denial of something else',
       [allow, { ...allow, Effect: 'Deny', Action: 's3:PutObject' }],
       's3:GetObject',
       KEY,
@@ -63,7 +63,7 @@ describe('a policy', () => {
     ['a condition', { ...allow, Condition: { IpAddress: { 'aws:SourceIp': '10.0.0.0/8' } } }],
     ['a part', { Effect: 'Allow', NotAction: 's3:*', Resource: '*' }],
     ['an effect', { ...allow, Effect: 'Perhaps' }],
-  ])('is refused for %s that the evaluator does not know', (_what, statement) => {
+  ])('is refused for %s that the evaluator does not support', (_what, statement) => {
     expect(() => policyOf([statement])).toThrow();
   });
 });

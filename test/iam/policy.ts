@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { resolve, resourcesOf, type Template, type Values } from './template.ts';
 
-/** What is requested: `s3:GetObject`, an ARN, and condition keys such as `aws:SecureTransport`. */
+/** The facts of a request: `s3:GetObject`, an ARN, and condition keys such as `aws:SecureTransport`. */
 export type Allows = (
   action: string,
   resource: string,
@@ -23,7 +23,7 @@ const oneOrMoreOrNumber = z.union([
 
 const statementSchema = z.strictObject({
   Sid: z.optional(z.string()),
-  /** Of the policy of a resource: everybody, in one of the two ways to write it. */
+  /** In the policy of a resource: everybody, in one of the two ways to write it. */
   Principal: z.optional(z.union([z.literal('*'), z.object({ AWS: z.literal('*') })])),
   Effect: z.enum(['Allow', 'Deny']),
   Action: oneOrMore,
@@ -42,20 +42,20 @@ const roleSchema = z.object({
 });
 
 /**
- * What the policies of a role in a template allow.
- * @throws Error for a policy with a part that is not understood here, rather than allow by mistake
+ * The rights that the policies of a role in a template give.
+ * @throws Error for a policy with an unsupported part, so that nothing is allowed by mistake
  */
 export function policyOfRole(template: Template, role: string, values: Values): Allows {
   return policyOf(statementsOfRole(template, role, values));
 }
 
-/** What policies find of the tags of a role, by their condition keys. */
+/** The tags of a role, by the condition keys with which policies check them. */
 export function tagsOfRole(template: Template, role: string): Record<string, string> {
   const { Tags = [] } = z.parse(tagsSchema, template.Resources[role]?.Properties);
   return Object.fromEntries(Tags.map(({ Key, Value }) => [`aws:PrincipalTag/${Key}`, Value]));
 }
 
-/** What a managed policy allows whom it is attached to, by its name. */
+/** The rights that a managed policy gives the principals that it is attached to, by its name. */
 export function policyNamed(template: Template, name: string, values: Values): Allows {
   const named = resourcesOf(template, 'AWS::IAM::ManagedPolicy')
     .map(([, properties]) => z.parse(managedSchema, resolve(properties, values)))
@@ -64,7 +64,7 @@ export function policyNamed(template: Template, name: string, values: Values): A
   return policyOf(named.flatMap(({ PolicyDocument }) => PolicyDocument.Statement));
 }
 
-/** An action on a resource: as a policy names them, or as a call does. */
+/** An action on a resource, as in a policy or as in a call. */
 export interface Permission {
   action: string;
   resource: string;
@@ -80,7 +80,7 @@ export function permissionsOfRole(template: Template, role: string, values: Valu
     );
 }
 
-/** Whether a call is one that the permission allows. */
+/** Whether the permission allows a call. */
 export function covers(permission: Permission, call: Permission): boolean {
   return (
     matches(permission.action.toLowerCase(), call.action.toLowerCase()) &&
@@ -88,7 +88,7 @@ export function covers(permission: Permission, call: Permission): boolean {
   );
 }
 
-/** Whether the policies of the buckets in a template, which only deny, let somebody do what the own role allows. */
+/** Whether the policies of the buckets in a template, which only deny, permit what the principal's own role allows. */
 export function policyOfBuckets(template: Template, values: Values): Allows {
   const policies = resourcesOf(template, 'AWS::S3::BucketPolicy').map(([, properties]) =>
     z.parse(attachedSchema, resolve(properties, values)),
@@ -108,7 +108,7 @@ function statementsOfRole(template: Template, role: string, values: Values): Sta
   return documents.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
 }
 
-/** @throws Error for a statement with a part that is not understood here */
+/** @throws Error for a statement with an unsupported part */
 export function policyOf(given: readonly unknown[]): Allows {
   const statements = z.parse(z.array(statementSchema), given);
   for (const { Condition = {} } of statements)
@@ -132,7 +132,7 @@ function meets({ Condition = {} }: Statement, context: Readonly<Record<string, s
   return Object.entries(Condition).every(([operator, keys]) =>
     Object.entries(keys).every(([key, allowed]) => {
       const { [key]: value } = context;
-      // IAM: what requires that a key does not match is met if the key is missing, and its values are joined by AND.
+      // IAM: a condition that requires a mismatch is met if the key is missing, and all of its values must mismatch.
       if (operator === 'StringNotEquals') return !allowed.some((pattern) => pattern === value);
       if (operator === 'Null') return allowed.includes(String(value === undefined));
       return value !== undefined && allowed.some((pattern) => operatorOf(operator)(pattern, value));
@@ -140,7 +140,7 @@ function meets({ Condition = {} }: Statement, context: Readonly<Record<string, s
   );
 }
 
-/** By the value that a policy names, and the one of the request. `Null` needs none: see `meets`. */
+/** Compare the value in a policy with the value in the request. `Null` needs no comparison: see `meets`. */
 const operators: Readonly<Record<string, (pattern: string, value: string) => boolean>> = {
   StringEquals: (pattern, value) => pattern === value,
   StringLike: matches,
@@ -155,7 +155,7 @@ function operatorOf(name: string) {
   throw new Error(`The condition ${name} is unknown; known: ${Object.keys(operators).join(', ')}`);
 }
 
-/** `*` stands for any characters, `?` for one. */
+/** `*` matches any characters, `?` one character. */
 function matches(pattern: string, text: string): boolean {
   const wildcards: Record<string, string> = { '*': '.*', '?': '.' };
   const expression = pattern.replaceAll(/\W/g, (sign) => wildcards[sign] ?? `\\${sign}`);

@@ -1,4 +1,7 @@
-/** `npm run privileges`: what each function's role may do, and whether the life of a deployment in `exercise.ts` uses it. */
+/**
+ * Prints the rights of each function's role, and whether the life of a deployment in `exercise.ts` uses them (`npm run
+ * privileges`).
+ */
 import { deployToDoubles } from '../functions/deployed.ts';
 import { exercise, usageOf } from './exercise.ts';
 

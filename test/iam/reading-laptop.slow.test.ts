@@ -1,4 +1,7 @@
-/** The policy in docs/how-to/grant-read-access.md: the commands that read run with it, and it has no permission that they do not use. */
+/**
+ * Checks the policy in docs/how-to/grant-read-access.md: the reading commands run with it, and use all of its
+ * permissions.
+ */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as z from 'zod/mini';
@@ -23,7 +26,7 @@ const allows = policyOf(Statement);
 const called: { action: string; resource: string }[] = [];
 
 let sample: SampleBrandForCli;
-/** In the month before this one, which can be closed. */
+/** In the previous month, which can be closed. */
 const LAST_MONTH = addDays(`${dayOf(Date.now(), 'America/New_York').slice(0, 7)}-01`, -1);
 const daysBefore = daysBetween(LAST_MONTH, dayOf(Date.now(), 'America/New_York'));
 const MONTH = LAST_MONTH.slice(0, 7);
@@ -63,7 +66,7 @@ function brandReports(accessKey: string, args: readonly string[]) {
   return runCli(args, { env, cwd: sample.folder });
 }
 
-describe('the policy of a laptop that reads', () => {
+describe('the policy of a reading laptop', () => {
   it.each([
     ['query', 'SELECT count(*) AS orders FROM orders'],
     ['query', 'SELECT count(*) AS days FROM coverage'],
@@ -80,13 +83,13 @@ describe('the policy of a laptop that reads', () => {
     ['since-close', MONTH],
     ['statement', '--month', MONTH],
     ['dbt', 'init', 'project'],
-  ])('is enough for %s %s', async (...args) => {
+  ])('suffices for %s %s', async (...args) => {
     const { code, stderr } = await brandReports(LAPTOP, [...args, '--lake', 's3://lake']);
     expect(stderr).not.toMatch(/grant on|AccessDenied|^error/m);
     expect(code).toBeLessThan(2);
   });
 
-  it('lets nobody write, and read neither raw records nor settings', async () => {
+  it('allows no writes, and no reads of raw records or settings', async () => {
     for (const key of ['ledger/order_list/acme/2026-01.json', 'snapshots/orders/x.parquet'])
       for (const action of ['s3:PutObject', 's3:DeleteObject'])
         expect([action, key, allows(action, `arn:aws:s3:::lake/${key}`)]).toEqual([action, key, false]);
@@ -96,7 +99,7 @@ describe('the policy of a laptop that reads', () => {
     expect([sync.code, sync.stdout + sync.stderr]).toEqual([1, expect.stringContaining('s3:PutObject')]);
   });
 
-  it('has no permission that none of these commands uses', () => {
+  it('has only permissions that these commands use', () => {
     const permissions = Statement.flatMap(({ Action, Resource }) =>
       Action.flatMap((action) => Resource.map((resource) => ({ action, resource }))),
     );

@@ -9,7 +9,7 @@ const templateSchema = z.object({ Resources: z.record(z.string(), resourceSchema
 export type Template = z.infer<typeof templateSchema>;
 type Resource = z.infer<typeof resourceSchema>;
 
-/** @throws Error where the JSON is not a template */
+/** @throws Error if the JSON is not a template */
 export function parseTemplate(json: string): Template {
   return z.parse(templateSchema, JSON.parse(json));
 }
@@ -24,7 +24,7 @@ export function resourcesOf(
   );
 }
 
-/** What `Ref` gives, by logical id or pseudo parameter; what `Fn::GetAtt` gives, by `<id>.<attribute>`. */
+/** The values of `Ref`, by logical id or pseudo parameter, and of `Fn::GetAtt`, by `<id>.<attribute>`. */
 export type Values = Readonly<Record<string, string>>;
 
 /** The pseudo parameters of a stack in an account and region. */
@@ -36,9 +36,9 @@ export const PSEUDO_PARAMETERS: Values = {
 };
 
 /**
- * A part of a template with its intrinsic functions worked out. A missing value becomes a text that names it, which
- * is not a valid ARN.
- * @throws Error for a function that it does not know
+ * Resolves the intrinsic functions in a part of a template. A missing value becomes a text that names it, which is not
+ * a valid ARN.
+ * @throws Error for an unsupported function
  */
 export function resolve(part: unknown, values: Values): unknown {
   const inner = (each: unknown) => resolve(each, values);

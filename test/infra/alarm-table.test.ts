@@ -6,7 +6,7 @@ const PAGE = 'docs/how-to/react-to-a-message.md';
 const [BEGIN, END] = ['<!-- alarms: begin -->', '<!-- alarms: end -->'];
 
 describe('the table of alarms', () => {
-  it(`is what ${PAGE} shows`, () => {
+  it(`equals the table in ${PAGE}`, () => {
     const page = readFileSync(new URL(`../../${PAGE}`, import.meta.url), 'utf8');
     const [, afterBegin = ''] = page.split(BEGIN);
     const [shown = ''] = afterBegin.split(END);
@@ -31,7 +31,7 @@ function alarmsAsMarkdown(): string {
   return ['| Alarm | What it means | What to do |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
-/** Placeholders as code, because Markdown takes `<…>` for HTML; names of test events in bold. */
+/** Placeholders as code, because Markdown treats `<…>` as HTML; names of test events in bold. */
 function markdown(text: string): string {
   return text.replace(/<\w+>/g, '`$&`').replace(/"([\w-]+)"/g, '**$1**');
 }

@@ -33,7 +33,7 @@ const alarmSchema = z.looseObject({
 describe('the alarms', () => {
   const template = synthesised();
 
-  it('are one for problems, one for each queue and one for backfills, however many brands there are', () => {
+  it('exist for problems, each queue and backfills, whatever the number of brands', () => {
     expect(Object.keys(alarmsOf(template)).sort()).toEqual([
       'Reports-backfill-failed',
       'Reports-problems',
@@ -53,7 +53,7 @@ describe('the alarms', () => {
         EvaluationPeriods: 3,
         Threshold: 1,
         ComparisonOperator: 'GreaterThanOrEqualToThreshold',
-        // Nobody looks: the watcher is dead, or the whole pipeline.
+        // No watcher run: the watcher or the whole pipeline has stopped.
         TreatMissingData: 'breaching',
       },
     ],
@@ -75,7 +75,7 @@ describe('the alarms', () => {
     expect(alarmsOf(template)[`Reports-${name}`]).toMatchObject(expected);
   });
 
-  it('all notify the topic, also when problems are over, and say what to do', () => {
+  it('all notify the topic, also when problems end, and name the next step', () => {
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { AlarmName, AlarmActions, OKActions, AlarmDescription } of Object.values(
       alarmsOf(template),
@@ -113,7 +113,7 @@ describe('the alarms', () => {
     });
   });
 
-  it('go to the e-mail address of the settings, where it has one', () => {
+  it('go to the e-mail address of the settings, if they have one', () => {
     template.resourceCountIs('AWS::SNS::Subscription', 0);
     const mailed = synthesised({ alarmEmail: 'ops@acme.example' });
     mailed.hasResourceProperties('AWS::SNS::Subscription', {
@@ -122,14 +122,14 @@ describe('the alarms', () => {
     });
   });
 
-  it('go to an existing topic where the settings name one, which the stack leaves as it is', () => {
+  it('go to an existing topic that the settings name, and the stack does not change the topic', () => {
     const adopted = synthesised({ alarmTopicArn: TOPIC });
     adopted.resourceCountIs('AWS::SNS::Topic', 0);
     adopted.resourceCountIs('AWS::SNS::TopicPolicy', 0);
     for (const { AlarmActions } of Object.values(alarmsOf(adopted))) expect(AlarmActions).toEqual([TOPIC]);
   });
 
-  it('wait for no look of the watcher where schedules are off', () => {
+  it('do not wait for a watcher run if schedules are off', () => {
     expect(Object.keys(alarmsOf(synthesised({ schedules: false })))).not.toContain('Reports-problems');
   });
 });

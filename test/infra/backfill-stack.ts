@@ -7,7 +7,7 @@ import { Lake } from '../../infra/lake.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 
-/** The template of a backfill alone, with what it needs. */
+/** The template of a backfill alone, with the resources that it needs. */
 export function backfillTemplate(input: object): Template {
   const settings = parseSettings(input, reports);
   const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'BrandReports');

@@ -18,7 +18,9 @@ const runSchema = z.object({
 });
 type Script = Record<string, (object | Error)[]>;
 
-/** A function that returns for each month what the script says, run by run, and `end` for months without a script. */
+/**
+ * A function that returns the results of the script for each month, run by run, and `end` for months without a script.
+ */
 function scripted(script: Script): { invoke: Doubles['invoke']; runs: string[] } {
   const runs: string[] = [];
   const left = Object.fromEntries(Object.entries(script).map(([month, answers]) => [month, [...answers]]));
@@ -50,7 +52,7 @@ function named(name: string): Error {
 }
 
 describe('the state machine of the backfill', () => {
-  it('requests a plan with its input, its name, and the running executions with theirs', async () => {
+  it('requests a plan with its input and name, and with the inputs and names of the running executions', async () => {
     const payloads: unknown[] = [];
     const invoke = async (payload: unknown) => {
       payloads.push(payload);
@@ -80,7 +82,7 @@ describe('the state machine of the backfill', () => {
     expect(output).toEqual(['2026-03', '2026-02', '2026-01'].map((month) => ({ month, next: 'end' })));
   });
 
-  it('waits before the next run where the last one requires it', async () => {
+  it('waits before the next run if the last run requires it', async () => {
     const { invoke, runs } = scripted({ '2026-01': [{ next: 'wait', waitSeconds: 60 }] });
     const { entered } = await execute(template, INPUT, { invoke });
     expect(entered.filter(({ name }) => name === 'Wait')).toEqual([
@@ -94,7 +96,7 @@ describe('the state machine of the backfill', () => {
     ['fails inside Lambda', 'Lambda.ServiceException', 6],
     ['crashes', 'Runtime.ExitError', 2],
     ['exceeds its timeout', 'States.Timeout', 2],
-  ])('retries where a function %s (%s), but not for ever', async (_name, error, times) => {
+  ])('retries if a function %s (%s), but not forever', async (_name, error, times) => {
     const failing = (count: number) => Array.from({ length: count }, () => named(error));
     const recovering = scripted({ '2026-01': failing(times) });
     const { output, retried } = await execute(template, INPUT, recovering);
@@ -125,7 +127,7 @@ describe('the state machine of the backfill', () => {
     expect(error).toEqual({ name: failure.error, cause: failure.cause });
   });
 
-  it('reads as many months concurrently as the settings say, in standard executions that may all fail', () => {
+  it('reads as many months concurrently as the settings allow, in standard executions that may all fail', () => {
     const three = backfillTemplate({ brands: { acme: ACME }, deployment: { backfillConcurrency: 3 } });
     const definition = JSON.stringify(three.findResources('AWS::StepFunctions::StateMachine'));
     expect(definition).toContain('\\"MaxConcurrency\\":3');
@@ -136,7 +138,7 @@ describe('the state machine of the backfill', () => {
   it.each([
     ['list', 'states:ListExecutions', ':stateMachine:BrandReports-backfill'],
     ['describe', 'states:DescribeExecution', ':execution:BrandReports-backfill:*'],
-  ])('may %s its own executions only', (_what, Action, resource) => {
+  ])('may %s only its own executions', (_what, Action, resource) => {
     template.hasResourceProperties('AWS::IAM::Policy', {
       PolicyDocument: {
         Statement: Match.arrayWith([

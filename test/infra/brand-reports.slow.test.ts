@@ -16,7 +16,7 @@ import { ACME } from './stack.ts';
 const brands = { acme: allOf(ACME) };
 const place = { account: '123456789012', region: 'eu-central-1' };
 
-/** The stack of somebody else, without the feature flags of this repository. */
+/** Another person's stack, without the feature flags of this repository. */
 function theirs(): Stack {
   return new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Data', { env: place });
 }
@@ -28,7 +28,7 @@ function reportsIn(stack: Stack, props: Partial<BrandReportsProps> = {}, id = 'R
 describe('the ids of the stack', () => {
   const file = new URL('logical-ids.txt', import.meta.url);
 
-  it('are those that deployed stacks have', () => {
+  it('equal the ids of deployed stacks', () => {
     const [before, now] = [readFileSync(file, 'utf8').trim().split('\n'), logicalIds()];
     const lost = before.filter((id) => !now.includes(id));
     const added = now.filter((id) => !before.includes(id));
@@ -62,7 +62,7 @@ describe('two instances in one stack', () => {
     for (const name of names) expect(name).toMatch(/(Data|data|orders-2|orders_2)[-_"]/);
   });
 
-  it('have the same outputs, the second with its name before them', () => {
+  it('have the same outputs, and the second instance puts its name before them', () => {
     const ids = Object.keys(template.Outputs);
     const first = ids.filter((id) => !id.startsWith('orders2'));
     expect(first).toContain('LakeUrl');
@@ -87,7 +87,7 @@ describe('two instances in one stack', () => {
     expect(() => reportsIn(stack, props, name)).toThrow(message);
   });
 
-  it('are refused with one bucket, in whose settings each would replace those of the other', () => {
+  it('are refused with one bucket, because each would replace the settings of the other', () => {
     const own = theirs();
     reportsIn(own, { name: 'first', bucket: Bucket.fromBucketName(own, 'A', 'given') }, 'First');
     const second = () =>
@@ -95,14 +95,14 @@ describe('two instances in one stack', () => {
     expect(second).toThrow('Second/Lake has the bucket of ');
   });
 
-  it('need a name in a nested stack, whose own is not known', () => {
+  it('need a name in a nested stack, because the name of the stack is unknown', () => {
     const nested = () => new NestedStack(theirs(), 'Nested');
     expect(() => reportsIn(nested())).toThrow('cannot have the name of a nested stack');
     reportsIn(nested(), { name: 'nested' });
   });
 });
 
-describe('what an app has already', () => {
+describe('existing resources of an app', () => {
   const stack = theirs();
   const bucket = new Bucket(stack, 'Lake', { encryptionKey: new Key(stack, 'Key') });
   const topic = new Topic(stack, 'Alerts');
@@ -110,7 +110,7 @@ describe('what an app has already', () => {
   const reports = reportsIn(stack, { bucket, topic, database: 'lake', vpc });
   const template = Template.fromStack(stack);
 
-  it('is used: bucket with its key, topic and database', () => {
+  it('are used: bucket with its key, topic and database', () => {
     expect([reports.lakeBucket, reports.alarmTopic, reports.database]).toEqual([bucket, topic, 'lake']);
     template.resourceCountIs('AWS::S3::Bucket', 1);
     template.resourceCountIs('AWS::SNS::Topic', 1);
@@ -124,7 +124,7 @@ describe('what an app has already', () => {
     );
   });
 
-  it('is used: each function of reports runs in the VPC, and may connect itself to it', () => {
+  it('are used: each function of reports runs in the VPC, and may connect to it', () => {
     for (const name of ['order_list', 'backfill', 'calendar', 'rebuild-catalog'])
       template.hasResourceProperties('AWS::Lambda::Function', {
         FunctionName: `Data-${name}`,
@@ -134,7 +134,7 @@ describe('what an app has already', () => {
       expect(JSON.stringify(statementsOf(template, `Reports${part}`))).toContain('CreateNetworkInterface');
   });
 
-  it('is used: nobody is warned that alarms have no receiver, as without a topic', () => {
+  it('are used: no warning that alarms have no receiver, unlike without a topic', () => {
     const warnings = (each: Stack) =>
       JSON.stringify(Annotations.fromStack(each).findWarning('*', Match.anyValue()));
     expect(warnings(stack)).not.toContain('Nobody receives');
@@ -143,7 +143,7 @@ describe('what an app has already', () => {
     expect(warnings(other)).toContain('Nobody receives');
   });
 
-  it('is used instead of what the settings name, and never deleted', () => {
+  it('are used instead of the names in the settings, and never deleted', () => {
     const own = theirs();
     const given = { bucket: Bucket.fromBucketName(own, 'Given', 'given'), database: 'given' };
     const deployment = { adoptBucket: 'old-lake', adoptDatabase: 'old', alarmEmail: 'a@acme.example' };
@@ -166,7 +166,7 @@ describe('what an app has already', () => {
     ['kept by default', undefined, 'RetainExceptOnCreate'],
     ['kept', RemovalPolicy.RETAIN, 'RetainExceptOnCreate'],
     ['deleted on demand', RemovalPolicy.DESTROY, 'Delete'],
-  ])('if it is none, a new lake is %s', (_name, removalPolicy, DeletionPolicy) => {
+  ])('are missing: a new lake is %s', (_name, removalPolicy, DeletionPolicy) => {
     const own = theirs();
     reportsIn(own, { removalPolicy });
     Template.fromStack(own).hasResource('AWS::S3::Bucket', { DeletionPolicy });
@@ -174,7 +174,7 @@ describe('what an app has already', () => {
 });
 
 describe('settings', () => {
-  it('are checked as those of a file, with an environment', () => {
+  it('are checked like a settings file, with an environment', () => {
     const staging = { deployment: { schedules: false } };
     const settings = { brands, environments: { staging } };
     const stack = theirs();
@@ -193,7 +193,7 @@ describe('grants', () => {
   reports.grantQuery(analyst);
   reports.grantOperate(operator);
 
-  it('give somebody who queries what the policy of analysts has', () => {
+  it('give a person who queries the rights of the policy of analysts', () => {
     const template = Template.fromStack(stack);
     const actions = (statements: { Action: unknown }[]) => statements.map(({ Action }) => Action);
     expect(actions(statementsOf(template, 'Analyst'))).toEqual(
@@ -241,7 +241,7 @@ describe('a rule on published days', () => {
     expect([Targets.length, EventBusName]).toEqual([1, undefined]);
   });
 
-  it('takes more of the pattern from its options', () => {
+  it('adds the pattern of its options', () => {
     const more = { detailType: ['Day Changed'], detail: { report: ['order_list'] } };
     expect(rulesOf({}, more).EventPattern).toMatchObject({
       'detail-type': ['Day Changed', 'Day Published'],
@@ -256,12 +256,12 @@ describe('a rule on published days', () => {
     expect(rulesOf({ bus }).EventBusName).toBe('data');
   });
 
-  it('is refused where events are off', () => {
+  it('is refused if events are off', () => {
     expect(() => rulesOf({ enabled: false })).toThrow('set events.enabled to true');
   });
 });
 
-/** Of which two may have the same name: queries have an id, and inline policies are below a role. */
+/** Resources of which two may have the same name: queries have an id, and inline policies belong to a role. */
 const UNNAMED = ['AWS::Athena::NamedQuery', 'AWS::IAM::Policy'];
 
 const resourcesSchema = z.record(

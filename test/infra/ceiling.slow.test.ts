@@ -7,21 +7,21 @@ import { ACME, stackOf } from './stack.ts';
 
 const BRANDS = 300;
 
-/** As long as a name may be. */
+/** The longest allowed name. */
 const NAME = 'BrandReports-of-the-agency-in-production'.slice(0, 38);
 
-/** Keys of the customer, which every role has to be allowed to use. */
+/** Keys of the customer, which every role must be allowed to use. */
 const DEPLOYMENT = {
   lakeKeyArn: 'arn:aws:kms:ap-southeast-2:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
   secretsKeyArn: 'arn:aws:kms:ap-southeast-2:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
 };
 
-/** A stack as large as the docs promise. */
+/** The largest stack that the docs promise. */
 function stackWith(count: number): Template {
   const names = Array.from({ length: count }, (_, index) => `a-brand-of-the-agency-${index + 1}`);
   const all = Object.fromEntries(Object.keys(reports).map((name) => [name, { enabled: true }]));
   const brands = names.map((name) => [name, { ...ACME, reports: all }]);
-  // Each brand with access of its own is two resources more.
+  // Each brand with access of its own adds two resources.
   const brandAccess = Object.fromEntries(names.slice(0, 1).map((name) => [name, [`${name}-team`]]));
   const deployment = { ...DEPLOYMENT, brandAccess };
   return Template.fromStack(stackOf({ brands: Object.fromEntries(brands), deployment }, { name: NAME }));
@@ -40,7 +40,7 @@ describe(`a stack of ${BRANDS} brands with all reports stays below the limits of
   );
   const policiesOf = (type: string) =>
     Object.values(template.findResources(type)).map(({ Properties }) => z.parse(policySchema, Properties));
-  /** As IAM counts it: without white space. What stands for ARNs and names is worked out, or as long as they get. */
+  /** As IAM counts it, without white space. Tokens of ARNs and names are resolved, or as long as they can become. */
   const sizeOf = (document: unknown) =>
     JSON.stringify(
       resolve(document, {
@@ -54,7 +54,7 @@ describe(`a stack of ${BRANDS} brands with all reports stays below the limits of
       .replaceAll(/<(\w+)>/g, `${NAME}-$1-AbCdEfGhIjKl`).length;
 
   it('of resources, outputs and the size of a template', () => {
-    // So they do not grow with the brands.
+    // The numbers do not grow with the brands.
     expect(Object.keys(stackWith(1).toJSON().Resources)).toEqual(Object.keys(Resources));
     expect(Object.keys(Resources).length).toBeLessThanOrEqual(500);
     expect(Object.keys(Outputs).length).toBeLessThanOrEqual(200);
@@ -76,7 +76,7 @@ describe(`a stack of ${BRANDS} brands with all reports stays below the limits of
     }
   });
 
-  it('of an event of CloudFormation, which has the properties of the custom resource twice at an update', () => {
+  it('of an event of CloudFormation, which contains the properties of the custom resource twice at an update', () => {
     const [resource] = Object.values(template.findResources('Custom::BrandReportsCatalog'));
     expect(JSON.stringify(resource?.Properties).length * 2).toBeLessThan(256 * 1024);
   });

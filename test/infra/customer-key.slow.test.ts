@@ -41,7 +41,7 @@ function propertyOf(template: Template, type: string, property: string): Record<
   return Object.fromEntries(found.map(([id, { Properties }]) => [id, Properties[property]]));
 }
 
-/** Each policy of an identity: what it may do beside KMS, and with which key through which service. */
+/** Each policy of a principal: its rights without KMS, and the keys that it may use through which service. */
 function usesOf(template: Template) {
   const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap((type) =>
     Object.entries(template.findResources(type)),
@@ -67,18 +67,18 @@ function usesOf(template: Template) {
 
 const encrypted = deployed(KEYS);
 
-describe('with a key of the customer', () => {
+describe('with a customer-managed key', () => {
   it.each([
     ['AWS::SNS::Topic', 'KmsMasterKeyId', 1],
     ['AWS::SQS::Queue', 'KmsMasterKeyId', 2],
     ['AWS::Logs::LogGroup', 'KmsKeyId', 8],
-  ])('every %s is encrypted by it, and by keys of AWS without', (type, property, count) => {
+  ])('every %s is encrypted with it, and without it with keys of AWS', (type, property, count) => {
     const keys = Object.values(propertyOf(encrypted, type, property));
     expect(keys).toEqual(Array(count).fill(LAKE_KEY));
     expect(Object.values(propertyOf(deployed({}), type, property))).toEqual(Array(count).fill(undefined));
   });
 
-  it('a role may use it through the services whose encrypted contents it reads or writes, and through no other', () => {
+  it('a role may use it only through the services whose encrypted contents it reads or writes', () => {
     const read = 'kms:Decrypt';
     const write = `${read} kms:GenerateDataKey`;
     for (const { id, actions, keys } of usesOf(encrypted)) {
@@ -103,7 +103,7 @@ describe('with a key of the customer', () => {
     expect(senders).toHaveLength(5 + 2);
   });
 
-  it('nobody may use it for an existing topic, which has a key of its own or none', () => {
+  it('nobody may use it for an existing topic, which has its own key or no key', () => {
     const alarmTopicArn = 'arn:aws:sns:us-east-1:123456789012:alerts';
     const throughTopics = usesOf(deployed({ ...KEYS, alarmTopicArn })).flatMap(({ keys }) =>
       keys.filter(({ through }) => through === 'sns'),
@@ -111,7 +111,7 @@ describe('with a key of the customer', () => {
     expect(throughTopics).toEqual([]);
   });
 
-  it('nobody may use any key where a setting names none', () => {
+  it('nobody may use any key if no setting names a key', () => {
     expect(usesOf(deployed({})).flatMap(({ keys }) => keys)).toEqual([]);
   });
 });
@@ -122,7 +122,7 @@ describe('the policy of the key in docs/how-to/customer-keys.md', () => {
   const filled = json.replaceAll('REGION', 'us-east-1').replaceAll('ACCOUNT', '123456789012');
   const statements = z.parse(keyPolicySchema, JSON.parse(filled));
   const statementOf = (service: string) => statements.find(({ Principal }) => Principal.Service === service);
-  /** As `ArnLike` reads a pattern. */
+  /** As `ArnLike` matches a pattern. */
   const isLike = (patterns: readonly string[] = [], arn: string) =>
     patterns.some((pattern) =>
       new RegExp(`^${pattern.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('\\*', '.*')}$`).test(arn),
@@ -139,7 +139,7 @@ describe('the policy of the key in docs/how-to/customer-keys.md', () => {
       'kms:GenerateDataKey*',
       'kms:Describe*',
     ]);
-    // CloudFormation names a group without a name by the stack and the resource.
+    // CloudFormation names a group without a fixed name by the stack and the resource.
     const names = Object.entries(propertyOf(encrypted, 'AWS::Logs::LogGroup', 'LogGroupName')).map(
       ([id, name]) => (typeof name === 'string' ? name : `BrandReports-${id}-1A2B3C4D5E6F`),
     );

@@ -6,7 +6,7 @@ import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
 import { EVENT_SOURCE } from '../../shared/adapters/aws/event-bridge.ts';
 import { featureFlags } from '../../infra/feature-flags.ts';
 
-/** Synthesised by the CDK, which checks it with the schemas of CloudFormation. */
+/** Synthesised by the CDK, which checks the template with the schemas of CloudFormation. */
 function included(name: string): Template {
   const stack = new Stack(new App({ context: featureFlags() }), 'Events');
   const templateFile = fileURLToPath(new URL(`../../docs/how-to/${name}`, import.meta.url));
@@ -16,7 +16,7 @@ function included(name: string): Template {
 
 describe('the templates of docs/how-to/receive-events.md', () => {
   it.each(['events-to-api.yaml', 'events-to-queue.yaml'])(
-    '%s is valid, and its rule takes our events alone',
+    '%s is valid, and its rule matches only events of this program',
     (name) => {
       included(name).hasResourceProperties('AWS::Events::Rule', {
         EventBusName: { Ref: 'Bus' },
@@ -29,7 +29,7 @@ describe('the templates of docs/how-to/receive-events.md', () => {
     },
   );
 
-  it('have no secret but in a parameter that nobody is shown', () => {
+  it('have a secret only in a parameter that is never shown', () => {
     expect(included('events-to-api.yaml').findParameters('HeaderValue', { NoEcho: true })).not.toEqual({});
   });
 });

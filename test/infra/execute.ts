@@ -5,18 +5,18 @@ import { isJsonObject } from '../../shared/json.ts';
 
 /** Test doubles for AWS in an execution. */
 export interface Doubles {
-  /** Stands in for every function; the `name` of what it throws is the error of the task. */
+  /** Replaces every function; the `name` of a thrown error is the error of the task. */
   invoke: (payload: unknown) => Promise<unknown>;
-  /** All running executions: their inputs by their names, this one (`mine`) included. */
+  /** The inputs of all running executions, by their names; `mine` is this execution. */
   running?: Readonly<Record<string, object>>;
 }
 
 export interface Ended {
   output?: unknown;
   error?: { name: string; cause: string };
-  /** The states that were entered, those of child executions too, each with its input. */
+  /** The states that were entered, with their inputs, including the states of child executions. */
   entered: { name: string; input: unknown }[];
-  /** The tasks that were retried, a name for each retry. */
+  /** The tasks that were retried, with a name for each retry. */
   retried: string[];
 }
 
@@ -70,7 +70,7 @@ function nameOf(reference: unknown): string {
   return Ref === 'AWS::Partition' ? 'aws' : MACHINE;
 }
 
-/** Name and resource of every task, of child executions too. */
+/** Name and resource of every task, including the tasks of child executions. */
 function tasksIn(definition: unknown): [name: string, resource: string][] {
   if (!isJsonObject(definition)) return [];
   return Object.entries(definition).flatMap(([name, inside]) => {
@@ -96,7 +96,7 @@ async function perform(
   }
   if (resource !== 'arn:aws:states:::lambda:invoke') throw new Error(`${resource} has no double`);
   const { Payload } = z.parse(z.object({ FunctionName: z.string(), Payload: json }), given);
-  // As over the network.
+  // Parsed from text, as after a transfer.
   return { Payload: z.parse(json, JSON.parse(JSON.stringify(await invoke(Payload)))) };
 }
 
@@ -105,7 +105,7 @@ function failure(thrown: unknown): Pick<Ended, 'error'> {
   return { error: { name: thrown.cause.name, cause: thrown.cause.message } };
 }
 
-/** @throws Error where the input of a state exceeds the limit */
+/** @throws Error if the input of a state exceeds the limit */
 async function observe(events: ReturnType<StateMachine['run']>['eventLogs']) {
   const entered: Ended['entered'] = [];
   const retried: string[] = [];

@@ -15,7 +15,7 @@ const TAGS = { team: 'data', 'cost center': 'Köln 7' };
 const guards = { ...PLACE, permissionsBoundaryArn: BOUNDARY, tags: TAGS, vpc: VPC };
 const deployment = { ...guards, keepLake: false, alarmEmail: 'ops@acme.example' };
 
-/** What CloudFormation takes no tags for. */
+/** Resources that CloudFormation cannot tag. */
 const UNTAGGED = [
   'AWS::Athena::NamedQuery',
   'AWS::Glue::Database',
@@ -38,7 +38,7 @@ describe('a guarded deployment', () => {
   const roles = resourcesOf(template, 'AWS::IAM::Role');
   const functions = resourcesOf(template, 'AWS::Lambda::Function');
 
-  it('belongs to its account and region for cdk, and by a rule for whatever deploys the template', () => {
+  it('belongs to its account and region for cdk, and by a rule for every tool that deploys the template', () => {
     expect({ account: stack.account, region: stack.region }).toEqual(PLACE);
     expect(synthesised.toJSON().Rules.Place.Assertions).toEqual([
       {
@@ -52,13 +52,13 @@ describe('a guarded deployment', () => {
     ]);
   });
 
-  it('has the boundary on every role, those of CDK included', () => {
+  it('has the boundary on every role, roles of CDK included', () => {
     expect(roles.map(([id]) => id)).toContainEqual(expect.stringMatching(/^CustomS3AutoDelete/));
     for (const [id, { PermissionsBoundary }] of roles)
       expect([id, PermissionsBoundary]).toEqual([id, BOUNDARY]);
   });
 
-  it('has the tags on everything that takes tags, those of CDK included', () => {
+  it('has the tags on everything that can have tags, resources of CDK included', () => {
     const list = Object.entries(TAGS).map(([Key, Value]) => ({ Key, Value }));
     const untagged = Object.entries(template.Resources).flatMap(([id, { Type, Properties }]) => {
       if (Properties?.Tags === undefined) return [Type];
@@ -68,7 +68,7 @@ describe('a guarded deployment', () => {
     expect([...new Set(untagged)].sort()).toEqual(UNTAGGED);
   });
 
-  it('lets the rebuild tag test events, which nobody else may', () => {
+  it('lets only the rebuild tag test events', () => {
     const [[, properties] = []] = resourcesOf(template, 'Custom::BrandReportsCatalog');
     expect(properties?.tags).toEqual(TAGS);
     const schema = `arn:aws:schemas:us-east-1:123456789012:schema/lambda-testevent-schemas/_BrandReports-calendar-schema`;
@@ -79,14 +79,14 @@ describe('a guarded deployment', () => {
     expect(may.map(([id]) => id)).toEqual([expect.stringMatching(/^RebuildCatalogRole/)]);
   });
 
-  it('has its functions in the network, but the one of CDK', () => {
+  it('has all functions in the network except a function of CDK', () => {
     const outside = functions.filter(([, { VpcConfig }]) => VpcConfig === undefined);
     expect(outside.map(([id]) => id)).toEqual([expect.stringMatching(/^CustomS3AutoDelete/)]);
     const config = { SubnetIds: VPC.subnetIds, SecurityGroupIds: VPC.securityGroupIds };
     for (const [, { VpcConfig = config }] of functions) expect(VpcConfig).toEqual(config);
   });
 
-  it('lets Lambda make network interfaces there, nowhere else, and the code of a function none', () => {
+  it('lets Lambda create network interfaces only there, and the code of a function nowhere', () => {
     const ofFunctions = functions.flatMap(([, { Role, VpcConfig }]) =>
       VpcConfig === undefined ? [] : [String(resolve(Role, {})).replace(/^<(.*)\.Arn>$/, '$1')],
     );
@@ -118,7 +118,7 @@ describe('a guarded deployment', () => {
     }
   });
 
-  it('has nothing to warn of', () => {
+  it('has no warnings', () => {
     expect(Annotations.fromStack(stack).findWarning('*', Match.anyValue())).toEqual([]);
   });
 });
@@ -126,13 +126,13 @@ describe('a guarded deployment', () => {
 describe('a deployment without guards', () => {
   const synthesised = Template.fromStack(stackOf({ brands: { acme: ACME } }));
 
-  it('may go anywhere, with no boundary, no network and no tags but our own', () => {
+  it('may be deployed anywhere, with no boundary, no network and only its own tags', () => {
     const json = synthesised.toJSON();
     expect(json.Rules.Place).toBeUndefined();
     expect(JSON.stringify(json)).not.toMatch(/PermissionsBoundary|VpcConfig|ec2:|TagResource/);
   });
 
-  it('warns that nobody receives its alarms, unless a setting names somebody', () => {
+  it('warns that nobody receives its alarms, unless a setting names a receiver', () => {
     jest.spyOn(console, 'error').mockReturnValue();
     const warnings = (deployment: object) => {
       const stack = stackOf({ brands: { acme: ACME }, deployment }, { app: appOf() });

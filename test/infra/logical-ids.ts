@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { reports } from '../../shared/reports/index.ts';
 import { ACME, stackOf } from './stack.ts';
 
-/** Of the stack with every report, the type and the logical id of each resource, sorted. */
+/** The type and the logical id of each resource of the stack with every report, sorted. */
 export function logicalIds(stack = stackOf({ brands: { acme: allOf(ACME) } })): string[] {
   const types = z.record(z.string(), z.object({ Type: z.string() }));
   const resources = z.parse(types, Template.fromStack(stack).toJSON().Resources);

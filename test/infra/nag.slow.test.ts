@@ -25,7 +25,9 @@ const reportSchema = z.object({
 const folder = mkdtempSync(join(tmpdir(), 'brand-reports-nag-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Findings that stay, each with its reason. The ids of constructs end in a hash, and an adopted bucket has no construct. */
+/**
+ * Accepted findings, each with its reason. The ids of constructs end in a hash, and an adopted bucket has no construct.
+ */
 const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   [
     /^AwsSolutions-S1 at BrandReports\/Default\/Lake\/Bucket\//,
@@ -37,7 +39,7 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   ],
   [
     wildcard(String.raw`(<LakeBucket\w+\.Arn>|arn:<AWS::Partition>:s3:::a-lake)/[a-z-]+/.*\*[a-z.]*`, '.+'),
-    'The names of objects are not known before: a prefix is the narrowest resource.',
+    'The names of objects are unknown beforehand: a prefix is the narrowest resource.',
   ],
   [
     wildcard(String.raw`arn:.*:secretsmanager:.*:secret:brand-reports/\*`, '.+'),
@@ -56,11 +58,11 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   ],
   [
     wildcard(String.raw`\*`, '(Analysts|Brand-[a-z0-9-]+)/Policy'),
-    'Athena and Lake Formation take no narrower resource for these actions.',
+    'Athena and Lake Formation have no narrower resource for these actions.',
   ],
   [
     wildcard(String.raw`\*`, 'Operators/Policy'),
-    'Lists of the console, each named with its page in operators.ts: they take no narrower resource.',
+    'Lists of the console, each named with its page in operators.ts: AWS has no narrower resource.',
   ],
   [
     wildcard(
@@ -74,7 +76,7 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
       String.raw`arn:.*:scheduler:.*:schedule/(\*|BrandReports-\w+)/\*`,
       'RebuildCatalog/Role/DefaultPolicy',
     ),
-    'The schedules of brands, whose names are not known before; for a list, AWS knows no narrower resource.',
+    'The schedules of brands, whose names are unknown beforehand; for a list, AWS has no narrower resource.',
   ],
   [
     wildcard(
@@ -93,18 +95,18 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   ],
   [
     wildcard('arn:.*:states:.*:execution:.*', 'Backfill/StateMachine/.+'),
-    'The state machine reads and controls its own executions, whose names are not known before.',
+    'The state machine reads and controls its own executions, whose names are unknown beforehand.',
   ],
 ];
 
-/** A policy that names the resource with a `*`. @param path where the policy is, below the stack or its construct */
+/** A policy that names the resource with a `*`. @param path of the policy, below the stack or its construct */
 function wildcard(resource: string, path: string): RegExp {
   return new RegExp(
     String.raw`^AwsSolutions-IAM5\[Resource::${resource}\] at BrandReports/(Default/)?${path}/Resource$`,
   );
 }
 
-/** Findings of the AWS Solutions rules that no reason accepts. */
+/** Findings of the AWS Solutions rules without an accepted reason. */
 function findings(
   name: string,
   settings: object,
@@ -149,11 +151,11 @@ describe('the AWS Solutions rules', () => {
     ],
     ['people of one brand', { deployment: { brandAccess: { acme: ['AcmeTeam'] } } }],
     ['an adopted bucket and database', { deployment: { adoptBucket: 'a-lake', adoptDatabase: 'lake' } }],
-  ])('find nothing without a reason in a stack of %s', (name, settings) => {
+  ])('find nothing without a reason in a stack with %s', (name, settings) => {
     expect(findings(name, { brands: { acme: ACME }, ...settings })).toEqual([]);
   });
 
-  it('find in a stack with an own network only that Lambda names its interfaces itself, in places of any owner', () => {
+  it('find in a stack with a VPC only network interfaces that Lambda names, and places of any owner', () => {
     const vpc = {
       vpcId: 'vpc-0123456789abcdef0',
       subnetIds: ['subnet-0123456789abcdef0'],

@@ -8,9 +8,10 @@ import * as z from 'zod/mini';
 import { ACME, stackOf } from './stack.ts';
 
 /**
- * CloudFormation cannot replace a resource that has a fixed name: an update of a property that can only be set at creation
- * fails. A name may be among them, because another name is another resource. Every other value must never change, so this
- * table holds it: a release that changes it cannot be deployed over this one.
+ * Lists the fixed values of resources with a fixed name. CloudFormation cannot replace such a resource: an update fails
+ * if it changes a property that can only be set at creation. The name may be among these properties, because another
+ * name is another resource. Every other value must never change: a release that changes it cannot be deployed over this
+ * one.
  */
 const KEPT: Readonly<Record<string, readonly unknown[]>> = {
   'AWS::Athena::WorkGroup': [{}],
@@ -40,14 +41,14 @@ const entitySchema = z.object({
   cloudFormationType: z.string(),
   properties: z.record(z.string(), z.looseObject({ causesReplacement: z.optional(z.string()) })),
 });
-/** Of a document of 16 MB only what is used is checked. */
+/** Only the used parts of a document of 16 MB are checked. */
 const databaseSchema = z.object({
   schema: z.object({
     resource: z.object({ entities: z.array(z.looseObject({ cloudFormationType: z.string() })) }),
   }),
 });
 
-/** By type the properties that CloudFormation sets at creation only, from the description of AWS that the CDK's command has. */
+/** The properties that CloudFormation sets at creation only, by type, from the CDK command's description of AWS. */
 function createOnly(types: ReadonlySet<string>): Map<string, string[]> {
   const folder = dirname(createRequire(import.meta.url).resolve('aws-cdk/package.json'));
   const text = gunzipSync(readFileSync(join(folder, 'db.json.gz'))).toString();
@@ -74,7 +75,7 @@ it('a resource with a fixed name has no property that a release could not change
   for (const { Type, Properties } of Object.values(Resources)) {
     const only = (properties.get(Type) ?? []).filter((name) => name in Properties);
     const nameOfType = new RegExp(`^(${Type.split('::').at(-1)})?Name$`);
-    // A saved query has an id of its own: one that replaces another may have the same name.
+    // A saved query has an id: a query that replaces another may have the same name.
     const names = Type === 'AWS::Athena::NamedQuery' ? [] : only.filter((name) => nameOfType.test(name));
     const isNamed = names.length > 0 || Type === 'AWS::Glue::Database';
     if (!isNamed) continue;

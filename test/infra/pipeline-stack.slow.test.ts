@@ -34,7 +34,7 @@ function reportFunctions(synthesised: Template): string[] {
 const both = template({ brands: { acme: ACME, globex: GLOBEX } });
 
 describe('the functions of the stack', () => {
-  it('are one per report that a brand has enabled', () => {
+  it('exist for each report that a brand has enabled', () => {
     expect(reportFunctions(both)).toEqual(REPORTS.map((report) => `BrandReports-${report}`));
     const neither = { reports: { transaction_list: { enabled: false } } };
     expect(reportFunctions(template({ brands: { acme: { ...ACME, ...neither } } }))).not.toContain(
@@ -42,7 +42,7 @@ describe('the functions of the stack', () => {
     );
   });
 
-  it('include a sixth report by its definition alone', () => {
+  it('include a sixth report if it has a definition', () => {
     const six = template({ brands: { acme: ACME } }, { ...reports, [refunds.name]: refunds });
     expect(reportFunctions(six)).toContain('BrandReports-refund_list');
     six.hasResourceProperties('AWS::Scheduler::ScheduleGroup', { Name: 'BrandReports-refund_list' });
@@ -71,7 +71,7 @@ describe('the functions of the stack', () => {
     );
   });
 
-  it('reserve no instances unless a setting says so', () => {
+  it('reserve no instances unless a setting requires it', () => {
     const concurrency = (synthesised: Template) =>
       Object.values(synthesised.findResources('AWS::Lambda::Function')).map(
         ({ Properties }) => Properties.ReservedConcurrentExecutions,
@@ -83,7 +83,7 @@ describe('the functions of the stack', () => {
 });
 
 describe('the schedules of the stack', () => {
-  it('are the watcher’s, and groups for those of brands, which go with all that is in them', () => {
+  it('are the watcher’s schedule and groups for brands, which are deleted with their schedules', () => {
     both.resourceCountIs('AWS::Scheduler::Schedule', 1);
     both.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'cron(50 * * * ? *)',
@@ -99,7 +99,7 @@ describe('the schedules of the stack', () => {
     );
   });
 
-  it('of brands start functions of reports alone, by a role that nobody but these groups may use', () => {
+  it('of brands start only functions of reports, by a role that only these groups may use', () => {
     const [role] = Object.values(
       both.findResources('AWS::IAM::Role', {
         Properties: { Description: Match.stringLikeRegexp('Scheduler') },
@@ -130,7 +130,7 @@ describe('the permissions of the stack', () => {
     }
   });
 
-  it('let the rebuild know who owns what it adopts, and only then', () => {
+  it('let the rebuild read the owner of adopted resources, and of nothing else', () => {
     const reads = (synthesised: Template) =>
       JSON.stringify(statements(synthesised, 'RebuildCatalog')).match(
         /s3:GetBucketTagging|glue:GetDatabase"/g,
@@ -149,7 +149,7 @@ describe('the permissions of the stack', () => {
   });
 
   it('of analysts allow queries, saved ones too, and nothing else', () => {
-    // CDK makes others of what is too long for the policy of a role.
+    // CDK creates further policies if the policy of a role becomes too long.
     const [policy] = Object.values(both.findResources('AWS::IAM::ManagedPolicy')).filter(({ Properties }) =>
       JSON.stringify(Properties.ManagedPolicyName ?? '').includes('analysts'),
     );
@@ -174,7 +174,7 @@ describe('the permissions of the stack', () => {
 });
 
 describe('the policy of analysts', () => {
-  it('has a name that others can rely on, in each region its own', () => {
+  it('has a fixed name, which differs in each region', () => {
     both.hasResourceProperties('AWS::IAM::ManagedPolicy', {
       ManagedPolicyName: { 'Fn::Join': ['', ['BrandReports-analysts-', { Ref: 'AWS::Region' }]] },
       Roles: Match.absent(),
@@ -189,7 +189,7 @@ describe('the policy of analysts', () => {
 });
 
 describe('reserved instances', () => {
-  it('are announced with the quota that they need', () => {
+  it('are announced with the required quota', () => {
     const warnings = (deployment: object) =>
       Annotations.fromStack(stackOf({ brands: { acme: ACME }, deployment })).findWarning(
         '*',
@@ -220,7 +220,7 @@ describe('the lake of the stack', () => {
     });
   });
 
-  it('lets nobody write settings but the deployment, whatever their own policies allow', () => {
+  it('lets only the deployment write settings, whatever other policies allow', () => {
     const json = parseTemplate(JSON.stringify(both.toJSON()));
     const [[bucket] = ['']] = resourcesIn(json, 'AWS::S3::Bucket');
     const allows = policyOfBuckets(json, { [`${bucket}.Arn`]: 'arn:aws:s3:::lake' });
@@ -267,7 +267,7 @@ describe('the lake of the stack', () => {
     ['raw/', 1],
     ['rates/', 1],
     ['query-results/', 1],
-  ])('keeps what was overwritten or deleted under %s for %d days', (Prefix, NoncurrentDays) => {
+  ])('keeps overwritten and deleted objects under %s for %d days', (Prefix, NoncurrentDays) => {
     const [bucket] = Object.values(both.findResources('AWS::S3::Bucket'));
     const { Rules } = bucket?.Properties.LifecycleConfiguration ?? {};
     const { VersioningConfiguration } = bucket?.Properties ?? {};
@@ -296,7 +296,7 @@ describe('the lake of the stack', () => {
       both.hasResource(type, { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
   });
 
-  it('is deleted with the stack where a setting says so, when no function can write to it any more', () => {
+  it('is deleted with the stack if a setting requires it, after the last function lost access', () => {
     const thrownAway = deployed({ keepLake: false });
     thrownAway.hasResource('AWS::S3::Bucket', { DeletionPolicy: 'Delete' });
     const [emptying = ''] = Object.keys(thrownAway.findResources('Custom::S3AutoDeleteObjects'));
@@ -307,7 +307,7 @@ describe('the lake of the stack', () => {
     for (const [, policy] of writers) expect(policy.DependsOn).toContain(emptying);
   });
 
-  it('is encrypted with a key of KMS where a setting names it, and everybody may use that through S3', () => {
+  it('is encrypted with a key of KMS if a setting names the key, and everybody may use the key through S3', () => {
     const lakeKeyArn = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
     const encrypted = deployed({ lakeKeyArn });
     encrypted.hasResourceProperties('AWS::S3::Bucket', {
@@ -346,7 +346,7 @@ describe('the lake of the stack', () => {
     }
   });
 
-  it('leaves the secrets readable where a setting names their key of KMS', () => {
+  it('leaves the secrets readable if a setting names their key of KMS', () => {
     const secretsKeyArn = 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef';
     const encrypted = deployed({ secretsKeyArn });
     const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap((type) =>
@@ -373,7 +373,7 @@ describe('the lake of the stack', () => {
       expect(Properties.Environment.Variables.LAKE_OWNER).toEqual({ Ref: 'AWS::AccountId' });
   });
 
-  it('is an existing one where a setting names it', () => {
+  it('is an existing bucket if a setting names it', () => {
     const adopted = deployed({ adoptBucket: 'old-lake' });
     adopted.resourceCountIs('AWS::S3::Bucket', 0);
     adopted.hasOutput('*', { Value: 's3://old-lake' });
@@ -398,19 +398,19 @@ describe('the catalog of the stack', () => {
     });
   });
 
-  it('keeps its logical id, so that no deployment creates a second one of the same name', () => {
+  it('keeps its logical id, so that no deployment creates a second database of the same name', () => {
     expect(Object.keys(both.findResources('AWS::Glue::Database'))).toEqual([
       'CatalogDatabase44483CA3',
       'CatalogIceberg2F1D1AF8',
     ]);
   });
 
-  it('is left to Lake Formation where a setting says so', () => {
+  it('is left to Lake Formation if a setting requires it', () => {
     const left = deployed({ tablePermissions: 'lake_formation' });
     left.hasResourceProperties('AWS::Glue::Database', {
       DatabaseInput: { CreateTableDefaultPermissions: [] },
     });
-    // Each function that makes tables, in both databases, may make tables and use all of them, before the first rebuild.
+    // Each function that writes tables may create and use all tables of both databases, before the first rebuild.
     const grants = left.findResources('AWS::LakeFormation::PrincipalPermissions');
     expect(Object.keys(grants)).toHaveLength((REPORTS.length + 2) * 4);
     const [rebuild] = Object.values(left.findResources('Custom::BrandReportsCatalog'));
@@ -420,7 +420,7 @@ describe('the catalog of the stack', () => {
     both.resourceCountIs('AWS::LakeFormation::PrincipalPermissions', 0);
   });
 
-  it('is one more for Iceberg tables, unless the settings leave them out', () => {
+  it('includes a database for Iceberg tables, unless the settings leave it out', () => {
     const named = (template: Template) =>
       Object.values(template.findResources('AWS::Glue::Database')).map(
         ({ Properties }) => Properties.DatabaseInput.Name,
@@ -431,7 +431,7 @@ describe('the catalog of the stack', () => {
     expect(JSON.stringify(Template.fromStack(hiveOnly))).not.toContain('brand_reports_iceberg');
   });
 
-  it('is an existing one where a setting names it', () => {
+  it('is an existing database if a setting names it', () => {
     const adopted = deployed({ adoptDatabase: 'lake' });
     adopted.resourceCountIs('AWS::Glue::Database', 1);
     adopted.hasResourceProperties('AWS::Glue::Database', { DatabaseInput: { Name: 'lake_iceberg' } });
@@ -440,7 +440,7 @@ describe('the catalog of the stack', () => {
     });
   });
 
-  it('is not its own where a setting names it: that would delete it', () => {
+  it('refuses to adopt its own database, because that would delete it', () => {
     expect(() => deployed({ adoptDatabase: 'brand_reports' })).toThrow(
       'deployment.adoptDatabase is "brand_reports", which is the database that this stack creates',
     );
@@ -453,7 +453,7 @@ describe('the catalog of the stack', () => {
     ['a definition has changed', true, {}, { registry: { ...reports, [refunds.name]: refunds } }],
     ['the version has changed', true, {}, { version: '1.0.1' }],
     ['somebody says so', true, {}, { context: { again: '1' } }],
-  ])('is rebuilt at a deployment where something has changed: %s', (_name, again, settings, options) => {
+  ])('is rebuilt at a deployment that changes something: %s', (_name, again, settings, options) => {
     const nonce = (...stack: Parameters<typeof stackOf>) => {
       const [resource] = Object.values(
         Template.fromStack(stackOf(...stack)).findResources('Custom::BrandReportsCatalog'),
@@ -478,7 +478,7 @@ describe('the catalog of the stack', () => {
     expect(catalog?.DependsOn).toEqual(expect.arrayContaining(needed));
   });
 
-  it('is rebuilt once the function has its permissions', () => {
+  it('is rebuilt after the function has its permissions', () => {
     both.resourceCountIs('AWS::Glue::Table', 0);
     const [resource] = Object.values(both.findResources('Custom::BrandReportsCatalog'));
     expect(resource?.DependsOn).toContainEqual(expect.stringMatching(/^RebuildCatalogRoleDefaultPolicy/));
@@ -486,7 +486,7 @@ describe('the catalog of the stack', () => {
 });
 
 describe('the watcher', () => {
-  it('may publish to the topic, read ledgers, and write what it has told and the page, and nothing else', () => {
+  it('may publish to the topic, read ledgers, write its own documents and the page, and nothing else', () => {
     const written = JSON.stringify(
       statements(both, 'Calendar').map(({ Action, Resource }) => [Action, Resource]),
     );
@@ -496,7 +496,7 @@ describe('the watcher', () => {
     expect(written.replace('/schema/*.roles.json', '')).not.toMatch(/snapshots|raw\/|schema|Delete/);
   });
 
-  it('may publish to an existing topic where the settings name one', () => {
+  it('may publish to an existing topic if the settings name it', () => {
     const arn = 'arn:aws:sns:eu-central-1:123456789012:alerts';
     const adopted = statements(deployed({ alarmTopicArn: arn }), 'Calendar');
     expect(adopted).toContainEqual({ Action: 'sns:Publish', Effect: 'Allow', Resource: arn });
@@ -525,7 +525,7 @@ describe('events', () => {
     ['a bus of the account', { bus: 'data' }, ofAccount('data'), true],
     ['any bus by its ARN', { bus: foreign }, foreign, true],
   ])(
-    'go to %s by every function that commits a day, with their source alone',
+    'go to %s from every function that commits a day, with only the source of this program',
     (_name, events, arn, isNamed) => {
       const synthesised = template({ brands: { acme: ACME }, events });
       const send = {
@@ -545,7 +545,7 @@ describe('events', () => {
     },
   );
 
-  it('are off by a setting, and with them the permission', () => {
+  it('can be turned off by a setting, which removes the permission too', () => {
     const off = JSON.stringify(template({ brands: { acme: ACME }, events: { enabled: false } }));
     expect(off).not.toMatch(/EVENT_BUS|events:(PutEvents|DescribeEventBus)/);
   });
@@ -623,7 +623,7 @@ describe('Athena', () => {
 });
 
 describe('an environment', () => {
-  it('has its own names, so that it can share an account with the others', () => {
+  it('has its own names, so that it can share an account with other environments', () => {
     const staging = Template.fromStack(stackOf({ brands: { acme: ACME } }, { name: 'BrandReports-staging' }));
     const named = (synthesised: Template) =>
       [
@@ -655,7 +655,7 @@ describe('the secrets of the brands', () => {
     expect(reading(template(others))).toEqual([[team], [team]]);
   });
 
-  it('have names with that prefix, and the error says what to do, without the name', () => {
+  it('have names with that prefix; otherwise the error contains the next step, without the name', () => {
     const elsewhere = { ...ACME, secretName: 'brand-reports2/acme' };
     const stack = () => stackOf({ brands: { globex: GLOBEX, acme: elsewhere } });
     expect(stack).toThrow(
@@ -682,7 +682,7 @@ describe('a change of settings', () => {
       'another column',
       { brands: { acme: { ...ACME, reports: { order_list: { columns: { x: 'date' } } } } } },
     ],
-  ])('changes nothing in the template but the custom resource and schedules: %s', (_what, settings) => {
+  ])('changes only the custom resource and schedules in the template: %s', (_what, settings) => {
     const after = resourcesOf(settings);
     const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
       (id) => JSON.stringify(before.get(id)) !== JSON.stringify(after.get(id)),
@@ -702,7 +702,7 @@ interface Statement {
 
 function statements(synthesised: Template, report: string): Statement[] {
   const id = report.replaceAll('_', '');
-  // CDK moves statements beyond the size of a policy to another one.
+  // CDK moves statements that exceed the size of a policy to another policy.
   return ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy']
     .flatMap((type) => Object.entries(synthesised.findResources(type)))
     .filter(([name]) => new RegExp(`^${id}Role(Default|Overflow)Policy`).test(name))

@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe('saved queries', () => {
   const queries = savedQueries(Object.values(reports)).map(({ name, sql }) => [name, sql] as const);
 
-  it.each(queries)('answer before anything was read: %s', async (_name, sql) => {
+  it.each(queries)('run on an empty lake: %s', async (_name, sql) => {
     const { store } = await openLake(folder);
     const connection = await createSqlConnection(
       { store, reports, settings: undefined, nowMs: Date.now() },
@@ -28,7 +28,7 @@ describe('saved queries', () => {
   });
 
   it.each(queries.filter(([, sql]) => /dt >= .*INTERVAL/.test(sql)))(
-    'begin with the very day that Trino begins with: %s',
+    'begin with the same day as in Trino: %s',
     async (_name, sql) => {
       const [, first = '', days = ''] = /dt >= (CAST\(.*INTERVAL '(\d+)' DAY.*)$/m.exec(sql) ?? [];
       const connection = await (await DuckDBInstance.create(':memory:')).connect();
@@ -40,7 +40,7 @@ describe('saved queries', () => {
     },
   );
 
-  it('have names of their own', () => {
+  it('have unique names', () => {
     expect(new Set(queries.map(([name]) => name)).size).toBe(queries.length);
   });
 });

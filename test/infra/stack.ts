@@ -25,7 +25,7 @@ export function stackOf(
   const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
   const app = options.app ?? appOf(options.context);
   const stack = new PipelineStack(app, name, { settings, program: { reports: registry, version } });
-  // Most settings of tests name nobody who receives alarms.
+  // Most settings of tests name no receiver of alarms.
   if (!options.app) Annotations.of(stack).acknowledgeWarning('brand-reports:noReceiver');
   return stack;
 }

@@ -27,7 +27,7 @@ describe('the digest', () => {
 describe('routing', () => {
   const routing = { bid: '1001', token: 'a-token', action, version: '1.0' };
 
-  it('answers 404 with an empty body on a path without a brand', async () => {
+  it('returns 404 with an empty body for a path without a brand', async () => {
     const response = await fetch(`${service.url}/api/nobody?${queryOf(routing)}`);
     expect([response.status, await response.text()]).toEqual([404, '']);
   });
@@ -53,7 +53,7 @@ describe('authentication', () => {
     expect((await call(rotated, action, {}, { headers: shifted(0) })).code).toBe(1001);
   });
 
-  it('I9: neither its request log nor its answers contain a token or digest', async () => {
+  it('I9: has no token or digest in its request log and its responses', async () => {
     const headers = shifted(0);
     const digest = headers['X-SAMPLE-AUTHENTICATION'];
     const refused = await call(service, action, {}, { query: { token: 'wrong' } });

@@ -5,7 +5,7 @@ import { seedBrand } from '../../sample/seed.ts';
 import { type SampleOptions, type SampleService, startSampleService } from '../../sample/server.ts';
 import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
 
-/** How a request differs from a correct one. `undefined` removes a part. */
+/** The differences of a request from a correct one. `undefined` removes a part. */
 export interface Changes {
   method?: string;
   query?: Record<string, string | undefined>;
@@ -13,7 +13,7 @@ export interface Changes {
   body?: string;
 }
 
-/** Sends a correct call of the brand `acme`, but for the changes. */
+/** Sends a correct call of the brand `acme`, with the changes. */
 export async function request(
   service: SampleService,
   action: string,
@@ -38,7 +38,7 @@ export async function request(
   });
 }
 
-/** The envelope that answers such a call. */
+/** The envelope of the response to such a call. */
 export async function call(
   service: SampleService,
   action: string,
@@ -72,7 +72,7 @@ export async function start(options: SampleOptions): Promise<SampleService> {
   return service;
 }
 
-/** Starts a service with the one brand `acme` in New York, with records around the end of summer time. */
+/** Starts a service with the brand `acme` in New York, and records around the end of summer time. */
 export function startAcme(
   options: SampleOptions = {},
   records: Partial<SampleRecords> = {},

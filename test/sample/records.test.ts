@@ -12,14 +12,14 @@ const held = ordinaryRecords;
 const jsonOf = (records: readonly { record: Json }[]) => records.map(({ record }) => stringifyJson(record));
 
 describe('seeded records', () => {
-  it('are the same for the same seed, and differ for another', () => {
+  it('are the same for the same seed, and differ for another seed', () => {
     const options = { timeZone: 'Europe/Berlin', from: new Date('2026-11-01Z'), to: new Date('2026-11-03Z') };
     const one = stringifyJson(Object.values(seedBrand({ ...options, seed: 1 })).flatMap(jsonOf));
     expect(stringifyJson(Object.values(seedBrand({ ...options, seed: 1 })).flatMap(jsonOf))).toBe(one);
     expect(stringifyJson(Object.values(seedBrand({ ...options, seed: 2 })).flatMap(jsonOf))).not.toBe(one);
   });
 
-  it('are the same for a day whatever the range', () => {
+  it('are the same for a day in any range', () => {
     const options = { seed: 1, timeZone: 'Europe/Berlin', to: new Date('2026-11-04T00:00:00Z') };
     const longer = seedBrand({ ...options, from: new Date('2026-10-20T12:00:00Z') });
     const shorter = seedBrand({ ...options, from: new Date('2026-11-03T12:00:00Z') });
@@ -114,7 +114,7 @@ describe('the records of a day', () => {
 });
 
 describe('the settings for the sample service', () => {
-  it('name every brand, and what its interpretations need', async () => {
+  it('name every brand, and the settings that its interpretations need', async () => {
     const interpretations = {
       timestampUnit: 'milliseconds',
       firstPage: 0,

@@ -120,7 +120,7 @@ export function gapText({ brand, report, role, views, candidates, evidence, sett
  * such field.
  */
 export function whenToSet({ candidates }: Pick<RoleGap, 'candidates'>): string {
-  return candidates.length > 0 ? 'To set it' : 'If the service has no such field';
+  return candidates.length > 0 ? 'To set it' : 'If the service lacks it';
 }
 
 /** By currency, empty for no currency: the sum of each role, as text. */
