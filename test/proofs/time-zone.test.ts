@@ -38,7 +38,7 @@ function dayIn(zone: string, day: string, gapMs = 60_000): SeenDay {
   };
 }
 
-describe('a zone is proven only if all that fit have the same days all year', () => {
+describe('a zone is proven only if all zones that fit have the same days all year', () => {
   it.each<[string, SeenDay[], string[], boolean]>([
     ['London in winter may be UTC', [dayIn('Europe/London', '2026-11-24')], ['UTC', 'Europe/London'], false],
     [
@@ -80,14 +80,14 @@ describe('a zone is proven only if all that fit have the same days all year', ()
       true,
     ],
     [
-      'a quarter of an hour tells Kathmandu from Kolkata',
+      'a quarter of an hour separates Kathmandu from Kolkata',
       [dayIn('Asia/Kathmandu', '2026-11-24')],
       ['Asia/Kathmandu'],
       true,
     ],
     ['records at noon prove little', [dayIn('UTC', '2026-11-24', DAY_MS / 2)], ZONES, false],
     [
-      'days of two zones fit none',
+      'days of two zones fit no zone',
       [dayIn('UTC', '2026-11-24'), dayIn('Asia/Kolkata', '2026-11-23')],
       [],
       false,
@@ -98,20 +98,20 @@ describe('a zone is proven only if all that fit have the same days all year', ()
     expect({ ...proof, fits: proof.fits.toSorted() }).toEqual({ fits: fits.toSorted(), isProven });
   });
 
-  it('lets the midnight that ends a day belong to it only if it was requested too', () => {
+  it('counts the midnight at the end of a day to the day only if it was requested too', () => {
     const midnight = startOfDay('2026-07-02', 'Europe/London');
     const seen = { ...dayIn('Europe/London', '2026-07-01'), lastMs: midnight };
     expect(proveTimeZone([seen], NOW, ZONES).fits).not.toContain('Europe/London');
     expect(proveTimeZone([{ ...seen, withNextMidnight: true }], NOW, ZONES).fits).toContain('Europe/London');
   });
 
-  it('names the record that is not of its day', () => {
+  it('names the record that is outside its day', () => {
     const seen = dayIn('America/New_York', '2026-11-24');
     expect(contradiction('Europe/Berlin', [seen])).toEqual({ day: '2026-11-24', atMs: seen.lastMs });
     expect(contradiction('America/Toronto', [seen])).toBeUndefined();
   });
 
-  it('asks next for a day that tells the zones apart', () => {
+  it('next requests a day that separates the zones', () => {
     const days = daysToMeasure('2026-11-24', '2026-06-01');
     expect(days.slice(0, 5)).toEqual(['2026-11-24', '2026-11-23', '2026-11-22', '2026-11-21', '2026-11-09']);
     expect(days.at(-1)).toBe('2026-06-12');
@@ -119,7 +119,7 @@ describe('a zone is proven only if all that fit have the same days all year', ()
     expect(decisiveDay(['America/New_York', 'America/Toronto'], days)).toBeUndefined();
   });
 
-  it('calls zones with the same days by the name that people know', () => {
+  it('uses the best-known name of zones with the same days', () => {
     expect(usualName(['America/Detroit', 'America/New_York'])).toBe('America/New_York');
     expect(usualName(['America/Nassau'])).toBe('America/Nassau');
   });
@@ -131,19 +131,19 @@ describe('the time of a record', () => {
     ['an HTTP-date', [{ Created_Time: 'Tue, 24 Nov 2026 10:00:00 GMT' }], 'Created_Time'],
     ['seconds and milliseconds', [{ orderTime: 1_795_000_000 }, { orderTime: '1795000000000' }], 'orderTime'],
     [
-      'the time of the order before that of the record',
+      'the time of the order before the time of the record',
       [{ created_at: 1_795_000_000, order_time: 1_795_000_000 }],
       'order_time',
     ],
     [
-      'records without a value aside',
+      'ignoring records without a value',
       [{ created_at: 1_795_000_000 }, { created_at: null }, {}],
       'created_at',
     ],
     ['no time without a zone', [{ created_at: '2026-11-24 10:00:00' }], undefined],
     ['no date', [{ created_at: '20261124' }], undefined],
     [
-      'no field with one value of another kind',
+      'no field if one value is of another kind',
       [{ created_at: 1_795_000_000 }, { created_at: 'soon' }],
       undefined,
     ],

@@ -7,7 +7,7 @@ describe('settings with comments', () => {
     ['comments of both kinds', '// one\n{"a": /* two */ 1 // three\n}', { a: 1 }],
     ['trailing commas, also before a comment', '{"a": [1, 2,], // last\n}', { a: [1, 2] }],
     [
-      'what looks like a comment or a comma in a text',
+      'a text that looks like a comment or a comma',
       '{"url": "https://a/*b*/,}"}',
       { url: 'https://a/*b*/,}' },
     ],
