@@ -1,5 +1,5 @@
 /**
- * `npm run living -- --seed S --count N --days D`: runs lives of a brand in turn, each from its own seed, and prints a
+ * `npm run living -- --seed S --count N --days D`: runs lives of a brand in turn, each from its own seed. It prints a
  * table and the faults. `--first 2026-03-22 --days 14` includes the end of a month. `--hard deaths,outages` adds
  * hardships of the pipeline, `--hard all` all of them.
  */
