@@ -301,8 +301,8 @@ function sumOf(amounts: readonly (bigint | undefined)[]): bigint | undefined {
 }
 
 /** One text for an entry and a row of the lake. Times of ends are the beginnings of their readings. */
-function formOf(said: Readonly<Record<string, unknown>>): string {
-  const parts = Object.entries(said).filter(([, value]) => value !== undefined && value !== null);
+function formOf(texts: Readonly<Record<string, unknown>>): string {
+  const parts = Object.entries(texts).filter(([, value]) => value !== undefined && value !== null);
   return parts.map(([name, value]) => `${name}=${String(value)}`).join(' ');
 }
 
@@ -332,13 +332,13 @@ const NAMES = ['order_id', 'product', 'kind', 'publisher_id', 'currency', 'seen_
 
 function formOfStored(row: Row, readings: readonly Reading[]): string {
   const times = ['gone', 'seen', ...STATES].flatMap((what) => [`${what}_after`, `${what}_by`]);
-  const said = new Map(Object.entries(row));
+  const texts = new Map(Object.entries(row));
   for (const name of times) {
-    const at = said.get(name);
+    const at = texts.get(name);
     if (at instanceof Date)
-      said.set(name, name.endsWith('_by') ? endOfReading(at, readings) : at.toISOString());
+      texts.set(name, name.endsWith('_by') ? endOfReading(at, readings) : at.toISOString());
   }
-  const take = (...names: string[]) => Object.fromEntries(names.map((name) => [name, said.get(name)]));
+  const take = (...names: string[]) => Object.fromEntries(names.map((name) => [name, texts.get(name)]));
   return formOf({
     hasKey: typeof row.key === 'string',
     ...take(...NAMES, 'state', 'amount', 'commission', 'counted_amount', 'counted_commission'),

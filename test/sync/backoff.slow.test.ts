@@ -99,8 +99,8 @@ describe('a damaged ledger of an old month', () => {
     expect(days).toMatchObject({ [TODAY]: 'published', '2026-03-11': 'published' });
     expect(Object.keys(days).filter((day) => day < '2026-03')).toEqual([]);
     expect((await coverageOf(lake, REPORT))[TODAY]?.state).toBe('complete');
-    const requested = await lake.sync({ scope: { reports: [REPORT], from: '2026-02-26', to: TODAY } });
-    expect(Object.keys(outcomesOf(requested, REPORT)).filter((day) => day < '2026-03')).toEqual([]);
+    const ranged = await lake.sync({ scope: { reports: [REPORT], from: '2026-02-26', to: TODAY } });
+    expect(Object.keys(outcomesOf(ranged, REPORT)).filter((day) => day < '2026-03')).toEqual([]);
     expect(lake.store.objects.get(key)?.body.toString()).toBe('{');
   });
 });

@@ -172,7 +172,7 @@ describe('I2: a walk of two days closes no day too early, ends right, and reads 
   });
 
   it.each([3, 12])(
-    'a machine %s hours behind refuses ranges before the committed days, with a message',
+    'a machine %s hours behind requests no range that ends before it begins: its days wait',
     async (hours) => {
       const lake = sample.emptyLake();
       await lake.sync();
