@@ -1,12 +1,12 @@
 /**
- * Who may do what, for the doubles of AWS: a test can give them the policies that the synthesised roles have.
- * Without it a double allows everything, and a missing permission shows only in a real account.
+ * Gives the doubles of AWS the policies of the synthesised roles, so that a test finds a missing permission. Without
+ * policies a double allows everything, and a missing permission would show only in a real account.
  */
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Whether the owner of an access key may perform an action (`s3:GetObject`) on a resource (an ARN). `context` holds what
- * policies can ask about the request, by their condition keys.
+ * Whether the owner of an access key may perform an action (`s3:GetObject`) on a resource (an ARN). `context` contains
+ * the properties of the request that policies can test, by their condition keys.
  */
 export type Access = (
   accessKey: string,

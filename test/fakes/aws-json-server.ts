@@ -1,12 +1,12 @@
 /**
- * AWS's JSON 1.1 protocol over real HTTP: operations by name, errors as AWS answers them, permissions checked first.
- * The doubles of Glue and Secrets Manager are built on it, so that the real SDK clients run in the tests.
+ * Serves AWS's JSON 1.1 protocol over real HTTP: operations by name, errors as AWS returns them, permissions checked
+ * first. The doubles of Glue and Secrets Manager use it, so that tests run the real SDK clients.
  */
 import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
 import { type Access, accessKeyOf } from './access.ts';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 
-/** An error as AWS's JSON protocol answers it. */
+/** An error as AWS's JSON protocol returns it. */
 export class AwsFault extends Error {
   readonly type: string;
   readonly status: number;
@@ -18,17 +18,17 @@ export class AwsFault extends Error {
   }
 }
 
-/** What a call needs: an action as policies name it, on each of these ARNs. */
+/** The permission that a call needs: an action by its name in policies, on each of these ARNs. */
 export interface Needed {
   action: string;
   resources: readonly string[];
-  /** What conditions of policies may name. */
+  /** The properties that conditions of policies may test. */
   context?: Readonly<Record<string, string>>;
 }
 
 /**
  * Answers AWS JSON 1.1 calls by operation name.
- * @param access refuses a call without a permission that it needs; without it everything is allowed
+ * @param access refuses a call if a permission is missing; without `access` every call is allowed
  */
 export function startAwsJsonServer(
   operations: Readonly<Record<string, (input: JsonObject) => JsonObject>>,
@@ -74,7 +74,7 @@ function refuse(
     );
 }
 
-/** A field that holds text; `''` for every other value. */
+/** A text field; `''` if the value is not a text. */
 export function stringOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,4 +1,4 @@
-/** How the real SDK clients reach a double: its endpoint, fixed credentials and few attempts. */
+/** Connects the real SDK clients to a double: its endpoint, fixed credentials and few attempts. */
 export function awsTestOptions(endpoint: string) {
   return {
     endpoint,

@@ -1,4 +1,4 @@
-/** Fault: the operations on the lake that are chosen throw what only a bug throws. */
+/** Fault: the chosen operations on the lake throw an error that only a bug throws. */
 import type { Lake } from '../../shared/ports.ts';
 import { type Around, type Operation, catalogAround, storeAround } from './lake-around.ts';
 

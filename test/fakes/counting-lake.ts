@@ -1,5 +1,5 @@
 /**
- * A store and a catalog that count what is asked of them: how much a run costs in AWS follows from that.
+ * A store and a catalog that count their requests: the AWS cost of a run follows from the counts.
  */
 import type { Catalog, ObjectStore } from '../../shared/ports.ts';
 import { type Around, catalogAround, storeAround } from './lake-around.ts';
@@ -15,7 +15,7 @@ export function countingLake({ store, catalog }: { store: ObjectStore; catalog: 
   return {
     store: storeAround(store, counted),
     catalog: catalogAround(catalog, counted),
-    /** How often what was asked, e.g. `get ledger/order_list/acme/state.json`. */
+    /** The number of calls by request, e.g. `get ledger/order_list/acme/state.json`. */
     taken: (): Record<string, number> => Object.fromEntries([...tally].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 }

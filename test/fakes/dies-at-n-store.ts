@@ -1,5 +1,5 @@
 /**
- * Fault: the process dies at its n-th operation on the lake, just before or just after it takes effect.
+ * Fault: the process dies at its n-th operation on the lake, just before or just after the operation takes effect.
  * Store and catalog share one count, so that a test can visit every moment at which a process can die.
  */
 import type { ErrorSummary } from '../../shared/outcome.ts';
@@ -15,8 +15,8 @@ export class ProcessDied extends Error {
 }
 
 /**
- * Throws the bug that an outcome has: a scenario without one must not take it for a failure of the service. A process that
- * died looks like a bug to its reports.
+ * Throws if an outcome contains a bug, so that a scenario cannot mistake a bug for a failure of the service. In the
+ * reports of a process that died, the death appears as a bug: it is thrown as `ProcessDied`.
  */
 export async function withoutBugs<Outcome extends { reports: readonly { error?: ErrorSummary }[] }>(
   ended: Promise<Outcome>,
@@ -36,7 +36,7 @@ export interface DyingStore extends ObjectStore {
 
 /**
  * A store whose process dies at its n-th operation (get, range, put, list, delete, and write and finish of a
- * stream); never where n is Infinity. From then on every operation throws.
+ * stream). If n is Infinity, the process lives on. After the death every operation throws.
  */
 export function diesAtN(
   store: ObjectStore,

@@ -1,6 +1,6 @@
 /**
- * EventBridge's PutEvents and DescribeEventBus over real HTTP. A request with several events accepts some and refuses others.
- * Faults: `refuse` decides about each event; `failNext` answers whole requests with an error.
+ * Serves EventBridge's PutEvents and DescribeEventBus over real HTTP. Of the events in one request, some can be accepted
+ * and others refused. Faults: `refuse` decides about each event; `failNext` answers whole requests with an error.
  */
 import { isJsonObject, type JsonObject, parseJson } from '../../shared/json.ts';
 import { type Access, PLACE } from './access.ts';
@@ -50,7 +50,7 @@ export async function startEventsServer({ access = () => true }: { access?: Acce
             detail: isJsonObject(detail) ? detail : {},
           };
           const refused = faults.refuse(event);
-          // Events for a bus that does not exist are lost, as AWS loses them.
+          // Like AWS, drop events for a bus that does not exist.
           if (!refused && buses.has(event.bus)) received.push(event);
           return refused ?? { EventId: `event-${received.length}` };
         });

@@ -1,11 +1,11 @@
 /**
- * Fault: a process that stalls at one write, for as long as the test wants.
- * With it another run can overtake it: leases expire, days are taken over, zombies write late.
+ * Fault: a process stalls at one write until the test releases it. Meanwhile another run can overtake the process:
+ * leases expire, days are taken over, zombies write late.
  */
 import type { ObjectStore } from '../../shared/ports.ts';
 import { storeAround } from './lake-around.ts';
 
-/** Stalls the first write of a key that `holds` matches: `reached` resolves there, and `letGo()` lets it happen. */
+/** Stalls the first write of a key that `holds` matches: `reached` then resolves, and `letGo()` releases the write. */
 export function gatedStore(store: ObjectStore, holds: (key: string) => boolean) {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 /**
- * The part of Glue that the lake uses, over real HTTP: tables with versions, partitions, lists in small pages.
- * Faults: `deny` refuses every call, `beforeWrite` runs something just before the next write, such as another run's.
+ * Serves the part of Glue that the lake uses, over real HTTP: tables with versions, partitions, lists in small pages.
+ * Faults: `deny` refuses every call; `beforeWrite` runs code just before the next write, such as the write of another run.
  */
 import { GlueClient } from '@aws-sdk/client-glue';
 import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
@@ -12,9 +12,9 @@ import { awsTestOptions } from './aws-test-options.ts';
 interface StoredTable {
   table: JsonObject;
   version: number;
-  /** By their values, joined by `/`. */
+  /** Partitions by their values, joined by `/`. */
   partitions: Map<string, JsonObject>;
-  /** As they were asked for. */
+  /** In the order of the requests. */
   indexes?: Json;
 }
 
@@ -135,7 +135,7 @@ export async function startGlueServer(database: string, { access }: { access?: A
   };
 }
 
-/** Glue wants every action on a table to be allowed on the catalog and on the database too. */
+/** Glue requires permission for every action on a table also on the catalog and on the database. */
 export function neededInGlue(operation: string, input: JsonObject): Needed {
   const { Name } = isJsonObject(input.TableInput) ? input.TableInput : input;
   const isOfDatabase = operation === 'GetDatabase';

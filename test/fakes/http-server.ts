@@ -1,5 +1,5 @@
 /**
- * An HTTP server on the loopback that hands over each request with its whole body: what the doubles are built on.
+ * Serves HTTP on the loopback and hands over each request with its whole body. All doubles use it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

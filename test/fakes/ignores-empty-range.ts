@@ -1,10 +1,10 @@
 /**
- * Fault: a service that answers an empty range of time with all its records.
- * It stands as a proxy before the sample service.
+ * Fault: the service answers an empty time range with all its records. The fault is a proxy in front of the sample
+ * service.
  */
 import { type HttpServer, startHttpServer } from './http-server.ts';
 
-/** Asks the service behind it for all time whenever a range begins where it ends. */
+/** Requests all time from the real service whenever a range begins where it ends. */
 export async function ignoresEmptyRange(baseUrl: string): Promise<HttpServer> {
   const server = await startHttpServer(async (request, body, response) => {
     const fields = JSON.parse(body.toString());

@@ -1,10 +1,10 @@
 /**
- * A lake whose every operation passes through one function, which decides what happens before and after it. Most faults
- * of this folder are such functions.
+ * Passes every operation of a lake through one function, which decides what happens before and after the operation.
+ * Most faults of this folder are such functions.
  */
 import type { Catalog, ObjectStore, ObjectWriter } from '../../shared/ports.ts';
 
-/** An operation of the ports and its key, prefix or table. `write`, `finish` and `abort` are those of a streamed object. */
+/** An operation of the ports and its key, prefix or table. `write`, `finish` and `abort` belong to a streamed object. */
 export interface Operation {
   name: 'get' | 'range' | 'put' | 'list' | 'delete' | keyof ObjectWriter | keyof Catalog;
   on: string;

@@ -1,4 +1,4 @@
-/** A lake in memory as a folder: what opens files, such as DuckDB, can read it there. */
+/** Writes a lake in memory to a folder, for programs that open files, such as DuckDB. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LAKE_FORMAT } from '../../shared/lake/documents/lake-format.ts';
@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../shared/ports.ts';
 
 export async function writeLake(store: ObjectStore, folder: string): Promise<void> {
   for await (const { key } of store.list('')) await write(key, (await store.get(key))?.body ?? '');
-  // A store in memory is never opened as a lake, which would have numbered it.
+  // Opening a lake writes its format number, but a store in memory is never opened.
   await write(FORMAT_KEY, JSON.stringify({ format: LAKE_FORMAT }));
 
   async function write(key: string, body: Uint8Array | string): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Works on a lake folder in a process of its own, for what no double can show: locks that die with their process.
+ * Works on a lake folder in its own process, for behaviour that no double can show: locks that die with their process.
  */
 import { closeSync, openSync } from 'node:fs';
 import { createLocalRunRegistry } from '../../shared/adapters/local/runs.ts';
@@ -7,7 +7,7 @@ import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { asBrandReportsError } from '../../shared/errors.ts';
 
 // Usage: `count <lake> <times>` increments a counter by compare-and-swap; `live <lake> <run>` registers a run and stays;
-// `fail <lake> <what>` prints the codes of what a new run meets; `files`: with no file descriptor left.
+// `fail <lake> <what>` prints the error codes of a new run; `files`: with no file descriptor left.
 const [, , act = '', lake = '', argument = ''] = process.argv;
 
 if (act === 'count') await count(Number(argument));

@@ -1,6 +1,5 @@
 /**
- * Fault: a process that dies as it publishes, and whose pointers arrive later (a zombie).
- * `arrive()` lets them arrive.
+ * Fault: a process dies while it publishes, and its pointers arrive later (a zombie). `arrive()` delivers the pointers.
  */
 import type { Catalog } from '../../shared/ports.ts';
 
@@ -15,7 +14,7 @@ export function lateCatalog(catalog: Catalog) {
   };
   return {
     catalog: dying,
-    /** Lets the pointers that were sent before the death take effect. */
+    /** Delivers the pointers that were sent before the death. */
     async arrive() {
       for (const point of late.splice(0)) await point();
     },

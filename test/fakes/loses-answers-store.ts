@@ -1,12 +1,12 @@
 /**
- * Fault: a store that writes and does not say so: the answer is an error, or a conflict with the writer's own write.
- * Compare-and-swap must recognise its own write in both cases.
+ * Fault: the store performs a write and does not confirm it. The answer is an error, or a conflict with the writer's
+ * own write. Compare-and-swap must recognise its own write in both cases.
  */
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 
 /**
- * `answered`: a put like any other. `lost`: written, but the answer is an error. `denied`: written, but the answer is
+ * `answered`: written and confirmed. `lost`: written, but the answer is an error. `denied`: written, but the answer is
  * a conflict, as when a client repeats a write whose answer it lost. `refused`: not written, and an error.
  */
 export type PutFate = 'answered' | 'lost' | 'denied' | 'refused';

@@ -1,5 +1,5 @@
 /**
- * The catalog without a disk: which snapshot each partition points at, and which views were written, in order.
+ * Keeps a catalog in memory: the snapshot that each partition points at, and the views in the order of their writes.
  */
 import { partitionPath } from '../../shared/lake/paths.ts';
 import type { Catalog } from '../../shared/ports.ts';

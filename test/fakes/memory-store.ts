@@ -1,12 +1,12 @@
 /**
- * The object store without a disk, which passes the same contract as the real ones; tests look at `objects` behind the port.
+ * Keeps objects in memory under the same contract as the real stores. Tests read `objects` directly.
  */
 import { checkedKey, checkedPrefix, compareKeys } from '../../shared/adapters/keys.ts';
 import { objectNotFound } from '../../shared/adapters/object-not-found.ts';
 import type { ObjectStore, Precondition } from '../../shared/ports.ts';
 
 export interface MemoryStore extends ObjectStore {
-  /** What is stored, for tests that look behind the port. */
+  /** The stored objects, for tests that bypass the port. */
   readonly objects: Map<string, { body: Uint8Array; etag: string; modifiedAt: Date }>;
 }
 

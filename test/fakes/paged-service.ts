@@ -1,13 +1,13 @@
 /**
- * A service without a network that answers page by page, in each pagination style and under each interpretation of it.
- * It records the fields of every request in `requests`.
+ * Answers page by page without a network, in each pagination style and under each interpretation of it. It records the
+ * fields of every request in `requests`.
  */
 import { type Json, type JsonObject, stringifyJson } from '../../shared/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
 
 type Data = { data: JsonObject; envelope?: JsonObject };
 
-/** Answers each request as `answer` says. */
+/** Answers each request with the result of `answer`. */
 export function pagedService(answer: (fields: JsonObject, number: number) => Data | Promise<Data>) {
   const requests: JsonObject[] = [];
   const signals: (AbortSignal | undefined)[] = [];
@@ -27,20 +27,20 @@ export function pagedService(answer: (fields: JsonObject, number: number) => Dat
   return { service, requests, signals };
 }
 
-/** Answers with these one after the other, and then always with the last one. */
+/** Answers with these responses in turn, and then always with the last one. */
 export function answersInTurn(...answers: JsonObject[]) {
   return pagedService((_fields, number) => ({ data: answers[Math.min(number, answers.length) - 1] ?? {} }));
 }
 
 /** How a service may interpret what docs/explanation/interface.md, section 4.1, leaves open about positions. */
 export interface PositionInterpretation {
-  /** Records that a page has in common with the one before. */
+  /** Records that a page shares with the page before. */
   overlap: number;
   /** The service's own cap on a page. */
   cap: number;
-  /** What `endCursor` looks like. */
+  /** The form of `endCursor`. */
   write: 'text' | 'number' | 'padded' | 'opaque';
-  /** Whether hasNextPage is true behind a full page even where nothing follows. */
+  /** Whether hasNextPage is true after a full page even if nothing follows. */
   eager: boolean;
 }
 
@@ -62,7 +62,7 @@ export function positionService(records: readonly JsonObject[], interpretation: 
   });
 }
 
-/** What comes after the last page, which page is the first, and where the records are (docs/explanation/interface.md, section 4.3). */
+/** The page after the last one, the number of the first page, and the field with the records (docs/explanation/interface.md, section 4.3). */
 export interface NumberedInterpretation {
   pastTheEnd: 'empty' | 'repeat';
   firstPage: number;
@@ -82,7 +82,7 @@ export function numberedService(records: readonly JsonObject[], interpretation: 
   });
 }
 
-/** How the last cursor page ends, where the cursor is and what it looks like (docs/explanation/interface.md, section 4.5). */
+/** The end of the last cursor page, the field of the cursor and its form (docs/explanation/interface.md, section 4.5). */
 export interface CursorInterpretation {
   end: null | '' | 'absent';
   place: 'data' | 'envelope';
@@ -111,7 +111,7 @@ export function cursorService(records: readonly JsonObject[], interpretation: Cu
   });
 }
 
-/** How a service may forget its cursors, and answer one that it has forgotten. */
+/** How a service forgets its cursors, and how it answers a forgotten cursor. */
 export interface ForgetfulInterpretation {
   style: 'cursor' | 'position';
   /** Records on a page. */
@@ -119,9 +119,9 @@ export interface ForgetfulInterpretation {
   /** The numbers of the requests before which every cursor given so far is forgotten. */
   forgetsAt: readonly number[];
   dead: 'empty' | 'restart';
-  /** Whether the same page names the same cursor each time, until it is forgotten. */
+  /** Whether the same page has the same cursor each time, until the service forgets the cursor. */
   stable: boolean;
-  /** Whether a full page always names a next one, so that the last may be empty. */
+  /** Whether a full page always has a next page, so that the last page may be empty. */
   eager: boolean;
 }
 

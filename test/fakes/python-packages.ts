@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Installs these packages into `.venv-<name>` of the checkout, unless they are there. @returns the folder of its programs */
+/** Installs these packages into `.venv-<name>` of the checkout if they are missing. @returns the folder of its programs */
 export async function pythonPackages(name: string, packages: readonly string[]): Promise<string> {
   const folder = `${root}.venv-${name}`;
   const installed = await readFile(`${folder}/installed`, 'utf8').catch(() => '');

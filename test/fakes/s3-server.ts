@@ -1,7 +1,7 @@
 /**
- * One S3 bucket over real HTTP, with conditional writes and multipart uploads as documented, listing few keys a page.
- * Faults: `conflicts`, `unavailable`, `refuseMissing`, `refuseAll`, `refuseParts`, `loseAnswer`, `owner`; each says below
- * what it does.
+ * Serves one S3 bucket over real HTTP, with the documented conditional writes and multipart uploads, and with few keys
+ * in each page of a list. Faults: `conflicts`, `unavailable`, `refuseMissing`, `refuseAll`, `refuseParts`,
+ * `loseAnswer`, `owner`; each is described below.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -18,11 +18,11 @@ interface Stored {
   contentType?: string;
 }
 
-/** What goes wrong, until it is turned off or used up. */
+/** Faults that stay until they are turned off or used up. */
 interface S3Faults {
-  /** That many conditional writes are answered 409, as when another one races. */
+  /** The number of conditional writes that are answered 409, as when another writer races. */
   conflicts: number;
-  /** That many requests are answered 503. */
+  /** The number of requests that are answered 503. */
   unavailable: number;
   /** A missing key is refused, as without `s3:ListBucket`. */
   refuseMissing: boolean;
@@ -32,7 +32,7 @@ interface S3Faults {
   refuseParts: boolean;
   /** The next write is performed, but its answer is lost. */
   loseAnswer: boolean;
-  /** The account that owns the bucket: requests that name another one are refused. */
+  /** The account that owns the bucket: requests with another expected owner are refused. */
   owner: string;
 }
 
@@ -53,20 +53,20 @@ interface S3Options {
   bucket?: string;
   /** Keys a page of a list. */
   pageSize?: number;
-  /** What is not allowed is refused; without it everything is allowed. */
+  /** Refuses requests without permission; without it everything is allowed. */
   access?: Access;
 }
 
 export async function startS3Server({ bucket = 'lake', pageSize = 3, access = () => true }: S3Options = {}) {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, Map<number, Buffer>>();
-  /** What a versioned bucket keeps of objects, by version; without a size it is a delete marker. */
+  /** The versions of objects in a versioned bucket; a version without a size is a delete marker. */
   const noncurrent = new Map<string, { key: string; bytes?: number }>();
   /** Of the bucket. */
   const tags = new Map<string, string>();
   /** `PUT key`, or `PUT key?uploads` with the names of the query. */
   const requests: string[] = [];
-  /** The accounts that requests have named as the owner of the bucket; `undefined` for one that named none. */
+  /** The expected owner of the bucket in each request; `undefined` without an expected owner. */
   const namedOwners = new Set<string | undefined>();
   const faults: S3Faults = {
     conflicts: 0,
@@ -274,7 +274,7 @@ function ownerIn({ headers }: Call): string | undefined {
   return headers['x-amz-expected-bucket-owner']?.toString();
 }
 
-/** The actions that must be allowed; which keys may be deleted together is judged key by key. */
+/** The actions that must be allowed; deletion of several keys is judged key by key. */
 function neededBy({ method, key, query, headers }: Call): string[] {
   if (method === 'GET' && query.has('tagging')) return ['s3:GetBucketTagging'];
   if (method === 'GET' && query.has('versions')) return ['s3:ListBucketVersions'];

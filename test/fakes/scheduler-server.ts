@@ -1,6 +1,7 @@
 /**
- * The part of EventBridge Scheduler that makes schedules in groups. Faults: `deny` refuses every call; `perSecond` throttles
- * calls beyond so many; `loseAnswers` does what is asked and then breaks the connection; `assume` knows the role not yet.
+ * Serves the part of EventBridge Scheduler that creates schedules in groups. Faults: `deny` refuses every call;
+ * `perSecond` throttles calls above that rate; `loseAnswers` performs the call and then breaks the connection; `assume`
+ * refuses the role as too new.
  */
 import type { IncomingMessage } from 'node:http';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
@@ -32,7 +33,7 @@ interface Answer {
   output?: JsonObject;
 }
 
-/** @param groups those that exist */
+/** @param groups the names of the groups that exist */
 export async function startSchedulerServer(
   groups: readonly string[],
   { access = () => true }: { access?: Access } = {},
@@ -40,7 +41,7 @@ export async function startSchedulerServer(
   /** By group, then by name. */
   const held = new Map(groups.map((group) => [group, new Map<string, Stored>()]));
   const faults = { deny: false, perSecond: Number.POSITIVE_INFINITY, loseAnswers: 0, assume: false };
-  /** Calls by action, those that were throttled included. */
+  /** Calls by action, throttled calls included. */
   const calls: string[] = [];
   let second = { at: 0, calls: 0 };
 

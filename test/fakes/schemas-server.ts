@@ -1,5 +1,5 @@
 /**
- * The part of EventBridge's schema registry that holds the shared test events of the Lambda console.
+ * Serves the part of EventBridge's schema registry that stores the shared test events of the Lambda console.
  * Fault: `deny` refuses every call.
  */
 import type { IncomingMessage } from 'node:http';

@@ -1,5 +1,5 @@
 /**
- * A real HTTP server that answers each request as the test's script says.
+ * Answers each request over real HTTP as the test's script defines.
  * Faults: a body that is cut off, a connection that is reset, a response that never comes.
  */
 import type { IncomingHttpHeaders } from 'node:http';
@@ -13,7 +13,7 @@ export interface Received {
   path: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
-  /** The body as JSON, or as text where it is not JSON. */
+  /** The body as JSON, or as text if it is not JSON. */
   body: Json;
   text: string;
 }
@@ -26,7 +26,7 @@ export type Reply =
   | 'reset'
   | 'hang';
 
-/** Sends no `Date` unless the script says so. */
+/** Sends no `Date` unless the script sets one. */
 export async function startScriptedService(script: (received: Received) => Reply | Promise<Reply>) {
   const received: Received[] = [];
   const server = await startHttpServer(async (request, sent, response) => {

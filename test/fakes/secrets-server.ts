@@ -1,6 +1,6 @@
 /**
- * Secrets Manager's GetSecretValue over real HTTP.
- * Fault: a secret may be an `AwsFault`, with which reading it is answered.
+ * Serves Secrets Manager's GetSecretValue over real HTTP.
+ * Fault: a secret may be an `AwsFault`, which is then the answer.
  */
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { JsonObject } from '../../shared/json.ts';
@@ -9,7 +9,7 @@ import { AwsFault, type Needed, startAwsJsonServer, stringOf } from './aws-json-
 import { awsTestOptions } from './aws-test-options.ts';
 
 export async function startSecretsServer({ access }: { access?: Access } = {}) {
-  /** By name: the text of a secret, or the fault with which reading it is answered. */
+  /** By name: the text of a secret, or the fault that is the answer. */
   const secrets = new Map<string, string | AwsFault>();
   const operations = {
     GetSecretValue: ({ SecretId }: JsonObject) => {

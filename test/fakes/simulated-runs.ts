@@ -1,7 +1,7 @@
 /**
- * Runs that share a brand's rate, each a process of its own with clocks of its own, in simulated time: minutes pass in
- * milliseconds, and any process may pause, die, or lose the answer of a write. A store that delays a write may deliver
- * it long after its writer has given up. What is simulated is everything around `createRateShare`, which is the real one.
+ * Simulates runs that share a brand's rate. Each run is a process with its own clocks, in simulated time: minutes pass
+ * in milliseconds. A process may pause, die, or lose the answer of a write. A store that delays a write may deliver it
+ * long after its writer has given up. `createRateShare` is the real code; everything around it is simulated.
  */
 import { BrandReportsError } from '../../shared/errors.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
@@ -9,9 +9,9 @@ import { type RateShare, createRateShare } from '../../shared/run/rate-share.ts'
 import type { Clock, ObjectStore } from '../../shared/ports.ts';
 import { memoryStore } from './memory-store.ts';
 
-/** What happens to one operation on the store. */
+/** The fate of one operation on the store. */
 export interface Fate {
-  /** Until it takes effect, and from then until its answer arrives. */
+  /** Times until the operation takes effect, and from then until its answer arrives. */
   beforeMs: number;
   afterMs: number;
   /** `late`: the error comes at once, and a write takes effect `lateMs` after it. */
@@ -21,29 +21,29 @@ export interface Fate {
 
 export interface RunPlan {
   startMs: number;
-  /** Never where it is missing. */
+  /** Missing: the process never dies. */
   endMs?: number;
   diesMs?: number;
-  /** How fast its monotonic clock goes. */
+  /** The speed of its monotonic clock. */
   speed: number;
   wallSkewMs: number;
-  /** The wall clock is set by so much. */
+  /** The offset by which the wall clock is set. */
   wallSteps: readonly { atMs: number; byMs: number }[];
   pauses: readonly { atMs: number; forMs: number; monotonicStops: boolean }[];
   /** Times at which the run sends nothing. */
   idle: readonly { atMs: number; forMs: number }[];
   wants: number;
-  /** The brand's rate, as its settings have it; missing: that of the simulation. */
+  /** The brand's rate in the run's settings; missing: the rate of the simulation. */
   limit?: number;
 }
 
 export interface Simulation {
-  /** The rates in use at this moment, by the number of the run; those of paused and dead runs are 0. */
+  /** The rates in use at this moment, by the number of the run. Paused and dead runs have the rate 0. */
   rates(): number[];
   readonly store: ReturnType<typeof memoryStore>;
   readonly nowMs: number;
   at(ms: number, act: () => void): void;
-  /** @param afterEach is called whenever anything has happened */
+  /** @param afterEach is called after every event */
   runUntil(ms: number, afterEach?: () => void): Promise<void>;
 }
 
@@ -56,13 +56,13 @@ interface Run {
 /**
  * @param limit of the brand, requests per second
  * @param fateOf of the operations of all runs, counted from 0
- * @param knowsTheDead whether the lake knows at once which runs have ended, as a folder does
+ * @param detectsDeadRuns whether the lake detects at once which runs have ended, as a folder does
  */
 export function simulateRuns(
   plans: readonly RunPlan[],
-  options: { limit: number; fateOf: (operation: number, nowMs: number) => Fate; knowsTheDead: boolean },
+  options: { limit: number; fateOf: (operation: number, nowMs: number) => Fate; detectsDeadRuns: boolean },
 ): Simulation {
-  const { limit, fateOf, knowsTheDead } = options;
+  const { limit, fateOf, detectsDeadRuns } = options;
   let nowMs = 0;
   let operations = 0;
   let ids = 0;
@@ -77,7 +77,7 @@ export function simulateRuns(
     const pauseAt = (ms: number) => plan.pauses.find(({ atMs, forMs }) => atMs <= ms && ms < atMs + forMs);
     const isIdle = () => plan.idle.some(({ atMs, forMs }) => atMs <= nowMs && nowMs < atMs + forMs);
     const hasEnded = () => plan.endMs !== undefined && nowMs >= plan.endMs;
-    /** Continues when the process runs; never where it is dead. */
+    /** Continues when the process runs; a dead process never continues. */
     const whenAwake = async (): Promise<void> => {
       for (;;) {
         if (isDead()) return new Promise(() => undefined);
@@ -125,7 +125,7 @@ export function simulateRuns(
       limit: plan.limit ?? limit,
       wants: plan.wants,
       clock,
-      runs: { isDead: async (id) => knowsTheDead && (runs[Number(id.slice(4))]?.isOver() ?? true) },
+      runs: { isDead: async (id) => detectsDeadRuns && (runs[Number(id.slice(4))]?.isOver() ?? true) },
       log: () => undefined,
     });
 
@@ -146,7 +146,7 @@ export function simulateRuns(
     };
   }
 
-  /** The store as a process sees it: what it hears of its operations, it hears when it runs. */
+  /** The store as a process sees it: answers reach the process only while it runs. */
   function storeOf(whenAwake: () => Promise<void>): ObjectStore {
     const slowly = async <T>(act: () => Promise<T>): Promise<T> => {
       const { beforeMs, afterMs, outcome, lateMs } = fateOf(operations++, nowMs);
@@ -192,5 +192,5 @@ export function simulateRuns(
   };
 }
 
-/** Nothing but time is awaited in a simulation, so everything else is done after one turn of the event loop. */
+/** A simulation waits for nothing but time, so all other work ends within one turn of the event loop. */
 const allSettled = () => new Promise((resolve) => void setImmediate(resolve));

@@ -1,5 +1,5 @@
 /**
- * SNS's Publish over real HTTP, in AWS's Query protocol.
+ * Serves SNS's Publish over real HTTP, in AWS's Query protocol.
  * Fault: `deny` refuses every call.
  */
 import { type Access, accessKeyOf } from './access.ts';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** A clock that moves only when code sleeps on it or a test advances it, so that no test waits. */
+/** Moves only when code sleeps on it or a test advances it, so that no test waits. */
 export function virtualTime(startMs: number) {
   let nowMs = startMs;
   const slept: number[] = [];
@@ -13,7 +13,7 @@ export function virtualTime(startMs: number) {
     },
     sleep: async (ms: number, signal?: AbortSignal) => {
       slept.push(ms);
-      // Whatever can go on without waiting does so first, as with a real timer.
+      // As with a real timer, code that does not wait runs first.
       await setImmediate();
       if (!signal?.aborted) nowMs += ms;
     },

@@ -1,4 +1,4 @@
-/** Whether queries of the past answer what the lake was when a run had ended, or when a month was closed. */
+/** Compares queries of an earlier time with the lake's state when a run had ended, or when a month was closed. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type SqlLake, createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
@@ -7,7 +7,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { type RowTexts, textOfTexts, unlike } from '../simulation/forms.ts';
 import type { ClosedMonth, LivedLife } from './months.ts';
 
-/** The past that a query asks for, and how many versions of each day had been seen then, by table and day. */
+/** The earlier time of a query, and how many versions of each day had been seen then, by table and day. */
 interface Past {
   asOf: Pick<SqlLake, 'asOfMs' | 'asOfClose'>;
   versions: ReadonlyMap<string, number>;
@@ -22,7 +22,7 @@ export async function wrongAsOf(life: LivedLife, folder: string, atMs: number): 
   return wrongRows(life, folder, { asOf: { asOfMs: atMs }, versions: moment.versions });
 }
 
-/** Whether the rows of a closed month are those of its close, as a query as of the close has them, and the tables of closes. */
+/** Compares the rows of a closed month with those of its close: in a query as of the close, and in the tables of closes. */
 export async function wrongClose(
   life: LivedLife,
   folder: string,
@@ -45,7 +45,7 @@ async function wrongRows(
   const wrong: string[] = [];
   const read = [...versions.keys()];
   for (const report of Object.values(reports)) {
-    // Before the first version of a table, a query ends with an error.
+    // Before the first version of a table, a query fails.
     if (!read.some((name) => name.startsWith(`${report.table} `))) continue;
     const columns = await judge.columnsOf(report);
     const from = rowsOf(report.table);
@@ -67,7 +67,7 @@ async function wrongRows(
       if (surplus.length > 0) wrong.push(`${from}: ${name} has too much: ${surplus.join('; ')}`);
     }
     for (const day of found.keys())
-      if (!versions.has(`${report.table} ${day}`)) wrong.push(`${from}: ${day} was not there then`);
+      if (!versions.has(`${report.table} ${day}`)) wrong.push(`${from}: ${day} did not exist then`);
   }
   return wrong;
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps books of what became of each order and transaction, from the readings alone: which reading began and ended when,
- * and which records it showed. The lake's own books, `order_states` and `transaction_states`, must be the same.
+ * Keeps books of the lifecycle of each order and transaction, from the readings alone: when each reading began and
+ * ended, and which records it showed. The lifecycle tables, `order_states` and `transaction_states`, must be the same.
  */
 import { DAY_MS, endOfDay } from '../../shared/days.ts';
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
@@ -16,12 +16,12 @@ import { BRAND, rowsOf } from '../simulation/contents.ts';
 import { type RowTexts, exactly, literalOf, textsOfRow, unlike } from '../simulation/forms.ts';
 import type { Judge } from './judge.ts';
 
-/** What a reading of a day committed, in the order of the commits. */
+/** The commits of a day's readings, in their order. */
 export interface Reading {
   report: ReportDefinition;
   day: string;
   committed: Committed;
-  /** When it was committed: it ended before (ms). */
+  /** When it was committed: the reading ended before (ms). */
   atMs: number;
 }
 
@@ -33,18 +33,18 @@ interface Shown {
   publisher: string | undefined;
   currency: string | undefined;
   records: number;
-  /** In units of nine places; `undefined`: no record has one. */
+  /** In units of nine places; `undefined`: no record has a number. */
   amount: bigint | undefined;
   commission: bigint | undefined;
   state: string | undefined;
-  /** What is not void of both. */
+  /** Sums of amount and commission without void records. */
   countedAmount: bigint;
   countedCommission: bigint;
 }
 
 type Noted = { afterReading: string | undefined; by: string } & Pick<Shown, 'amount' | 'commission'>;
 
-/** What became of them: the first reading that showed each state. */
+/** The lifecycle of the records: the first reading that showed each state. */
 export interface Entry extends Shown {
   seenCurrency: string | undefined;
   gone?: { afterReading: string; by: string };
@@ -52,7 +52,7 @@ export interface Entry extends Shown {
   ages: Map<number, bigint>;
 }
 
-/** The columns by which the records of the living brand are told apart. */
+/** The columns that identify the records of the living brand. */
 const FIELDS = {
   orders: { key: ['transid'], states: ['status'], type: 'type' },
   transactions: {
@@ -67,11 +67,11 @@ export const bookedTables: readonly BookedTable[] = ['orders', 'transactions'];
 const BONUSES = /^(bonus|campaign_.*|performance_bonus)$/;
 const STATES = ['effective', 'locked', 'paid', 'void'];
 const AGES = [0, 30, 60, 90];
-/** The product's clock follows that of the service, which shows seconds. */
+/** The product's clock follows the service's clock, which has whole seconds. */
 const CLOCK_MS = 2000;
 const PLACES = 9;
 
-/** Notes each reading that a run commits, whoever runs beside it: passes all writes of ledgers on. */
+/** Notes each reading that a run commits, and passes all writes of ledgers on, so that other runs are noted too. */
 export function notingReadings(store: ObjectStore, nowMs: () => number, note: (reading: Reading) => void) {
   const known = new Map<string, string>();
   const begun = new Map<string, string>();
@@ -83,7 +83,7 @@ export function notingReadings(store: ObjectStore, nowMs: () => number, note: (r
       const report = Object.values(reports).find(({ name }) => name === scope?.report);
       if (outcome === 'conflict' || !scope || !report?.lifecycle) return outcome;
       const text = Buffer.from(body).toString();
-      // A ledger is written several times a reading, and it takes long to parse.
+      // A ledger is written several times during a reading, and parsing it takes long.
       const readings = (text.match(/"(?:readFrom|attempt)":"[^"]*"/g) ?? []).join();
       if (known.get(key) === readings) return outcome;
       known.set(key, readings);
@@ -100,10 +100,10 @@ export function notingReadings(store: ObjectStore, nowMs: () => number, note: (r
 }
 
 export interface Books {
-  /** What is wrong; empty is right. */
+  /** The faults; an empty list is right. */
   readonly findings: string[];
   readonly figures: { transitions: number; compared: number; gone: number; moved: number };
-  /** By table and day: what became of its records, as of the newest reading. */
+  /** By table and day: the lifecycle of its records, as of the newest reading. */
   readonly entries: ReadonlyMap<string, readonly Entry[]>;
   /** Books the readings since the last time, and compares the lake's books of each. */
   book(): Promise<void>;
@@ -158,7 +158,7 @@ export function createBooks(
   ) {
     const at = `${committed.readFrom} ${report.lifecycle?.table} ${day}`;
     const shape = lifecycleShape(report);
-    if (!committed.lifecycle || !shape) return void findings.push(`${at}: the version has none`);
+    if (!committed.lifecycle || !shape) return void findings.push(`${at}: the version has no lifecycle`);
     const key = versionKey(shape.name, BRAND, day, committed.lifecycle.snapshot);
     const stored = await store.get(key);
     if (!stored) return void findings.push(`${at}: ${key} is missing`);
@@ -171,7 +171,7 @@ export function createBooks(
     if (missing.length > 0) findings.push(`${at}: lacks ${missing.join('; ')}`);
     if (surplus.length > 0) findings.push(`${at}: invents ${surplus.join('; ')}`);
     if (committed.lifecycle.rows !== rows.length)
-      findings.push(`${at}: has ${rows.length} rows, the ledger says ${committed.lifecycle.rows}`);
+      findings.push(`${at}: has ${rows.length} rows, the ledger has ${committed.lifecycle.rows}`);
   }
 
   /** The entries after a version replaced another one. */
@@ -198,7 +198,7 @@ export function createBooks(
         ...now,
         seenCurrency: own ? own.seenCurrency : now.currency,
         noted: new Map(own?.noted),
-        // What came later was not there then.
+        // Later entries did not exist then.
         ages: new Map(own?.ages ?? ages.map((age) => [age, 0n])),
       };
       for (const state of ['seen', ...(STATES.includes(now.state ?? '') ? [now.state ?? ''] : [])]) {
@@ -219,7 +219,7 @@ export function createBooks(
   return { findings, figures, entries, book };
 }
 
-/** Whether the version before was the one that counted when the day was so old, and is replaced now. */
+/** Whether the replaced version was the current version when the day had that age. */
 function isPast(age: number, endMs: number, before: Reading, next: Reading): boolean {
   if (age === 0) return before.committed.state !== 'open';
   return Date.parse(next.committed.readFrom) > endMs + age * DAY_MS;
@@ -230,7 +230,7 @@ export function entryKey({ orderId, product }: Partial<Shown> = {}): string | un
   return orderId === undefined && product === undefined ? undefined : JSON.stringify([orderId, product]);
 }
 
-/** What the lake tells entries of a day apart by. */
+/** The columns by which the lake identifies the entries of a day. */
 export function identity(shown: Shown): string {
   const key = entryKey(shown);
   const { currency, publisher, kind } = shown;
@@ -289,7 +289,7 @@ function textOf(value: Json): string {
   return typeof value === 'string' ? value : (literalOf(value) ?? '');
 }
 
-/** In units of nine places; `undefined` for what is no number, such as `12,50`. */
+/** In units of nine places; `undefined` if the text is not a number, such as `12,50`. */
 function unitsOf(text: string | undefined): bigint | undefined {
   const [, sign, whole = '', places = ''] = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(text ?? '') ?? [];
   return whole === '' ? undefined : BigInt(`${sign}${whole}${places.padEnd(PLACES, '0')}`);
@@ -300,9 +300,9 @@ function sumOf(amounts: readonly (bigint | undefined)[]): bigint | undefined {
   return known.length === 0 ? undefined : known.reduce((sum, amount) => sum + amount, 0n);
 }
 
-/** One text for what an entry and a row of the lake say. Times of ends are those of their readings' beginnings. */
-function formOf(said: Readonly<Record<string, unknown>>): string {
-  const parts = Object.entries(said).filter(([, value]) => value !== undefined && value !== null);
+/** One text for an entry and a row of the lake. Times of ends are the beginnings of their readings. */
+function formOf(texts: Readonly<Record<string, unknown>>): string {
+  const parts = Object.entries(texts).filter(([, value]) => value !== undefined && value !== null);
   return parts.map(([name, value]) => `${name}=${String(value)}`).join(' ');
 }
 
@@ -332,13 +332,13 @@ const NAMES = ['order_id', 'product', 'kind', 'publisher_id', 'currency', 'seen_
 
 function formOfStored(row: Row, readings: readonly Reading[]): string {
   const times = ['gone', 'seen', ...STATES].flatMap((what) => [`${what}_after`, `${what}_by`]);
-  const said = new Map(Object.entries(row));
+  const texts = new Map(Object.entries(row));
   for (const name of times) {
-    const at = said.get(name);
+    const at = texts.get(name);
     if (at instanceof Date)
-      said.set(name, name.endsWith('_by') ? endOfReading(at, readings) : at.toISOString());
+      texts.set(name, name.endsWith('_by') ? endOfReading(at, readings) : at.toISOString());
   }
-  const take = (...names: string[]) => Object.fromEntries(names.map((name) => [name, said.get(name)]));
+  const take = (...names: string[]) => Object.fromEntries(names.map((name) => [name, texts.get(name)]));
   return formOf({
     hasKey: typeof row.key === 'string',
     ...take(...NAMES, 'state', 'amount', 'commission', 'counted_amount', 'counted_commission'),
@@ -352,7 +352,7 @@ function formOfStored(row: Row, readings: readonly Reading[]): string {
   });
 }
 
-/** When the reading began that ended then; the time itself where none did. */
+/** When the reading began that ended then; the time itself if no reading ended then. */
 function endOfReading(at: Date, readings: readonly Reading[]): string {
   const reading = readings.findLast(({ committed }) => Date.parse(committed.readFrom) < at.getTime());
   const isIn = reading && at.getTime() <= reading.atMs + CLOCK_MS;

@@ -1,7 +1,10 @@
 /**
- * A brand that lives: what happens to it in its days, all of which follows from a seed. Fields come and go, with the day
- * of a record or with a release of the service; numbers become text and numbers again; amounts and states are restated
- * for weeks; records come late, are removed, or a whole day of them is; clicks never change.
+ * Plays a brand that lives for some days, all of which follow from a seed:
+ * - fields come and go, with the day of a record or with a release of the service;
+ * - numbers become text and numbers again;
+ * - amounts and states are restated for weeks;
+ * - records come late or are removed, sometimes a whole day of them;
+ * - clicks never change.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 import { type Json, type JsonObject, rawNumber } from '../../shared/json.ts';
@@ -18,21 +21,21 @@ import {
 
 export interface BrandPlan {
   timeZone: string;
-  /** The first day, and how many there are. What takes weeks in two months or more takes days in two weeks. */
+  /** The first day and the number of days. Processes that take weeks in two months or more take days in two weeks. */
   firstDay: string;
   dayCount: number;
 }
 
-/** Of a day: where it is in the life of the brand. */
+/** A day's place in the life of the brand. */
 interface DayOfLife {
   day: string;
   startMs: number;
   endMs: number;
   /** 0 for the first day, nearly 1 for the last one. */
   at: number;
-  /** So many times the usual number of records. */
+  /** The factor on the usual number of records. */
   size: number;
-  /** Whether more records than anybody lists are there for some hours, by mistake. */
+  /** Whether the service shows far too many records for some hours, by mistake. */
   isFlooded: boolean;
 }
 
@@ -96,7 +99,7 @@ export function livingBrand(plan: BrandPlan, random: Random): LivingBrand {
   return { timeZone, days, held, releases: releasesOf(instantOf) };
 }
 
-/** Two days of each table are empty from the beginning, two are busy, some are quiet. */
+/** Two days of each table have no records from the beginning, two are busy, some are quiet. */
 function sizeOf(table: HeldTable, index: number, dayCount: number, random: Random): number {
   const offset = heldTables.indexOf(table) / 50;
   if ([0.12, 0.72].some((share) => index === Math.floor((share + offset) * dayCount))) return 0;
@@ -104,7 +107,7 @@ function sizeOf(table: HeldTable, index: number, dayCount: number, random: Rando
   return random.pick([0.2, 0.6, 1, 1, 1.4]);
 }
 
-/** Days of the service's life after which a day of a table is empty; the second number ends that. */
+/** By days of the service's life: when a day of a table becomes empty, and when that ends. */
 function removals(table: HeldTable, index: number, dayCount: number): number[] {
   const is = (share: number) => index === Math.floor(share * dayCount);
   if (table === 'orders' && is(0.2)) return [9];
@@ -113,7 +116,7 @@ function removals(table: HeldTable, index: number, dayCount: number): number[] {
   return [];
 }
 
-/** The living without its versions between two instants; without the second one, from the first one on. */
+/** From the first instant to the second; without the second one, from the first one on. */
 function removed(living: Living, [fromMs, toMs = Number.POSITIVE_INFINITY]: readonly number[]): Living {
   if (fromMs === undefined) return living;
   const before = living.versions.filter((version) => version.fromMs < fromMs);
@@ -123,28 +126,28 @@ function removed(living: Living, [fromMs, toMs = Number.POSITIVE_INFINITY]: read
   return { ...living, versions: [...before, { fromMs }, ...returns, ...later] };
 }
 
-/** What the service serves otherwise at a time, whatever the day of the record. */
+/** Changes in the service's responses at a time, whatever the day of the record. */
 function releasesOf(instantOf: (share: number) => number): Release[] {
   const between = (from: number, to: number): Span => ({ fromMs: instantOf(from), toMs: instantOf(to) });
-  const forGood = (from: number): Span => ({ fromMs: instantOf(from), toMs: Number.POSITIVE_INFINITY });
+  const since = (from: number): Span => ({ fromMs: instantOf(from), toMs: Number.POSITIVE_INFINITY });
   const without = (field: string) => (record: JsonObject) =>
     Object.fromEntries(Object.entries(record).filter(([name]) => name !== field));
   return [
-    { table: 'orders', ...forGood(0.351), serve: (record) => ({ ...record, currency: 'USD' }) },
+    { table: 'orders', ...since(0.351), serve: (record) => ({ ...record, currency: 'USD' }) },
     { table: 'orders', ...between(0.452, 0.487), serve: without('campaign') },
     {
       table: 'orders',
       ...between(0.533, 0.551),
       serve: (record) => ({ ...record, commission: germanText(record.commission) }),
     },
-    { table: 'orders', ...forGood(0.802), serve: without('note') },
-    { table: 'transactions', ...forGood(0.404), serve: (record) => ({ ...record, fee: decimal(25) }) },
+    { table: 'orders', ...since(0.802), serve: without('note') },
+    { table: 'transactions', ...since(0.404), serve: (record) => ({ ...record, fee: decimal(25) }) },
     { table: 'transactions', ...between(0.603, 0.621), serve: without('transaction_type') },
     { table: 'attribution', ...between(0.502, 0.533), serve: without('publisher_name') },
   ];
 }
 
-/** Columns whose field comes, goes, is seldom or changes its type in the life of the brand. */
+/** Columns whose field appears, vanishes, is rare or changes its type in the life of the brand. */
 export const CHANGING_COLUMNS: ReadonlySet<string> = new Set([
   'clicks.sub_id',
   'clicks.device',
@@ -172,7 +175,7 @@ export const CHANGING_COLUMNS: ReadonlySet<string> = new Set([
   'attribution.units',
 ]);
 
-/** Of these, the ones that two months with some records a day show beyond doubt. */
+/** The columns among these that show beyond doubt in two months with some records a day. */
 export const LASTING_CHANGES: readonly string[] = [
   'orders.coupon',
   'orders.discount',
@@ -180,7 +183,7 @@ export const LASTING_CHANGES: readonly string[] = [
   'attribution.dpv',
 ];
 
-/** A number of so many hundredths, with both places: `12.50`. */
+/** A number in hundredths, with both places: `12.50`. */
 function decimal(hundredths: number): Json {
   return rawNumber(`${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, '0')}`);
 }
@@ -238,14 +241,14 @@ function clicksOf(day: DayOfLife, { random, next, lifeDayMs }: Maker): Living[] 
   });
 }
 
-/** Most lookups are never refused, some for hours, few for longer than anybody would try. */
+/** Most lookups are never refused, some for hours, few for longer than any run would retry. */
 function refusalsOf(atMs: number, random: Random, lifeDayMs: number): Span | undefined {
   if (random.chance(0.94)) return undefined;
   const lastsMs = random.chance(0.15) ? 40 * lifeDayMs + 10 * DAY_MS : random.between(2, 30) * HOUR_MS;
   return { fromMs: atMs, toMs: atMs + lastsMs };
 }
 
-/** When a record that is made at an instant is first served: late ones after days. */
+/** When a record is first served after it is created: late records after days. */
 function appearance(atMs: number, { random, lifeDayMs }: Maker): number {
   return atMs + (random.chance(0.03) ? random.between(1, 5) * lifeDayMs : random.between(0, 10) * MINUTE_MS);
 }
@@ -330,7 +333,7 @@ function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
         fromMs: endMs,
         change: { order_status: end, sku_status: end, ...(end === 'paid' && { paid_on: day.day }) },
       },
-      // What was paid is sometimes taken back, and sometimes worth less.
+      // A paid commission is sometimes reversed, and sometimes reduced.
       ...(random.chance(0.08)
         ? [{ fromMs: endMs + later(1, 9), change: { order_status: 'void', sku_status: 'void' } }]
         : []),
@@ -343,7 +346,7 @@ function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
     const appearsMs = appearance(atMs, maker);
     const goneMs = random.chance(0.02) ? atMs + later(1, 18) : Number.POSITIVE_INFINITY;
     const living: Living = { atMs, versions: versionsOf(appearsMs, record, restatements, goneMs) };
-    // Without a key, equal rows are as many facts: here they come, change and go together or one by one.
+    // Without a key, equal rows are separate facts: here they appear, change and vanish together or separately.
     const copies = random.pick([1, 1, 1, 2, 3]);
     const shorter: Living = { atMs, versions: living.versions.slice(0, 1) };
     return Array.from({ length: copies }, (_, index) =>
@@ -378,7 +381,7 @@ function attributionOf(day: DayOfLife, { random, next, lifeDayMs }: Maker): Livi
   return Array.from({ length: links }, (_, link) => {
     const products = random.whole(1, 4);
     const clicks = random.whole(3, 60);
-    // A tracking link and day have one number of clicks, which all products repeat.
+    // A tracking link and day have one number of clicks, which all product rows repeat.
     const clicksOfLink: Restatement[] = [0.4, 1.1, 2.3].map((age) => ({
       fromMs: day.startMs + age * lifeDayMs,
       change: { click: clicks + Math.floor(age * 4) },
@@ -402,7 +405,7 @@ function attributionOf(day: DayOfLife, { random, next, lifeDayMs }: Maker): Livi
         ...(isFrom(day, 0.55) && { new_to_brand: number % 3 }),
         ...(isFrom(day, 0.8, 0.82) ? {} : { units: number % 7 }),
       };
-      // The store counts for weeks, a little less each time.
+      // The store counts for weeks, slightly less each time.
       const restatements = [...clicksOfLink];
       for (let age = 0.3; age < 29; age += random.between(0.5, 2 + age))
         restatements.push({
@@ -427,7 +430,7 @@ interface Restatement {
   change: JsonObject;
 }
 
-/** The record as it appears, and after each restatement; what was to change before that is part of how it appears. */
+/** The record as it appears, and after each restatement. Earlier changes are part of its first form. */
 function versionsOf(
   appearsMs: number,
   record: JsonObject,

@@ -1,4 +1,4 @@
-/** Whether what commands say of closed months is what the books say, to the last digit. */
+/** Compares the output of commands about closed months with the books, to the last digit. */
 import { type JsonObject, isJsonObject } from '../../shared/json.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { exactly, literalOf, numberForm, unlike } from '../simulation/forms.ts';
@@ -45,7 +45,7 @@ export async function wrongStatements({ closes }: LivedLife, folder: string): Pr
   return wrong;
 }
 
-/** What a publisher gets for a record, or more or less for one of a month that was closed before. */
+/** The amount that a publisher gets for a record, or the difference for a record of a month that was closed before. */
 interface Line {
   entry: 'record' | 'carried';
   day: string;
@@ -53,7 +53,7 @@ interface Line {
   counted: bigint;
 }
 
-/** Of orders and transactions, which are the same money, a statement has the transactions. */
+/** Orders and transactions are the same money, so a statement has only the transactions. */
 function daysOf(entries: EntriesByDay, month: string): [day: string, entries: readonly Entry[]][] {
   const start = `transactions ${month}-`;
   const own = [...entries].filter(([name]) => name.startsWith(start));
@@ -97,7 +97,7 @@ function formOfStated(row: JsonObject): string {
   return formOf([...names.map((name) => row[name]), ...own, valueForm(row.counted)]);
 }
 
-/** By publisher and of all, by currency, and by state or month. */
+/** Totals by publisher and overall, by currency, and by state or month. */
 function totalsOf(lines: readonly Line[]): string[] {
   const sums = new Map<string, bigint>();
   for (const { entry, day, of, counted: sum } of lines)
@@ -143,7 +143,7 @@ function differences(at: string, expected: readonly string[], found: readonly st
   ];
 }
 
-/** Numbers of JSON as they are written there. */
+/** Numbers of JSON in their written form. */
 function formOf(cells: readonly unknown[]): string {
   const text = (cell: unknown) => (typeof cell === 'object' ? JSON.stringify(cell) : String(cell));
   return cells.map((cell) => (cell === undefined || cell === null ? '-' : text(cell))).join(' ');

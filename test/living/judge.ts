@@ -1,6 +1,8 @@
 /**
- * Judges a lake after each run by what the service said when each day was read last: every partition is the service's
- * word, record by record, nothing lost; no day waits for longer than the policy lets it; no column ever changes its type.
+ * Judges a lake after each run by the service's responses at the last reading of each day:
+ * - every partition has exactly the service's records, and no record is lost;
+ * - no day waits for longer than the policy allows;
+ * - no column ever changes its type.
  */
 import { DAY_MS, dayOf, daysFrom } from '../../shared/days.ts';
 import type { Column, ColumnType } from '../../shared/column-types.ts';
@@ -43,7 +45,7 @@ import { isNeeded, mayChange } from './policy.ts';
 
 /** What was seen of a day each time that its content changed. */
 export interface SeenVersion {
-  /** As the ledger said it last of this content. */
+  /** The ledger's latest entry for this content. */
   committed: Committed;
   /** Forms of the rows, in no order. */
   rows: string[];
@@ -52,15 +54,15 @@ export interface SeenVersion {
 }
 
 export interface Judge {
-  /** What is wrong; empty is right. */
+  /** The faults; an empty list is right. */
   readonly findings: string[];
-  /** What the product has ever found odd: check, table and day. */
+  /** Every finding of the product so far: check, table and day. */
   readonly odd: ReadonlySet<string>;
-  /** How fields were ever said to have changed: table, column and change. */
+  /** Every change of a field that the product has reported: table, column and change. */
   readonly fieldChanges: ReadonlySet<string>;
   readonly figures: {
     readings: number;
-    /** A day whose word changed while it was read is judged by its next reading. */
+    /** A day that changed while it was read is judged by its next reading. */
     changedWhileRead: number;
     versions: number;
     rows: number;
@@ -73,20 +75,20 @@ export interface Judge {
   readonly everShown: Map<string, Map<string, JsonObject>>;
   /** The columns of a table, as they were after the last run. */
   columnsOf(report: ReportDefinition): Promise<Column[]>;
-  /** Looks at the lake after a run. @param run when it began and ended (ms), and whether it said that it was complete */
+  /** Judges the lake after a run. @param run when it began and ended (ms), and whether it reported itself as complete */
   look(run: { startMs: number; endMs: number; isComplete: boolean }): Promise<void>;
-  /** The records that each day of a table has to hold now. */
+  /** The records that each day of a table must have now. */
   expected(table: HeldTable): Map<string, JsonObject[]>;
 }
 
 const CLICKS = 'clicks';
 const DETAILS = 'click_details';
 
-/** What hardships of the pipeline excuse. */
+/** Allowances for hardships of the pipeline. */
 export interface Leniency {
-  /** What a run that died has staged is resumed, however long ago it was read, up to so long. */
+  /** Up to this age, the pages that a dead run has staged are resumed. */
   resumedMs: number;
-  /** Lookups that got no answer are tried again later, as those that were refused. */
+  /** Lookups without an answer are retried later, like refused lookups. */
   unansweredLookups: boolean;
 }
 
@@ -181,8 +183,7 @@ export function createJudge(
     figures.readings += 1;
     const rows = await rowsOf(report, day, committed, columns);
     const at = `${committed.readFrom} ${name}`;
-    if (rows.length !== committed.rows)
-      found(`${at}: ${rows.length} rows, the ledger says ${committed.rows}`);
+    if (rows.length !== committed.rows) found(`${at}: ${rows.length} rows, the ledger has ${committed.rows}`);
     if (report.table === DETAILS) return judgeDetails(at, day, committed, rows, columns, endMs);
     const table = heldTable(report);
     const fromMs = Date.parse(committed.readFrom);
@@ -199,13 +200,13 @@ export function createJudge(
     );
   }
 
-  /** What the service said to the reading. */
+  /** The service's responses during the reading. */
   function shownTo(table: HeldTable, day: string, { readFrom, readTo }: Committed): Shown[] {
     const toMs = Date.parse(readTo);
     return wordAt(brand, table, day, Date.parse(readFrom)).filter(({ living }) => living.atMs <= toMs);
   }
 
-  /** Each click of the day that is committed has its detail, less those whose lookup was refused. */
+  /** Each committed click of the day has its detail, unless its lookup was refused. */
   function judgeDetails(
     at: string,
     day: string,
@@ -233,16 +234,18 @@ export function createJudge(
     const missing = expected.filter((_, index) => !there.has(forms[index] ?? ''));
     if (missing.length !== (committed.refusedLookups?.count ?? 0))
       found(
-        `${at}: ${missing.length} details are missing, ${committed.refusedLookups?.count} are said to be refused`,
+        `${at}: ${missing.length} details are missing, ${committed.refusedLookups?.count} are reported as refused`,
       );
-    // An answer that came before the last look must be there, unless all tries were used up.
+    // An answer that the service gave before the last check must be there, unless all tries were used up.
     for (const { click } of leniency.unansweredLookups ? [] : missing)
       if (
         !click.refused?.some(
           (span) => isWithin(span, Date.parse(committed.readFrom)) || span.toMs > endMs - RETRIED_MS,
         )
       )
-        found(`${at}: the detail of ${JSON.stringify(click.detail?.id)} is missing, which nobody refuses`);
+        found(
+          `${at}: the detail of ${JSON.stringify(click.detail?.id)} is missing, but no lookup of it was refused`,
+        );
   }
 
   function judgeAge(report: ReportDefinition, entries: Entries, nowMs: number): void {
@@ -264,12 +267,12 @@ export function createJudge(
       if (committed?.state === 'settled' && settledBy(committed) === 'given_up') continue;
       if (isNeeded(table, day, last, nowMs, { timeZone }))
         found(
-          `${new Date(nowMs).toISOString()} ${table} ${day}: was read last ${lastAt}, which is too long ago`,
+          `${new Date(nowMs).toISOString()} ${table} ${day}: the last reading, ${lastAt}, is too long ago`,
         );
     }
   }
 
-  /** Several runs at a time may have committed more than one version since the last look. */
+  /** Several runs at a time may have committed more than one version since the last check. */
   async function noteReplaced(
     report: ReportDefinition,
     day: string,
@@ -346,7 +349,7 @@ export function createJudge(
   return { findings, odd, fieldChanges, figures, seen, moments, everShown, columnsOf, look, expected };
 }
 
-/** All tries of a refused lookup fit into so long. */
+/** All tries of a refused lookup fit into this time. */
 const RETRIED_MS = 5 * DAY_MS;
 
 function idIn(form: string): string {

@@ -1,6 +1,7 @@
 /**
- * `npm run living -- --seed S --count N --days D`: lives of a brand, one after the other, each from its own seed; a table
- * at the end, and what is wrong. `--first 2026-03-22 --days 14` has the end of a month. `--hard deaths,outages` adds hardships of the pipeline, `--hard all` all of them.
+ * `npm run living -- --seed S --count N --days D`: runs lives of a brand in turn, each from its own seed. It prints a
+ * table and the faults. `--first 2026-03-22 --days 14` includes the end of a month. `--hard deaths,outages` adds
+ * hardships of the pipeline, `--hard all` all of them.
  */
 import { parseArgs } from 'node:util';
 import { reports } from '../../shared/reports/index.ts';
@@ -99,7 +100,7 @@ function figuresOf(
   ];
 }
 
-/** What is wrong about closed months in the published files of the lake. */
+/** The faults of closed months in the published files of the lake. */
 async function judgeCloses(life: LivedLife): Promise<string[]> {
   const folder = await temporaryFolder();
   await writeFiles(life.pipeline.lake, folder.path);
@@ -112,7 +113,7 @@ async function judgeCloses(life: LivedLife): Promise<string[]> {
   return wrong;
 }
 
-/** What the product found odd, for somebody who wants to read it. */
+/** The product's findings, for a person who wants to read them. */
 function printFindings({ judge, pipeline }: LivedLife): void {
   for (const change of judge.fieldChanges) console.log(change);
   for (const event of pipeline.log) if (event.event === 'day_finding') console.log(JSON.stringify(event));

@@ -2,7 +2,7 @@ import { describe } from '@jest/globals';
 import { hardships } from './months.ts';
 import { itLives } from './suite.ts';
 
-/** More by LIVING_SEEDS=20; a failing seed is in the title of its tests. */
+/** LIVING_SEEDS=20 runs more; a failing seed is in the title of its tests. */
 const SEEDS = Array.from({ length: Number(process.env.LIVING_SEEDS ?? 1) }, (_, index) => index + 1);
 
 describe.each(SEEDS)('a brand that lives for two months, seed %i,', (seed) => {

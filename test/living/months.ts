@@ -1,5 +1,5 @@
 /**
- * A life of a brand and of the lake that follows it: the service changes as virtual time goes by, the product runs some
+ * Runs a brand's life and the lake that follows it: the service changes as virtual time passes, the product runs several
  * times a day, and after each run the lake is judged.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS, daysOfMonth, endOfDay, monthOf, startOfDay } from '../../shared/days.ts';
@@ -28,13 +28,13 @@ export interface LifePlan {
   seed: number;
   days: number;
   lake: LakeKind;
-  /** What else happens to the pipeline; without any, every run is complete. */
+  /** The pipeline's hardships; without any, every run is complete. */
   hardships?: readonly Hardship[];
   /** `YYYY-MM-DD`; missing: two months begin with the first one's first day. */
   firstDay?: string;
 }
 
-/** A month, and the books as they were when it was closed. */
+/** A month, and the books at its close. */
 export interface ClosedMonth {
   month: string;
   atMs: number;
@@ -56,7 +56,7 @@ export interface LivedLife {
   close(): Promise<void>;
 }
 
-/** What can happen to a pipeline. */
+/** The hardships of a pipeline. */
 export const hardships = [
   'a dead week',
   'deaths',
@@ -72,7 +72,7 @@ const ZONE = 'America/New_York';
 const FIRST_DAY = '2026-03-01';
 /** How long a call of the service takes. */
 const CALL_MS = 25;
-/** As docs/reference/settings.md says. */
+/** The default policy of docs/reference/settings.md. */
 const RESUME_WITHIN_MS = 6 * HOUR_MS;
 
 export async function live({
@@ -187,7 +187,7 @@ export async function live({
   };
 }
 
-/** Three times a day, never at the same minute; one day hourly. The last run comes when the last day is closed. */
+/** Three times a day, never at the same minute; one day hourly. The last run comes after the last day is closed. */
 function runTimes({ days, timeZone }: LivingBrand, random: Random): number[] {
   const times = days.flatMap((day, index) => {
     const startMs = startOfDay(day, timeZone);
@@ -201,12 +201,12 @@ function runTimes({ days, timeZone }: LivingBrand, random: Random): number[] {
   return [...times, endOfDay(days.at(-1) ?? '', timeZone) + HOUR_MS];
 }
 
-/** A month is closed by the first run that is complete so long after its end. */
+/** The first complete run this long after a month's end closes the month. */
 const CLOSED_AFTER_MS = 2 * DAY_MS;
 
 /**
- * Of a life that has seen a month end, some runs while nothing new comes: its last month is closed, too, and what changes
- * after that is read.
+ * For a life that includes the end of a month, adds some runs without new records: its last month is closed too, and
+ * changes after the close are read.
  */
 function laterRuns({ days, timeZone }: LivingBrand): number[] {
   const lastDay = days.at(-1) ?? '';
@@ -218,14 +218,14 @@ function laterRuns({ days, timeZone }: LivingBrand): number[] {
   return [...new Set([...soon, ...late])].sort((a, b) => a - b);
 }
 
-/** Nobody runs anything for a week in the middle; of a short life, for a third of it. */
+/** No run happens for a week in the middle; in a short life, for a third of it. */
 function withoutAWeek(times: readonly number[]): number[] {
   const [middleMs = 0, lastMs = 0] = [times[Math.floor(times.length / 2)], times.at(-1)];
   const gapMs = Math.min(7 * DAY_MS, (lastMs - middleMs) * (2 / 3));
   return times.filter((ms) => ms < middleMs || ms > middleMs + gapMs);
 }
 
-/** Behind hardships come plain runs, until there is nothing left to do. */
+/** After hardships, plain runs follow until nothing is left to do. */
 const MAX_CALM_RUNS = 60;
 
 function pageSizes(small: boolean): { settings: JsonObject; perPage: Record<HeldTable, number> } {

@@ -1,6 +1,6 @@
 /**
- * The real product, run after run in virtual time: each run is a process of its own, which shares nothing with the one
- * before but the lake. Time goes on only between runs, with each call of the service, and where the product waits.
+ * Runs the real product in virtual time: each run is a separate process that shares only the lake with the run before.
+ * Time passes only between runs, with each call of the service, and while the product waits.
  */
 import type { JsonObject } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
@@ -25,15 +25,15 @@ export interface LifeTime {
 export interface Pipeline {
   readonly settings: Settings;
   readonly lake: SimulatedLake;
-  /** Everything that a run logged. */
+  /** Everything that the runs logged. */
   readonly log: LogEvent[];
-  /** The readings of orders and transactions that were committed, until somebody takes them out. */
+  /** The committed readings of orders and transactions, until the caller takes them out. */
   readonly readings: Reading[];
   /** One run, now. */
   run(options?: Partial<RunOptions> & { clockAheadMs?: number }): Promise<SyncOutcome>;
-  /** Closes a month, whole or not. */
+  /** Closes a month, even if it is incomplete. */
   close(month: string): Promise<void>;
-  /** One run whose process dies at so many operations on the lake, unless it has ended before. */
+  /** One run whose process dies at its nth operation on the lake, unless the run ends before. */
   runUntilDeath(operations: number): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * When a day has to be read, as docs/reference/settings.md says: an oracle of its own, beside the planning of the product. It
- * judges that no day waits for longer, and counts what the least diligent reader that keeps to the policy would ask.
+ * Decides when a day has to be read, by docs/reference/settings.md: an oracle that is independent of the product's planning. It
+ * judges that no day waits for longer, and counts the requests of the least diligent reader that keeps to the policy.
  */
 import {
   DAY_MS,
@@ -39,13 +39,13 @@ const POLICY: Readonly<Record<HeldTable, readonly Tier[]>> = {
 
 const LATE_MS = 15 * MINUTE_MS;
 
-/** The states in which a record can change no more, by the field that holds them. */
+/** The states of records that can no longer change, by their field. */
 const FINAL: Partial<Record<HeldTable, { field: string; states: readonly string[] }>> = {
   orders: { field: 'status', states: ['effective', 'void'] },
   transactions: { field: 'order_status', states: ['paid', 'void'] },
 };
 
-/** While a record of a day can change, the day is read again after the last tier, up to this age. */
+/** While a record of a day can change, the day is re-read after the last tier, up to this age. */
 const WATCHED: Tier = { untilAgeDays: 365, everyMs: 14 * DAY_MS };
 
 /** Whether a record of a day can still change, by its state. */
@@ -59,7 +59,7 @@ export interface Reading {
   atMs: number;
   /** Whether it closed the day. */
   closed: boolean;
-  /** Whether a record that it found can still change. */
+  /** Whether it found a record that can still change. */
   mayChange: boolean;
 }
 
@@ -90,7 +90,7 @@ export function closes(day: string, atMs: number, timeZone: string): boolean {
   return atMs >= endOfDay(day, timeZone) + LATE_MS;
 }
 
-/** How many requests each report needs at least, where these runs happen. */
+/** The least number of requests for each report, given the times of the runs. */
 export function leastRequests(
   brand: LivingBrand,
   runsMs: readonly number[],

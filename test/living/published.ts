@@ -1,4 +1,4 @@
-/** What any tool reads of a lake: its published files, by DuckDB. */
+/** Reads a lake as any other program would: its published files, by DuckDB. */
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -10,7 +10,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { BRAND } from '../simulation/contents.ts';
 
-/** Writes all that a lake has as files of a folder; what its catalog points at as `lake/<table>/<partition>/<snapshot>.parquet`. */
+/** Writes all objects of a lake to a folder, and the catalog's current snapshots as `lake/<table>/<partition>/<snapshot>.parquet`. */
 export async function writeFiles(lake: Lake, folder: string): Promise<void> {
   await writeLake(lake.store, folder);
   for (const { table } of Object.values(reports)) {
@@ -23,7 +23,7 @@ export async function writeFiles(lake: Lake, folder: string): Promise<void> {
   }
 }
 
-/** The columns of published files whose field id or type is not the one that follows from the table's schema. */
+/** The columns of published files whose field id or type differs from the table's schema. */
 export async function wrongTypes(lake: Lake, folder: string): Promise<string[]> {
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   const wrong: string[] = [];
@@ -46,7 +46,7 @@ export async function wrongTypes(lake: Lake, folder: string): Promise<string[]> 
   return wrong;
 }
 
-/** How Parquet says it. */
+/** The type as Parquet writes it. */
 function storedAs(type: ColumnType): string {
   const [, precision, scale] = /^decimal\((\d+),(\d+)\)$/.exec(type) ?? [];
   if (precision !== undefined) return `FIXED_LEN_BYTE_ARRAY DECIMAL ${precision} ${scale}`;

@@ -1,6 +1,6 @@
 /**
- * Whether the table `changes` explains every difference exactly: applied in order to the first closed version of a day,
- * what it lists must give each later version, and its counts and sums must be those of the versions.
+ * Replays the table `changes`, which must explain every difference exactly. Its records, applied in order to the first
+ * closed version of a day, must give each later version, and its counts and sums must match the versions.
  */
 import type { Column } from '../../shared/column-types.ts';
 import { isDeepStrictEqual } from 'node:util';
@@ -17,9 +17,9 @@ import { type RowTexts, scaleOf, textOfTexts, unlike } from '../simulation/forms
 import type { Judge, SeenVersion } from './judge.ts';
 
 export interface Replayed {
-  /** What does not fit; empty is right. */
+  /** The mismatches; an empty list is right. */
   findings: string[];
-  /** Days that changed after they were closed, how often, and how many records and values are listed. */
+  /** The number of days that changed after they were closed, of their changes, and of the listed records and values. */
   days: number;
   changes: number;
   listed: number;
@@ -27,7 +27,7 @@ export interface Replayed {
   summedUp: number;
 }
 
-/** A change, and what it says of records. */
+/** A change, and its rows about records. */
 interface ReadChange {
   summary: Row;
   sums: Row[];
@@ -64,7 +64,7 @@ async function changesOf(
   if (!named) return [];
   const stored = await lake.store.get(changesKey(BRAND, report.name, day, named.snapshot));
   if (!stored) {
-    found(`the changes ${named.snapshot} are not there`);
+    found(`the changes ${named.snapshot} are missing`);
     return [];
   }
   const rows = await Array.fromAsync(readWithParquetjs(stored.body, changesTable.columns));
@@ -90,7 +90,7 @@ async function changesOf(
   const ofContent = changes.filter(({ summary: { added, removed, altered } }) => {
     return added !== 0n || removed !== 0n || altered !== 0n;
   });
-  if (ofContent.length !== named.times) found(`${ofContent.length} changes, the ledger says ${named.times}`);
+  if (ofContent.length !== named.times) found(`${ofContent.length} changes, the ledger has ${named.times}`);
   return changes;
 }
 
@@ -105,7 +105,7 @@ function replayDay(
     .slice(1)
     .map(({ committed }, index) => `${versions[index]?.committed.snapshot} → ${committed.snapshot}`);
   if (explained.join() !== happened.join()) {
-    found(`explains ${explained}, but there was ${happened}`);
+    found(`explains ${explained}, but the versions changed by ${happened}`);
     return;
   }
   let current: readonly RowTexts[] = versions[0]?.texts ?? [];
@@ -136,7 +136,7 @@ function checkCounts(
 ): void {
   const expected = [BigInt(old.rows.length), BigInt(next.rows.length)].join();
   if ([summary.rows_before, summary.rows_after].join() !== expected)
-    wrong(`says ${summary.rows_before} rows became ${summary.rows_after} instead of ${expected}`);
+    wrong(`has ${summary.rows_before} rows that became ${summary.rows_after} instead of ${expected}`);
   if (BigInt(next.rows.length - old.rows.length) !== count(summary.added) - count(summary.removed))
     wrong(`${summary.added} added and ${summary.removed} removed do not add up`);
   if (summary.listed !== true) return;
@@ -169,7 +169,7 @@ function checkSums(
   if (listed.size > 0) wrong(`has sums of ${[...listed.keys()]}`);
 }
 
-/** The sum as text with all places; `undefined` where no row has a value. */
+/** The sum as text with all places; `undefined` if no row has a value. */
 function sumOf(rows: readonly RowTexts[], column: string, scale: number): string | undefined {
   const texts = rows.flatMap((row) => row.get(column) ?? []);
   if (texts.length === 0) return undefined;
@@ -189,7 +189,7 @@ function applied(
   for (const row of records.filter(({ what }) => what === 'removed')) {
     const removed = left.get(textOfTexts(recordOf(row)));
     for (let copy = 0n; copy < count(row.copies); copy += 1n)
-      if (!removed?.pop()) wrong(`removes what is not there: ${String(row.record)}`);
+      if (!removed?.pop()) wrong(`removes a missing record: ${String(row.record)}`);
   }
   const rows = [...left.values()].flat();
   const byKey = Map.groupBy(
@@ -212,7 +212,7 @@ function applied(
     }
     return next;
   });
-  if (byKey.size > 0) wrong(`alters what is not there: ${[...byKey.keys()]}`);
+  if (byKey.size > 0) wrong(`alters missing records: ${[...byKey.keys()]}`);
   const added = records
     .filter(({ what }) => what === 'added')
     .flatMap((row) => Array.from({ length: Number(row.copies) }, () => recordOf(row)));

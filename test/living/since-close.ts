@@ -1,13 +1,13 @@
 /**
- * What changed after a close, by the books: record by record, from what each was at the close and what it is at the end.
- * The rows of the view `since_close` must be the same.
+ * Computes from the books what changed after a close, record by record, from the record at the close to the record at
+ * the end. The rows of the view `since_close` must be the same.
  */
 import { type Entry, entryKey } from './books.ts';
 
 /** The entries of each day, by table and day. */
 export type EntriesByDay = ReadonlyMap<string, readonly Entry[]>;
 
-/** Sums of the records of a table that have one publisher, currency and state, and to which the same happened. */
+/** Sums of a table's records that have one publisher, currency and state, and the same kind of change. */
 export interface ChangedSums {
   records: number;
   amountThen: bigint | undefined;
@@ -23,13 +23,13 @@ interface Sides {
   now: Entry | undefined;
 }
 
-/** @returns by table, publisher, currency, state and what happened: `orders 12 USD void voided`; `-` for none */
+/** @returns by table, publisher, currency, state and change: `orders 12 USD void voided`; `-` for a missing value */
 export function changedSince(then: EntriesByDay, now: EntriesByDay, month: string): Map<string, ChangedSums> {
   const sums = new Map<string, ChangedSums>();
   for (const [name, entries] of now) {
     const [table = '', day = ''] = name.split(' ');
     const before = then.get(name);
-    // A day that the close does not name was not closed.
+    // A day that the close does not contain was not closed.
     if (!day.startsWith(`${month}-`) || !before) continue;
     const sides = sidesOf(before, entries);
     for (const side of sides) {
@@ -44,7 +44,7 @@ export function changedSince(then: EntriesByDay, now: EntriesByDay, month: strin
 }
 
 function sidesOf(before: readonly Entry[], after: readonly Entry[]): Sides[] {
-  // Of a record that is of another kind now, what is there counts.
+  // If a record has changed its kind, its present values count.
   const goneFirst = after.toSorted((one, other) => one.records - other.records);
   const now = new Map(goneFirst.map((entry) => [identity(entry), entry]));
   const known = before.map((old): Sides => ({ old, now: now.get(identity(old)) }));
@@ -55,7 +55,7 @@ function sidesOf(before: readonly Entry[], after: readonly Entry[]): Sides[] {
   ];
 }
 
-/** A record with a key may be of another kind now. */
+/** A record with a key may have changed its kind. */
 function identity(entry: Entry): string {
   const key = entryKey(entry);
   return JSON.stringify([key ?? { kind: entry.kind }, entry.currency, entry.publisher]);

@@ -1,4 +1,4 @@
-/** What must hold of every life of a brand: the same tests for a short one and for two months. */
+/** Tests every life of a brand in the same way, short lives and lives of two months. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { DAY_MS, MINUTE_MS, monthOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -14,7 +14,7 @@ import { writeFiles, wrongTypes } from './published.ts';
 import { replayChanges } from './replay.ts';
 import { changedSince } from './since-close.ts';
 
-/** Requests made, by those that the refresh policy needs at least. A short life has late and removed orders in each reading. */
+/** Requests made, divided by the least number that the refresh policy needs. In a short life each reading has late and removed orders. */
 const MAX_REQUESTS = 1.4;
 /** `snapshotRetentionDays` is 30. */
 const KEPT_MS = 29 * DAY_MS;
@@ -35,13 +35,13 @@ export function itLives(plan: LifePlan): void {
     await life.close();
   });
 
-  it('is read by requests that the interface allows, and every run is complete', () => {
+  it('sends only requests that the interface allows, and every run is complete', () => {
     expect(life.service.violations).toEqual([]);
     if (!plan.hardships) expect(life.outcomes.filter(({ status }) => status !== 'complete')).toEqual([]);
     expect(life.outcomes.at(-1)?.status).toBe('complete');
   });
 
-  it('leaves in every partition, after every run, what the service said when the day was read last', () => {
+  it('leaves in every partition, after every run, the records that the service had at the day’s last reading', () => {
     expect(life.judge.findings).toEqual([]);
     const { readings, changedWhileRead } = life.judge.figures;
     expect(readings).toBeGreaterThan(25 * plan.days);
@@ -49,7 +49,7 @@ export function itLives(plan: LifePlan): void {
   });
 
   it.each(heldTables)(
-    'leaves in the published files of %s what was said, as DuckDB reads them',
+    'leaves the service’s records in the published files of %s, as DuckDB reads them',
     async (table) => {
       const there = await readLakeTable(folder.path, table);
       const everShown = [...(life.judge.everShown.get(table)?.values() ?? [])];
@@ -58,20 +58,20 @@ export function itLives(plan: LifePlan): void {
     },
   );
 
-  it('never changes the type of a column: all published files have those of the schema', async () => {
+  it('never changes the type of a column: all published files have the types of the schema', async () => {
     expect(await wrongTypes(life.pipeline.lake, folder.path)).toEqual([]);
   });
 
-  it('explains every difference: its changes, replayed over the first version of each day, give all later ones', async () => {
+  it('explains every difference: the changes of each day lead from its first version to all later versions', async () => {
     const { findings, days, changes, summedUp } = await replayChanges(life.pipeline.lake, life.judge);
     expect(findings).toEqual([]);
     expect(days).toBeGreaterThan(plan.days);
     expect(changes).toBeGreaterThan(3 * plan.days);
-    // The longest life has one day that is flooded for some hours: it comes and goes.
+    // The longest life has one flooded day: its extra records appear and vanish within some hours.
     expect(summedUp).toBe(plan.days < 61 ? 0 : 2);
   });
 
-  it('can be asked as of the end of earlier runs, as long as replaced versions are kept', async () => {
+  it('answers queries as of the end of earlier runs, as long as replaced versions are kept', async () => {
     const runs = life.judge.moments.filter(({ atMs }) => atMs > life.time.nowMs - KEPT_MS);
     for (const share of [0, 0.4, 0.8]) {
       const { atMs = 0 } = runs[Math.floor(share * runs.length)] ?? {};
@@ -79,26 +79,26 @@ export function itLives(plan: LifePlan): void {
     }
   });
 
-  it('keeps the books of each order and transaction as its readings showed them, transition by transition', () => {
+  it('records each transition of orders and transactions as the readings showed it', () => {
     const { findings, figures } = life.books;
     expect(findings).toEqual([]);
     expect(figures.compared).toBeGreaterThan(5 * plan.days);
     expect(Math.min(figures.gone, figures.moved)).toBeGreaterThan(plan.days / 2);
   });
 
-  it('has of closed months what they were at their close, and says what changed since and what publishers get', async () => {
+  it('keeps closed months as they were at their close, and reports later changes and the publishers’ commissions', async () => {
     const isWithin = monthOf(life.brand.days[0] ?? '') === monthOf(life.brand.days.at(-1) ?? '');
     expect(life.closes).toHaveLength(isWithin ? 0 : 2);
     for (const close of life.closes) expect(await wrongClose(life, folder.path, close)).toEqual([]);
     expect(await wrongSinceClose(life, folder.path)).toEqual([]);
     expect(await wrongStatements(life, folder.path)).toEqual([]);
-    // After hardships a month may be closed when nothing changes any more.
+    // After hardships a month may be closed when nothing changes any longer.
     if (!plan.hardships)
       for (const { entries, month } of life.closes.slice(0, 1))
         expect(changedSince(entries, life.books.entries, month).size).toBeGreaterThan(5);
   });
 
-  it('reports each day that is emptied once, and little else', () => {
+  it('reports each emptied day once, and little else', () => {
     const emptied = [...life.judge.seen].flatMap(([name, versions]) =>
       versions.flatMap(({ rows }, index) => {
         const before = versions[index - 1];
@@ -114,11 +114,11 @@ export function itLives(plan: LifePlan): void {
     expect(reported.toSorted()).toEqual([...new Set(emptied)].toSorted());
     const ofStates = /^(reversed_after_paid|paid_without_locked|commission_above_amount|currency_changed) /;
     const others = [...life.judge.odd].filter((odd) => !odd.startsWith('emptied ') && !ofStates.test(odd));
-    // The busy days, the flooded one and a sum whose numbers became text.
+    // The busy days, the flooded day, and a sum whose numbers became text.
     if (!plan.hardships) expect(others.length).toBeLessThanOrEqual(10);
   });
 
-  it('says which fields came, went and changed their type, and of no other field that it did', () => {
+  it('reports exactly the fields that appeared, vanished or changed their type', () => {
     const changed = [...life.judge.fieldChanges].flatMap((change) => change.split(' ')[0] ?? []);
     const falseAlarms = changed.filter((column) => !CHANGING_COLUMNS.has(column));
     // The flooded day has records of few fields.
@@ -127,7 +127,7 @@ export function itLives(plan: LifePlan): void {
     if (plan.days >= 61) for (const column of LASTING_CHANGES) expect(changed).toContain(column);
   });
 
-  it('asks for little more than its policy needs', () => {
+  it('sends few more requests than its policy needs', () => {
     for (const table of heldTables) {
       const action = Object.values(reports).find((report) => report.table === table)?.action;
       const made = life.service.calls.filter(
@@ -137,7 +137,7 @@ export function itLives(plan: LifePlan): void {
     }
   });
 
-  it('leaves a day empty that the service has emptied', () => {
+  it('leaves a day empty after the service has emptied it', () => {
     const emptied = heldTables.flatMap((table) =>
       life.brand.days
         .filter((day) => (life.brand.held[table].get(day) ?? []).length > 0)

@@ -1,6 +1,6 @@
 /**
- * A mutant is killed by the first counterexample of a property: a smaller one would only take time. Nor do those that
- * none finds soon wait for all runs of a property.
+ * Ends a property at its first counterexample: it kills the mutant, and shrinking it would only take time. A time limit
+ * ends properties whose mutant no case kills soon.
  */
 import fc from 'fast-check';
 

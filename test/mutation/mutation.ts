@@ -1,20 +1,20 @@
 /**
- * `npm run mutation -- [files]`: StrykerJS changes the code in one place at a time and runs the tests that reach the place.
- * A change that no test notices survives, and is printed. Only the nearest tests judge a file (`ROOMS`): what only a sync
- * from end to end would notice counts as a survivor. Without files: all of them, one after the other, and a table at
- * the end. It fails below a score of 85 %.
+ * `npm run mutation -- [files]`: StrykerJS changes the code in one place at a time and runs the tests that reach the
+ * place. It prints each change that no test notices (a survivor). Only the nearest tests judge a file (`MODULES`): a
+ * change that only a sync from end to end would notice counts as a survivor. Without arguments it runs all files in
+ * turn and prints a table. The command fails if the score is below 85 %.
  */
 import { globSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Stryker } from '@stryker-mutator/core';
 
-interface Room {
+interface Module {
   files: string;
-  /** Of several files: the names that follow `test/`. */
+  /** For several files: names relative to `test/`. */
   tests?: readonly string[];
 }
 
-const ROOMS: readonly Room[] = [
+const MODULES: readonly Module[] = [
   { files: 'shared/planning/{attempt-decision,day-queries,day-state,policy,refused-lookups}.ts' },
   { files: 'shared/planning/{due,plan}.ts', tests: ['planning/due', 'planning/plan'] },
   { files: 'shared/lake/documents/*.ts' },
@@ -30,17 +30,17 @@ const ROOMS: readonly Room[] = [
   },
 ];
 
-/** The names of its tests, behind `test/`: of those of the file alone where the room names none. */
-function testsOf({ tests }: Room, file: string): readonly string[] {
+/** The names of its tests, relative to `test/`; the file's own tests if the module lists none. */
+function testsOf({ tests }: Module, file: string): readonly string[] {
   return tests ?? [file.replace('shared/', '').replace('.ts', '')];
 }
-const WANTED_PERCENT = 85;
+const MIN_PERCENT = 85;
 
-/** How many changes of a file the tests noticed, and how many not. */
+/** How many changes of a file the tests noticed, and how many they missed. */
 interface Score {
   file: string;
   killed: number;
-  /** Of the killed: changes after which the tests did not end. */
+  /** Killed changes whose tests did not end. */
   timedOut: number;
   survived: number;
 }
@@ -55,7 +55,7 @@ async function mutate(files: string[], tests: readonly string[]): Promise<Score[
         testMatch: tests.map((name) => `<rootDir>/test/${name}.test.ts`),
         testPathIgnorePatterns: ['\\.slow\\.test\\.ts$'],
         setupFiles: ['<rootDir>/test/mutation/first-counterexample.ts'],
-        // A test that waits for what never comes: ending it costs less than ending its process.
+        // A change can make a test wait forever: ending the test costs less than ending its process.
         testTimeout: 8_000,
       },
     },
@@ -64,7 +64,7 @@ async function mutate(files: string[], tests: readonly string[]): Promise<Score[
     concurrency: 1,
     // Modules of a suite stay in memory after it.
     maxTestRunnerReuse: 200,
-    // On a busy machine a slow test would else pass for one that a change made endless.
+    // On a busy machine a slow test would otherwise count as a test that a change made endless.
     timeoutMS: 12_000,
     tempDirName: 'coverage/mutation',
     // Stryker would rewrite it through the compiler's JavaScript interface, which TypeScript 7 does not have.
@@ -98,16 +98,16 @@ function scored({ file, killed, timedOut, survived }: Score) {
   };
 }
 
-const asked = process.argv.slice(2);
-const files = globSync(ROOMS.map(({ files }) => files));
-const unknown = asked.find((file) => !files.includes(file));
+const requested = process.argv.slice(2);
+const files = globSync(MODULES.map(({ files }) => files));
+const unknown = requested.find((file) => !files.includes(file));
 if (unknown !== undefined)
   throw new RangeError(`${unknown} is not one of the files to mutate: ${files.join(', ')}`);
 const scores: Score[] = [];
 const startMs = performance.now();
-for (const room of ROOMS) {
-  const wanted = globSync(room.files).filter((file) => asked.length === 0 || asked.includes(file));
-  for (const file of wanted) scores.push(...(await mutate([file], testsOf(room, file))));
+for (const module of MODULES) {
+  const chosen = globSync(module.files).filter((file) => requested.length === 0 || requested.includes(file));
+  for (const file of chosen) scores.push(...(await mutate([file], testsOf(module, file))));
 }
 
 const killed = scores.reduce((sum, score) => sum + score.killed, 0);
@@ -116,4 +116,4 @@ const timedOut = scores.reduce((sum, score) => sum + score.timedOut, 0);
 console.table([...scores, { file: 'total', killed, timedOut, survived }].map(scored));
 const seconds = (performance.now() - startMs) / 1000;
 console.log(`${Math.round(seconds)} s, ${(seconds / (killed + survived)).toFixed(1)} s a mutant`);
-if (100 * killed < WANTED_PERCENT * (killed + survived)) process.exitCode = 1;
+if (100 * killed < MIN_PERCENT * (killed + survived)) process.exitCode = 1;

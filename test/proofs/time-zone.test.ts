@@ -136,14 +136,14 @@ describe('the time of a record', () => {
       'order_time',
     ],
     [
-      'records without a value aside',
+      'ignoring records without a value',
       [{ created_at: 1_795_000_000 }, { created_at: null }, {}],
       'created_at',
     ],
     ['no time without a zone', [{ created_at: '2026-11-24 10:00:00' }], undefined],
     ['no date', [{ created_at: '20261124' }], undefined],
     [
-      'no field with one value of another kind',
+      'no field if one value is of another kind',
       [{ created_at: 1_795_000_000 }, { created_at: 'soon' }],
       undefined,
     ],

@@ -34,7 +34,7 @@ const STEADY: RunPlan = {
 };
 
 const IDLE: RunPlan = { ...STEADY, idle: [{ atMs: 60_000, forMs: 60_000 }] };
-const FAULTLESS = { limit: LIMIT, fateOf: () => FAST, knowsTheDead: false };
+const FAULTLESS = { limit: LIMIT, fateOf: () => FAST, detectsDeadRuns: false };
 
 const moment = fc.integer({ min: 0, max: FAULTS_END_MS });
 const span = fc.integer({ min: 1, max: 100_000 });
@@ -90,10 +90,10 @@ describe('the rate of a brand', () => {
         fc.array(plan, { minLength: 1, maxLength: 5 }),
         fc.array(fate, { minLength: 1, maxLength: 200 }),
         fc.boolean(),
-        async (plans, fates, knowsTheDead) => {
+        async (plans, fates, detectsDeadRuns) => {
           const simulation = simulateRuns(plans, {
             limit: LIMIT,
-            knowsTheDead,
+            detectsDeadRuns,
             fateOf: (operation, nowMs) =>
               (nowMs < FAULTS_END_MS ? fates[operation % fates.length] : undefined) ?? FAST,
           });
@@ -138,7 +138,7 @@ describe('the rate of a brand', () => {
 
   it('is free at once after a run has died, if the lake detects dead runs', async () => {
     const dies = { ...STEADY, diesMs: 60_000 };
-    const simulation = simulateRuns([STEADY, dies], { ...FAULTLESS, knowsTheDead: true });
+    const simulation = simulateRuns([STEADY, dies], { ...FAULTLESS, detectsDeadRuns: true });
     await simulation.runUntil(60_000 + 2 * RENEW_EVERY_MS);
     expect(simulation.rates()).toEqual([LIMIT, 0]);
   });

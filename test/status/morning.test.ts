@@ -261,9 +261,7 @@ describe('roles without a field', () => {
     );
     expect(markup).not.toContain(HOSTILE);
     const none = page({ roleGaps: roleGaps.map((each) => ({ ...each, candidates: [] })) });
-    expect(part(none, /^Roles/)).toContain(
-      'NULL in orders_dailyIf the service lacks it: &quot;fields',
-    );
+    expect(part(none, /^Roles/)).toContain('NULL in orders_dailyIf the service lacks it: &quot;fields');
     expect(part(page({}), /^Roles/)).toBe('');
   });
 });

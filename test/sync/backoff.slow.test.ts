@@ -37,18 +37,18 @@ const asksFor =
   ({ fields }: { fields: Record<string, unknown> }) =>
     fields.start_date === day.replaceAll('-', '');
 
-describe('a day whose last page is bad for a day', () => {
-  it('costs a few requests, waits between its tries, and is right as soon as the page is', async () => {
+describe('a day whose last page stays broken for a day', () => {
+  it('costs few requests, waits between its tries, and is right as soon as the page is', async () => {
     await begin();
     const pages = Math.ceil(
       lake.brand.records[REPORT].filter(({ at }) => new Date(at).toISOString().startsWith(BAD)).length / 2,
     );
     expect(pages).toBeGreaterThan(5);
     const mend = lake.service.addFault({
-      on: { when: (call) => asksFor(BAD)(call) && pagesAsked() >= pages - 1 },
+      on: { when: (call) => asksFor(BAD)(call) && pagesRequested() >= pages - 1 },
       fault: { kind: 'html' },
     });
-    const pagesAsked = () => requestsOf(lake, REPORT, (fields) => asksFor(BAD)({ fields })).length;
+    const pagesRequested = () => requestsOf(lake, REPORT, (fields) => asksFor(BAD)({ fields })).length;
     const outcomes = [];
     for (let hour = 0; hour < 24; hour += 1) {
       outcomes.push(outcomesOf(await lake.sync(), REPORT)[BAD]);
@@ -56,15 +56,15 @@ describe('a day whose last page is bad for a day', () => {
     }
     expect(outcomes[0]).toBe('failed');
     expect(outcomes.filter((outcome) => outcome === 'waiting').length).toBeGreaterThan(12);
-    // Every try asks for the last good page and the bad one again; one that comes too late begins again.
-    expect(pagesAsked()).toBeLessThan(4 * pages);
+    // Every try requests the last good page and the broken page again; a late try begins again from the first page.
+    expect(pagesRequested()).toBeLessThan(4 * pages);
     mend();
     lake.nowMs += 24 * HOUR_MS;
     expect(outcomesOf(await lake.sync(), REPORT)[BAD]).toBe('published');
     expect(await wrongReports(lake, '2026-03-12', [REPORT])).toEqual({});
   });
 
-  it('is tried at once where it is asked for by name, and where the settings ask otherwise', async () => {
+  it('is tried at once if a range includes it or the settings change', async () => {
     await begin();
     const mend = lake.service.addFault({ on: { when: asksFor(BAD) }, fault: { kind: 'html' } });
     for (let run = 0; run < 4; run += 1) {
@@ -84,12 +84,12 @@ describe('a day whose last page is bad for a day', () => {
 });
 
 describe('a damaged ledger of an old month', () => {
-  it('fails its month alone: the days of the other months are read, and coverage follows', async () => {
+  it('fails only its month: the days of other months are read, and coverage follows', async () => {
     await begin('2026-02-26');
     await lake.sync();
     const key = ledgerKey(REPORT, BRAND, '2026-02');
     const stored = lake.store.objects.get(key);
-    if (!stored) throw new Error('there is no ledger of February');
+    if (!stored) throw new Error('the ledger of February is missing');
     lake.store.objects.set(key, { ...stored, body: Buffer.from('{') });
     lake.nowMs += 26 * HOUR_MS;
     const outcome = await lake.sync();
@@ -99,8 +99,8 @@ describe('a damaged ledger of an old month', () => {
     expect(days).toMatchObject({ [TODAY]: 'published', '2026-03-11': 'published' });
     expect(Object.keys(days).filter((day) => day < '2026-03')).toEqual([]);
     expect((await coverageOf(lake, REPORT))[TODAY]?.state).toBe('complete');
-    const asked = await lake.sync({ scope: { reports: [REPORT], from: '2026-02-26', to: TODAY } });
-    expect(Object.keys(outcomesOf(asked, REPORT)).filter((day) => day < '2026-03')).toEqual([]);
+    const ranged = await lake.sync({ scope: { reports: [REPORT], from: '2026-02-26', to: TODAY } });
+    expect(Object.keys(outcomesOf(ranged, REPORT)).filter((day) => day < '2026-03')).toEqual([]);
     expect(lake.store.objects.get(key)?.body.toString()).toBe('{');
   });
 });
@@ -117,7 +117,7 @@ describe('a damaged progress document', () => {
   it.each<[string, string | null]>([
     ['of a run that died', 'id-dead'],
     ['of a run that stopped', null],
-  ])('costs its day the staged pages and stops no other day: %s', async (_name, runId) => {
+  ])('costs its day the staged pages and leaves other days alone: %s', async (_name, runId) => {
     await begin('2026-03-04');
     await lake.sync({ deadline: NO_TIME, scope: { from: DAMAGED, to: DAMAGED, reports: [REPORT] } });
     damageProgress();
@@ -138,7 +138,7 @@ describe('a damaged progress document', () => {
     expect(dropped).toHaveLength(1);
   });
 
-  it('I5: is no lease, but its run has the day for the minute after the claim', async () => {
+  it('I5: does not count as a lease, but its run has the day for the minute after the claim', async () => {
     await begin();
     await lake.sync({ deadline: NO_TIME, scope: { from: DAMAGED, to: DAMAGED, reports: [REPORT] } });
     damageProgress();
@@ -153,7 +153,7 @@ describe('a damaged progress document', () => {
     expect(outcomesOf(await lake.sync(), REPORT)[DAMAGED]).toBe('published');
   });
 
-  it('of the open day has the whole day read again, and nothing is lost', async () => {
+  it('of the open day makes a run read the whole day again, and nothing is lost', async () => {
     await begin(TODAY);
     await lake.sync({ scope: { reports: ['clicks_list'] } });
     damageProgress();

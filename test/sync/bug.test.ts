@@ -50,7 +50,7 @@ describe('a bug in one report', () => {
     ['removes what nothing references', ({ name, on }) => name === 'list' && on.includes('order_list')],
     ['covers a month', ({ on }) => on.includes('coverage/brand=acme/report=order_list')],
     ['records how it ended', ({ name, on }) => name === 'put' && on === 'ledger/order_list/acme/state.json'],
-  ])('that %s ends that report alone, with its name', async (_name, isBug) => {
+  ])('ends only that report, with its name, in the step that %s', async (_name, isBug) => {
     const { outcome, ended, log } = await run(isBug);
     expect(outcome.status).toBe('failed');
     const others = ended.filter(({ kind }) => kind !== 'bug');
@@ -76,12 +76,12 @@ describe('a bug in one report', () => {
     expect(JSON.parse(Buffer.from(ledger?.body ?? []).toString())).toMatchObject({
       days: { [DAY]: { failure: { kind: 'bug', times: 1 } } },
     });
-    // The next run without the bug is as if nothing had happened.
+    // The next run without the bug works as if nothing had happened.
     lake.nowMs += 3_600_000;
     expect(await lake.sync({ scope })).toMatchObject({ status: 'complete' });
   });
 
-  it('I9: shows no credential that its message has', async () => {
+  it('I9: shows no credential, even if its message contains one', async () => {
     const lake = sample.emptyLake();
     const log: LogEvent[] = [];
     const { store, runs } = { store: lake.store, runs: blindRegistry };

@@ -9,9 +9,9 @@ import { startHttpServer } from '../fakes/http-server.ts';
 import { NO_TIME, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
 
 /*
- * A version is built while its pages come in, and must be what its raw records make: a rebuild finds it unchanged. Whether
- * the builder was fed from chunks shows in what is read. With 16 days in flight a row group ends at 4 MB of values, and
- * so do some 2,000 of these records.
+ * Builds a version while its pages arrive, which must equal the version of its raw records: a rebuild finds it unchanged.
+ * The requests to the lake show whether the builder read chunks. With 16 days in flight a row group ends at 4 MB of
+ * values, about 2,000 of these records.
  */
 
 const DAY = '2026-03-09';
@@ -46,7 +46,7 @@ const smallOnOnePage = (count: number) => Array.from({ length: count }, (_, numb
 const manyFields = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field_${index}`, index]));
 const withKey = { reports: { order_list: { key: 'transid' } } };
 
-/** Notes the snapshots that are begun and neither finished nor aborted. */
+/** Notes the snapshots that are begun but neither finished nor aborted. */
 function watched(store: ObjectStore) {
   const begun = new Set<string>();
   const create: ObjectStore['create'] = (key) => {
@@ -58,7 +58,7 @@ function watched(store: ObjectStore) {
   return { store: { ...store, create }, begun };
 }
 
-/** Runs of a process each, until the day is there or a run fails. */
+/** Runs one process after another until the day is published or a run fails. */
 async function syncPages(
   pageOf: PageOf,
   storeOf: (own: SampleLake) => ObjectStore,
@@ -77,7 +77,7 @@ async function syncPages(
   try {
     let status = '';
     for (let run = 0; status !== 'complete' && status !== 'failed'; run += 1) {
-      if (run > 2 * PAGES) throw new Error(`the day is not there after ${run} runs: ${status}`);
+      if (run > 2 * PAGES) throw new Error(`the day is not published after ${run} runs: ${status}`);
       ({ status } = await own.sync({
         lake: own.over(store),
         brandSettings: settings,
@@ -117,25 +117,25 @@ it.each<[string, PageOf, { chunks: boolean } & PageOptions]>([
     { chunks: true },
   ],
   [
-    'of which a huge one fills a row group, and small ones follow',
+    'with a huge record that fills a row group, followed by small ones',
     (page) =>
       [[{ ...small(99_999), ...manyFields, text: 'x'.repeat(5_000_000) }], smallOnOnePage(12_000)][page] ??
       [],
     { chunks: true },
   ],
-  ['one of which lacks the key', pagesOf(late({ transid: null })), { chunks: true, brandSettings: withKey }],
+  ['with one that lacks the key', pagesOf(late({ transid: null })), { chunks: true, brandSettings: withKey }],
   [
-    'of which two have one key and are the same',
+    'with two that have one key and are the same',
     pagesOf((number) => plain(number === LATE ? 1 : number)),
     { chunks: false, brandSettings: withKey },
   ],
   [
-    'of which two have one key and differ',
+    'with two that have one key and differ',
     pagesOf((number) => ({ ...plain(number === LATE ? 1 : number), amount: number })),
     { chunks: true, brandSettings: withKey },
   ],
 ])(
-  'I1, I7, I12: a day of records %s is what its raw records make',
+  'I1, I7, I12: a day of records %s equals the version built from its raw records',
   async (_name, pageOf, { chunks: wanted, ...options }) => {
     let taken = (): Record<string, number> => ({});
     let begun = new Set<string>();
@@ -150,7 +150,7 @@ it.each<[string, PageOf, { chunks: boolean } & PageOptions]>([
       },
       options,
     );
-    const chunks = Object.keys(taken()).some((asked) => /^get raw.*chunk/.test(asked));
+    const chunks = Object.keys(taken()).some((request) => /^get raw.*chunk/.test(request));
     const rebuilt = await own.rebuild(
       { reports: ['order_list'], from: DAY, to: DAY },
       { brandSettings: settings },
@@ -161,7 +161,7 @@ it.each<[string, PageOf, { chunks: boolean } & PageOptions]>([
   },
 );
 
-it('I4: a snapshot that was begun is aborted if the store is out of reach when the last page is in', async () => {
+it('I4: a snapshot is aborted if the store is out of reach after the last page', async () => {
   let begun = new Set<string>();
   let isDown = false;
   let wasBegun = false;

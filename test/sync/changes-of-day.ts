@@ -5,8 +5,9 @@ import { ledgerEntry, ledgerTableRows, rowsOf } from './lake-contents.ts';
 import { BRAND, type SampleLake } from './sample-lake.ts';
 
 /**
- * The changes of a day, in the object that the ledger names; `[]` where it names none. NULLs are left out.
- * @throws where the table `changes` has other rows of the day
+ * Reads the changes of a day from the object in its ledger entry; `[]` if the entry has no such object. NULLs are left
+ * out.
+ * @throws if the table `changes` has other rows of the day
  */
 export async function changesOf(lake: SampleLake, report: ReportName, day: string): Promise<Row[]> {
   const { committed } = await ledgerEntry(lake, report, day);
@@ -33,7 +34,7 @@ function textOf(rows: readonly Row[]): string {
   return JSON.stringify(rows, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
 }
 
-/** Those that sum up a change each, the oldest first. */
+/** The rows that summarise a change each, the oldest first. */
 export function sumsOfChanges(rows: readonly Row[]): Row[] {
   return rows.filter(({ what }) => what === 'day');
 }

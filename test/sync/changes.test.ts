@@ -23,7 +23,7 @@ const sample = sharedLakes({
   },
 });
 
-/** The status of each order of the day by its place; the amount stays. `undefined` removes it. */
+/** Sets the status of each order of the day by its place; the amount stays. `undefined` removes the order. */
 function setStatus(lake: SampleLake, statusOf: (index: number) => string | undefined): void {
   restate(lake.brand, 'order_list', DAY, (held) =>
     held.flatMap(({ at, record }, index) => {
@@ -39,7 +39,7 @@ async function syncLater(lake: SampleLake, log: LogEvent[] = []): Promise<void> 
 }
 
 describe('a closed day that changes', () => {
-  it('is recorded with what was added, removed and altered, in the commit that replaces it', async () => {
+  it('is recorded with its added, removed and altered records, in the commit that replaces it', async () => {
     const lake = sample.emptyLake();
     setStatus(lake, () => 'new');
     await lake.sync({ scope });
@@ -88,7 +88,7 @@ describe('a closed day that changes', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('explains every difference: its changes lead from the first version to the last', async () => {
+  it('has changes that explain every difference: they lead from the first version to the last', async () => {
     const lake = sample.emptyLake();
     setStatus(lake, () => 'new');
     await lake.sync({ scope });
@@ -136,7 +136,7 @@ describe('a closed day that changes', () => {
       },
     ],
     [
-      'is another one',
+      'is the file of another version',
       (lake, key) => {
         const [, other] =
           [...lake.store.objects].find(([name]) => /orders.*parquet$/.test(name) && name !== key) ?? [];
@@ -144,7 +144,7 @@ describe('a closed day that changes', () => {
       },
     ],
   ])(
-    'is replaced all the same where its version before %s: how much changed is unknown',
+    'is replaced even if its previous version %s: the number of changes is then unknown',
     async (_name, damage) => {
       const lake = sample.emptyLake();
       setStatus(lake, () => 'new');
@@ -164,7 +164,7 @@ describe('a closed day that changes', () => {
     },
   );
 
-  it('is recorded although a clock that was ahead had closed it, and it was open again', async () => {
+  it('is recorded even if a fast clock had closed it too early and it was open again', async () => {
     const lake = sample.emptyLake();
     const entry = async () => (await ledgerEntry(lake, 'order_list', DAY)).committed;
     const rightMs = Date.parse(`${DAY}T23:00:00Z`);
@@ -189,7 +189,7 @@ describe('a closed day that changes', () => {
     ]);
   });
 
-  it('is recorded where it has the same content in another version, which nobody hears of', async () => {
+  it('is recorded without news if another version has the same content', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const { committed: before } = await ledgerEntry(lake, 'order_list', DAY);
@@ -240,7 +240,7 @@ describe('a closed day that changes', () => {
     ['a narrower number', { amount: 'decimal(18,2)' }],
     ['instants', { create_time: 'timestamp' }],
     ['several types', { amount: 'string', create_time: 'timestamp', transid: 'bigint' }],
-  ])('altered no record where only the settings have other types: %s', async (_name, columns) => {
+  ])('counts no record as altered if only the types in the settings changed: %s', async (_name, columns) => {
     const lake = sample.emptyLake();
     restate(lake.brand, 'order_list', DAY, (held) =>
       held.map(({ at, record }, index) => ({
@@ -295,7 +295,7 @@ describe('changes that are lost or damaged', () => {
   it.each<[string, Damage]>([
     ['is missing', remove],
     ['is cut off', cut],
-  ])('are taken from the table by the next change where the object of the day %s', async (_name, damage) => {
+  ])('are taken from the table by the next change if the object of the day %s', async (_name, damage) => {
     const lake = await changedTwice();
     const before = await changesOf(lake, 'order_list', DAY);
     damage(lake, await changesObject(lake));
@@ -309,7 +309,7 @@ describe('changes that are lost or damaged', () => {
   it.each<[string, Damage]>([
     ['is missing', remove],
     ['is cut off', cut],
-  ])('are taken from the table by the daily work where the object of the day %s', async (_name, damage) => {
+  ])('are taken from the table by the daily work if the object of the day %s', async (_name, damage) => {
     const lake = await changedTwice();
     const before = await changesOf(lake, 'order_list', DAY);
     damage(lake, await changesObject(lake));
@@ -321,7 +321,7 @@ describe('changes that are lost or damaged', () => {
   it.each<[string, (lake: SampleLake) => void]>([
     ['the catalog has lost the partition', (lake) => lake.catalog.pointers.delete(TABLE_POINTER)],
     ['its object is missing', (lake) => remove(lake, tableObject(lake))],
-  ])('are in the table again after the daily work where %s', async (_name, damage) => {
+  ])('are in the table again after the daily work if %s', async (_name, damage) => {
     const lake = await changedTwice();
     const before = await changesInTable(lake, 'order_list');
     damage(lake);
@@ -330,7 +330,7 @@ describe('changes that are lost or damaged', () => {
     expect(await changesInTable(lake, 'order_list')).toEqual(before);
   });
 
-  it('begin anew where the object of the day and the table are lost; what cannot be read is kept', async () => {
+  it('begin anew if the object of the day and the table are lost; unreadable objects are kept', async () => {
     const lake = await changedTwice();
     const damaged = await changesObject(lake);
     cut(lake, damaged);
@@ -346,7 +346,7 @@ describe('changes that are lost or damaged', () => {
     expect(lake.store.objects.has(damaged)).toBe(true);
   });
 
-  it('are left out of the table alone, day by day, and come back with their object', async () => {
+  it('are left out of the table by day only, and return with their object', async () => {
     const lake = await changedTwice();
     const key = await changesObject(lake);
     const object = lake.store.objects.get(key);
@@ -383,7 +383,7 @@ describe('changes that are lost or damaged', () => {
 });
 
 describe('a report without a key', () => {
-  it('has its changes as rows that were removed and added', async () => {
+  it('records changes as removed and added rows', async () => {
     const lake = sample.emptyLake();
     const transactions = { reports: ['transaction_list'] };
     await lake.sync({ scope: transactions });

@@ -1,4 +1,4 @@
-/** What a clock that was days ahead has left in the ledger means nothing once the clock is right again. */
+/** A clock that was days ahead has left times in the ledger; they must have no effect once the clock is right again. */
 import { expect, it } from '@jest/globals';
 import { type Held, recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
@@ -32,7 +32,7 @@ async function syncAhead(lake: SampleLake, aheadMs: number, reports: readonly st
   lake.nowMs -= aheadMs;
 }
 
-it('a day that has no record any more is believed to be empty, though a clock ahead has read it at a great age', async () => {
+it('a day without records is accepted as empty even if a fast clock has read it at a great age', async () => {
   const lake = sample.emptyLake();
   const reports = ['transaction_list'];
   lake.nowMs = CLOSED_AT + HOUR_MS;
@@ -44,7 +44,7 @@ it('a day that has no record any more is believed to be empty, though a clock ah
   expect(outcomesOf(outcome, 'transaction_list')).toMatchObject({ [DAY]: 'published' });
 });
 
-it('I11: a day that a clock ahead has closed while it was open is not settled by the first pass that agrees', async () => {
+it('I11: a day that a fast clock closed while it was open is not settled by the first reading that agrees', async () => {
   const lake = sample.emptyLake();
   const reports = ['order_list'];
   const paid = (held: Held[]) => held.map((one) => ({ ...one, record: { ...one.record, status: 'paid' } }));
@@ -60,7 +60,7 @@ it('I11: a day that a clock ahead has closed while it was open is not settled by
   expect(committed).toMatchObject({ unsettled: { rows: 0 } });
 });
 
-it('a lookup that was refused while a clock was ahead is asked for again by the first run of a right one', async () => {
+it('the first run with a right clock repeats a lookup that was refused while a clock was ahead', async () => {
   const lake = sample.emptyLake();
   const reports = ['clicks_list', 'clicks_detail'];
   lake.nowMs = CLOSED_AT + HOUR_MS;

@@ -1,7 +1,7 @@
 /**
- * A clock that is weeks ahead for one run, one scenario a row, and every outlet that says which days are complete. None
- * ever calls a day complete that is not over, and after a few right runs all of them say that every day that is over is
- * complete. The lake's time is the real one, because views compare with the time of their engine.
+ * Compares every outlet that lists complete days, after one run whose clock is weeks ahead (one scenario a row). No
+ * outlet ever lists a day as complete before it is over. After a few right runs all outlets list every day that is over
+ * as complete. The lake's time is the real time, because views compare with the time of their engine.
  */
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -30,7 +30,7 @@ import { BRAND, type SampleLake, type SyncOptions, ZONE, sampleLake } from './sa
 
 const REPORTS: ReportName[] = ['clicks_list', 'clicks_detail', 'order_list'];
 const RIGHT_RUNS = 3;
-/** Crosses the end of a month. */
+/** The days span the end of a month. */
 const WEEKS_MS = 32 * DAY_MS;
 
 let sample: SampleLake;
@@ -64,7 +64,7 @@ afterAll(async () => {
 /** One run with a wrong clock. */
 type WrongRun = (lake: SampleLake) => Promise<unknown>;
 
-/** These responses of the run, counted from 1, have a `Date` that is ahead. */
+/** Responses of the run, counted from 1, whose `Date` is ahead. */
 function datesAhead(isWrong: (response: number) => boolean, options: SyncOptions = {}): WrongRun {
   return (lake) => {
     let responses = 0;
@@ -81,7 +81,7 @@ function datesAhead(isWrong: (response: number) => boolean, options: SyncOptions
   };
 }
 
-/** The responses of the run have no `Date`, so that only the machine's clock is known. */
+/** The responses of the run have no `Date`, so the run has only the machine's clock. */
 const withoutDates: SendRequest = (request, given) =>
   sendRequest(request, {
     ...given,
@@ -116,17 +116,17 @@ const SCENARIOS: [string, WrongRun, { isFirst?: true }][] = [
   ['both, in an empty lake', bothAhead(WEEKS_MS), { isFirst: true }],
 ];
 
-/** What an outlet says. */
-interface Said {
-  /** `order_list 2026-11-20`: days that it calls complete. */
+/** The contents of an outlet. */
+interface Shown {
+  /** `order_list 2026-11-20`: days that it lists as complete. */
   complete: string[];
-  /** All days that it names. */
+  /** All days that it lists. */
   named: string[];
-  /** What else is wrong, in words. */
+  /** Other faults, in words. */
   wrong: string[];
 }
 
-const saidByRows = (rows: readonly Row[]): Said => {
+const shownByRows = (rows: readonly Row[]): Shown => {
   const isComplete = ({ committed_state: state }: Row) => state === 'complete' || state === 'settled';
   return {
     complete: rows.filter(isComplete).map(nameOf),
@@ -144,15 +144,15 @@ function nameOf({ report, dt }: Row): string {
 const FRESHNESS = `SELECT report, newest_complete_day AS dt, hours_since_read,
   days_failed + days_missing + days_unverified + days_in_progress AS problems FROM freshness`;
 
-/** Of each report only the newest complete day is known. */
-const saidByFreshness = (rows: readonly Record<string, unknown>[]): Said => {
+/** The view has only the newest complete day of each report. */
+const shownByFreshness = (rows: readonly Record<string, unknown>[]): Shown => {
   const newest = rows.flatMap(({ report, dt }) => (dt === null ? [] : [`${report} ${dt}`]));
   return {
     complete: newest,
     named: newest,
     wrong: rows.flatMap(({ report, hours_since_read: hours, problems }) => [
       ...(Number(hours) < 0 ? [`${report} was read in ${hours} hours`] : []),
-      ...(Number(problems) > 0 ? [`${problems} days of ${report} are no good`] : []),
+      ...(Number(problems) > 0 ? [`${problems} days of ${report} have problems`] : []),
     ]),
   };
 };
@@ -166,7 +166,7 @@ async function publishedCoverage(lake: SampleLake): Promise<Row[]> {
   return (await Promise.all(ofReports)).flat();
 }
 
-/** As Athena has it: over the table as the last run wrote it. */
+/** As in Athena: over the table that the last run wrote. */
 async function publishedFreshness(lake: SampleLake) {
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   await connection.run("SET TimeZone = 'UTC'");
@@ -210,7 +210,7 @@ async function queryCoverage(lake: SampleLake): Promise<Row[]> {
   );
 }
 
-async function statusOf(lake: SampleLake): Promise<Said> {
+async function statusOf(lake: SampleLake): Promise<Shown> {
   const ledgers = await readLedgers(lake.store, reports, {}, lake.nowMs);
   const tables = tableStatuses(lake.settings(), reports, ledgers, lake.nowMs);
   const days = tables.flatMap((table) =>
@@ -228,8 +228,8 @@ async function statusOf(lake: SampleLake): Promise<Said> {
   };
 }
 
-/** The page that a watcher run draws, and what it tells people. */
-async function watcherRun(lake: SampleLake): Promise<{ page: Said; message: Said }> {
+/** The page that a watcher run draws, and its messages. */
+async function watcherRun(lake: SampleLake): Promise<{ page: Shown; message: Shown }> {
   const messages: Message[] = [];
   const { store } = lake.fork();
   const outcome = await watch({
@@ -273,14 +273,14 @@ async function watcherRun(lake: SampleLake): Promise<{ page: Said; message: Said
   };
 }
 
-/** By outlet, what it says of the lake as it is. */
-async function outletsOf(lake: SampleLake): Promise<Record<Outlet, Said>> {
+/** The contents of each outlet for the lake as it is. */
+async function outletsOf(lake: SampleLake): Promise<Record<Outlet, Shown>> {
   const { page, message } = await watcherRun(lake);
   return {
-    'coverage in the lake': saidByRows(await publishedCoverage(lake)),
-    'freshness in the lake': saidByFreshness(await publishedFreshness(lake)),
-    'coverage of query': saidByRows(await queryCoverage(lake)),
-    'freshness of query': saidByFreshness((await query(lake, FRESHNESS)).getRowObjectsJson()),
+    'coverage in the lake': shownByRows(await publishedCoverage(lake)),
+    'freshness in the lake': shownByFreshness(await publishedFreshness(lake)),
+    'coverage of query': shownByRows(await queryCoverage(lake)),
+    'freshness of query': shownByFreshness((await query(lake, FRESHNESS)).getRowObjectsJson()),
     status: await statusOf(lake),
     'the calendar page': page,
     'the watcher': message,
@@ -298,16 +298,16 @@ const OUTLETS = [
 ] as const;
 type Outlet = (typeof OUTLETS)[number];
 
-function days(said: readonly string[]): string[] {
-  return [...new Set(said.map((name) => name.split(' ')[1] ?? ''))].sort();
+function days(shown: readonly string[]): string[] {
+  return [...new Set(shown.map((name) => name.split(' ')[1] ?? ''))].sort();
 }
 
 describe.each(SCENARIOS)('after a run for which a clock was ahead: %s', (_name, wrongRun, { isFirst }) => {
   let lake: SampleLake;
   const statuses: string[] = [];
-  const afterWrong: Partial<Record<Outlet, Said>> = {};
-  const afterRight: Partial<Record<Outlet, Said>> = {};
-  /** The last day that is over, after the wrong run and after the right ones. */
+  const afterWrong: Partial<Record<Outlet, Shown>> = {};
+  const afterRight: Partial<Record<Outlet, Shown>> = {};
+  /** The last day that is over, after the wrong run and after the right runs. */
   const over = { afterWrong: '', afterRight: '' };
   beforeAll(async () => {
     lake = sample.emptyLake();
@@ -323,9 +323,9 @@ describe.each(SCENARIOS)('after a run for which a clock was ahead: %s', (_name, 
     Object.assign(afterRight, await outletsOf(lake));
   });
 
-  // `coverage` in the lake is as old as the run that wrote it: `freshness` over it has to be right.
+  // `coverage` in the lake is as old as its last run; `freshness`, which reads it, has to be right.
   it.each(OUTLETS.filter((outlet) => outlet !== 'coverage in the lake'))(
-    'no day that is not over is complete in %s, and none to come is named',
+    '%s has no unfinished day as complete, and no future day at all',
     (outlet) => {
       const { complete = [], named = [] } = afterWrong[outlet] ?? {};
       const today = addDays(over.afterWrong, 1);
@@ -334,7 +334,7 @@ describe.each(SCENARIOS)('after a run for which a clock was ahead: %s', (_name, 
     },
   );
 
-  it.each(OUTLETS)('right runs make %s right', (outlet) => {
+  it.each(OUTLETS)('%s is right after right runs', (outlet) => {
     const { complete = [], named = [], wrong } = afterRight[outlet] ?? {};
     const isOfNewest = outlet.startsWith('freshness');
     const expected = isOfNewest ? [over.afterRight] : daysFrom(sample.startDate, over.afterRight);
@@ -345,7 +345,7 @@ describe.each(SCENARIOS)('after a run for which a clock was ahead: %s', (_name, 
       expect([report, days(complete.filter((name) => name.startsWith(report)))]).toEqual([report, expected]);
   });
 
-  it('right runs are complete, read each day again that the wrong one has dated, and lose nothing', async () => {
+  it('right runs are complete, read each day of the wrong run again, and lose nothing', async () => {
     expect(statuses).toEqual(Array.from({ length: RIGHT_RUNS }, () => 'complete'));
     for (const report of REPORTS.filter((name) => name !== 'clicks_detail')) {
       const published = await publishedDays(lake, report);

@@ -1,5 +1,5 @@
 /**
- * Wrong clocks, one scenario a row: hourly runs over two days of virtual time, in which the machine's clock, the service's
+ * Runs hourly for two days of virtual time with wrong clocks, one scenario a row: the machine's clock, the service's
  * clock or one `Date` is wrong. Each scenario has to end like the walk in which all clocks are right.
  */
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -17,7 +17,7 @@ const REPORTS: ReportName[] = ['clicks_list', 'order_list'];
 const FIRST = '2026-03-07';
 const LAST_CLOSED = '2026-03-10';
 const RUNS = 49;
-/** Of a run with a wrong clock: one refusal of the brand, and the page that shows the difference again. */
+/** Requests of a run with a wrong clock: one refusal of the brand, and the page that shows the difference again. */
 const REQUESTS_TO_LEARN = 2;
 const refresh = [{ untilAgeDays: 20, every: '1 day' }];
 
@@ -36,22 +36,22 @@ beforeAll(async () => {
   right = await walk({});
 });
 
-/** What is wrong in a run; runs are counted from 0. */
+/** The clock errors of a run; runs are counted from 0. */
 interface Scenario {
   /** How far the machine is ahead of the true time. */
   machineMs?: (run: number) => number;
-  /** How far the service is ahead of it. */
+  /** How far the service is ahead of the true time. */
   serviceMs?: (run: number) => number;
-  /** How far both are ahead of it. */
+  /** How far both are ahead of the true time. */
   bothMs?: (run: number) => number;
   send?: (run: number) => SendRequest;
 }
 
 interface Walk {
   lake: SampleLake;
-  /** Of the runs that did not end complete. */
+  /** The statuses of runs that did not end complete. */
   statuses: string[];
-  /** The days that a run closed before they were over, with a time that later runs believe. */
+  /** The days that a run closed before they were over, with a time that later runs accept. */
   early: string[];
   /** How often a day was read. */
   readings: number;
@@ -87,7 +87,7 @@ const always = (ms: number) => () => ms;
 const once = (ms: number) => (run: number) => (run === 9 ? ms : 0);
 const everySecond = (ms: number) => (run: number) => (run % 2 === 0 ? ms : 0);
 
-/** In one run, the second response has a `Date` that is wrong by so much. */
+/** In one run, the second response has a `Date` with this error. */
 function oneDate(aheadMs: number): (run: number) => SendRequest {
   return (run) => {
     let responses = 0;
@@ -128,7 +128,7 @@ describe('I2: a walk of two days closes no day too early, ends right, and reads 
     expect(requests).toBeLessThanOrEqual(right.requests + REQUESTS_TO_LEARN * wrongRuns);
   });
 
-  it('clocks that differ by more than a day: the error names both times', async () => {
+  it('clocks that differ by more than a day: the error contains both times', async () => {
     const lake = sample.emptyLake();
     const { status, reports } = await lake.sync({ clockAheadMs: 2 * DAY_MS });
     expect(status).toBe('incomplete');
@@ -172,7 +172,7 @@ describe('I2: a walk of two days closes no day too early, ends right, and reads 
   });
 
   it.each([3, 12])(
-    'a machine %s hours behind reads no range before what is committed, and says so',
+    'a machine %s hours behind requests no range that ends before it begins: its days wait',
     async (hours) => {
       const lake = sample.emptyLake();
       await lake.sync();
@@ -189,7 +189,7 @@ describe('I2: a walk of two days closes no day too early, ends right, and reads 
     },
   );
 
-  it('both three days ahead, once: what that run read is read again', async () => {
+  it('both three days ahead, once: the days of that run are read again', async () => {
     const { lake, early, readings } = await walk({ bothMs: once(3 * DAY_MS) });
     expect(early).toEqual([]);
     await expectRight(lake);

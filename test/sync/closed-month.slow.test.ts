@@ -1,4 +1,4 @@
-/* A closed month is the same, bit for bit, whatever happens to its days later, as long as its close exists. */
+/* A closed month stays the same, bit for bit, whatever happens to its days later, as long as its close exists. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -40,7 +40,7 @@ const CLOSED_TABLES = ['orders', 'transactions', 'order_states', 'transaction_st
 let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
 let lake: SampleLake;
 let first: string;
-/** What queries found when the month was closed: as of the close, and by table of closed months. */
+/** The results of queries when the month was closed: as of the close, and by table of closed months. */
 let asClosed: string[];
 let closed: string[];
 let columns: string[];
@@ -66,7 +66,7 @@ const askAll = async (sqls: readonly string[], own: Partial<SqlLake> = {}, store
   return texts;
 };
 
-/** A column that was found later is left out: it is NULL in these rows. */
+/** Columns that were found later are left out, because they are NULL in these rows. */
 const closedSql = () =>
   CLOSED_TABLES.map(
     (table, index) => `SELECT ${columns[index]} FROM ${table}_closed WHERE close = '${MONTH}' ORDER BY ALL`,
@@ -121,7 +121,7 @@ afterAll(async () => {
 });
 
 describe('a closed month', () => {
-  it('has in its tables what queries as of its close find', async () => {
+  it('has the same rows in its tables as in queries as of its close', async () => {
     expect(asClosed.every((text) => text.split('\r\n').length > 2)).toBe(true);
     expect(await askAll(closedSql().slice(0, 1))).toEqual([expect.stringContaining(`,${MONTH}`)]);
     const counts = (table: string) => `SELECT count(*) AS n, sum(amount) AS amount FROM ${table}`;
@@ -138,7 +138,7 @@ describe('a closed month', () => {
     const other = { reports: { order_list: { fields: { commission: 'amount' } } } };
     for (const days of [10, 10, 10, 10, 10]) await later(days, { brandSettings: other });
     const { committed, superseded = [] } = await ledgerEntry(lake, 'order_list', FIRST);
-    // The ledger has forgotten the closed version, and the vacuum has deleted another one.
+    // The ledger no longer has the closed version, and the vacuum has deleted another one.
     expect([committed, ...superseded].map((version) => version?.snapshot)).not.toContain(first);
     expect(lake.store.objects.has(versionKey('orders', BRAND, FIRST, first))).toBe(true);
     lake.nowMs += 8 * DAY_MS;
@@ -151,7 +151,7 @@ describe('a closed month', () => {
     expect(await ask(`SELECT count(found_later) AS n FROM orders_closed`)).toBe('n\r\n0\r\n');
   });
 
-  it('has its partitions after the catalog was lost, and none that no close names', async () => {
+  it('has its partitions after the catalog was lost, and no partition without a close', async () => {
     const before = closedPointers();
     expect(Object.keys(before)).toHaveLength(8);
     lake.catalog.pointers.clear();
@@ -187,7 +187,7 @@ describe('a closed month', () => {
     expect([...lake.store.objects.keys()].sort()).toEqual(before);
   });
 
-  it('has versions that a rollback publishes again although their ledger has forgotten them', async () => {
+  it('has versions that a rollback can publish even if the ledger no longer has them', async () => {
     const options = { ...lake.access(), settings: lake.settings(), report: orders, day: FIRST };
     const [oldest] = (await listVersions(options)).versions;
     expect(oldest).toMatchObject({ snapshot: first, closes: [MONTH], open: false, from: null });
@@ -201,10 +201,10 @@ describe('a closed month', () => {
     await rollBack(options, later);
   });
 
-  it('keeps all versions while its document is damaged, and a run says so', async () => {
+  it('keeps all versions while its document is damaged, and a run reports it', async () => {
     const key = closeKey(BRAND, MONTH);
     const document = lake.store.objects.get(key);
-    if (!document) throw new Error('there is no close');
+    if (!document) throw new Error('the close is missing');
     lake.store.objects.set(key, { ...document, body: Buffer.from('{') });
     const events: unknown[] = [];
     const before = [...lake.store.objects.keys()].filter((each) => each.startsWith('snapshots/orders/'));
@@ -220,7 +220,7 @@ describe('a closed month', () => {
     lake.store.objects.set(key, document);
   });
 
-  it('is forgotten with its close: then the vacuum deletes the versions that nothing else keeps', async () => {
+  it('ends with its close: then the vacuum deletes the versions that nothing else references', async () => {
     await removeCloses(closing());
     for (const days of [3, 3, 3]) await later(days);
     expect(lake.store.objects.has(versionKey('orders', BRAND, FIRST, first))).toBe(false);

@@ -16,7 +16,7 @@ const sample = sharedLakes({
   interpretations: { pageCap: 3 },
 });
 
-/** Several runs at once on one lake; `yields` decides how they interleave: per run, how often each operation waits. */
+/** Runs several runs at once on one lake; `yields` decides how they interleave: per run, how often each operation waits. */
 async function runsAtOnce(
   lake: SampleLake,
   yields: readonly (readonly number[])[],
@@ -36,25 +36,22 @@ async function runsAtOnce(
 const yieldsOfARun = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 40 });
 
 describe('concurrent runs', () => {
-  it.each([2, 3])(
-    'I5: %i of them divide the days among themselves and leave the right lake',
-    async (count) => {
-      const lake = sample.emptyLake();
-      const outcomes = await runsAtOnce(
-        lake,
-        Array.from({ length: count }, () => [1]),
-        { leases: true },
-      );
-      const days = outcomes.flatMap(({ reports }) => reports.flatMap(({ days }) => days));
-      const published = days.filter(({ outcome }) => outcome === 'published');
-      expect(days.some(({ outcome }) => outcome === 'busy')).toBe(true);
-      expect(days.some(({ outcome }) => outcome === 'failed')).toBe(false);
-      expect(published.length).toBeGreaterThanOrEqual(REPORTS.length * 3 - 3);
-      expect(outcomes.every(({ status }) => status !== 'failed')).toBe(true);
-      expect((await lake.sync()).status).toBe('complete');
-      expect(await wrongReports(lake, TODAY)).toEqual({});
-    },
-  );
+  it.each([2, 3])('I5: divide the days among themselves and leave the right lake: %i runs', async (count) => {
+    const lake = sample.emptyLake();
+    const outcomes = await runsAtOnce(
+      lake,
+      Array.from({ length: count }, () => [1]),
+      { leases: true },
+    );
+    const days = outcomes.flatMap(({ reports }) => reports.flatMap(({ days }) => days));
+    const published = days.filter(({ outcome }) => outcome === 'published');
+    expect(days.some(({ outcome }) => outcome === 'busy')).toBe(true);
+    expect(days.some(({ outcome }) => outcome === 'failed')).toBe(false);
+    expect(published.length).toBeGreaterThanOrEqual(REPORTS.length * 3 - 3);
+    expect(outcomes.every(({ status }) => status !== 'failed')).toBe(true);
+    expect((await lake.sync()).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY)).toEqual({});
+  });
 
   it.each([true, false])('I5: leave the right lake in any interleaving (leases: %s)', async (leases) => {
     await fc.assert(
@@ -65,7 +62,7 @@ describe('concurrent runs', () => {
           const lake = sample.emptyLake();
           const outcomes = await runsAtOnce(lake, each, { leases, reports });
           expect(outcomes.map(({ status }) => status)).not.toContain('failed');
-          // A day that two runs each left to the other is read by the next run.
+          // If two runs each left a day to the other run, the next run reads it.
           lake.advance(61_000);
           expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
           expect(await wrongReports(lake, TODAY, reports)).toEqual({});
@@ -75,7 +72,7 @@ describe('concurrent runs', () => {
     );
   });
 
-  it('I5: leave nothing undone without leases, though they take over each other’s days', async () => {
+  it('I5: finish everything without leases, although they take over each other’s days', async () => {
     await fc.assert(
       fc.asyncProperty(fc.tuple(yieldsOfARun, yieldsOfARun), async (each) => {
         const reports: ReportName[] = ['order_list'];

@@ -26,7 +26,7 @@ const groups: { reports: ReportName[] }[] = [
   { reports: ['amazon_attribution_report'] },
 ];
 
-// Two days in two months: each has a ledger and a coverage of its own.
+// Two days in two months: each month has its own ledger and coverage.
 const options = { now: NOW, recordsTo: '2026-03-01T22:00:00Z', startDate: YESTERDAY, clicksPerDay: 4 };
 const sample = sharedLakes(options);
 const smallPages = sharedLakes({ ...options, interpretations: { pageCap: 2 } });
@@ -55,7 +55,7 @@ function fingerprintOf({ store, catalog }: SampleLake): string {
   return hash('md5', [...objects, ...pointers].sort().join('\n'));
 }
 
-/** Where `coverage` and the ledgers differ; `[]` is right. */
+/** The differences between `coverage` and the ledgers; `[]` is right. */
 async function coverageDiffers(lake: SampleLake, reports: ReportName[]): Promise<unknown[]> {
   return (await Promise.all(reports.map((report) => wrongCoverage(lake, report)))).flat();
 }
@@ -77,10 +77,10 @@ function stateOf(committed: Committed | undefined): string {
 }
 
 /**
- * For every n: a run dies at its n-th operation, and plain runs follow. Where two deaths leave the same lake, one
+ * For every n, lets a run die at its n-th operation, and then runs plain runs. If two deaths leave the same lake, one
  * rerun covers both.
  * @param begin makes the lake that the dying run finds
- * @param resume what follows the death, and must repair it
+ * @param resume the runs after the death, which must repair it
  * @returns how many different lakes the deaths have left
  */
 async function everyDeath(
@@ -93,7 +93,7 @@ async function everyDeath(
   const leftBefore: string[] = [];
   for (const when of ['before', 'after'] as const) {
     for (let n = 1, died = true; died; n += 1) {
-      // An operation that changes nothing leaves the same lake behind it as before it. A later run may have more operations.
+      // An operation without effect leaves the same lake as before it. A later run may have more operations.
       const isKnown = n + 1 < leftBefore.length;
       if (when === 'after' && isKnown && leftBefore[n] === leftBefore[n + 1]) continue;
       const lake = begin();
@@ -138,7 +138,7 @@ describe('a process that dies before or after any operation on the lake', () => 
     },
   );
 
-  it('I4: records each change of a closed day exactly once, with the version that it led to', async () => {
+  it('I4: records each change of a closed day exactly once, with the resulting version', async () => {
     const reports: ReportName[] = ['order_list'];
     const scope = { reports, from: YESTERDAY, to: YESTERDAY };
     const published = sample.emptyLake();
@@ -182,7 +182,7 @@ describe('a process that dies before or after any operation on the lake', () => 
     expect(await everyDeath(begin, reports, { scope }, resume)).toBeGreaterThan(5);
   });
 
-  it('I4: leaves a chunk that no progress names, and the next run does not use it', async () => {
+  it('I4: leaves a chunk that no progress references, and the next run does not use it', async () => {
     const reports: ReportName[] = ['order_list'];
     const hasChunk = ({ store }: SampleLake) =>
       [...store.objects.keys()].some((key) => key.includes('/chunk-'));
@@ -197,7 +197,7 @@ describe('a process that dies before or after any operation on the lake', () => 
     expect(await wrongReports(lake, TODAY, reports)).toEqual({});
   });
 
-  it('I4: loses nothing when a range is read again in a month in which nothing else is due', async () => {
+  it('I4: loses nothing when a range is re-read in a month with no other due days', async () => {
     const reports: ReportName[] = ['clicks_list'];
     const published = sample.emptyLake();
     await published.sync({ scope: { reports } });
@@ -210,7 +210,7 @@ describe('a process that dies before or after any operation on the lake', () => 
     };
     const options = { scope: { reports, from: YESTERDAY, to: YESTERDAY } };
     const resume = async (lake: SampleLake) => {
-      // A run that died before it claimed the day has left no trace of the request to read it again.
+      // A run that died before it claimed the day has left no trace of the requested range.
       expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
       expect(await coverageDiffers(lake, reports)).toEqual([]);
       expect((await lake.sync(options)).status).toBe('complete');

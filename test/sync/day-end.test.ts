@@ -6,7 +6,7 @@ import type { JsonObject } from '../../shared/json.ts';
 import { errorOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, ZONE, sampleLake } from './sample-lake.ts';
 
-/** The first of these days has 23 hours. */
+/** The first day has 23 hours. */
 const FIRST = '2026-03-08';
 const TODAY = '2026-03-11';
 const orders = { reports: ['order_list'] } as const;
@@ -14,10 +14,10 @@ const orders = { reports: ['order_list'] } as const;
 const lakes: SampleLake[] = [];
 afterAll(() => Promise.all(lakes.map((lake) => lake.close())));
 
-/** Milliseconds from the first instant of a day: the last second of the day before, the instant, and the second after. */
+/** Milliseconds from a day's first instant: the last second of the day before, the instant, and the second after it. */
 const AROUND_MIDNIGHT = [-1000, -999, -600, -1, 0, 0, 1, 400, 999, 1000, 1400];
 
-/** Orders around each midnight, and some within each day; `recordOf` makes the record of the nth. */
+/** Orders around each midnight, and some within each day; `recordOf` creates the nth record. */
 function ordersAroundMidnights(recordOf: (index: number) => JsonObject): Held[] {
   const days = [0, 1, 2, 3].map((days) => startOfDay(addDays(FIRST, days), ZONE));
   const times = days.flatMap((start) => [
@@ -59,7 +59,7 @@ type Case = {
   kind: string;
 };
 
-/** Every setting with every service that it is for. */
+/** Every setting with every kind of service that it fits. */
 const cases: Case[] = [
   { setting: 'auto', endTime: 'inclusive', equalTimes: 'answered' } as const,
   { setting: 'auto', endTime: 'exclusive', equalTimes: 'answered' } as const,
@@ -89,7 +89,7 @@ describe('orders in the second around midnight', () => {
     },
   );
 
-  it('I1: are not lost where the setting is wrong: those of the first instant are in both days', async () => {
+  it('I1: are not lost if the setting is wrong: orders of the first instant are in both days', async () => {
     const lake = await lakeWith({ endTime: 'inclusive' }, { endTime: 'exclusive' }, 'with keys');
     await lake.sync({ scope: orders });
     const { committed } = await ledgerEntry(lake, 'order_list', addDays(FIRST, 1));

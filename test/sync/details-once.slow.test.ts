@@ -26,14 +26,14 @@ async function runUntil(lake: SampleLake, untilMs: number, options: SyncOptions 
   for (; lake.nowMs < untilMs; lake.nowMs += HOUR_MS) await lake.sync({ scope, ...options });
 }
 
-/** How often each click was asked for, since so many requests. */
-function timesAsked(lake: SampleLake, before: number): Map<string, number> {
-  const asked = new Map<string, number>();
+/** How often each click was looked up after the first `before` requests. */
+function timesRequested(lake: SampleLake, before: number): Map<string, number> {
+  const requested = new Map<string, number>();
   for (const { fields } of requestsOf(lake, 'clicks_detail').slice(before)) {
     const id = numberText(fields.id ?? null) ?? String(fields.id);
-    asked.set(id, (asked.get(id) ?? 0) + 1);
+    requested.set(id, (requested.get(id) ?? 0) + 1);
   }
-  return asked;
+  return requested;
 }
 
 const sent = (lake: SampleLake) => requestsOf(lake, 'clicks_detail').length;
@@ -41,7 +41,7 @@ const idsOf = (lake: SampleLake, ...days: string[]) =>
   days.flatMap((day) => recordsOfDay(lake.brand, 'clicks_list', day).map(({ id }) => String(id)));
 const allDays = [FIRST, '2026-03-10', LAST];
 
-/** The reports, where details may change. */
+/** The reports, with details that may change. */
 function changing(): Record<string, ReportDefinition> {
   const { paging } = clickDetails;
   if (paging.style !== 'lookup') throw new Error('details are looked up');
@@ -50,31 +50,31 @@ function changing(): Record<string, ReportDefinition> {
 }
 
 describe('the detail of a click', () => {
-  it('is asked for once, from the open day to the last refresh of the closed one', async () => {
+  it('is requested once, from the open day to the last refresh of the closed day', async () => {
     const lake = sample.emptyLake();
     const before = sent(lake);
     await runUntil(lake, Date.parse('2026-03-16T05:30:00Z'));
-    const asked = timesAsked(lake, before);
-    expect([...asked.keys()].sort()).toEqual(idsOf(lake, ...allDays).sort());
-    expect(sent(lake) - before).toBe(asked.size);
+    const requested = timesRequested(lake, before);
+    expect([...requested.keys()].sort()).toEqual(idsOf(lake, ...allDays).sort());
+    expect(sent(lake) - before).toBe(requested.size);
     expect(await wrongReports(lake, '2026-03-16', ['clicks_detail'])).toEqual({});
     expect((await ledgerEntry(lake, 'clicks_detail', LAST)).committed?.state).toBe('settled');
   });
 
-  it('is asked for a second time, a day later, where the definition says that it may change', async () => {
+  it('is requested a second time, a day later, if the definition allows details to change', async () => {
     const lake = sample.emptyLake();
     const before = sent(lake);
     const options = { reports: changing() };
     await runUntil(lake, AFTER_FIRST, options);
     for (const day of allDays) alter(lake, 'clicks_detail', day, { landing: 'changed' });
     await runUntil(lake, Date.parse('2026-03-16T05:30:00Z'), options);
-    const asked = timesAsked(lake, before);
-    expect([...asked.keys()].sort()).toEqual(idsOf(lake, ...allDays).sort());
-    expect(new Set(asked.values())).toEqual(new Set([2]));
+    const requested = timesRequested(lake, before);
+    expect([...requested.keys()].sort()).toEqual(idsOf(lake, ...allDays).sort());
+    expect(new Set(requested.values())).toEqual(new Set([2]));
     expect(await wrongReports(lake, '2026-03-16', ['clicks_detail'])).toEqual({});
   });
 
-  it('that is not there is asked for again with the closing reading of its day, then four times in four days', async () => {
+  it('is requested again, if missing, with the closing reading of its day, then four times in four days', async () => {
     const lake = sample.emptyLake();
     const before = sent(lake);
     await runUntil(lake, Date.parse('2026-03-09T06:30:00Z'));
@@ -87,14 +87,14 @@ describe('the detail of a click', () => {
       await lake.sync({ scope });
     }
     await runUntil(lake, AFTER_FIRST + 4 * DAY_MS);
-    const asked = timesAsked(lake, before);
-    const times = [...missing].map((id) => asked.get(id) ?? 0);
+    const requested = timesRequested(lake, before);
+    const times = [...missing].map((id) => requested.get(id) ?? 0);
     expect(missing.size).toBeGreaterThan(3);
     expect(Math.max(...times)).toBe(6);
     expect((await ledgerEntry(lake, 'clicks_detail', FIRST)).committed).not.toHaveProperty('refusedLookups');
   });
 
-  it('that appears after its day is closed is found, and the day settles afterwards', async () => {
+  it('is found if it appears after its day is closed, and the day then settles', async () => {
     const lake = sample.emptyLake();
     const { clicks_detail: details } = lake.brand.records;
     const late = details.splice(0, 3);
@@ -106,28 +106,28 @@ describe('the detail of a click', () => {
     expect(committed).toMatchObject({ state: 'settled', checks: { findings: { clicks_without_detail: 0 } } });
   });
 
-  it('of a click that comes late is asked for alone', async () => {
+  it('is requested alone if the click comes late', async () => {
     const lake = sample.emptyLake();
     const [late] = lake.brand.records.clicks_list.splice(0, 1);
     await runUntil(lake, AFTER_FIRST + HOUR_MS);
     if (late) lake.brand.records.clicks_list.unshift(late);
     const before = sent(lake);
     await runUntil(lake, AFTER_FIRST + 2 * DAY_MS);
-    const asked = timesAsked(lake, before);
-    expect([...asked.keys()].filter((id) => idsOf(lake, FIRST).includes(id))).toEqual([
+    const requested = timesRequested(lake, before);
+    expect([...requested.keys()].filter((id) => idsOf(lake, FIRST).includes(id))).toEqual([
       String(late?.record.id),
     ]);
     expect(await wrongReports(lake, '2026-03-12', ['clicks_detail'])).toEqual({});
   });
 
-  it('is not asked for again where what was staged of it is damaged, but what was published is not', async () => {
+  it('is not requested again if its staged copy is damaged but its published copy is intact', async () => {
     const lake = sample.emptyLake();
     await runUntil(lake, AFTER_FIRST - 2 * HOUR_MS);
     const chunk = [...lake.store.objects.keys()].find(
       (key) => key.startsWith('raw/clicks_detail/') && key.includes(`dt=${FIRST}`) && key.includes('chunk-'),
     );
     const stored = chunk === undefined ? undefined : lake.store.objects.get(chunk);
-    if (chunk === undefined || !stored) throw new Error('there is a chunk');
+    if (chunk === undefined || !stored) throw new Error('the chunk is missing');
     lake.store.objects.set(chunk, { ...stored, body: Buffer.from('damaged') });
     lake.nowMs = AFTER_FIRST;
     expect(outcomesOf(await lake.sync({ scope }), 'clicks_detail')[FIRST]).toBe('failed');
@@ -135,8 +135,8 @@ describe('the detail of a click', () => {
     const published = (await ledgerEntry(lake, 'clicks_detail', FIRST)).committed?.rows ?? 0;
     await lake.sync({ scope });
     const ids = new Set(idsOf(lake, FIRST));
-    const asked = [...timesAsked(lake, before).keys()].filter((id) => ids.has(id));
-    expect([published > 0, asked.length]).toEqual([true, ids.size - published]);
+    const requested = [...timesRequested(lake, before).keys()].filter((id) => ids.has(id));
+    expect([published > 0, requested.length]).toEqual([true, ids.size - published]);
     expect(await wrongReports(lake, '2026-03-10', ['clicks_detail'])).toEqual({});
   });
 });

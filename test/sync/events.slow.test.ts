@@ -18,7 +18,7 @@ const sample = sharedLakes({
   ...{ reports: ['order_list'], clicksPerDay: 6 },
 });
 
-/** Of all that was received, in order: repetitions are equal to what they repeat, and are left out. */
+/** All received events, in order, without repetitions: a repeated event equals the first one. */
 function inOrder(received: readonly LakeEvent[]): LakeEvent[] {
   const found = new Map<string, LakeEvent>();
   for (const event of received) {
@@ -45,7 +45,7 @@ function listener() {
   return { received, of, sink: { send } };
 }
 
-/** The order of the day has another status from now on. */
+/** Gives the order of the day another status from now on. */
 function restate(lake: SampleLake, word: string, day = FIRST): void {
   alter(lake, 'order_list', day, { word }, 1);
   lake.nowMs += HOUR_MS;
@@ -65,7 +65,7 @@ async function published(options: SyncOptions = {}): Promise<SampleLake> {
 }
 
 describe('events', () => {
-  it('are sent for each day that is closed, with the facts of the ledger, and for none that is open', async () => {
+  it('are sent for each closed day, with the facts of the ledger, and not for open days', async () => {
     const { received, sink } = listener();
     const lake = await published({ events: sink });
     const closed = (await ledgerEntries(lake, 'order_list')).filter(([day]) => day !== TODAY);
@@ -103,7 +103,7 @@ describe('events', () => {
       sent: ['Day Changed'],
     },
     {
-      what: 'a day restated, rolled back, and restated by the next reading, which alone has a listener',
+      what: 'a day restated, rolled back, and restated by the next reading, the only one with a listener',
       async happens(lake, to) {
         const before = String(await versionOf(lake));
         restate(lake, 'later');
@@ -143,7 +143,7 @@ describe('events', () => {
     expect(of(FIRST).at(-1)?.detail.version).toBe(await versionOf(lake));
   });
 
-  it('of the open day are sent if the setting asks for them', async () => {
+  it('of the open day are sent if the setting includes them', async () => {
     const { of, sink } = listener();
     const commonSettings = { events: { openDay: true } };
     const lake = await published({ commonSettings, events: sink });
@@ -155,7 +155,7 @@ describe('events', () => {
     ]);
   });
 
-  it('have the findings of their version', async () => {
+  it('contain the findings of their version', async () => {
     const { of, sink } = listener();
     const lake = await published({ events: sink });
     restate(lake, 'later', YESTERDAY);
@@ -164,7 +164,7 @@ describe('events', () => {
     expect(of(YESTERDAY).map(({ detail }) => detail.findings)).toEqual([[], ['key_unused']]);
   });
 
-  it('that are not received fail nothing, hold up only later events of the day, and are sent again', async () => {
+  it('that are not received fail nothing, delay only later events of the day, and are sent again', async () => {
     const { received, of, sink } = listener();
     const log: LogEvent[] = [];
     const failing = {
@@ -190,7 +190,7 @@ describe('events', () => {
     expect(await pendingOf(lake)).toEqual([]);
   });
 
-  it('wait in a folder for the next run that has a listener, also where nothing in their month is due', async () => {
+  it('wait in a folder for the next run with a listener, even if no day of their month is due', async () => {
     const { of, sink } = listener();
     const lake = sample.emptyLake();
     const refresh = [{ untilAgeDays: 1, every: 'run' }];
@@ -217,7 +217,7 @@ describe('events', () => {
     }
   });
 
-  it('wait until readers find the version', async () => {
+  it('wait until readers can query the version', async () => {
     const [early, late] = [listener(), listener()];
     const lake = sample.emptyLake();
     const setSnapshot: Catalog['setSnapshot'] = async (table, ...of) => {
@@ -232,7 +232,7 @@ describe('events', () => {
     expect(namesOf(late.received)).toEqual(['Day Published', 'Day Published']);
   });
 
-  it('reach two runs at once at least once, and no other run', async () => {
+  it('are sent at least once by two runs at once, and by no later run', async () => {
     const [one, other, later] = [listener(), listener(), listener()];
     const lake = sample.emptyLake();
     await Promise.all([one, other].map(({ sink }) => lake.sync({ events: sink })));
@@ -245,7 +245,7 @@ describe('events', () => {
     expect(await pendingOf(lake)).toEqual([]);
   });
 
-  it('wait for a listener in S3, the newest 20 of a day; in a folder they are removed', async () => {
+  it('wait in S3 for a listener, the newest 20 of a day; in a folder they are removed', async () => {
     const lake = await published();
     for (let times = 0; times < 22; times += 1) {
       restate(lake, `times ${times}`);
@@ -265,7 +265,7 @@ describe('events', () => {
     expect((await ledgerEntry(folder, 'order_list', FIRST)).events?.pending).toEqual([]);
   });
 
-  it('of days that an older program committed begin with their next change', async () => {
+  it('begin with the next change of a day that an older program committed', async () => {
     const lake = await published();
     const { sink, received } = listener();
     for (const month of ['2026-02', '2026-03'])
@@ -283,7 +283,7 @@ describe('events', () => {
     ]);
   });
 
-  it('cost a run without them no operation', async () => {
+  it('cost no operation in a run without events', async () => {
     const lake = await published({ events: listener().sink });
     lake.nowMs += MINUTE_MS;
     const taken = async (options: SyncOptions) => {
@@ -298,7 +298,7 @@ describe('events', () => {
 });
 
 describe('a process that dies before any operation on the lake, or before or after it sends', () => {
-  it('I4: loses no event of a closed day, and each names what readers find', async () => {
+  it('I4: loses no event of a closed day, and each event matches what readers find', async () => {
     const history = sample.emptyLake();
     const before = listener();
     await history.sync({ events: before.sink });

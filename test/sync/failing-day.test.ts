@@ -15,7 +15,7 @@ const sample = sharedLakes({
   interpretations: { pageCap: 1 },
 });
 
-/** How many requests a run makes, and the code of its error. */
+/** The number of requests of a run, and the code of its error. */
 async function run(lake: SampleLake): Promise<{ requests: number; code: string | undefined }> {
   const before = requestsOf(lake, 'order_list').length;
   const outcome = await lake.sync({ scope });

@@ -1,4 +1,4 @@
-/** What readings of a day send to the service once earlier readings have shown how it answers. */
+/** Tests the requests of later readings of a day, once earlier readings have shown how the service answers. */
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Held, ReportName } from '../../sample/brand.ts';
@@ -14,7 +14,7 @@ const TODAY = '2026-03-12';
 const NOW = `${TODAY}T15:00:00Z`;
 const REPORTS: readonly ReportName[] = ['order_list', 'transaction_list'];
 const ROWS = 30;
-/** The pages of the next day are longer. */
+/** The next day has longer pages. */
 const NEXT_ROWS = 50;
 
 const lakes: SampleLake[] = [];
@@ -49,7 +49,7 @@ function reportSettings(untilAgeDays: number, more: JsonObject = {}) {
 interface LakeOptions {
   /** Whether the service has an order of the next day at the instant that ends the day. */
   isAtEnd?: boolean;
-  /** Up to which age a day is read in every run. */
+  /** The age up to which every run reads a day. */
   untilAgeDays?: number;
   brandSettings?: JsonObject;
 }
@@ -69,7 +69,7 @@ async function lakeWith(
   return lake;
 }
 
-/** One run, and the requests that it has sent for the day. */
+/** One run, and its requests for the day. */
 async function reading(lake: SampleLake, options: SyncOptions = {}) {
   const startDay = DAY.replaceAll('-', '');
   const [startMs, endMs] = [startOfDay(DAY, ZONE), startOfDay(NEXT, ZONE)];
@@ -95,10 +95,10 @@ async function readings(lake: SampleLake, count: number) {
 
 describe('three readings of a day', () => {
   const ends = [
-    { endTime: 'exclusive', isAtEnd: false, asked: 1 },
-    { endTime: 'exclusive', isAtEnd: true, asked: 1 },
-    { endTime: 'inclusive', isAtEnd: false, asked: 1 },
-    { endTime: 'inclusive', isAtEnd: true, asked: 2 },
+    { endTime: 'exclusive', isAtEnd: false, requested: 1 },
+    { endTime: 'exclusive', isAtEnd: true, requested: 1 },
+    { endTime: 'inclusive', isAtEnd: false, requested: 1 },
+    { endTime: 'inclusive', isAtEnd: true, requested: 2 },
   ] as const;
   const forms = ['null', 'absent', 'empty'] as const;
   /** By cap: the requests of a range of orders in each reading, and of transactions that end with and without a cursor. */
@@ -112,12 +112,12 @@ describe('three readings of a day', () => {
   );
 
   it.each(services)(
-    'I1: send what the service makes necessary: the end $endTime, a record there: $isAtEnd, $pageCap records a page, the last cursor $finalCursor',
-    async ({ endTime, isAtEnd, asked, pageCap, finalCursor, orders, ended, absent }) => {
+    'I1: send only the necessary requests: the end $endTime, a record there: $isAtEnd, $pageCap records a page, the last cursor $finalCursor',
+    async ({ endTime, isAtEnd, requested, pageCap, finalCursor, orders, ended, absent }) => {
       const lake = await lakeWith({ endTime, pageCap, finalCursor }, { isAtEnd });
       expect(await readings(lake, 3)).toEqual({
-        // Two readings ask for the end of the range, the third one knows it.
-        orders: orders.map((count, index) => count + (index < 2 ? asked : 0)),
+        // Two readings request the end of the range; the third reading relies on them.
+        orders: orders.map((count, index) => count + (index < 2 ? requested : 0)),
         transactions: finalCursor === 'absent' ? absent : ended,
       });
     },
@@ -153,7 +153,7 @@ describe('what was proven', () => {
       orders: [3, 3, 2],
     },
   ])(
-    'I1: holds while a reading returns the same orders with the same content: $what',
+    'I1: stays proven only while readings return the same orders with the same content: $what',
     async ({ change, orders }) => {
       const lake = await lakeWith({});
       await readings(lake, 3);
@@ -166,7 +166,7 @@ describe('what was proven', () => {
     { isAtEnd: false, orders: [6, 5, 2] },
     { isAtEnd: true, orders: [9, 8, 2] },
   ])(
-    'I1: holds for all ranges around the end with endTime "inclusive": a record there: $isAtEnd',
+    'I1: stays proven for all ranges around the end with endTime "inclusive": a record there: $isAtEnd',
     async ({ isAtEnd, orders }) => {
       const refusing = { endTime: 'inclusive', equalTimes: 'refused' } as const;
       const lake = await lakeWith(refusing, { isAtEnd, brandSettings: { endTime: 'inclusive' } });
@@ -174,7 +174,7 @@ describe('what was proven', () => {
     },
   );
 
-  it('I1: holds for the midnight that ends a day of transactions', async () => {
+  it('I1: stays proven for the midnight that ends a day of transactions', async () => {
     const lake = await lakeWith(
       { endDate: 'midnight_inclusive' },
       { brandSettings: { endDate: 'midnight' } },
@@ -186,11 +186,11 @@ describe('what was proven', () => {
       await reading(lake);
       sent.push(requestsOf(lake, 'transaction_list').length - before);
     }
-    // Two requests a day, and in the third reading one.
+    // Two requests a day, and one in the third reading.
     expect(sent).toEqual([10, 10, 5]);
   });
 
-  it('I1: does not depend on what the service does with the end of a range: it is noticed in the next reading', async () => {
+  it('I1: is proven again if the next reading shows that the service treats the end of a range differently', async () => {
     const lake = await lakeWith({ endTime: 'exclusive' }, { isAtEnd: true });
     expect((await readings(lake, 3)).orders).toEqual([4, 3, 2]);
     lake.service.interpretations.endTime = 'inclusive';
@@ -199,7 +199,7 @@ describe('what was proven', () => {
     expect((await readings(lake, 3)).orders).toEqual([3, 3, 2]);
   });
 
-  it('I1: one empty answer for the end of a day is corrected by the next reading', async () => {
+  it('I1: is corrected by the next reading after one empty answer for the end of a day', async () => {
     const lake = await lakeWith({ endTime: 'inclusive' }, { isAtEnd: true });
     const stop = lake.service.addFault({
       on: {
@@ -215,7 +215,7 @@ describe('what was proven', () => {
     expect((await readings(lake, 3)).orders).toEqual([4, 4, 2]);
   });
 
-  it('I1: a changed record at the end of a day has the end asked for again', async () => {
+  it('I1: does not hold if a record at the end of a day changes: the end is requested again', async () => {
     const lake = await lakeWith({ endTime: 'inclusive' }, { isAtEnd: true });
     await readings(lake, 3);
     const { records } = lake.brand;
@@ -224,7 +224,7 @@ describe('what was proven', () => {
     expect((await readings(lake, 3)).orders).toEqual([4, 2, 2]);
   });
 
-  it('I8: is forgotten where the service ends its pages otherwise', async () => {
+  it('I8: is forgotten if the service ends its pages in another way', async () => {
     const lake = await lakeWith({ pageCap: 20, finalCursor: 'absent' });
     expect((await readings(lake, 2)).transactions).toEqual([3, 2]);
     lake.service.interpretations.finalCursor = 'null';
@@ -233,7 +233,7 @@ describe('what was proven', () => {
     expect((await readings(lake, 2)).transactions).toEqual([3, 2]);
   });
 
-  it('I8: is forgotten with the settings that it depends on', async () => {
+  it('I8: is forgotten if the settings change that it depends on', async () => {
     const lake = await lakeWith({ pageCap: 20, finalCursor: 'absent' });
     await readings(lake, 2);
     const brandSettings = { reports: reportSettings(30, { limit: 150 }) };
@@ -249,7 +249,7 @@ describe('what was proven', () => {
     expect((await readings(lake, 2)).transactions).toEqual([3, 2]);
   });
 
-  it('I1: is proven again by the last reading of a day, and by one with a range', async () => {
+  it('I1: is proven again by the last reading of a day, and by a reading with a range', async () => {
     const lake = await lakeWith({ pageCap: 20, finalCursor: 'absent' }, { untilAgeDays: 5 });
     expect(await readings(lake, 3)).toEqual({ orders: [4, 4, 3], transactions: [3, 2, 2] });
     const scope = { reports: REPORTS, from: DAY, to: DAY };
@@ -259,7 +259,7 @@ describe('what was proven', () => {
     expect((await ledgerEntry(lake, 'transaction_list', DAY)).committed?.state).toBe('settled');
   });
 
-  it('I1: is asked for again where the raw records of the reading before are gone', async () => {
+  it('I1: is requested again if the raw records of the previous reading are gone', async () => {
     const lake = await lakeWith({ endTime: 'inclusive' }, { isAtEnd: true });
     await readings(lake, 3);
     for (const key of [...lake.store.objects.keys()])
@@ -269,12 +269,12 @@ describe('what was proven', () => {
   });
 });
 
-describe('a service that changes its ways in mid-life', () => {
+describe('a service that changes its behaviour later', () => {
   const step = fc.record({
     endTime: fc.constantFrom('inclusive' as const, 'exclusive' as const),
     finalCursor: fc.constantFrom('null' as const, 'absent' as const, 'empty' as const),
     pageCap: fc.constantFrom(7, 10, 15, 100),
-    // What happens to the orders before the run.
+    // The change to the orders before the run.
     change: fc.constantFrom(
       'none',
       'added',
@@ -299,7 +299,7 @@ describe('a service that changes its ways in mid-life', () => {
   }
 
   it.each([true, false])(
-    'I1: leaves after each reading, and after the last one, what it holds: with keys: %s',
+    'I1: leaves exactly its records after each reading and after the last one: with keys: %s',
     async (hasKey) => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {

@@ -15,7 +15,7 @@ const NOW = '2026-03-12T16:00:00Z';
 
 const sample = sharedLakes({ now: NOW, startDate: BEFORE, clicksPerDay: 60 });
 
-/** One run. @returns the findings that it logged, and the checks that it could not make */
+/** One run. @returns the findings and the unfinished checks in its log */
 async function run(lake: SampleLake, reports: readonly ReportName[], options: SyncOptions = {}) {
   const findings: string[] = [];
   const notMade: string[] = [];
@@ -45,7 +45,7 @@ const withFields = (fields: JsonObject, rows: number) => (held: Held[]) =>
 const ATTRIBUTION = 'amazon_attribution_report';
 
 describe('clicks of one tracking link that differ between rows', () => {
-  it('are counted by link, once, until a reading has one number again', async () => {
+  it('are counted once for each link, until a reading has one number again', async () => {
     const lake = sample.emptyLake();
     change(lake, ATTRIBUTION, DAY, (held) =>
       held.map((one, index) =>
@@ -73,7 +73,7 @@ describe('clicks of one tracking link that differ between rows', () => {
 const DETAILS: ReportName[] = ['clicks_list', 'clicks_detail'];
 
 describe('clicks without detail', () => {
-  it('are counted after the last try where the service answers with none, apart from those that it refuses', async () => {
+  it('are counted after the last try if the service answers without details, separately from refused lookups', async () => {
     const lake = sample.emptyLake();
     const ids = recordsOfDay(lake.brand, 'clicks_list', DAY).map(({ id }) => String(id));
     const isOneOf = (some: readonly string[], id: Json | undefined) =>
@@ -96,7 +96,7 @@ describe('clicks without detail', () => {
     expect(await findingsOf(lake, 'clicks_detail')).toEqual({ [DAY]: found });
   });
 
-  it('are not counted while the day has other clicks, which no run could look up yet', async () => {
+  it('are not counted while the day has other clicks that no run could look up yet', async () => {
     const lake = sample.emptyLake();
     await run(lake, DETAILS);
     const { examined } = (await committed(lake, 'clicks_detail'))?.checks ?? {};
@@ -117,7 +117,7 @@ describe('clicks without detail', () => {
   });
 });
 
-describe('what became of transactions', () => {
+describe('the lifecycle of transactions', () => {
   const REPORT = 'transaction_list';
   const states = (state: string, more: JsonObject = {}) => ({
     transaction_type: 'normal',
@@ -125,7 +125,7 @@ describe('what became of transactions', () => {
     order_status: state,
     ...more,
   });
-  /** The states of the first records of the day; all others stay as they are. */
+  /** Sets the states of the first records of the day; all other states stay. */
   const set = (lake: SampleLake, ...fields: JsonObject[]) =>
     change(lake, REPORT, DAY, (held) =>
       held.map((one, index) => ({
@@ -134,7 +134,7 @@ describe('what became of transactions', () => {
       })),
     );
 
-  it('is counted by what readings showed one after the other', async () => {
+  it('is counted from the successive readings', async () => {
     const lake = sample.emptyLake();
     const fresh = states('new');
     set(lake, fresh, fresh, fresh, states('new', { sale_amount: '5', commission: '9', currency: 'USD' }));
@@ -156,7 +156,7 @@ describe('what became of transactions', () => {
     expect((await findingsOf(lake, REPORT))[DAY]).toBe(
       'reversed_after_paid (1); paid_without_locked (2); commission_above_amount (1); currency_changed (1)',
     );
-    // Nothing is read again while nothing changes.
+    // No day is read again while nothing changes.
     expect(await run(lake, [REPORT])).toMatchObject({ findings: [], notMade: [] });
   });
 });
@@ -164,7 +164,7 @@ describe('what became of transactions', () => {
 const ORDERS: ReportName[] = ['order_list', 'transaction_list'];
 
 describe('orders of transactions that are not among the orders', () => {
-  /** Runs until orders are confirmed, as numbered pages are by the second reading. */
+  /** Runs until orders are confirmed: on numbered pages the second reading confirms them. */
   async function settledRun(lake: SampleLake, options: SyncOptions = {}) {
     const runs = [await run(lake, ORDERS, options)];
     lake.nowMs += HOUR_MS;
@@ -172,7 +172,7 @@ describe('orders of transactions that are not among the orders', () => {
     return runs.flatMap(({ findings }) => findings);
   }
 
-  it('are counted once their days and those beside them are complete, and no more when they come', async () => {
+  it('are counted after their days and the days beside them are complete, until the orders appear', async () => {
     const lake = sample.emptyLake();
     const { order_list } = lake.brand.records;
     const start = Date.parse(`${DAY}T04:00:00Z`);
@@ -182,7 +182,7 @@ describe('orders of transactions that are not among the orders', () => {
       'orders of transactions that are not among the orders of the day or of the days next to it: 3';
     expect(await settledRun(lake)).toEqual([`transaction_list ${DAY} ${what}`]);
     expect(await findingsOf(lake, 'transaction_list')).toEqual({ [DAY]: 'orders_unknown (3)' });
-    // Of the first day and yesterday the orders of a day beside are not known.
+    // For the first day and yesterday the orders of a neighbouring day are unknown.
     for (const day of [BEFORE, AFTER])
       expect((await committed(lake, 'transaction_list', day))?.checks?.findings).not.toHaveProperty(
         'orders_unknown',
@@ -222,7 +222,7 @@ describe('orders of transactions that are not among the orders', () => {
       () => {},
     ],
     [
-      'no order has any of the ids, because they mean something else',
+      'no order has any of the ids, because the ids mean something else',
       {},
       (lake) => change(lake, 'transaction_list', DAY, withFields({ order_id: 'another' }, 1000)),
     ],
@@ -238,7 +238,7 @@ describe('orders of transactions that are not among the orders', () => {
         for (const day of [BEFORE, DAY, AFTER, TODAY]) change(lake, 'order_list', day, strip);
       },
     ],
-  ])('are not counted where %s', async (_name, options, spoil) => {
+  ])('are not counted if %s', async (_name, options, spoil) => {
     const lake = sample.emptyLake();
     spoil(lake);
     const scope = options.brandSettings ? { scope: { reports: ['transaction_list'] } } : {};
@@ -248,8 +248,8 @@ describe('orders of transactions that are not among the orders', () => {
   });
 });
 
-describe('a day that falls', () => {
-  it('is published and reported, until it is back', async () => {
+describe('a day whose rows fall', () => {
+  it('is published, and reported until it recovers', async () => {
     const lake = sample.emptyLake();
     await run(lake, ['order_list']);
     const { rows = 0 } = (await committed(lake, 'order_list', AFTER)) ?? {};
@@ -277,7 +277,7 @@ describe('a day that falls', () => {
 
 describe('an empty day', () => {
   it.each<ReportName>(['clicks_list', 'order_list', 'transaction_list', ATTRIBUTION])(
-    'of %s is published: a partition whose snapshot has no rows',
+    'of %s is published as a partition whose snapshot has no rows',
     async (report) => {
       const lake = sample.emptyLake();
       change(lake, report, DAY, () => []);
@@ -304,7 +304,7 @@ describe('an empty day', () => {
 });
 
 describe('a day far from its weekday', () => {
-  it('is reported when it is first complete, once', async () => {
+  it('is reported once, when it is first complete', async () => {
     const lake = await sampleLake({
       now: '2026-03-12T16:00:00Z',
       startDate: '2026-02-01',
@@ -327,7 +327,7 @@ describe('a day far from its weekday', () => {
 });
 
 describe('the checks of a day', () => {
-  /** One run of orders and transactions. @returns the days of transactions whose snapshots were read, not just looked for */
+  /** One run of orders and transactions. @returns the days of transactions whose snapshots it read, and not only checked for existence */
   async function daysRead(lake: SampleLake): Promise<string[]> {
     const read = new Set<string>();
     const store: ObjectStore = {
@@ -342,9 +342,9 @@ describe('the checks of a day', () => {
     return [...read].sort();
   }
 
-  it('are made once, and again where what they read has changed', async () => {
+  it('run once, and again if the data that they read has changed', async () => {
     const lake = sample.emptyLake();
-    // What became of transactions reads new versions. Of orders nothing is said before a second reading has confirmed them.
+    // The check of the lifecycle reads new versions. Orders produce no finding before a second reading has confirmed them.
     for (const days of [[BEFORE, DAY, AFTER, TODAY], [DAY], []]) {
       expect(await daysRead(lake)).toEqual(days);
       lake.nowMs += HOUR_MS;
@@ -356,7 +356,7 @@ describe('the checks of a day', () => {
     }
   });
 
-  it('are made by the next run where one died before them', async () => {
+  it('run in the next run if a run died before them', async () => {
     const lake = sample.emptyLake();
     change(lake, ATTRIBUTION, DAY, withFields({ track_url: 'https://go.example/1' }, 9));
     await run(lake, [ATTRIBUTION]);
@@ -372,7 +372,7 @@ describe('the checks of a day', () => {
     expect((await committed(lake, ATTRIBUTION))?.checks?.findings).toEqual({ click_differs: 1 });
   });
 
-  it('stop nothing where a snapshot cannot be read: they are made when it can', async () => {
+  it('stop nothing if a snapshot cannot be read, and run once it can', async () => {
     const lake = sample.emptyLake();
     const isBroken = (key: string) => key.startsWith('snapshots/attribution/');
     const store: ObjectStore = {
@@ -392,7 +392,7 @@ describe('the checks of a day', () => {
     expect((await committed(lake, ATTRIBUTION))?.checks?.findings).toEqual({ click_differs: 0 });
   });
 
-  it('wait for the next run where time is up', async () => {
+  it('wait for the next run if time is up', async () => {
     const lake = sample.emptyLake();
     await syncUntilComplete(lake, { scope: { reports: [ATTRIBUTION] } });
     expect((await committed(lake, ATTRIBUTION))?.checks?.findings).toBeUndefined();

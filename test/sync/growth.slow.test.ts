@@ -29,8 +29,8 @@ import {
 } from './sample-lake.ts';
 
 /*
- * What a run asks of a lake of ten years. All days are settled, today's too, but for two days of orders, which are due
- * DUE_AFTER_MS after the daily look that has made the report states. All that the service is asked for is empty.
+ * Counts the requests of a run to a lake of ten years. All days are settled, including today, except two days of orders
+ * that are due DUE_AFTER_MS after the daily check that wrote the report states. All responses of the service are empty.
  */
 const FIRST = '2016-03-11';
 const TODAY = '2026-03-10';
@@ -38,7 +38,7 @@ const NOW = '2026-03-10T15:00:00Z';
 const BRANDS = ['acme', 'bolt'];
 const DUE_DAYS = ['2016-05-03', '2021-07-07'];
 const DUE_AFTER_MS = 45 * MINUTE_MS;
-/** A day is due so long before the week is over. */
+/** A day is due this long before the week is over. */
 const SLACK_MS = 30 * MINUTE_MS;
 
 let sample: SampleLake;
@@ -54,20 +54,20 @@ beforeAll(async () => {
       await fill(grown, name, report, queryFingerprint);
     }
   expect(await sync(grown)).toMatchObject({ 'get ledger/order_list/acme/2016-03.json': expect.any(Number) });
-  // No request was answered, so nothing was vacuumed.
+  // The service answered no request, so the vacuum did not run.
   for (const name of BRANDS)
     for (const report of REPORTS)
       await rewriteDocument(grown, reportStateKey(report, name), (state) => ({ ...state, vacuumedAt: NOW }));
 }, 120_000);
 afterAll(() => sample.close());
 
-/** The ledgers of the two months before a day's: with their weeks its coverage compares the month's days. */
-function weeksBefore(report: string, day: string): [asked: string, times: number][] {
+/** The ledgers of the two months before a day: the day's coverage compares its days with their weeks. */
+function weeksBefore(report: string, day: string): [requested: string, times: number][] {
   const month = monthOf(day);
   return [-2, -1].map((months) => [ledgerOf(report, 'acme', `${addMonths(month, months)}-01`), 1]);
 }
 
-/** All brands are one of the service. */
+/** All brands use one service. */
 function settingsOf(brands: readonly string[]): JsonObject {
   const brand: JsonObject = {
     baseUrl: sample.brand.baseUrl,
@@ -107,7 +107,7 @@ async function fill(lake: SampleLake, brand: string, report: ReportDefinition, q
   }
 }
 
-/** One scheduled run. @param opened the store as the run sees it @returns all that it asked of the lake, and how often */
+/** One scheduled run. @param opened the store as the run sees it @returns its requests to the lake, with their counts */
 async function sync(
   lake: SampleLake,
   options: SyncOptions = {},
@@ -124,8 +124,8 @@ async function sync(
   return counting.taken();
 }
 
-function only(asked: Record<string, number>, prefix: string): Record<string, number> {
-  return Object.fromEntries(Object.entries(asked).filter(([what]) => what.startsWith(prefix)));
+function only(requested: Record<string, number>, prefix: string): Record<string, number> {
+  return Object.fromEntries(Object.entries(requested).filter(([what]) => what.startsWith(prefix)));
 }
 
 function laterFork(ms: number): SampleLake {
@@ -138,22 +138,22 @@ const ledgerOf = (report: string, brand: string, day: string) =>
   `get ${ledgerKey(report, brand, monthOf(day))}`;
 
 describe('a scheduled run over ten years', () => {
-  it('asks for one object per brand and report where nothing is due, and for nothing else', async () => {
+  it('reads one object per brand and report if nothing is due, and nothing else', async () => {
     const lake = laterFork(DUE_AFTER_MS - MINUTE_MS);
-    // Fifty brands: of the others only the report states are there, which is all that may be read.
+    // Fifty brands: most have only report states, because the run may read nothing else.
     const brands = Array.from({ length: 50 }, (_, number) => BRANDS[number] ?? `brand-${number}`);
     for (const name of brands.slice(BRANDS.length))
       for (const report of REPORTS) {
         const state = await lake.store.get(reportStateKey(report, 'acme'));
         if (state) await lake.store.put(reportStateKey(report, name), state.body, { ifAbsent: true });
       }
-    const asked = await sync(lake, { commonSettings: settingsOf(brands) });
+    const requested = await sync(lake, { commonSettings: settingsOf(brands) });
     const states = brands.flatMap((brand) => REPORTS.map((report) => [stateOf(report, brand), 1]));
     expect(states).toHaveLength(250);
-    expect(asked).toEqual(Object.fromEntries(states));
+    expect(requested).toEqual(Object.fromEntries(states));
   });
 
-  it('asks for the format’s number beside it, once, where the lake was opened as commands open it', async () => {
+  it('also reads the format’s number, once, if the lake was opened as commands open it', async () => {
     const lake = laterFork(DUE_AFTER_MS - MINUTE_MS);
     await lake.store.put(FORMAT_KEY, Buffer.from(`{"format":${LAKE_FORMAT}}`), { ifAbsent: true });
     const { [`get ${FORMAT_KEY}`]: checks, ...others } = await sync(lake, {}, inOurFormat);
@@ -161,7 +161,7 @@ describe('a scheduled run over ten years', () => {
     expect(Object.keys(others)).toHaveLength(BRANDS.length * REPORTS.length);
   });
 
-  it('writes that object where its last sign of life is three hours old, and only then', async () => {
+  it('writes that object only if its last sign of life is three hours old', async () => {
     const scope = { reports: ['clicks_list'], brands: ['acme'] };
     const key = reportStateKey('clicks_list', 'acme');
     const lake = laterFork(LAST_RUN_RENEWED_MS + MINUTE_MS);
@@ -169,32 +169,32 @@ describe('a scheduled run over ten years', () => {
     expect(await sync(lake, { scope })).toEqual({ [`get ${key}`]: 1 });
   });
 
-  it('asks for the other report’s state as well where a report that looks it up runs alone', async () => {
+  it('also reads the other report’s state if a lookup report runs alone', async () => {
     const scope = { reports: ['clicks_detail'], brands: ['acme'] };
-    const asked = await sync(laterFork(HOUR_MS), { scope });
-    expect(asked).toEqual({ [stateOf('clicks_detail', 'acme')]: 1, [stateOf('clicks_list', 'acme')]: 1 });
+    const requested = await sync(laterFork(HOUR_MS), { scope });
+    expect(requested).toEqual({ [stateOf('clicks_detail', 'acme')]: 1, [stateOf('clicks_list', 'acme')]: 1 });
   });
 
-  it('asks for the ledgers of the months due only, and lists only their partitions', async () => {
+  it('reads only the ledgers of due months, and lists only their partitions', async () => {
     const lake = laterFork(DUE_AFTER_MS);
     const scope = { reports: ['order_list'], brands: ['acme'] };
-    const asked = await sync(lake, { scope });
-    // A day is published, and then the coverage and the changes of its month: after each the ledger is read again.
+    const requested = await sync(lake, { scope });
+    // A day is published, then the coverage and the changes of its month: after each the ledger is read again.
     const ledgers = DUE_DAYS.map((day) => [ledgerOf('order_list', 'acme', day), 1 + 3]);
-    expect(only(asked, 'get ledger/')).toEqual({
+    expect(only(requested, 'get ledger/')).toEqual({
       [stateOf('order_list', 'acme')]: 1,
       ...Object.fromEntries([...ledgers, ...DUE_DAYS.flatMap((day) => weeksBefore('order_list', day))]),
     });
-    expect(only(asked, 'list')).toEqual({});
+    expect(only(requested, 'list')).toEqual({});
     const [from = '', to = ''] = DUE_DAYS.map(monthOf);
-    expect(only(asked, 'snapshotsByPartition')).toEqual({
+    expect(only(requested, 'snapshotsByPartition')).toEqual({
       [`snapshotsByPartition orders ${from}-01..${to}-31`]: 1,
       [`snapshotsByPartition order_states ${from}-01..${to}-31`]: 1,
       [`snapshotsByPartition coverage ${from}..${to}`]: 1,
       [`snapshotsByPartition changes ${from}..${to}`]: 1,
     });
-    // Empty days are read again to confirm that they are. Their coverage is published, and what became of their records,
-    // by the roles that the first run has stored.
+    // Empty days are read again to confirm that they are empty. Their coverage and their lifecycle tables are published, by
+    // the roles that the first run has stored.
     const again = DUE_DAYS.flatMap((day) => [
       [ledgerOf('order_list', 'acme', day), 1 + 2],
       ...weeksBefore('order_list', day),
@@ -205,22 +205,22 @@ describe('a scheduled run over ten years', () => {
     expect(await sync(lake, { scope })).toEqual({ [stateOf('order_list', 'acme')]: 1 });
   });
 
-  it('asks for the months of both reports where a report that looks the other one up finds it changed', async () => {
+  it('reads the months of both reports if a lookup report finds the other report changed', async () => {
     const lake = laterFork(HOUR_MS);
     const [day = ''] = DUE_DAYS;
-    // A settled day is replaced by a reading without records only if such a reading is accepted.
+    // A reading without records replaces a settled day only if fewer records are accepted.
     const accepted = { from: day, to: day, acceptFewer: true };
     await sync(lake, { scope: { reports: ['clicks_list'], brands: ['acme'], ...accepted } });
     const scope = { reports: ['clicks_detail'], brands: ['acme'] };
     expect(only(await sync(lake, { scope }), 'get ledger/')).toEqual({
       [stateOf('clicks_detail', 'acme')]: 1,
       [stateOf('clicks_list', 'acme')]: 1,
-      // Its details can change no more, so they stay.
+      // Its details can no longer change, so they stay.
       [ledgerOf('clicks_detail', 'acme', day)]: 1,
       ...Object.fromEntries(weeksBefore('clicks_detail', day)),
       [ledgerOf('clicks_list', 'acme', day)]: 1,
     });
-    // As above: an empty day is read again, once.
+    // As above: an empty day is re-read once.
     await sync(lake, { scope });
     expect(Object.keys(await sync(lake, { scope }))).toHaveLength(2);
   });

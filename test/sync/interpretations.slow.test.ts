@@ -53,7 +53,7 @@ function reportsOf(interpretations: Partial<Interpretations>): ReportName[] {
   return names.length > 0 ? [...new Set(names)] : [...REPORTS];
 }
 
-/** Each interpretation of an open point alone, with the settings that it needs. */
+/** Each interpretation of an open point alone, with its necessary settings. */
 const interpretations: [Partial<Interpretations>, Record<string, string | number>?][] = [
   [{}],
   [{ pageCap: Number.POSITIVE_INFINITY }],
@@ -118,12 +118,15 @@ describe('under every interpretation of an open point', () => {
       settings,
       name: JSON.stringify({ ...interpretation, settings }),
     })),
-  )('I1: the lake has every record as often as the service: $name', async ({ interpretation, settings }) => {
-    const lake = await lakeWith(interpretation, settings);
-    const reports = reportsOf(interpretation);
-    expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
-    expect(await wrongReports(lake, TODAY, reports)).toEqual({});
-  });
+  )(
+    'I1: gives the lake every record as often as the service has it: $name',
+    async ({ interpretation, settings }) => {
+      const lake = await lakeWith(interpretation, settings);
+      const reports = reportsOf(interpretation);
+      expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
+      expect(await wrongReports(lake, TODAY, reports)).toEqual({});
+    },
+  );
 
   it.each(
     interpretations.slice(-2).map(([interpretation, settings]) => ({
@@ -132,7 +135,7 @@ describe('under every interpretation of an open point', () => {
       name: JSON.stringify(interpretation),
     })),
   )(
-    'I1: runs of one unit of work each end with the same lake: $name',
+    'I1: ends with the same lake after runs of one unit of work each: $name',
     async ({ interpretation, settings }) => {
       const lake = await lakeWith(interpretation, settings);
       await syncUntilComplete(lake);

@@ -1,5 +1,5 @@
 /**
- * The same promise as in `published-details.slow.test.ts`, whatever happens in whatever order: lookups that are refused or
+ * Tests the promise of `published-details.slow.test.ts` under random events in any order: lookups that are refused or
  * forgotten, clicks that come and go, raw records that expire, runs without time, deaths, rollbacks and rebuilds.
  */
 import { expect, it } from '@jest/globals';
@@ -34,7 +34,7 @@ const sample = sharedLakes({
   clicksPerDay: 80,
 });
 
-/** A lake, and what its service does not answer. */
+/** A lake, and the lookups that its service does not answer. */
 class World {
   readonly lake = sample.emptyLake();
   #endRefusals = () => {};
@@ -53,7 +53,7 @@ class World {
     });
   }
 
-  /** The service has some records no more. */
+  /** The service has dropped some records. */
   lose(report: Looked, tenths: number): void {
     const ids = this.#some(tenths);
     restate(this.lake.brand, report, DAY, (held) => {
@@ -110,7 +110,7 @@ class World {
       const { versions } = await listVersions(options);
       await rollBack(options, versions[which % versions.length]?.snapshot ?? '');
     } catch (thrown) {
-      // It is refused to a version that is current, or was read while the day was open.
+      // The lookup was refused for a current version, or the version was read while the day was open.
       if (!(thrown instanceof BrandReportsError) || thrown.kind !== 'config') throw thrown;
     }
   }
@@ -164,7 +164,7 @@ type Round = readonly [events: readonly Step[], reading: Step, pauseMs: number];
 const round: fc.Arbitrary<Round> = fc.tuple(fc.array(event, { maxLength: 3 }), reading, pause);
 const rounds = fc.array(round, { maxLength: 9 });
 
-it('I1: the published detail of a click that is still there stays, whatever happens', async () => {
+it('I1: the published detail of a click stays as long as the click does', async () => {
   let checked = 0;
   await fc.assert(
     fc.asyncProperty(rounds, async (all) => {
@@ -190,7 +190,7 @@ async function live(world: World, all: readonly Round[]): Promise<number> {
     const clicks = new Set(await world.published('clicks_list'));
     const lost = before.filter((id) => clicks.has(id) && !now.includes(id));
     const repeated = now.length - new Set(now).size;
-    // A rollback may be to a version before a click came.
+    // A rollback may restore a version from before the click.
     expect([name, repeated, name === 'roll back' ? [] : lost]).toEqual([name, 0, []]);
     checked += now.length;
     before = now;

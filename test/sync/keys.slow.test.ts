@@ -21,7 +21,7 @@ const scopeOf = (report: ReportName) => ({ reports: [report], from: FIRST, to: F
 const wrong = (lake: SampleLake, report: ReportName) =>
   wrongReports({ ...lake, startDate: FIRST }, FIRST, [report]);
 
-/** Sorts the day's records as the service pages them, and gives the record at each place the id of another one. */
+/** Sorts the day's records as the service pages them, and gives the record at each place the id of another record. */
 function giveIds(lake: SampleLake, report: ReportName, field: string, ids: Record<number, number>): void {
   restate(lake.brand, report, FIRST, (held) => {
     const paged = held.toSorted((a, b) => (digits(a.record[field]) < digits(b.record[field]) ? -1 : 1));
@@ -36,7 +36,7 @@ function digits(value: Parameters<typeof numberText>[0] | undefined): string {
   return (typeof value === 'string' ? value : (numberText(value) ?? '')).padStart(30, '0');
 }
 
-/** How often the first page of the day was requested meanwhile. */
+/** How often the first page of the day was requested during `sync`. */
 async function passesDuring(lake: SampleLake, report: ReportName, act: () => Promise<unknown>) {
   const before = requestsOf(lake, report).length;
   await act();
@@ -75,7 +75,7 @@ describe('different records with one key', () => {
   });
 
   it.each<ReportName>(['order_list', 'clicks_list'])(
-    'I1: all stay where runs have little time: %s',
+    'I1: all stay if runs have little time: %s',
     async (report) => {
       const lake = sample.emptyLake();
       giveIds(lake, report, report === 'clicks_list' ? 'id' : 'transid', { [PAGE]: PAGE - 1 });
@@ -86,7 +86,7 @@ describe('different records with one key', () => {
 });
 
 describe('a record that changes while its day is paged', () => {
-  it('I1: is there once, as it is now', async () => {
+  it('I1: is published once, in its latest form', async () => {
     const lake = sample.emptyLake();
     let changes = 0;
     const removeFault = lake.service.addFault({
@@ -95,7 +95,7 @@ describe('a record that changes while its day is paged', () => {
         when({ fields }) {
           if (numberText(fields.page_number) !== '2' || changes > 0) return false;
           changes += 1;
-          // A new first order moves the last one of the first page to the second, where it is altered.
+          // A new first order moves the last order of the first page to the second, and changes it there.
           const [first] = recordsOfDay(lake.brand, 'order_list', FIRST);
           const ids = recordsOfDay(lake.brand, 'order_list', FIRST).map(({ transid }) => digits(transid));
           const moved = ids.toSorted()[PAGE - 1];
@@ -123,11 +123,11 @@ describe('a record that changes while its day is paged', () => {
 /** An order of the day and one of the next day that has its transid. */
 interface NearEnd {
   endTime: 'inclusive' | 'auto';
-  /** The place of the day's order among its orders, as they are paged. */
+  /** The place of the day's order among all orders of the day, as they are paged. */
   place: number;
-  /** When it is, in milliseconds from the day's end; by default, when it was. */
+  /** The order's time, in milliseconds from the day's end; by default, its original time. */
   ownMs?: number;
-  /** When the other one is. */
+  /** The time of the other order. */
   otherMs: number;
 }
 
@@ -151,7 +151,7 @@ async function lakeWithOrders({ endTime, place, ownMs, otherMs }: NearEnd): Prom
   const own = paged.toSorted((a, b) => (digits(a.record.transid) < digits(b.record.transid) ? -1 : 1))[place];
   if (!own) throw new Error('the day has too few orders');
   if (ownMs !== undefined) own.at = end + ownMs;
-  // Where a query is for the last seconds alone, a page ends between the two.
+  // If a query covers only the last seconds, a page ends between the two orders.
   const before = ownMs === undefined ? [] : ['1', '2'];
   orders.push(...before.map((transid) => ({ at: own.at, record: { ...own.record, transid } })));
   orders.push({ at: end + otherMs, record: { ...own.record, product: 'the other order' } });
@@ -181,7 +181,7 @@ describe('an order of the day and one of the next day with its transid', () => {
 });
 
 describe('an order of the next day that changes before it is excluded', () => {
-  it('I1: is excluded by the second pass', async () => {
+  it('I1: is excluded by the second reading', async () => {
     const lake = sample.emptyLake();
     const end = endOfDay(FIRST, ZONE);
     const order = { at: end, record: { transid: '5', status: 'new' } };
@@ -205,7 +205,7 @@ describe('an order of the next day that changes before it is excluded', () => {
   });
 });
 
-describe('clicks that are other ones in every response, where pages overlap', () => {
+describe('clicks with new ids in every response, on overlapping pages', () => {
   let lake: SampleLake;
   beforeEach(async () => {
     lake = await sampleLake({
@@ -237,7 +237,7 @@ describe('clicks that are other ones in every response, where pages overlap', ()
     expect([committed?.rows, committed?.values?.keyIsNone]).toEqual([held.length, undefined]);
   }
 
-  it('I1: are there once, after every reading of a closed day', async () => {
+  it('I1: are published once after every reading of a closed day', async () => {
     const scope = scopeOf('clicks_list');
     for (let reading = 0; reading < 2; reading += 1) {
       expect((await lake.sync({ scope })).status).toBe('complete');
@@ -246,12 +246,12 @@ describe('clicks that are other ones in every response, where pages overlap', ()
     }
   });
 
-  it('I1: are there once where runs have little time', async () => {
+  it('I1: are published once if runs have little time', async () => {
     await syncUntilComplete(lake, { scope: scopeOf('clicks_list') });
     await expectOnce(FIRST);
   });
 
-  it('I1: are there once after every slice of the open day, and when it is closed', async () => {
+  it('I1: are published once after every slice of the open day, and after it is closed', async () => {
     const open = '2026-03-10';
     for (let slice = 0; slice < 4; slice += 1) {
       expect((await lake.sync()).status).toBe('complete');
@@ -312,17 +312,17 @@ describe('comparing two versions of a day of transactions', () => {
   it.each<
     [string, string[] | undefined, (record: JsonObject, index: number) => JsonObject, string | undefined]
   >([
-    ['by a transaction_id that all have', undefined, numbered('transaction_id'), 'T0'],
-    ['by an id that all have', undefined, numbered('id'), 'T0'],
+    ['by a transaction_id that all records have', undefined, numbered('transaction_id'), 'T0'],
+    ['by an id that all records have', undefined, numbered('id'), 'T0'],
     [
       'by the fields of the setting',
       ['a', 'b'],
       (record, index) => ({ ...record, a: '1'.repeat(index + 1), b: '1'.repeat(60 - index) }),
       `["1","${'1'.repeat(60)}"]`,
     ],
-    ['as wholes where no field is a key', undefined, same, undefined],
+    ['as whole records if no field is a key', undefined, same, undefined],
     [
-      'as wholes where a transaction_id is twice',
+      'as whole records if a transaction_id occurs twice',
       undefined,
       (record) => ({ ...record, transaction_id: 'T' }),
       undefined,

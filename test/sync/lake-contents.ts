@@ -1,8 +1,8 @@
 /**
- * What a sample lake holds: the outcome of a run by day, the ledgers' entries, `coverage`, and the published days
- * compared with what the service holds. A lake is right where `wrongReports()` is `{}`: every day's snapshot is read
- * back, must have the digest that the ledger states and be the one that the catalog points at, and must hold exactly
- * the service's records.
+ * Reads a sample lake: the outcome of a run by day, the entries of ledgers, `coverage`, and the published days, which
+ * it compares with the service's records. A lake is right if `wrongReports()` is `{}`. For that, every day's snapshot
+ * must have the digest of its ledger entry, be the current snapshot of the catalog, and contain exactly the service's
+ * records.
  */
 import { type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
 import { daysFrom } from '../../shared/days.ts';
@@ -41,8 +41,8 @@ export function errorOf(
 }
 
 /**
- * The digest of every published day of a report, by day, computed from the rows of its snapshot.
- * @throws where the ledger states another digest, or the catalog points elsewhere
+ * Computes the digest of every published day of a report, by day, from the rows of its snapshot.
+ * @throws if the ledger has another digest, or the catalog points at another snapshot
  */
 export async function publishedDays(lake: SampleLake, report: ReportName): Promise<Map<string, string>> {
   const digests = new Map<string, string>();
@@ -52,7 +52,7 @@ export async function publishedDays(lake: SampleLake, report: ReportName): Promi
     const key = snapshotKey(table, dayPartition(BRAND, day), committed.snapshot);
     const digest = new Digest();
     for (const row of await rowsOf(lake, key)) digest.add(row);
-    if (digest.value() !== committed.digest) throw new Error(`${key} is not what the ledger says`);
+    if (digest.value() !== committed.digest) throw new Error(`${key} does not have the digest in the ledger`);
     const pointer = lake.catalog.pointers.get(`${table}/${partitionPath(dayPartition(BRAND, day))}`);
     if (pointer !== committed.snapshot) throw new Error(`the catalog points at ${pointer} for ${key}`);
     digests.set(day, digest.value());
@@ -69,7 +69,7 @@ export async function rowsOf({ store }: SampleLake, key: string): Promise<Row[]>
   return rows;
 }
 
-/** The digest of exactly the records that the service holds, by day, up to and including `to`. */
+/** The digest of exactly the service's records, by day, up to and including `to`. */
 export async function serviceDays(
   lake: SampleLake,
   report: ReportName,
@@ -90,7 +90,7 @@ export async function serviceDays(
   );
 }
 
-/** The reports whose published days are not exactly what the service holds, up to and including `to`; `{}` is right. */
+/** The reports whose published days differ from the service's records, up to and including `to`; `{}` is right. */
 export async function wrongReports(
   lake: SampleLake,
   to: string,
@@ -105,13 +105,13 @@ export async function wrongReports(
   return wrong;
 }
 
-/** The rows of `coverage` for a report, by day, from the snapshots that the catalog points at. */
+/** The rows of `coverage` for a report, by day, from the catalog's current snapshots. */
 export async function coverageOf(lake: SampleLake, report: ReportName): Promise<Record<string, Row>> {
   const rows = await ledgerTableRows(lake, 'coverage', report);
   return Object.fromEntries(rows.map((row) => [String(row.dt), row]));
 }
 
-/** The rows of a table that is made from ledgers, in the order of days, from the snapshots that the catalog points at. */
+/** The rows of a table that is built from ledgers, in the order of days, from the catalog's current snapshots. */
 export async function ledgerTableRows(lake: SampleLake, table: string, report: ReportName): Promise<Row[]> {
   const rows: Row[] = [];
   const leading = monthPartition(BRAND, report);
@@ -128,12 +128,12 @@ export async function ledgerEntries(
   return [...(await entriesOf(store, report))].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The ledger's entry of one day; `{}` where it has none. */
+/** The ledger's entry of one day; `{}` if the ledger has no entry. */
 export async function ledgerEntry(lake: SampleLake, report: ReportName, day: string): Promise<DayEntry> {
   return Object.fromEntries(await ledgerEntries(lake, report))[day] ?? {};
 }
 
-/** From now on the service's records of a day, or the first ones, have these fields. */
+/** From now on all records of a day, or the first ones, have these fields. */
 export function alter(
   { brand }: SampleLake,
   report: ReportName,
@@ -146,7 +146,7 @@ export function alter(
   );
 }
 
-/** Changes a stored JSON document behind the back of a run, as another process would. */
+/** Changes a stored JSON document without the knowledge of a run, as another process would. */
 export async function rewriteDocument(
   { store }: SampleLake,
   key: string,

@@ -37,8 +37,8 @@ const brokenCatalog = () => ({
   },
 });
 
-describe('what the report state keeps of the last run', () => {
-  it('is how it ended, and how much it asked of the service', async () => {
+describe('the last run in the report state', () => {
+  it('has its status and its number of requests to the service', async () => {
     const outcome = await lake.sync();
     expect(outcome.status).toBe('complete');
     const at = new Date(lake.nowMs).toISOString();
@@ -53,7 +53,7 @@ describe('what the report state keeps of the last run', () => {
     });
   });
 
-  it('says why the run failed, and since when runs have failed like this', async () => {
+  it('has the reason of a failure, and since when runs have failed with it', async () => {
     await lake.sync({ credentials: noSecret });
     const first = await lastRun();
     expect(first).toMatchObject({
@@ -77,7 +77,7 @@ describe('what the report state keeps of the last run', () => {
     expect(second).not.toHaveProperty('completeAt');
   });
 
-  it('is there also where the run failed before it read a day', async () => {
+  it('is recorded even if the run failed before it read a day', async () => {
     const outcome = await lake.sync({ lake: { ...openLake(), catalog: brokenCatalog() } });
     expect(outcome.reports).toMatchObject([{ status: 'failed', requests: 0 }]);
     expect(await lastRun()).toMatchObject({
@@ -87,7 +87,7 @@ describe('what the report state keeps of the last run', () => {
     });
   });
 
-  it('is there also where the run hit a bug, which is thrown all the same', async () => {
+  it('is recorded even if the run hit a bug, which is still thrown', async () => {
     const catalog = {
       ...lake.catalog,
       ensureTable: async () => Promise.reject(new TypeError('not a function')),
@@ -96,7 +96,7 @@ describe('what the report state keeps of the last run', () => {
     expect(await lastRun()).toMatchObject({ status: 'failed', kind: 'bug' });
   });
 
-  it('is not changed by a run that reads a range, nor by one that fails to', async () => {
+  it('stays as it is after a run with a range, even if that run fails', async () => {
     await lake.sync();
     const before = await lastRun();
     lake.advance(6 * HOUR_MS);
@@ -107,7 +107,7 @@ describe('what the report state keeps of the last run', () => {
   });
 });
 
-it('a run prints one line with what it did', async () => {
+it('is logged in one line', async () => {
   const logged: LogEvent[] = [];
   const { reports } = await lake.sync({ log: (event) => void logged.push(event) });
   const [outcome] = reports;

@@ -21,7 +21,7 @@ async function begin(options: Partial<SampleLakeOptions>): Promise<void> {
 
 function damage(key: string, change: (body: Uint8Array) => Uint8Array): void {
   const stored = lake.store.objects.get(key);
-  if (!stored) throw new Error(`${key} is not there`);
+  if (!stored) throw new Error(`${key} is missing`);
   lake.store.objects.set(key, { ...stored, body: change(stored.body) });
 }
 
@@ -30,7 +30,7 @@ describe('a damaged snapshot of clicks', () => {
     ['whose middle is empty', (key) => damage(key, (body) => body.slice().fill(0, 8, body.length - 400))],
     ['whose end is cut off', (key) => damage(key, (body) => body.slice(0, -8))],
     ['that is gone', (key) => lake.store.objects.delete(key)],
-  ])('%s is the failure of its details alone, which says what to do', async (_name, spoil) => {
+  ])('%s fails only its details, with the next step', async (_name, spoil) => {
     await begin({ reports: ['clicks_list', 'clicks_detail', 'transaction_list'] });
     await lake.sync({ scope: { reports: ['clicks_list'] } });
     const { committed } = await ledgerEntry(lake, 'clicks_list', '2026-03-08');
@@ -53,10 +53,10 @@ describe('a damaged snapshot of clicks', () => {
   });
 });
 
-describe('records that the service keeps no longer', () => {
+describe('records that the service has dropped', () => {
   const OLD = '2026-02-21';
 
-  it('I11: stay where they are, unless a range that names their day accepts fewer', async () => {
+  it('I11: stay published, unless their day is read with a range that accepts fewer', async () => {
     const refresh = [{ untilAgeDays: 2, every: '1 day' }];
     const reports = { transaction_list: { refresh, watchUnsettledDays: 0 } };
     await begin({
@@ -92,7 +92,7 @@ describe('records that the service keeps no longer', () => {
     expect((await ledgerEntry(lake, 'transaction_list', OLD)).committed?.rows).toBe(0);
   });
 
-  it('I11: were perhaps never asked for: what was read before the first record came is read again', async () => {
+  it('I11: may never have been requested: days read before the first record appeared are read again', async () => {
     await begin({ startDate: '2026-02-20', recordsTo: '2026-03-20T15:00:00Z', reports: ['clicks_list'] });
     const held = lake.brand.records.clicks_list;
     lake.brand.records.clicks_list = [];
@@ -114,24 +114,24 @@ describe('records that the service keeps no longer', () => {
 describe('a range', () => {
   const days = { from: '2026-02-01', to: '2026-02-20' };
 
-  it('with one day that fails goes on with that day alone', async () => {
+  it('with one failing day goes on with that day alone', async () => {
     await begin({ startDate: '2026-02-01', clicksPerDay: 2, reports: ['transaction_list'] });
     lake.service.addFault({
       on: { when: ({ fields }) => fields.start_date === '20260205' },
       fault: { kind: 'html' },
     });
-    const asked = [];
+    const requested = [];
     for (let run = 0; run < 4; run += 1) {
       const before = requestsOf(lake, 'transaction_list').length;
       expect((await lake.sync({ scope: days })).status).toBe('failed');
-      asked.push(requestsOf(lake, 'transaction_list').length - before);
+      requested.push(requestsOf(lake, 'transaction_list').length - before);
       lake.nowMs += HOUR_MS;
     }
-    expect(asked[0]).toBeGreaterThan(19);
-    expect(asked.slice(1)).toEqual([1, 1, 1]);
+    expect(requested[0]).toBeGreaterThan(19);
+    expect(requested.slice(1)).toEqual([1, 1, 1]);
   });
 
-  it('that has not begun is refused, with the present day', async () => {
+  it('in the future is refused, with the present day', async () => {
     await begin({ reports: ['transaction_list'] });
     const outcome = await lake.sync({ scope: { from: '2027-01-01', to: '2027-01-05' } });
     expect(outcome.status).toBe('failed');

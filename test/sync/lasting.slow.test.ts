@@ -25,7 +25,7 @@ const committedDays = async (report: ReportName) =>
   (await ledgerEntries(lake, report)).filter(([, { committed }]) => committed).map(([day]) => day);
 
 describe('a clock that is wrong for long', () => {
-  it('of the service, an hour behind, lets rounds of a backfill go on', async () => {
+  it('of a service that is an hour behind lets rounds of a backfill go on', async () => {
     await begin({ startDate: '2026-02-01' });
     lake.service.addFault({ on: {}, fault: { kind: 'skewed_clock', skewMs: -HOUR_MS } });
     const since = new Date(lake.nowMs).toISOString();
@@ -45,7 +45,7 @@ describe('a clock that is wrong for long', () => {
     expect(statuses).toContain('complete');
   });
 
-  it('of the machine, with time for one day a run, does not use that day up', async () => {
+  it('of a machine with time for one day a run does not use that day up', async () => {
     await begin({ startDate: '2026-03-19' });
     for (let run = 0; run < 4; run += 1) {
       await lake.sync({ deadline: NO_TIME, clockAheadMs: HOUR_MS });
@@ -56,12 +56,12 @@ describe('a clock that is wrong for long', () => {
 });
 
 describe('a failure that lasts', () => {
-  it('of the ledger of an upstream month is named by the lookups', async () => {
+  it('of an upstream month’s ledger appears in the error of the lookups', async () => {
     await begin({ now: '2026-03-02T15:00:00Z', startDate: '2026-02-27', reports: ['clicks_list'] });
     await lake.sync();
     const key = ledgerKey('clicks_list', BRAND, '2026-02');
     const stored = lake.store.objects.get(key);
-    if (!stored) throw new Error('there is no ledger of February');
+    if (!stored) throw new Error('the ledger of February is missing');
     lake.store.objects.set(key, { ...stored, body: Buffer.from('{') });
     const outcome = await lake.sync({ scope: { reports: ['clicks_detail'] } });
     expect(outcome.reports[0]).toMatchObject({ status: 'failed', error: { code: 'damaged_document' } });

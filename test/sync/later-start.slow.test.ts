@@ -16,8 +16,8 @@ import { coverageOf, ledgerEntry } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 /*
- * A day of February is refused by the service whenever it is requested. The days before and after it are read. Then the
- * settings begin in March.
+ * The service refuses a day of February at every request. The days before and after it are read. Then the settings
+ * begin in March.
  */
 const FIRST = '2026-02-25';
 const REFUSED = '2026-02-27';
@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => lake.close());
 
-/** Whether a query is one of the refused day, and not the one second after the day before. */
+/** Whether a query covers the refused day, and not only the second after the day before. */
 function isOfRefusedDay(from: string | undefined, to: string | undefined): boolean {
   const ms = Number(from) * 1000;
   const midnightMs = Date.parse(`${REFUSED}T05:00:00Z`);
@@ -94,7 +94,7 @@ async function publishedDays(): Promise<Record<string, unknown>> {
 }
 
 const messages: string[] = [];
-let looks = 0;
+let watcherRuns = 0;
 
 async function problems(startDate: string): Promise<string[]> {
   const found = await watch({
@@ -103,7 +103,7 @@ async function problems(startDate: string): Promise<string[]> {
     store: lake.store,
     clock: { wallMs: () => lake.nowMs, sleep: async () => {} },
     random: () => 0,
-    newId: () => `look-${++looks}`,
+    newId: () => `watch-${++watcherRuns}`,
     log: () => {},
     notifier: { tell: async ({ subject }) => void messages.push(subject) },
     countProblems: () => {},
@@ -128,18 +128,18 @@ async function freshness(startDate: string): Promise<unknown> {
 }
 
 describe('a day that was never read', () => {
-  it('is failed while the settings have it', async () => {
+  it('is failed while the settings include it', async () => {
     expect((await shownDays(FIRST))[REFUSED]).toBe('failed');
     expect((await publishedDays())[REFUSED]).toBe('failed');
     expect(await problems(FIRST)).toEqual([`1 day failed: ${REFUSED}`]);
     expect(messages).toEqual([expect.stringContaining('1 new')]);
   });
 
-  it('is expected no longer once the settings begin later, by status and by the watcher', async () => {
+  it('is no longer expected by status and watcher once the settings begin later', async () => {
     const days = await shownDays(LATER);
     expect(Object.keys(days)).toEqual(daysFrom(FIRST, '2026-03-12').filter((day) => day !== REFUSED));
     expect(Object.values(days)).not.toContain('failed');
-    // A problem is solved only after two watcher runs without it.
+    // A problem counts as solved after two watcher runs without it.
     for (let run = 0; run < 2; run += 1) {
       lake.nowMs += HOUR_MS;
       expect(await problems(LATER)).toEqual([]);
@@ -147,20 +147,20 @@ describe('a day that was never read', () => {
     expect(messages.at(-1)).toContain('all is well again');
   });
 
-  it('is no row of coverage after the next run, though no run reads its month any more', async () => {
+  it('has no row in coverage after the next run, although no run reads its month any longer', async () => {
     expect((await lake.sync(begin(LATER))).status).toBe('complete');
     const days = await publishedDays();
     expect(Object.keys(days)).toEqual(daysFrom(FIRST, '2026-03-12').filter((day) => day !== REFUSED));
     expect(Object.values(days)).not.toContain('failed');
   });
 
-  it('is not missing by freshness', async () => {
-    // The view compares with the machine's time, months after the lake's.
+  it('does not count as missing in freshness', async () => {
+    // The view compares with the machine's time, which is months after the lake's time.
     const since = daysFrom('2026-03-13', addDays(dayOf(Date.now(), 'UTC'), -1)).length;
     expect(await freshness(LATER)).toMatchObject([{ days_failed: 0, days_missing: since, well: true }]);
   });
 
-  it('is expected again, and requested, once the settings begin earlier', async () => {
+  it('is expected and requested again once the settings begin earlier', async () => {
     lake.nowMs += DAY_MS;
     await lake.sync(begin(FIRST));
     expect((await publishedDays())[REFUSED]).toBe('failed');

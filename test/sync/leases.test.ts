@@ -19,7 +19,7 @@ const sample = sharedLakes({
   interpretations: { pageCap: 2 },
 });
 
-/** A run that waits in the middle of a day until `letGo` is called. */
+/** A run that waits in the middle of a day until the test calls `letGo`. */
 async function slowRun(lake: SampleLake, holds: (key: string) => boolean, options: SyncOptions = {}) {
   const gate = gatedStore(lake.store, holds);
   const done = lake.sync({
@@ -41,7 +41,7 @@ const inSnapshot = (day: string) => (key: string) => key.startsWith(`snapshots/o
 const inChunk = (day: string) => (key: string) => key.includes(`/dt=${day}/`) && key.includes('chunk-');
 
 describe('a lease', () => {
-  it('I5: makes its day busy for another run, which reads the others', async () => {
+  it('I5: makes its day busy for another run, which reads the other days', async () => {
     const lake = sample.emptyLake();
     const holder = await slowRun(lake, inChunk(TODAY), { scope: { ...scope, from: TODAY, to: TODAY } });
     const other = await lake.sync({ scope });
@@ -52,7 +52,7 @@ describe('a lease', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('I5: makes a run busy where every due day is held', async () => {
+  it('I5: makes a run busy if other runs hold every due day', async () => {
     const lake = sample.emptyLake();
     const holder = await slowRun(lake, inChunk(TODAY));
     const other = await lake.sync({ scope: { ...scope, from: TODAY, to: TODAY } });
@@ -61,7 +61,7 @@ describe('a lease', () => {
     expect((await holder.done).status).toBe('complete');
   });
 
-  it('is held by a run whose first renewal of it fails, before it has staged a page', async () => {
+  it('is held even if its first renewal fails before a page is staged', async () => {
     const lake = sample.emptyLake();
     let failures = 0;
     const put: typeof lake.store.put = (key, ...rest) => {
@@ -130,7 +130,7 @@ describe('a lease', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('I5: is taken over at once where the registry says that its run is dead', async () => {
+  it('I5: is taken over at once if the registry lists its run as dead', async () => {
     const lake = sample.emptyLake();
     const holder = await slowRun(lake, inChunk(TODAY));
     const runs: RunRegistry = { ...blindRegistry, isDead: async () => true };
@@ -144,7 +144,7 @@ describe('a lease', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('is released by a run that stops for want of time: the next one resumes at once behind what is staged', async () => {
+  it('is released by a run whose time is up: the next run resumes at once after the staged pages', async () => {
     const lake = sample.emptyLake();
     expect((await lake.sync({ scope, deadline: NO_TIME })).status).toBe('incomplete');
     const before = requestsOf(lake, 'order_list').length;
@@ -152,12 +152,12 @@ describe('a lease', () => {
     const pages = requestsOf(lake, 'order_list')
       .slice(before)
       .map(({ fields }) => fields.page_number);
-    // The last staged page is read again, to check that its continuation is the same.
+    // The run requests the last staged page again, to check that its continuation is the same.
     expect(pages.slice(0, 2).map(Number)).toEqual([1, 2]);
     expect(await wrongReports({ ...lake, startDate: TODAY }, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('is released where a run is stopped while requests are in flight', async () => {
+  it('is released if a run is stopped while requests are in flight', async () => {
     const lake = sample.emptyLake();
     const stop = new AbortController();
     const onlyToday = { ...scope, from: TODAY, to: TODAY };

@@ -5,7 +5,7 @@ import { type SampleLake, sampleLake } from './sample-lake.ts';
 const BRANDS = Array.from({ length: 80 }, (_, number) => `brand-${number}`);
 const [FIRST_BRAND] = BRANDS;
 const DAYS = 4;
-/** Requests that come first, one after the other: they show what the end of a range means to the service. */
+/** The first requests of a run, sent one at a time: they show how the service treats the end of a range. */
 const PROBES = 4;
 const range = { from: '2026-03-02', to: '2026-03-05' };
 const NO_RECORDS = Buffer.from('{"code":0,"msg":"success","data":{"list":[],"cursor":null}}');
@@ -13,7 +13,7 @@ const NO_RECORDS = Buffer.from('{"code":0,"msg":"success","data":{"list":[],"cur
 let lake: SampleLake;
 afterEach(() => lake.close());
 
-/** A run of all brands. @param mayAnswer what a brand's service waits for, before it answers the `nth` request for a day */
+/** A run of all brands. @param mayAnswer resolves when a brand's service may answer the `nth` request for a day */
 async function syncAll(mayAnswer: (brand: string, nth: number) => Promise<void>) {
   lake = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: range.from });
   const settings = (brand: string) => ({
@@ -23,11 +23,11 @@ async function syncAll(mayAnswer: (brand: string, nth: number) => Promise<void>)
     startDate: range.from,
     secretName: 'none',
   });
-  const asked = new Map<string, number>();
+  const requested = new Map<string, number>();
   const send: SendRequest = async ({ url }, { onHeaders }) => {
     const [brand = ''] = new URL(url).hostname.split('.');
-    const nth = (asked.get(brand) ?? 0) + 1;
-    asked.set(brand, nth);
+    const nth = (requested.get(brand) ?? 0) + 1;
+    requested.set(brand, nth);
     if (nth > PROBES) await mayAnswer(brand, nth - PROBES);
     onHeaders({});
     return { status: 200, headers: {}, body: NO_RECORDS };
@@ -40,16 +40,16 @@ async function syncAll(mayAnswer: (brand: string, nth: number) => Promise<void>)
 }
 
 describe('a run of many brands', () => {
-  it('I12: reads one day of each at the same time', async () => {
+  it('I12: reads one day of each brand at the same time', async () => {
     const allWait = Promise.withResolvers<void>();
-    const asked = new Set<string>();
+    const requested = new Set<string>();
     let waiting = 0;
     let mostWaiting = 0;
     const { status, reports } = await syncAll(async (brand) => {
       waiting += 1;
       mostWaiting = Math.max(mostWaiting, waiting);
-      asked.add(brand);
-      if (asked.size === BRANDS.length) allWait.resolve();
+      requested.add(brand);
+      if (requested.size === BRANDS.length) allWait.resolve();
       await allWait.promise;
       waiting -= 1;
     });
@@ -58,7 +58,7 @@ describe('a run of many brands', () => {
     expect(mostWaiting).toBe(BRANDS.length);
   });
 
-  it('reads the days behind one that takes long as soon as other brands are done', async () => {
+  it('reads the days after a slow day as soon as other brands are done', async () => {
     const another = Promise.withResolvers<void>();
     const { status } = await syncAll(async (brand, nth) => {
       if (brand !== FIRST_BRAND) return;

@@ -48,9 +48,9 @@ function atSecondPage(lake: SampleLake, act: () => void): void {
 const rowsOf = async (lake: SampleLake) => (await ledgerEntry(lake, 'order_list', DAY)).committed?.rows;
 
 describe('an order that is removed while pages are read', () => {
-  it('I11: makes another one fall through for one run, whatever the age of the day', async () => {
+  it('I11: makes another order go missing for one run, whatever the age of the day', async () => {
     const lake = sample.emptyLake();
-    // The first order goes: the fourth falls through.
+    // The first order is removed, so the fourth moves to the page that was already read.
     atSecondPage(lake, () =>
       restate(lake.brand, 'order_list', DAY, (held) =>
         held.toSorted((a, b) => (String(a.record.transid) < String(b.record.transid) ? -1 : 1)).slice(1),
@@ -66,7 +66,7 @@ describe('an order that is removed while pages are read', () => {
 });
 
 describe('orders without a transid', () => {
-  it('I11: that a new order moves to the next page are in the day twice for one run, whatever its age', async () => {
+  it('I11: are in the day twice for one run if a new order moves them to the next page, whatever the day’s age', async () => {
     const lake = sample.emptyLake();
     const withoutKey = ({ at, record: { transid: _transid, ...record } }: Held, index: number) => ({
       at,
@@ -82,7 +82,7 @@ describe('orders without a transid', () => {
       }),
     );
     await lake.sync({ scope });
-    // The new order is missing, and the last one of the first page is the first one of the second, too.
+    // The new order is missing, and the last order of the first page is also the first of the second.
     expect(await rowsOf(lake)).toBe(held);
     expect(await wrongReports(lake, '2026-03-10', ['order_list'])).not.toEqual({});
     lake.nowMs += HOUR_MS;
@@ -91,7 +91,7 @@ describe('orders without a transid', () => {
   });
 });
 
-describe('orders whose last page comes again, and is another one in every response', () => {
+describe('orders whose last page is repeated, with new content in every response', () => {
   it('I8: are read with few requests', async () => {
     const lake = await sampleLake({
       now: '2026-03-10T15:00:00Z',
@@ -110,7 +110,7 @@ describe('orders whose last page comes again, and is another one in every respon
         when() {
           for (const held of lake.brand.records.order_list)
             held.record = { ...held.record, served: lake.service.requests.length };
-          if (lake.service.requests.length > 50) throw new Error('the pass does not end');
+          if (lake.service.requests.length > 50) throw new Error('the reading does not end');
           return false;
         },
       },
@@ -124,8 +124,8 @@ describe('orders whose last page comes again, and is another one in every respon
   });
 });
 
-describe('a day with a field that differs in every answer', () => {
-  it('I11: is given up behind its policy, once and not silently, and a range reads it again', async () => {
+describe('a day with a field that differs in every response', () => {
+  it('I11: is given up after `refresh` ends, once and with a finding, and can be read with a range', async () => {
     const lake = sample.emptyLake();
     const findings: LogEvent[] = [];
     const log = (event: LogEvent) => void (event.event === 'day_finding' && findings.push(event));

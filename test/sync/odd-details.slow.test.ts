@@ -1,4 +1,4 @@
-/** Days of lookups after a rollback, after a repair, and in an outage of their action; readings that are disregarded. */
+/** Tests lookups after a rollback, after a repair, and in an outage of their action, and readings that are disregarded. */
 import { expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
@@ -35,7 +35,7 @@ async function syncDaily(lake: SampleLake, days: number, of = scope): Promise<vo
 
 const loseClick = (lake: SampleLake) => restate(lake.brand, 'clicks_list', DAY, (held) => held.slice(1));
 
-it('a day that was read again after a rollback can be rebuilt', async () => {
+it('a day that was re-read after a rollback can be rebuilt', async () => {
   const lake = sample.emptyLake();
   await syncDaily(lake, 1);
   loseClick(lake);
@@ -49,7 +49,7 @@ it('a day that was read again after a rollback can be rebuilt', async () => {
   expect(reports[0]?.days).toMatchObject([{ dt: DAY, outcome: 'unchanged' }]);
 });
 
-it('repaired days settle whose clicks the service has forgotten', async () => {
+it('repaired days settle even if the service has forgotten their clicks', async () => {
   const lake = sample.emptyLake();
   await syncDaily(lake, 6);
   for (const report of scope.reports) {
@@ -67,7 +67,7 @@ it('repaired days settle whose clicks the service has forgotten', async () => {
   expect({ state, hasRows: (rows ?? 0) > 0 }).toEqual({ state: 'settled', hasRows: true });
 });
 
-it('an outage of the action gives no day up, although days without clicks are read', async () => {
+it('an outage of the action gives up no day, although days without clicks are read', async () => {
   const lake = sample.emptyLake();
   const [first] = recordsOfDay(lake.brand, 'clicks_list', DAY).map(({ id }) => numberText(id) ?? String(id));
   const action = 'report/clicks_detail';
@@ -89,7 +89,7 @@ it('an outage of the action gives no day up, although days without clicks are re
   expect(failure?.times).toBeGreaterThan(12);
 });
 
-it('settled details of clicks that became fewer are asked for once', async () => {
+it('settled details are requested once if their day then has fewer clicks', async () => {
   const lake = sample.emptyLake();
   await syncDaily(lake, 6);
   restate(lake.brand, 'clicks_list', DAY, (held) => held.slice(0, 5));

@@ -66,7 +66,7 @@ it('I6: a record that has a key twice is published with both values', async () =
   }
 });
 
-it('I6: one record of 2,000 keys takes no column from others, loses nothing, and is warned of', async () => {
+it('I6: one record of 2,000 keys takes no column from others, loses nothing, and causes a warning', async () => {
   const odd = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`a_${index}`, index]));
   extend(FIRST, (index) => (index === 0 ? odd : {}));
   const events: LogEvent[] = [];
@@ -83,7 +83,7 @@ it('I6: one record of 2,000 keys takes no column from others, loses nothing, and
   );
   expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
 
-  // Reading the odd day again takes no further columns, and what a later day really has becomes one.
+  // Re-reading the odd day takes no further columns, and a new field of a later day becomes a column.
   lake.nowMs += HOUR_MS;
   const before = await columns();
   await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });

@@ -38,7 +38,7 @@ async function committedState(lake: SampleLake, report: ReportName = 'clicks_lis
 }
 
 describe('the open day', () => {
-  it('I2: is everything known up to the time of the run, read in slices that overlap by lateMinutes', async () => {
+  it('I2: has all records up to the time of the run, read in slices that overlap by lateMinutes', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     for (let hours = 1; hours <= 4; hours += 1) {
@@ -53,7 +53,7 @@ describe('the open day', () => {
     }
   });
 
-  it('I2: includes records that come late, each once', async () => {
+  it('I2: includes each late record once', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     addClick(lake, lake.nowMs - 10 * MINUTE_MS, '777');
@@ -61,7 +61,7 @@ describe('the open day', () => {
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope });
     const rows = (await ledgerEntry(lake, 'clicks_list', TODAY)).committed?.rows;
-    // The one that came twenty minutes late is outside the overlap: the pass that closes the day reads it.
+    // The record that is twenty minutes late is outside the overlap: the full read that closes the day finds it.
     const held = lake.brand.records.clicks_list.filter(({ at }) => at <= lake.nowMs).length;
     expect(rows).toBe(held - 1);
     lake.nowMs = END + 15 * MINUTE_MS;
@@ -83,11 +83,11 @@ describe('the open day', () => {
     }
     await lake.sync({ scope: { reports: ['clicks_list'] } });
     for (let runs = 0; runs < 2; runs += 1) {
-      const [from, asked] = [lake.nowMs, requestsOf(lake, 'clicks_list').length];
+      const [from, requested] = [lake.nowMs, requestsOf(lake, 'clicks_list').length];
       lake.nowMs += 5 * MINUTE_MS;
       await lake.sync({ scope: { reports: ['clicks_list'] } });
       const since = whole ? start : from - 15 * MINUTE_MS;
-      expect(new Set(startTimesSince(lake, asked))).toEqual(new Set([since]));
+      expect(new Set(startTimesSince(lake, requested))).toEqual(new Set([since]));
       expect(await wrongReports(lake, TODAY, ['clicks_list'])).toEqual({});
     }
   });
@@ -116,7 +116,7 @@ describe('the open day', () => {
     );
   });
 
-  it('I2: keeps its last version where the pass that would close it fails', async () => {
+  it('I2: keeps its last version if the full read that would close it fails', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     lake.nowMs = END - MINUTE_MS;
@@ -138,7 +138,7 @@ describe('the open day', () => {
     expect(await wrongReports(lake, TOMORROW, ['clicks_list', 'clicks_detail'])).toEqual({});
   });
 
-  it('I2: keeps what it has where a slice fails, and the next slice begins where the last good one ended', async () => {
+  it('I2: keeps its records if a slice fails, and the next slice begins where the last good slice ended', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const known = lake.nowMs;
@@ -156,7 +156,7 @@ describe('the open day', () => {
     expect(await wrongReports(lake, TODAY, ['clicks_list', 'clicks_detail'])).toEqual({});
   });
 
-  it('I2: is one whole pass for orders, which may change after they were read', async () => {
+  it('I2: is read in full for orders, which may change after a reading', async () => {
     const lake = sample.emptyLake();
     const orders = { reports: ['order_list'] };
     await lake.sync({ scope: orders });

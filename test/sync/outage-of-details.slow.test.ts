@@ -1,4 +1,4 @@
-/** The action of the lookups refuses everything for days, while every other action answers. */
+/** For days the lookup action refuses every request, while every other action answers. */
 import { expect, it } from '@jest/globals';
 import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
@@ -28,10 +28,10 @@ const sample = sharedLakes({
   brandSettings,
 });
 
-/** Runs every hour until then, and twenty minutes later the watcher. @returns its messages */
+/** Runs every hour until then, and the watcher twenty minutes after each run. @returns the watcher's messages */
 async function watchedRuns(lake: SampleLake, untilMs: number): Promise<Message[]> {
   const messages: Message[] = [];
-  let looks = 0;
+  let watcherRuns = 0;
   for (; lake.nowMs < untilMs; lake.nowMs += HOUR_MS - 20 * MINUTE_MS) {
     await lake.sync({ scope });
     lake.nowMs += 20 * MINUTE_MS;
@@ -40,7 +40,7 @@ async function watchedRuns(lake: SampleLake, untilMs: number): Promise<Message[]
       settings: lake.settings(),
       store: lake.store,
       random: () => 0,
-      newId: () => `look-${lake.nowMs}-${++looks}`,
+      newId: () => `watch-${lake.nowMs}-${++watcherRuns}`,
       notifier: { tell: async (message) => void messages.push(message) },
       countProblems: () => {},
       message: { pipeline: 'test', page: 'page', controls: consoleTextControls('r', 'test') },
@@ -50,7 +50,7 @@ async function watchedRuns(lake: SampleLake, untilMs: number): Promise<Message[]
   return messages;
 }
 
-it('an outage of the lookups alone, of six days, loses no detail and takes two messages', async () => {
+it('an outage of six days of only the lookups loses no detail and sends two messages', async () => {
   const lake = sample.emptyLake();
   expect(await watchedRuns(lake, START + DAY_MS / 2)).toEqual([]);
   const fault = { kind: 'code', code: 17, msg: 'closed for maintenance' } as const;

@@ -21,7 +21,7 @@ const sample = sharedLakes({
   interpretations: { pageCap: 3 },
 });
 
-/** Gives the records of the day these dates, in turn. `null` takes the date away. */
+/** Gives the records of the day these dates, in turn. `null` removes the date. */
 function dated(dates: readonly (Json | null)[]): (held: Held[]) => Held[] {
   return (held) =>
     held.map(({ at, record: { date: _date, ...record } }, index) => {
@@ -43,7 +43,7 @@ async function syncDated(dates: readonly (Json | null)[], brandSettings = {}) {
 }
 
 describe('the date of an attribution record', () => {
-  it('I1: keeps a record out of the day of another date, and says so', async () => {
+  it('I1: keeps a record with another date out of the day, and warns', async () => {
     const dates = [compact(DAY), compact(DAY), compact(after), before];
     const { lake, rows, error, events } = await syncDated(dates);
     const of = (date: string) =>
@@ -65,14 +65,14 @@ describe('the date of an attribution record', () => {
     { dates: 'no dates', values: [compact(DAY), 'yesterday', '20260230', 20_260_309, ''] },
     { dates: 'all missing', values: [null] },
     { dates: 'written with hyphens', values: [DAY] },
-  ])('I6: leaves a record in the day that was asked for where dates are $dates', async ({ values }) => {
+  ])('I6: leaves a record in the requested day if dates are $dates', async ({ values }) => {
     const { lake, error, events } = await syncDated(values);
     expect(error).toBeUndefined();
     expect(events.map(({ event }) => event)).not.toContain('other_dates_excluded');
     expect(await wrongReports({ ...lake, startDate: DAY }, after, [REPORT])).toEqual({});
   });
 
-  it('I8: fails the day where every date is another, and names both dates and the settings to look at', async () => {
+  it('I8: fails the day if every date is another, and its error contains both dates and the settings to check', async () => {
     const { rows, error } = await syncDated([compact(before), null], { timeZone: 'Asia/Tokyo' });
     expect(error).toMatchObject({
       kind: 'contract',
@@ -85,7 +85,7 @@ describe('the date of an attribution record', () => {
   });
 
   it.each(['midnight_inclusive', 'midnight_exclusive'] as const)(
-    'I1: says nothing of the next day’s records that the end of the range includes: %s',
+    'I1: does not warn of the next day’s records that the end of the range includes: %s',
     async (endDate) => {
       const lake = await sampleLake({
         now: '2026-03-11T15:00:00Z',

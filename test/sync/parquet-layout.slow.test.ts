@@ -22,7 +22,7 @@ beforeAll(async () => {
     brandSettings: { reports: { order_list: { refresh }, clicks_detail: { enabled: true } } },
   });
   await lake.sync();
-  // A new field and other states: older files have fewer columns, and `changes` and `schema_changes` have rows.
+  // A new field and other states: older files then have fewer columns, and `changes` and `schema_changes` have rows.
   alter(lake, 'order_list', DAY, { a_new_field: 'x', status: 'void' });
   lake.nowMs += DAY_MS;
   await lake.sync();
@@ -65,7 +65,7 @@ const reportTables = Object.values(reports).map((report): [string, () => Promise
 
 describe('the Parquet files of a lake', () => {
   it.each([...reportTables, ...ledgerTables])(
-    'of %s have the place of each column as its field id, and times in microseconds',
+    'of %s use each column’s position as its field id, and have times in microseconds',
     async (table, columnsOf) => {
       const columns = await columnsOf();
       const files = await filesOf(table);
@@ -81,7 +81,7 @@ describe('the Parquet files of a lake', () => {
     },
   );
 
-  it('of one table have different numbers of columns, the later ones after the earlier ones', async () => {
+  it('of one table may have more columns in later files, after the earlier columns', async () => {
     const widths = (await filesOf('orders')).map(({ length }) => length);
     expect(new Set(widths).size).toBeGreaterThan(1);
   });

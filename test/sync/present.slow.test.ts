@@ -44,10 +44,10 @@ const scenes = wrongTimes.flatMap(([name, ms]) =>
   moments.map(([moment, nowMs]): [string, number, string, number] => [name, ms, moment, nowMs]),
 );
 
-describe('a run with a time of its own', () => {
+describe('a run with its own present time', () => {
   const both: [string, SyncOptions][] = [
     ['the days that are due', {}],
-    ['the days asked for by name', { scope: { from: FIRST, to: '2026-03-11' } }],
+    ['the days of a range', { scope: { from: FIRST, to: '2026-03-11' } }],
   ];
   const withScope = scenes.flatMap(([name, ms, moment, nowMs]) =>
     both.map(([what, options]): [string, number, string, number, string, SyncOptions] => [
@@ -79,7 +79,7 @@ describe('a run with a time of its own', () => {
   it.each<[string, SyncOptions]>([
     ['whose own time is 60 days ahead', { fixedNow: new Date(NOON + 60 * DAY_MS) }],
     ['whose machine is 60 days ahead', { clockAheadMs: 60 * DAY_MS }],
-  ])('does not stop the daily look at all months: a run %s', async (_name, options) => {
+  ])('does not stop the daily check of all months: a run %s', async (_name, options) => {
     const lake = await completeLake(NOON);
     await lake.sync(options);
     const before = await vacuumedAt(lake);
@@ -94,7 +94,7 @@ describe('a machine whose clock is set by hours while a run works', () => {
   it.each<[string, number]>([
     ['back', -HOUR_MS],
     ['forward', HOUR_MS],
-  ])('reads all, though the service wanted a pause before: %s', async (_name, stepMs) => {
+  ])('reads everything, although the service had requested a pause before: %s', async (_name, stepMs) => {
     const lake = sample.emptyLake();
     const first = lake.service.requests.length;
     const sent = () => lake.service.requests.length - first;

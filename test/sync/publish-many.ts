@@ -15,8 +15,8 @@ import { syncReports } from '../../shared/run/sync.ts';
 import { pagedService } from '../fakes/paged-service.ts';
 import { blindRegistry } from './sample-lake.ts';
 
-// A process of its own that publishes large days: `<lake folder> <records> <days> <columns>`. With columns, the table has
-// so many of them and a record has three fields. It prints what it needed.
+// Publishes large days in a separate process: `<lake folder> <records> <days> <columns>`. With `columns`, the table has
+// that many columns and a record has three fields. It prints its peak of memory.
 const [, , folder = '', ...counts] = process.argv;
 const [records = 0, days = 1, columns = 0] = counts.map(Number);
 const LAST_DAY = '2026-03-09';

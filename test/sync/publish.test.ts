@@ -33,7 +33,7 @@ const pointerOf = (lake: SampleLake, day: string) =>
   lake.catalog.pointers.get(`orders/brand=${BRAND}/dt=${day}`);
 
 describe('publishing', () => {
-  it('I3: ends at the newest commit where another run commits and publishes before its pointer arrives', async () => {
+  it('I3: ends at the newest commit if another run commits and publishes before its pointer arrives', async () => {
     const lake = sample.emptyLake();
     let overtaken = false;
     const catalog: Catalog = {
@@ -56,7 +56,7 @@ describe('publishing', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('I3: overwrites a zombie’s pointer that arrives late in the next run, though nothing else is due', async () => {
+  it('I3: overwrites a zombie’s late pointer in the next run, even if no day is due', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     mark(lake, FIRST, { status: 'void' });
@@ -76,7 +76,7 @@ describe('publishing', () => {
   });
 
   it.each(['orders', 'order_states'])(
-    'I3: overwrites a wrong pointer of %s within a day though its month is settled',
+    'I3: overwrites a wrong pointer of %s within a day even if its month is settled',
     async (table) => {
       const lake = sample.emptyLake();
       const path = `${table}/brand=${BRAND}/dt=${FIRST}`;
@@ -97,7 +97,7 @@ describe('publishing', () => {
   it.each([
     ['that is settled', { state: 'settled', published: false }],
     ['whose content has not changed', { published: false }],
-  ])('I3: is made up for where it is pending for a day %s', async (_name, published) => {
+  ])('I3: happens in the next run if it is pending for a day %s', async (_name, published) => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const expected = pointerOf(lake, FIRST);
@@ -136,7 +136,7 @@ describe('columns that concurrent runs meet', () => {
     return (await readSchema(lake.store, order_list)).columns;
   };
 
-  it('I7: are all stored, once each, with the type of the first commit, and no value is lost', async () => {
+  it('I7: are each stored once, with the type of the first commit, and no value is lost', async () => {
     for (let seed = 0; seed < 10; seed += 1) {
       const lake = sample.emptyLake();
       mark(lake, FIRST, { only_first: 'text', contested: 'text' });

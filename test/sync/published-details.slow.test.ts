@@ -1,6 +1,6 @@
 /**
- * What was published of a click stays as long as the click does: whatever the service answers later, and whatever is left
- * of the raw records.
+ * The published detail of a click stays as long as the click does, whatever the service answers later, and whatever is
+ * left of the raw records.
  */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
@@ -43,20 +43,20 @@ async function committed(lake: SampleLake) {
   return (await ledgerEntry(lake, 'clicks_detail', DAY)).committed;
 }
 
-/** Of the published details of the day, as they are read from their snapshot. */
+/** The digest of the day's published details, read from their snapshot. */
 const digestOf = async (lake: SampleLake) => (await publishedDays(lake, 'clicks_detail')).get(DAY);
 
-/** Of the details that the service has. */
+/** The digest of the service's details. */
 const servedDigest = async (lake: SampleLake) => (await serviceDays(lake, 'clicks_detail', DAY)).get(DAY);
 
 const idsOf = (lake: SampleLake) => recordsOfDay(lake.brand, 'clicks_list', DAY).map(({ id }) => String(id));
 const digits = (value: Json | undefined) => numberText(value) ?? String(value);
-const asked = (lake: SampleLake, since: number) =>
+const requested = (lake: SampleLake, since: number) =>
   requestsOf(lake, 'clicks_detail')
     .slice(since)
     .map(({ fields }) => digits(fields.id));
 
-/** The service refuses the details of these clicks. @returns a function that ends it */
+/** Makes the service refuse the details of these clicks. @returns a function that ends it */
 function refuse(lake: SampleLake, ids: readonly string[]): () => void {
   const refused = new Set(ids);
   const when = ({ fields }: { fields: Record<string, Json> }) => refused.has(digits(fields.id));
@@ -65,7 +65,7 @@ function refuse(lake: SampleLake, ids: readonly string[]): () => void {
   return stop;
 }
 
-/** The service knows the details of these clicks no more, and says so by an empty answer. */
+/** Makes the service forget the details of these clicks: it then returns an empty answer for them. */
 function forget(lake: SampleLake, ids: readonly string[]): void {
   const forgotten = new Set(ids);
   restate(lake.brand, 'clicks_detail', DAY, (held) =>
@@ -73,13 +73,13 @@ function forget(lake: SampleLake, ids: readonly string[]): void {
   );
 }
 
-/** The raw records of the details are over. */
+/** The raw records of the details have expired. */
 function expireRaw(lake: SampleLake, isGone: (key: string) => boolean = () => true): void {
   for (const key of [...lake.store.objects.keys()])
     if (key.startsWith('raw/clicks_detail/') && isGone(key)) lake.store.objects.delete(key);
 }
 
-/** Runs twelve hours apart. */
+/** Runs the sync twelve hours apart. */
 async function runOn(lake: SampleLake, days: number): Promise<void> {
   for (let run = 0; run < 2 * days; run += 1) {
     lake.nowMs += 12 * HOUR_MS;
@@ -98,7 +98,7 @@ describe('I1: the published detail of a click that is still there', () => {
         forget(lake, ids.slice(0, 30));
       },
     ],
-  ])('stays where an old day is asked for by name and most lookups %s', async (_name, fail) => {
+  ])('stays if an old day is read with a range and most lookups %s', async (_name, fail) => {
     const lake = await publishedLake();
     const before = await digestOf(lake);
     const ids = idsOf(lake);
@@ -108,7 +108,7 @@ describe('I1: the published detail of a click that is still there', () => {
     fail(lake, ids.slice(0, 60));
     const since = requestsOf(lake, 'clicks_detail').length;
     const outcome = await lake.sync({ scope: byName });
-    expect(new Set(asked(lake, since)).size).toBe(ids.length);
+    expect(new Set(requested(lake, since)).size).toBe(ids.length);
     expect(outcomesOf(outcome, 'clicks_detail')).toEqual({ [DAY]: 'unchanged' });
     expect(await digestOf(lake)).toBe(before);
     await runOn(lake, 6);
@@ -118,9 +118,9 @@ describe('I1: the published detail of a click that is still there', () => {
 
   it.each<[string, (key: string) => boolean]>([
     ['all raw records are gone', () => true],
-    ['the chunks are gone, and not what names them', (key) => key.includes('chunk-')],
-    ['what names the chunks is gone', (key) => key.endsWith('progress.json')],
-  ])('stays at a refresh where %s and the service has forgotten most', async (_name, isGone) => {
+    ['the chunks are gone, but not their progress document', (key) => key.includes('chunk-')],
+    ['the progress document of the chunks is gone', (key) => key.endsWith('progress.json')],
+  ])('stays at a re-read if %s and the service has forgotten most details', async (_name, isGone) => {
     const lake = await publishedLake();
     const before = await digestOf(lake);
     expireRaw(lake, isGone);
@@ -132,12 +132,12 @@ describe('I1: the published detail of a click that is still there', () => {
     expect(await digestOf(lake)).toBe(before);
   });
 
-  describe('though the clicks are others, with the same keys,', () => {
+  describe('even if other clicks have the same keys,', () => {
     it.each<[string, (key: string) => boolean]>([
       ['kept', () => false],
       ['gone', () => true],
-      ['gone but for what names them', (key) => key.includes('chunk-')],
-    ])('stays, and is not asked for, where the raw records are %s', async (_name, isGone) => {
+      ['gone except their progress document', (key) => key.includes('chunk-')],
+    ])('stays, and is not requested, if the raw records are %s', async (_name, isGone) => {
       const lake = await publishedLake();
       const before = await digestOf(lake);
       await runOn(lake, 3);
@@ -148,13 +148,13 @@ describe('I1: the published detail of a click that is still there', () => {
       const since = requestsOf(lake, 'clicks_detail').length;
       await lake.sync({ scope: { ...byName, reports: ['clicks_list'] } });
       await runOn(lake, 3);
-      expect(asked(lake, since)).toEqual([]);
+      expect(requested(lake, since)).toEqual([]);
       expect(await digestOf(lake)).toBe(before);
       expect(await committed(lake)).toMatchObject({ state: 'settled' });
     });
   });
 
-  it('I4: stays as often as it was, where clicks have several details and runs have no time', async () => {
+  it('I4: stays as often as before if clicks have several details and runs have no time', async () => {
     const lists = await sampleLake({
       now: '2026-03-10T05:30:00Z',
       recordsTo: '2026-03-10T03:59:00Z',
@@ -181,7 +181,7 @@ describe('I1: the published detail of a click that is still there', () => {
 });
 
 describe('the published detail of a click', () => {
-  it('goes where the click is no more, also without raw records', async () => {
+  it('is removed with its click, even without raw records', async () => {
     const lake = await publishedLake();
     const ids = idsOf(lake);
     restate(lake.brand, 'clicks_list', DAY, (held) =>
@@ -194,7 +194,7 @@ describe('the published detail of a click', () => {
     expect(await digestOf(lake)).toBe(await servedDigest(lake));
   });
 
-  it('that can be read no more hinders no reading, and is said to be lost', async () => {
+  it('stops no reading if it is unreadable, and is reported as lost', async () => {
     const lake = await publishedLake();
     const { snapshot = '' } = (await committed(lake)) ?? {};
     const key = [...lake.store.objects.keys()].find((name) => name.includes(snapshot)) ?? '';

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => sample.close());
 
-/** A request, as far as these tests tell requests apart. */
+/** A request, as far as these tests distinguish requests. */
 interface Asked {
   report: ReportName;
   day: string;
@@ -38,7 +38,7 @@ function asksFor({ report, day }: Asked) {
   };
 }
 
-/** Requests of which the held ones are sent after an awaited one. */
+/** Holds requests until an awaited request is sent. */
 function holding(held: Asked, awaited: Asked): SendRequest {
   const [isHeld, isAwaited] = [asksFor(held), asksFor(awaited)];
   const came = Promise.withResolvers<void>();
@@ -74,7 +74,7 @@ describe('the days of a run are one queue:', () => {
       awaited: { report: 'clicks_detail', day: TODAY },
     },
     {
-      name: 'clicks of a day never read before are looked up while those of another one are still read',
+      name: 'clicks of a day never read before are looked up while clicks of another day are still read',
       reports: CLICKS,
       held: { report: 'clicks_list', day: FIRST },
       awaited: { report: 'clicks_detail', day: '2026-03-06' },
@@ -90,9 +90,9 @@ describe('the days of a run are one queue:', () => {
     20_000,
   );
 
-  it('clicks are looked up also if several of their days are committed by one write', async () => {
+  it('clicks are looked up even if one write commits several of their days', async () => {
     const lake = sample.emptyLake();
-    /** Fault: a store that is slow to write ledgers, so that changes of several days wait for one write. */
+    /** Fault: a store with slow writes of ledgers, so that changes of several days share one write. */
     const store = storeAround(lake.store, async ({ name, on }, act) => {
       if (name === 'put' && on.startsWith('ledger/clicks_list/')) await setTimeout(20);
       return act();
@@ -127,7 +127,7 @@ describe('the days of a run are one queue:', () => {
   });
 });
 
-it('clicks are looked up although the service no longer returns the days that they are in', async () => {
+it('clicks are looked up even if the service no longer returns their days', async () => {
   const lake = sample.emptyLake();
   await lake.sync({ scope: { reports: ['clicks_list'] } });
   lake.nowMs += 20 * HOUR_MS;
@@ -151,7 +151,7 @@ describe('a day that failed twice', () => {
   const ORDERS: ReportName[] = ['order_list', 'transaction_list'];
   const EARLIER = '2026-02-20';
 
-  /** A lake that has all orders but those of one day, which have failed twice, and no transaction. */
+  /** A lake that has no transactions, and all orders except the orders of one day, which has failed twice. */
   async function failedTwice() {
     const lake = sample.emptyLake();
     const mend = sample.service.addFault({
@@ -176,11 +176,11 @@ describe('a day that failed twice', () => {
     return { lake, mend, sync };
   }
 
-  /** The range before it ends with a request for the one instant at which this day begins. */
+  /** The range before this day ends with a request for its first instant. */
   const isFailing = ({ start_time: from, end_time: to }: Record<string, unknown>) =>
     String(from) === String(startOfDay(FAILING, ZONE) / 1000) && String(to) !== String(from);
 
-  it('comes after the days of all reports', async () => {
+  it('is read after the days of all reports', async () => {
     const { mend, sync } = await failedTwice();
     const claimed = await sync({});
     expect(claimed).toContain(`claimed transaction_list ${EARLIER}`);
@@ -188,7 +188,7 @@ describe('a day that failed twice', () => {
     mend();
   });
 
-  it('is tried before others that can wait, if runs with little time have read some since', async () => {
+  it('is tried before other days that can wait, if runs with little time have read some since', async () => {
     const { lake, mend, sync } = await failedTwice();
     const claimed: string[] = [];
     for (let run = 0; run < 3; run += 1) {

@@ -29,7 +29,7 @@ const cases: { report: ReportName; name: string; brandSettings: JsonObject }[] =
 ];
 
 it.each(cases)(
-  'I4: a rebuild of $report for $name that dies anywhere loses nothing, and its repetition ends the same',
+  'I4: a rebuild of $report for $name that dies at any point loses nothing, and a second rebuild completes it',
   async ({ report, brandSettings }) => {
     const scope = { reports: [report], from: FIRST, to: TODAY };
     const read = sample.emptyLake();
@@ -56,7 +56,7 @@ it.each(cases)(
         const fingerprint = fingerprintOf(lake);
         if (seen.has(fingerprint)) continue;
         seen.add(fingerprint);
-        // A run of the schedule finds what was committed and not published, and what coverage does not say yet.
+        // A scheduled run publishes committed versions and updates coverage.
         const between = lake.fork();
         between.nowMs += 2 * MINUTE_MS;
         await between.sync({ scope: { reports: [report] }, brandSettings });

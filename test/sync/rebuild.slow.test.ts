@@ -56,7 +56,7 @@ async function currentRows(lake: SampleLake, report: ReportName, day: string) {
   return rowsOf(lake, snapshotKey(tableOf(report), dayPartition(BRAND, day), committed?.snapshot ?? ''));
 }
 
-/** The days that a run reads next, without reading them in this lake. */
+/** The days that a run would read next, found without reading them in this lake. */
 async function readNext(lake: SampleLake, report: ReportName, brandSettings = {}) {
   const copy = lake.fork();
   return Object.keys(outcomesOf(await copy.sync({ scope: { reports: [report] }, brandSettings }), report));
@@ -71,7 +71,7 @@ function howRead(committed: Committed | undefined) {
 const ordersWith = (settings: JsonObject) => ({ reports: { order_list: settings } });
 
 describe('a rebuild from raw records', () => {
-  it.each(REPORTS)('changes nothing where nothing was changed: %s', async (report) => {
+  it.each(REPORTS)('changes nothing if nothing has changed: %s', async (report) => {
     const lake = await synced(['clicks_list', report]);
     const before = new Map(lake.store.objects);
     const days = await ledgerEntries(lake, report);
@@ -81,7 +81,7 @@ describe('a rebuild from raw records', () => {
     expect(outcomes(outcome)).toEqual(every('unchanged'));
     expect(lake.service.requests).toHaveLength(requests);
     const changed = [...lake.store.objects].filter(([key, { etag }]) => before.get(key)?.etag !== etag);
-    // The claims that came and went.
+    // Only the claims were added and removed.
     expect(changed.map(([key]) => key).sort()).toEqual([
       `ledger/${report}/acme/2026-03.json`,
       `ledger/${report}/acme/state.json`,
@@ -89,7 +89,7 @@ describe('a rebuild from raw records', () => {
     expect(await ledgerEntries(lake, report)).toEqual(days);
   });
 
-  it('gives the days before a column of the type that a setting names now, beside the first one', async () => {
+  it('gives earlier days a second column with the type of the new setting', async () => {
     const lake = await synced();
     const before = await ledgerEntry(lake, 'order_list', DAY);
     const brandSettings = ordersWith({
@@ -112,7 +112,7 @@ describe('a rebuild from raw records', () => {
     ]);
   });
 
-  it('is recorded as a change that altered no record, and in coverage', async () => {
+  it('is recorded in coverage, and as a change that altered no record', async () => {
     const lake = await synced();
     const { committed: before } = await ledgerEntry(lake, 'order_list', DAY);
     await lake.rebuild(scopeOf('order_list'), {
@@ -132,7 +132,7 @@ describe('a rebuild from raw records', () => {
     expect((await coverageOf(lake, 'order_list'))[DAY]?.digest).toBe(committed?.digest);
   });
 
-  it('leaves to the next run exactly what would have been due without it, and later readings agree with it', async () => {
+  it('leaves the due days of the next run unchanged, and later readings agree with it', async () => {
     const lake = await synced();
     const brandSettings = ordersWith({ columns: { create_time: 'timestamp' } });
     lake.nowMs += HOUR_MS;
@@ -143,7 +143,7 @@ describe('a rebuild from raw records', () => {
     expect(outcomesOf(again, 'order_list')).toEqual(every('unchanged', 6, 9));
   });
 
-  it('gives values a column that were rescued, because they did not fit the first one', async () => {
+  it('gives rescued values, which did not fit the first column, a column of their type', async () => {
     const lake = sample.emptyLake();
     restate(lake.brand, 'order_list', DAY, (held) =>
       held.map(({ at, record }, index) => ({
@@ -167,7 +167,7 @@ describe('a rebuild from raw records', () => {
     );
   });
 
-  it('makes a snapshot again that is damaged, and records a change to equal content', async () => {
+  it('recreates a damaged snapshot, and records a change to equal content', async () => {
     const lake = await synced();
     const { committed } = await ledgerEntry(lake, 'order_list', DAY);
     const key = snapshotKey('orders', dayPartition(BRAND, DAY), committed?.snapshot ?? '');
@@ -180,7 +180,7 @@ describe('a rebuild from raw records', () => {
     expect(changes).not.toHaveProperty('last');
   });
 
-  it('publishes what was committed and never published', async () => {
+  it('publishes versions that were committed and never published', async () => {
     const lake = await synced();
     await rewriteDocument(lake, LEDGER, (ledger) => {
       const days = JSON.parse(JSON.stringify(ledger.days));
@@ -203,14 +203,14 @@ describe('a rebuild from raw records', () => {
     });
   });
 
-  it('does at least one day where time is up, and names those that are left', async () => {
+  it('rebuilds at least one day if time is up, and lists the remaining days', async () => {
     const lake = await synced();
     const outcome = await lake.rebuild(scopeOf('order_list'), { deadline: NO_TIME });
     expect(outcome.status).toBe('incomplete');
     expect(outcomes(outcome)).toEqual({ ...every('pending'), [FIRST]: 'unchanged' });
   });
 
-  it('goes on where the ledger of a month is damaged, and says so', async () => {
+  it('goes on if the ledger of a month is damaged, and reports it', async () => {
     const lake = await synced();
     const damaged = 'ledger/order_list/acme/2026-02.json';
     lake.store.objects.set(damaged, { body: Buffer.from('{'), etag: 'x', modifiedAt: new Date(lake.nowMs) });
@@ -220,7 +220,7 @@ describe('a rebuild from raw records', () => {
   });
 });
 
-describe('a day whose raw records do not tell', () => {
+describe('a day with insufficient raw records', () => {
   const progressOf = async (lake: SampleLake, day: string, report: ReportName = 'order_list') =>
     progressKey(report, BRAND, day, (await ledgerEntry(lake, report, day)).committed?.attempt ?? '');
   const chunksOf = (lake: SampleLake, progress: string) =>
@@ -232,28 +232,28 @@ describe('a day whose raw records do not tell', () => {
 
   it.each<[string, string, (lake: SampleLake, progress: string) => void]>([
     [
-      'all of it has expired',
+      'all its raw records have expired',
       'raw_expired',
       (lake, progress) => {
         for (const key of [progress, ...chunksOf(lake, progress)]) lake.store.objects.delete(key);
       },
     ],
     [
-      'its records have expired before what names them',
+      'its chunks have expired before their progress document',
       'raw_expired',
       (lake, progress) => {
         for (const key of chunksOf(lake, progress)) lake.store.objects.delete(key);
       },
     ],
     [
-      'its records are damaged',
+      'its chunks are damaged',
       'raw_damaged',
       (lake, progress) => {
         for (const key of chunksOf(lake, progress)) damage(lake, key);
       },
     ],
-    ['what names its records is damaged', 'raw_damaged', (lake, progress) => damage(lake, progress)],
-  ])('says so and stays as it is, where %s', async (_name, reason, spoil) => {
+    ['its progress document is damaged', 'raw_damaged', (lake, progress) => damage(lake, progress)],
+  ])('stays as it is, with the reason, if %s', async (_name, reason, spoil) => {
     const lake = await synced();
     const before = await ledgerEntries(lake, 'order_list');
     spoil(lake, await progressOf(lake, DAY));
@@ -266,12 +266,12 @@ describe('a day whose raw records do not tell', () => {
 
   it.each<[string, ReportName, JsonObject]>([
     ['fewer records', 'order_list', ordersWith({ filters: { status: 'new' } })],
-    ['records from another page on', 'order_list', { firstPage: 0 }],
+    ['another first page', 'order_list', { firstPage: 0 }],
     ['another range', 'order_list', { endTime: 'exclusive' }],
     ['times in another unit', 'clicks_list', { timestampUnit: 'milliseconds' }],
-    ['dates of another meaning', 'transaction_list', { endDate: 'midnight' }],
+    ['another meaning of dates', 'transaction_list', { endDate: 'midnight' }],
   ])(
-    'stays as it is where the settings ask for %s, and is read again unless it is settled',
+    'stays as it is if the settings have %s, and is re-read unless it is settled',
     async (_name, report, brandSettings) => {
       const lake = await synced([report]);
       const before = await ledgerEntries(lake, report);
@@ -314,9 +314,9 @@ describe('another key', () => {
       change(held.toSorted((a, b) => Number(a.record.transid) - Number(b.record.transid))),
     );
 
-  it('drops what is twice under the new key, and keeps what was not under the old one', async () => {
+  it('drops duplicates under the new key, and restores them without that key', async () => {
     const lake = paged.emptyLake();
-    // The second order ends one page and begins the next.
+    // The second order is the last of one page and the first of the next.
     restated(lake, (orders) => [...orders, ...orders.slice(1, 2)]);
     await lake.sync({ scope: { reports: ['order_list'] }, brandSettings: noKey });
     const rows = (await ledgerEntry(lake, 'order_list', DAY)).committed?.rows ?? 0;
@@ -327,7 +327,7 @@ describe('another key', () => {
     expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.rows).toBe(rows);
   });
 
-  it('of which the same rows come is noted all the same: the day is not read again for it', async () => {
+  it('is recorded even if the rows stay the same, so that the day is not re-read', async () => {
     const lake = await synced();
     const before = await ledgerEntry(lake, 'order_list', DAY);
     expect(await readNext(lake, 'order_list', noKey)).toContain(DAY);
@@ -346,7 +346,7 @@ describe('another key', () => {
   });
 
   it.each(REPORTS.filter((report) => report !== 'clicks_list'))(
-    'of several fields is followed from the raw records of %s too',
+    'of several fields also applies to the raw records of %s',
     async (report) => {
       const lake = await synced(['clicks_list', report]);
       const brandSettings = { reports: { [report]: { key: ['none', 'no_such_field'] } } };
@@ -357,7 +357,7 @@ describe('another key', () => {
     },
   );
 
-  it('that different records have is left to a second pass, which only a reading can make', async () => {
+  it('that different records share is left to a second reading', async () => {
     const lake = paged.emptyLake();
     const withRef = ({ at, record }: Held, ref: unknown) => ({ at, record: { ...record, ref: String(ref) } });
     lake.brand.records.order_list = lake.brand.records.order_list.map((held) =>
@@ -377,7 +377,7 @@ describe('another time zone', () => {
   const berlin = { timeZone: 'Europe/Berlin' };
 
   it.each(REPORTS)(
-    'leaves the days of %s as they are, and names the command that reads them',
+    'leaves the days of %s as they are, and prints the command that reads them',
     async (report) => {
       const lake = await synced(['clicks_list', report]);
       const before = await ledgerEntries(lake, report);
@@ -390,7 +390,7 @@ describe('another time zone', () => {
     },
   );
 
-  it('has days read again that have readings to come; settled days stay whole, and the seam is a finding', async () => {
+  it('makes runs re-read days that are not settled; settled days stay whole, and the seam is a finding', async () => {
     const lake = sample.emptyLake();
     const reports = { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } };
     const scope = { reports: ['order_list'] };
@@ -432,11 +432,11 @@ describe('a rebuild beside other runs', () => {
     lake.nowMs += 2 * MINUTE_MS;
     const later = await lake.rebuild(scopeOf('order_list', DAY, DAY), { brandSettings });
     expect(outcomes(later)).toEqual({ [DAY]: 'published' });
-    // The run that held it may wake up: its commit would bring the version before back.
+    // If the run that held the day wakes up, its commit must not restore the version before.
     expect((await ledgerEntry(lake, 'order_list', DAY)).claim).toMatchObject({ attempt: 'a', runId: null });
   });
 
-  it('I5: changes nothing where a run commits the day meanwhile, whose reading stays', async () => {
+  it('I5: changes nothing if a run commits the day meanwhile: the run’s reading stays', async () => {
     const lake = await synced();
     alter(lake, 'order_list', DAY, { status: 'restated' });
     let runs = 0;
@@ -450,7 +450,7 @@ describe('a rebuild beside other runs', () => {
             await writer.finish();
             runs += 1;
             if (runs > 1) return;
-            // The rebuild is slow: its claim shows no life any more.
+            // The rebuild is slow: its claim has expired.
             lake.nowMs += 2 * MINUTE_MS;
             await lake.sync({ scope: { reports: ['order_list'], from: DAY, to: DAY }, brandSettings });
           },

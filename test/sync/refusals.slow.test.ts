@@ -24,13 +24,13 @@ const sync = (options: SyncOptions = {}) => lake.sync({ commonSettings: { pagesI
 
 const refusals = () => lake.service.requests.filter(({ code }) => code !== 0);
 
-/** One set of credentials after the other, then always the last. */
+/** Returns each set of credentials in turn, then always the last. */
 function credentialsInSequence(first: typeof WRONG, ...later: (typeof WRONG)[]): CredentialSource {
   const left = [first, ...later];
   return { read: async () => (left.length > 1 ? left.shift() : undefined) ?? left[0] ?? first };
 }
 
-/** A machine whose clock is ahead of the service's, and how long it has slept. */
+/** A machine whose clock is ahead of the service's clock, and how long it has slept. */
 function machine(aheadMs = 0): { clock: Clock; sleptMs: () => number } {
   let sleptMs = 0;
   const wallMs = () => lake.nowMs + aheadMs + sleptMs;
@@ -51,7 +51,7 @@ function machine(aheadMs = 0): { clock: Clock; sleptMs: () => number } {
 const errorsOf = (outcome: SyncOutcome) => outcome.reports.map(({ error }) => error?.code);
 
 describe('a run that the service refuses', () => {
-  it('with a wrong secret sends two requests, whatever the number of reports and days in flight', async () => {
+  it('for a wrong secret sends two requests, whatever the number of reports and days in flight', async () => {
     const outcome = await sync({ credentials: credentialsInSequence(WRONG) });
     expect(outcome.status).toBe('failed');
     expect(lake.service.requests).toHaveLength(2);
@@ -99,10 +99,10 @@ describe('a run that the service refuses', () => {
   });
 });
 
-describe('a service that asks for a long pause', () => {
+describe('a service that requests a long pause', () => {
   const overloaded = { kind: 'status', status: 503, retryAfter: '840' } as const;
 
-  /** A minute from now. */
+  /** The deadline is in a minute. */
   const littleTime = (): SyncOptions => ({
     deadline: { softMs: lake.service.now().getTime() + MINUTE_MS, hardMs: Number.POSITIVE_INFINITY },
   });
@@ -112,7 +112,7 @@ describe('a service that asks for a long pause', () => {
     return entries.flat().filter(([, entry]) => entry.failure);
   }
 
-  it('does not hold a run with little time: the days in flight fail at most, the others are left', async () => {
+  it('does not delay a run with little time: at most the days in flight fail, and the other days are left', async () => {
     const removeFault = lake.service.addFault({ on: { nth: 12, times: 1000 }, fault: overloaded });
     const { clock, sleptMs } = machine();
     const outcome = await sync({ clock, ...littleTime() });
@@ -126,7 +126,7 @@ describe('a service that asks for a long pause', () => {
     expect(days).toContain('pending');
     expect(await failedDays()).toHaveLength(failed.length);
     removeFault();
-    // A lookup that got no response waits for an hour after it.
+    // A lookup without a response is retried an hour later.
     lake.nowMs += 2 * HOUR_MS;
     expect((await sync()).status).toBe('complete');
     expect(await wrongReports(lake, TODAY)).toEqual({});
@@ -134,7 +134,7 @@ describe('a service that asks for a long pause', () => {
 
   const YESTERDAY = '2026-03-09';
   const clicks = () => recordsOfDay(lake.brand, 'clicks_list', YESTERDAY);
-  /** Nine hourly runs with little time, in which one request is always answered so. @returns ends the fault, and two more runs */
+  /** Nine hourly runs with little time, in which one request always gets the fault. @returns ends the fault, and runs twice more */
   async function nineRuns(report: ReportName, isAsked: (fields: JsonObject) => boolean) {
     const mend = lake.service.addFault({
       on: { action: `report/${report}`, when: ({ fields }) => isAsked(fields) },
@@ -158,7 +158,7 @@ describe('a service that asks for a long pause', () => {
     };
   }
 
-  it('where it answers one page of yesterday, that day fails and waits, and runs with little time bring the others', async () => {
+  it('for one page of yesterday fails only that day, and runs with little time bring the other days', async () => {
     const report = 'transaction_list';
     const mended = await nineRuns(report, ({ start_date: date }) => date === YESTERDAY.replaceAll('-', ''));
     const entries = await ledgerEntries(lake, report);
@@ -169,7 +169,7 @@ describe('a service that asks for a long pause', () => {
     await mended();
   });
 
-  it('where it answers one click of yesterday, its day is published without it, and it is asked for again', async () => {
+  it('for one click of yesterday has its day published without the click, which is requested again', async () => {
     const mended = await nineRuns('clicks_detail', ({ id = null }) => stringifyJson(id) === clicks()[2]?.id);
     const entries = await ledgerEntries(lake, 'clicks_detail');
     expect(entries.filter(([, { committed }]) => !committed)).toEqual([]);
@@ -178,7 +178,7 @@ describe('a service that asks for a long pause', () => {
     await mended();
   });
 
-  it('is not asked for day after day: a run with little time claims only the days in flight', async () => {
+  it('is not requested for day after day: a run with little time claims only the days in flight', async () => {
     lake.service.addFault({ on: {}, fault: overloaded });
     const { clock } = machine();
     const claims: LogEvent[] = [];
@@ -194,10 +194,10 @@ describe('a service that asks for a long pause', () => {
     expect(claims.length).toBeLessThan(60);
   });
 
-  it('is waited for by a run without a time limit', async () => {
+  it('makes a run without a time limit wait', async () => {
     const startMs = lake.nowMs;
     lake.service.addFault({ on: { nth: 12 }, fault: overloaded });
-    // One day at a time: the pause passes at once, and would make the date of a request under way old.
+    // One day at a time: the pause passes at once, and would make the `Date` of a request in flight old.
     expect((await sync({ commonSettings: { pagesInFlight: 1 } })).status).toBe('complete');
     expect(lake.service.now().getTime() - startMs).toBeGreaterThanOrEqual(14 * MINUTE_MS);
     expect(await wrongReports(lake, TODAY)).toEqual({});

@@ -50,7 +50,7 @@ function refuse(lake: SampleLake, ids: readonly string[], fault: Fault): () => v
 
 const CODE: Fault = { kind: 'code', code: 17, msg: 'no detail of this click' };
 
-/** One run: which clicks it asked for, what became of the day, and its warnings of refused lookups. */
+/** One run: the clicks that it requested, the outcome of the day, and its warnings of refused lookups. */
 async function run(lake: SampleLake, options: SyncOptions = {}) {
   const before = requestsOf(lake, 'clicks_detail').length;
   const warnings: LogEvent[] = [];
@@ -63,7 +63,7 @@ async function run(lake: SampleLake, options: SyncOptions = {}) {
   const requests = requestsOf(lake, 'clicks_detail').slice(before);
   const report = outcome.reports.find(({ report }) => report === 'clicks_detail');
   return {
-    asked: requests.map(({ fields }) => digits(fields.id)),
+    requested: requests.map(({ fields }) => digits(fields.id)),
     day: report?.days.find(({ dt }) => dt === DAY),
     status: report?.status,
     error: report?.error,
@@ -81,7 +81,7 @@ describe('a click whose detail is refused', () => {
     ['an answer about another click', { kind: 'other_id' }],
     ['HTML', { kind: 'html' }],
     ['HTTP 400', { kind: 'status', status: 400 }],
-  ])('is left out alone and counted, with %s', async (_name, fault) => {
+  ])('is left out alone and counted, given %s', async (_name, fault) => {
     const lake = closedDay();
     const ids = await afterReleased(lake);
     const [refused = ''] = ids;
@@ -102,7 +102,7 @@ describe('a click whose detail is refused', () => {
     });
   });
 
-  it('is left out alone where its answer is nested too deep to be read; others may be huge', async () => {
+  it('is left out alone if its answer is nested too deeply to be read; other answers may be huge', async () => {
     const lake = closedDay();
     const ids = await afterReleased(lake);
     const nested = Array.from({ length: 3000 }).reduce<Json>((inner) => [inner], 1);
@@ -118,26 +118,26 @@ describe('a click whose detail is refused', () => {
     expect(warnings).toMatchObject([{ lookups: 1, message: expect.stringContaining('nested deeper') }]);
   });
 
-  it('is not asked for before its wait is over, and then alone, until it is answered', async () => {
+  it('is not requested before its wait is over, and then alone, until it is answered', async () => {
     const lake = closedDay();
     const ids = await afterReleased(lake);
     const [refused = ''] = ids;
     const stop = refuse(lake, [refused], CODE);
-    expect((await run(lake)).asked.length).toBe(ids.length);
+    expect((await run(lake)).requested.length).toBe(ids.length);
     for (lake.nowMs += MINUTE_MS; lake.nowMs < AFTER + HOUR_MS; lake.nowMs += 20 * MINUTE_MS)
-      expect((await run(lake)).asked).toEqual([]);
+      expect((await run(lake)).requested).toEqual([]);
     lake.nowMs = AFTER + HOUR_MS;
     const again = await run(lake);
     expect(again).toMatchObject({ day: { outcome: 'unchanged', refusedLookups: 1 } });
-    // Before it counts as refused, a click that was found before shows that the service answers lookups.
-    expect([again.asked[0], again.asked.length]).toEqual([refused, 2]);
+    // Before the lookup counts as refused, a click that was found earlier proves that the service answers lookups.
+    expect([again.requested[0], again.requested.length]).toEqual([refused, 2]);
     expect((await committed(lake))?.readFrom).toBe(new Date(AFTER).toISOString());
     stop();
     lake.nowMs += HOUR_MS;
-    expect((await run(lake)).asked).toEqual([]);
+    expect((await run(lake)).requested).toEqual([]);
     lake.nowMs += HOUR_MS;
     const found = await run(lake);
-    expect(found.asked).toEqual([refused]);
+    expect(found.requested).toEqual([refused]);
     expect(found.day).toMatchObject({ outcome: 'published', rows: ids.length });
     expect(found.day).not.toHaveProperty('refusedLookups');
     expect(found.warnings).toEqual([]);
@@ -159,44 +159,44 @@ describe('a click whose detail is refused', () => {
     for (const hours of [1, 3, 7, 15, 31, 55, 79]) {
       expect((await committed(lake))?.state).toBe('closed');
       lake.nowMs = lastPass + hours * HOUR_MS - MINUTE_MS;
-      expect((await run(lake, { brandSettings })).asked).toEqual([]);
+      expect((await run(lake, { brandSettings })).requested).toEqual([]);
       lake.nowMs = lastPass + hours * HOUR_MS;
-      expect((await run(lake, { brandSettings })).asked[0]).toBe(refused);
+      expect((await run(lake, { brandSettings })).requested[0]).toBe(refused);
     }
     expect(await committed(lake)).toMatchObject({ state: 'settled', refusedLookups: { count: 1 } });
     expect((await committed(lake))?.refusedLookups).not.toHaveProperty('retryAt');
     lake.nowMs += 240 * HOUR_MS;
-    expect((await run(lake, { brandSettings })).asked).toEqual([]);
+    expect((await run(lake, { brandSettings })).requested).toEqual([]);
     expect((await coverageOf(lake, 'clicks_detail'))[DAY]).toMatchObject({
       state: 'settled',
       refused_lookups: 1n,
       findings: 'lookups_given_up (1)',
     });
     stop();
-    // Asked for by name, all of it is read again.
+    // With a range, the whole day is read again.
     const whole = await run(lake, { brandSettings, scope: { ...scope, from: DAY, to: DAY } });
     expect(whole.day).toMatchObject({ outcome: 'published' });
     expect(await committed(lake)).not.toHaveProperty('refusedLookups');
   });
 
-  it('of the open day does not hinder the clicks that come later', async () => {
+  it('of the open day does not stop the lookups of later clicks', async () => {
     const lake = sample.emptyLake();
     const [refused = ''] = clickIds(lake);
     const stop = refuse(lake, [refused], CODE);
     await run(lake);
     lake.nowMs += 30 * MINUTE_MS;
     const later = await run(lake);
-    expect(later.asked).not.toContain(refused);
+    expect(later.requested).not.toContain(refused);
     expect(later.day).toMatchObject({ rows: clickIds(lake).length - 1, refusedLookups: 1 });
     stop();
     lake.nowMs += 30 * MINUTE_MS;
     const found = await run(lake);
-    expect(found.asked).toContain(refused);
+    expect(found.requested).toContain(refused);
     expect(found.day).toMatchObject({ rows: clickIds(lake).length });
     expect(await committed(lake)).not.toHaveProperty('refusedLookups');
   });
 
-  it('is told from a wrong credential in a run that has nothing else to ask', async () => {
+  it('is distinguished from a wrong credential in a run without other requests', async () => {
     const lake = closedDay();
     const ids = await afterReleased(lake);
     const refused = ids.slice(0, 5);
@@ -205,12 +205,12 @@ describe('a click whose detail is refused', () => {
     lake.nowMs += HOUR_MS;
     const again = await run(lake, { scope: { reports: ['clicks_detail'] } });
     expect(again).toMatchObject({ status: 'complete', day: { outcome: 'unchanged', refusedLookups: 5 } });
-    expect(again.asked.toSorted()).toEqual(expect.arrayContaining(refused.toSorted()));
-    expect(again.asked.length).toBeLessThanOrEqual(refused.length + 1);
+    expect(again.requested.toSorted()).toEqual(expect.arrayContaining(refused.toSorted()));
+    expect(again.requested.length).toBeLessThanOrEqual(refused.length + 1);
   });
 
-  describe('and asked for again, after a click that was found before', () => {
-    /** A lake whose refused clicks are due, and are refused no more. */
+  describe('and requested again, after a click that was found before', () => {
+    /** A lake whose refused clicks are due and no longer refused. */
     async function refusedBefore(): Promise<{ lake: SampleLake; ids: string[]; refused: string[] }> {
       const lake = closedDay();
       const ids = await afterReleased(lake);
@@ -223,14 +223,14 @@ describe('a click whose detail is refused', () => {
     }
     const alone = { scope: { reports: ['clicks_detail'] } };
 
-    it('is found though that one is refused now, because the service answers its list of clicks', async () => {
+    it('is found even if the earlier click is refused now, because the service answers its list of clicks', async () => {
       const { lake, ids, refused } = await refusedBefore();
       faults.push(lake.service.addFault({ on: { action: 'report/clicks_detail', nth: 1 }, fault: CODE }));
       const lists = requestsOf(lake, 'clicks_list').length;
-      const { status, day, asked } = await run(lake, alone);
+      const { status, day, requested } = await run(lake, alone);
       expect(status).toBe('complete');
       expect(day).toMatchObject({ outcome: 'published', rows: ids.length });
-      expect(asked.slice(1).toSorted()).toEqual(refused.toSorted());
+      expect(requested.slice(1).toSorted()).toEqual(refused.toSorted());
       expect(requestsOf(lake, 'clicks_list').length).toBe(lists + 1);
     });
 
@@ -259,7 +259,7 @@ describe('a click whose detail is refused', () => {
       expect(await committed(lake)).not.toHaveProperty('refusedLookups');
     });
 
-    it('I1: stays in a day of a few clicks that is asked for by name, though the service has forgotten them', async () => {
+    it('I1: stays in a day of a few clicks that is read with a range, even if the service has forgotten the clicks', async () => {
       const few = await sampleLake({
         now: '2026-03-10T04:30:00Z',
         startDate: DAY,
@@ -279,7 +279,7 @@ describe('a click whose detail is refused', () => {
       await few.close();
     });
 
-    it('fails by the code of the refusal where the whole day is asked for by name and its details are forgotten', async () => {
+    it('fails with the code of the refusal if the whole day is read with a range and its details are forgotten', async () => {
       const { lake, ids } = await refusedBefore();
       refuse(lake, ids, CODE);
       lake.nowMs += 30 * HOUR_MS;
@@ -290,15 +290,15 @@ describe('a click whose detail is refused', () => {
       expect(second.error?.kind).toBe('contract');
     });
 
-    it('fails as refused credentials where the list is refused too, after two requests', async () => {
+    it('fails as refused credentials after two requests if the list is refused too', async () => {
       const { lake, refused } = await refusedBefore();
       const requests = () =>
         requestsOf(lake, 'clicks_detail').length + requestsOf(lake, 'clicks_list').length;
       const before = requests();
       faults.push(lake.service.addFault({ on: {}, fault: CODE }));
-      const { asked, error } = await run(lake, alone);
+      const { requested, error } = await run(lake, alone);
       expect(error).toMatchObject({ kind: 'auth', code: 'refused' });
-      expect([requests() - before, refused.includes(asked[0] ?? '')]).toEqual([2, false]);
+      expect([requests() - before, refused.includes(requested[0] ?? '')]).toEqual([2, false]);
     });
   });
 });
@@ -311,27 +311,27 @@ describe('a service that refuses every detail', () => {
     const lake = closedDay();
     const ids = await afterReleased(lake);
     const stop = refuse(lake, ids, fault);
-    const { asked, status, error } = await run(lake);
+    const { requested, status, error } = await run(lake);
     stop();
     expect(status).toBe('failed');
     expect(error).toMatchObject({ kind: 'contract', message: expect.stringContaining('refuse the action') });
-    expect(asked.length).toBeLessThan(calls + 4);
+    expect(requested.length).toBeLessThan(calls + 4);
     expect(await committed(lake)).toBeUndefined();
     lake.nowMs += HOUR_MS;
     expect((await run(lake)).day).toMatchObject({ outcome: 'published', rows: ids.length });
   });
 
-  it('fails the day also where it answered some before', async () => {
+  it('fails the day even if it answered some lookups before', async () => {
     const lake = closedDay();
     const ids = await afterReleased(lake);
     const stop = lake.service.addFault({
       on: { action: 'report/clicks_detail', nth: 41, times: 1000 },
       fault: CODE,
     });
-    const { asked, status } = await run(lake);
+    const { requested, status } = await run(lake);
     stop();
     expect(status).toBe('failed');
-    expect(asked.length).toBeLessThan(40 + 101 + 4);
+    expect(requested.length).toBeLessThan(40 + 101 + 4);
     lake.nowMs += HOUR_MS;
     await run(lake);
     lake.nowMs += HOUR_MS;
@@ -352,23 +352,26 @@ describe('a service that refuses every detail', () => {
 });
 
 describe('the details of the open day', () => {
-  it('I2: are looked up once each, though no run has the time for all and clicks keep coming', async () => {
+  it('I2: are looked up once each, although no run has time for all and new clicks keep appearing', async () => {
     const lake = sample.emptyLake();
     lake.nowMs = Date.parse('2026-03-09T23:00:00Z');
-    const asked: string[] = [];
+    const requested: string[] = [];
     for (let runs = 0; runs < 5; runs += 1) {
       await run(lake, { scope: { reports: ['clicks_list'] } });
-      const { asked: now } = await run(lake, { scope: { reports: ['clicks_detail'] }, deadline: NO_TIME });
-      asked.push(...now);
-      // A run without time looks up one page of 50.
+      const { requested: now } = await run(lake, {
+        scope: { reports: ['clicks_detail'] },
+        deadline: NO_TIME,
+      });
+      requested.push(...now);
+      // A run without time looks up one page of 50 clicks.
       if (runs < 2)
-        expect({ now: now.length, all: clickIds(lake).length > asked.length }).toEqual({
+        expect({ now: now.length, all: clickIds(lake).length > requested.length }).toEqual({
           now: 50,
           all: true,
         });
       lake.nowMs += 10 * MINUTE_MS;
     }
-    expect(new Set(asked).size).toBe(asked.length);
+    expect(new Set(requested).size).toBe(requested.length);
     const { claim } = await ledgerEntry(lake, 'clicks_detail', DAY);
     expect(claim?.restarts ?? 0).toBe(0);
     await run(lake);
@@ -376,7 +379,7 @@ describe('the details of the open day', () => {
   });
 });
 
-/** The ids of the day's clicks, once the service holds all of them: a lake releases records when it syncs. */
+/** The ids of the day's clicks, after the service has all of them: a lake releases records when it syncs. */
 async function afterReleased(lake: SampleLake): Promise<string[]> {
   await lake.sync({ scope: { reports: ['clicks_list'] } });
   return clickIds(lake);

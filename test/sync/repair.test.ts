@@ -45,7 +45,7 @@ describe('a damaged snapshot', () => {
 });
 
 describe('a committed day that cannot be published', () => {
-  it('I3: fails every run until it is published, and is not read again for that', async () => {
+  it('I3: fails every run until it is published, and is not re-read', async () => {
     const refused = new BrandReportsError('config', 'aws_refused', 'the catalog refuses');
     const runs = { register: async () => async () => {}, isDead: async () => false };
     const catalog = { ...lake.catalog, setSnapshot: () => Promise.reject(refused) };
@@ -59,7 +59,7 @@ describe('a committed day that cannot be published', () => {
 });
 
 describe('a day that cannot be claimed', () => {
-  it('fails alone, and the others are read', async () => {
+  it('fails alone, and the other days are read', async () => {
     await lake.sync();
     const day = '2026-03-08';
     const claim = { attempt: 'unread', runId: null, at: new Date(lake.nowMs).toISOString(), restarts: 0 };
@@ -101,7 +101,7 @@ describe('a lease whose time lies in the future', () => {
 });
 
 describe('a service that answers an empty range with everything', () => {
-  it('I1: fails the days that it would empty, and the error names the setting that helps', async () => {
+  it('I1: fails the days that it would empty, and the error contains the setting that helps', async () => {
     const wide = await ignoresEmptyRange(lake.brand.baseUrl);
     const outcome = await lake.sync({ brandSettings: { baseUrl: wide.url } });
     expect(outcome.reports[0]).toMatchObject({ status: 'failed', error: { code: 'instant_unclear' } });

@@ -43,7 +43,7 @@ async function publishedOf(
 }
 
 describe('a day whose records change', () => {
-  it('I11: is read and published again as often as its age demands', async () => {
+  it('I11: is re-read and published as often as its age requires', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     for (const day of DAYS) voidAll(lake, day);
@@ -59,7 +59,7 @@ describe('a day whose records change', () => {
     expect(await wrongReports(lake, '2026-03-11', ['order_list'])).toEqual({});
   });
 
-  it('I11: is recorded as read again, without a new snapshot, where nothing changed', async () => {
+  it('I11: is recorded as re-read, without a new snapshot, if nothing changed', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const before = await publishedOf(lake, '2026-03-09');
@@ -78,7 +78,7 @@ describe('a day whose records change', () => {
 });
 
 describe('a range of days that is requested', () => {
-  it('I11: is read again whatever the policy says, settled days included', async () => {
+  it('I11: is re-read whatever the policy, settled days included', async () => {
     const lake = sample.emptyLake();
     const transactions = { reports: ['transaction_list'] };
     await lake.sync({ scope: transactions });
@@ -92,14 +92,14 @@ describe('a range of days that is requested', () => {
     expect(await wrongReports(lake, '2026-04-09', ['transaction_list'])).toEqual({});
   });
 
-  it('I11: ends though it takes longer than resumeWithinHours, each day read once', async () => {
+  it('I11: is completed even if it takes longer than resumeWithinHours, with each day read once', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     for (const day of DAYS) voidAll(lake, day);
     const days: string[] = [];
     for (let runs = 0; ; runs += 1) {
       expect(runs).toBeLessThan(40);
-      // A day takes some runs, which are within the six hours; the range takes longer.
+      // A day takes several runs within the six hours; the range takes longer.
       lake.nowMs += 40 * MINUTE_MS;
       const outcome = await lake.sync({ deadline: NO_TIME, scope: { ...scope, from: FIRST, to: TODAY } });
       for (const [day, dayOutcome] of Object.entries(outcomesOf(outcome, 'order_list')))

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(lakes.map((lake) => lake.close())));
 
-/** One unit of work of the day, a page: more than one is left to read. */
+/** One unit of work of the day, a page, which leaves more pages to read. */
 async function begin(lake: SampleLake, reports: ReportName[]): Promise<void> {
   const outcome = await lake.sync({ scope: { reports, from: FIRST, to: FIRST }, deadline: NO_TIME });
   expect(outcome.status).toBe('incomplete');
@@ -38,7 +38,7 @@ async function begin(lake: SampleLake, reports: ReportName[]): Promise<void> {
 const resume = (lake: SampleLake, reports: ReportName[], brandSettings = {}) =>
   lake.sync({ scope: { reports, from: FIRST, to: FIRST }, brandSettings });
 
-/** The pages that were requested during `act`, each by its cursor, position or number. */
+/** The pages that `act` requested, each by its cursor, position or number. */
 async function pagesAskedDuring(
   lake: SampleLake,
   report: ReportName,
@@ -67,7 +67,7 @@ describe('a day that one run starts and another resumes', () => {
     ['transaction_list', 'start'],
     ['amazon_attribution_report', 'start'],
   ] as const)(
-    'I4: of %s, fetches the last staged page again, and then those after it',
+    'I4: of %s, requests the last staged page again, and then the pages after it',
     async (report, first) => {
       const lake = sample.emptyLake();
       await begin(lake, [report]);
@@ -78,11 +78,11 @@ describe('a day that one run starts and another resumes', () => {
   );
 
   it.each(['clicks_list', 'order_list'] as const)(
-    'I1: of %s, restarts where the last staged page has changed',
+    'I1: of %s, restarts if the last staged page has changed',
     async (report) => {
       const lake = sample.emptyLake();
       await begin(lake, [report]);
-      // The first record of the day goes, and every other one moves up a place.
+      // The first record of the day is removed, and every later record moves up a place.
       lake.brand.records[report] = lake.brand.records[report].slice(1);
       expect((await resume(lake, [report])).status).toBe('complete');
       expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
@@ -93,7 +93,7 @@ describe('a day that one run starts and another resumes', () => {
     ['filters', { reports: { transaction_list: { filters: { order_status: 'paid' } } } }],
     ['zone', { timeZone: 'Europe/Berlin' }],
     ['meaning of end_date', { endDate: 'midnight' }],
-  ])('I1: restarts where the setting changed in between: %s', async (_name, change) => {
+  ])('I1: restarts if the setting changed in between: %s', async (_name, change) => {
     const lake = sample.emptyLake();
     await begin(lake, ['transaction_list']);
     await begin(lake, ['transaction_list']);
@@ -105,7 +105,7 @@ describe('a day that one run starts and another resumes', () => {
   });
 
   it.each([
-    // The limiter's waits move the clock by some milliseconds.
+    // The rate limiter's waits advance the clock by some milliseconds.
     ['resumes within', 6 * HOUR_MS - MINUTE_MS, false],
     ['restarts after', 6 * HOUR_MS + MINUTE_MS, true],
   ])('I4: %s resumeWithinHours', async (_name, ms, restarts) => {
@@ -118,7 +118,7 @@ describe('a day that one run starts and another resumes', () => {
     expect(await wrongReports(onlyFirst(lake), FIRST, ['transaction_list'])).toEqual({});
   });
 
-  it('I2: restarts after the day’s end where it was started before', async () => {
+  it('I2: restarts after the day’s end if it was started before', async () => {
     const lake = await sampleLake({
       now: '2026-03-10T03:50:00Z',
       recordsTo: '2026-03-10T05:00:00Z',
@@ -145,7 +145,7 @@ describe('cursors that die between runs', () => {
   );
 
   it.each(ways)(
-    'I1: lose and double no record of $report, where the service answers with: $deadCursor',
+    'I1: lose and double no record of $report if the service answers with: $deadCursor',
     async ({ report, deadCursor }) => {
       const lake = await lakeWith({ deadCursor, pageCap: 2 }, 30);
       await begin(lake, [report]);
@@ -167,7 +167,7 @@ describe('cursors that die between runs', () => {
       const pages = await pagesAskedDuring(lake, report, async () => {
         for (let status = 'incomplete', runs = 0; status === 'incomplete'; runs += 1) {
           ({ status } = await lake.sync({ scope: { reports }, deadline: NO_TIME }));
-          // Requests of others make the cursors of this lake expire.
+          // Other clients' requests make the cursors of this lake expire.
           const [request] = lake.service.requests;
           if (request) lake.service.requests.push(...Array(6).fill(request));
           expect(runs).toBeLessThan(100);
@@ -180,7 +180,7 @@ describe('cursors that die between runs', () => {
     },
   );
 
-  it('I8: fail the day with a hint where they die three times in a row', async () => {
+  it('I8: fail the day with a hint if they die three times in a row', async () => {
     const lake = sample.emptyLake();
     const scope = { reports: ['transaction_list'], from: FIRST, to: FIRST };
     // The first request of every run is refused, and the restart that follows breaks in the middle.
@@ -219,7 +219,7 @@ describe('a staged chunk that is damaged', () => {
       },
     ],
   ] as const)(
-    'I4: fails the day once where it is %s, and the next run restarts the day',
+    'I4: fails the day once if it is %s, and the next run restarts the day',
     async (_name, damage) => {
       const lake = sample.emptyLake();
       await begin(lake, ['order_list']);

@@ -37,7 +37,7 @@ describe('the count of requests', () => {
     ['two responses of 429', { kind: 'status', status: 429, retryAfter: '1' }, 2],
     ['two responses of 503', { kind: 'status', status: 503 }, 0],
     ['two connection resets', { kind: 'reset' }, 0],
-  ])('is each report’s own after %s', async (_name, fault, throttles) => {
+  ])('is separate for each report after %s', async (_name, fault, throttles) => {
     await begin();
     const scope = { from: '2026-03-01', to: '2026-03-01' };
     const { requests } = await sync('order_list', { scope });
@@ -51,7 +51,7 @@ describe('the count of requests', () => {
 });
 
 describe('a store that breaks down while a day is read', () => {
-  it('takes nothing from what the outcome says of the other days', async () => {
+  it('does not change the outcome of the other days', async () => {
     await begin({ startDate: '2026-03-01', reports: ['order_list'] });
     const { store, catalog } = lake;
     let writes = 0;

@@ -1,10 +1,12 @@
 /**
- * A lake in memory with a brand's service, in time that tests set: what the scenarios of this folder run on.
- * `sampleLake()` starts the service (real HTTP on the loopback) and seeds records up to a stated time; the service
- * holds each record from its own time on. `sync()` is one process of the product: it shares nothing with the one
- * before but the lake. `emptyLake()` starts an empty lake with the same service, `fork()` copies the lake as it is, and
- * `advance()` lets time pass with all that happens every so often. What a lake holds afterwards is read and compared
- * with the service by `lake-contents.ts`.
+ * Creates lakes in memory with a brand's service, in a time that tests set, for the scenarios of this folder:
+ * - `sampleLake()` starts the service (real HTTP on the loopback) and creates records up to a stated time. The service
+ *   shows each record from its own time on.
+ * - `sync()` is one process of the product, which shares only the lake with the process before.
+ * - `emptyLake()` starts an empty lake with the same service, and `fork()` copies the lake as it is.
+ * - `advance()` lets time pass, with all work that is done at intervals.
+ *
+ * `lake-contents.ts` reads a lake and compares it with the service.
  */
 import type { ReportName, SampleBrand, SampleRecords } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
@@ -37,19 +39,19 @@ export const NO_TIME = { softMs: 0, hardMs: Number.POSITIVE_INFINITY };
 
 export const CREDENTIALS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
-/** A registry that cannot detect a dead run: only the lease of the run expires. */
+/** A registry that cannot detect a dead run: only the run's lease expires. */
 export const blindRegistry: RunRegistry = { register: async () => async () => {}, isDead: async () => false };
 
 export type SyncOptions = Partial<Omit<RunOptions, 'settings'>> & {
-  /** Merged into the brand's settings, for this run alone. */
+  /** Merged into the brand's settings, only for this run. */
   brandSettings?: JsonObject;
-  /** Merged into the settings of all brands, for this run alone. */
+  /** Merged into the settings of all brands, only for this run. */
   commonSettings?: JsonObject;
-  /** How far the machine's clock is ahead of the service's, in this run; a function where it is set meanwhile. */
+  /** How far the machine's clock is ahead of the service's clock in this run; a function if the test sets it meanwhile. */
   clockAheadMs?: number | (() => number);
   /** Replaces the current time of this run. */
   fixedNow?: Date;
-  /** Whether a bug is an outcome of its report, as for a user; otherwise it is thrown. */
+  /** Whether a bug becomes an outcome of its report, as for a user; otherwise it is thrown. */
   mayHaveBugs?: boolean;
 };
 
@@ -61,22 +63,22 @@ export interface SampleLake {
   /** The time of the core, the machine and the service. */
   nowMs: number;
   startDate: string;
-  /** What runs of this lake are told. */
+  /** The settings of this lake's runs. */
   settings(own?: Pick<SyncOptions, 'brandSettings' | 'commonSettings'>): Settings;
-  /** One run, which is a process of its own. */
+  /** One run, as a separate process. */
   sync(options?: SyncOptions): Promise<SyncOutcome>;
-  /** One rebuild from raw records, which is a process of its own. */
+  /** One rebuild from raw records, as a separate process. */
   rebuild(
     scope: RebuildScope,
     options?: Partial<Omit<RebuildOptions, 'settings'>> & Pick<SyncOptions, 'brandSettings'>,
   ): Promise<RebuildOutcome>;
-  /** The same lake behind another store, or another catalog. */
+  /** The same lake with another store or another catalog. */
   over(store: ObjectStore, catalog?: Catalog): Lake;
-  /** What any other operation on the lake works with, which is a process of its own. */
+  /** The options of any other operation on the lake, as a separate process. */
   access(): LakeAccess & { reports: ReportRegistry };
-  /** Lets time pass: whatever is done at intervals (a lease is renewed) is done on the way. */
+  /** Lets time pass, with the work that is done at intervals, such as the renewal of a lease. */
   advance(ms: number): void;
-  /** An empty lake of the same service, whose records and time are as they were at the beginning. */
+  /** An empty lake of the same service, with its records and time as at the beginning. */
   emptyLake(): SampleLake;
   /** A copy of this lake as it is now, with the same service. */
   fork(): SampleLake;
@@ -86,13 +88,13 @@ export interface SampleLake {
 export interface SampleLakeOptions {
   now: string;
   startDate: string;
-  /** Until when there will be records; `now` by default. */
+  /** The time of the last records; `now` by default. */
   recordsTo?: string;
   clicksPerDay?: number;
   interpretations?: Partial<Interpretations>;
   /** Merged into the brand's settings, for every run. */
   brandSettings?: JsonObject;
-  /** What `sync` reads unless its scope says otherwise; all reports by default. */
+  /** The default scope of `sync`; all reports by default. */
   reports?: readonly ReportName[];
 }
 
@@ -101,13 +103,13 @@ interface Time {
   sleptMs: number;
 }
 
-/** All records that there will be, and up to which time the service holds them. */
+/** All future records, and the time up to which the service has them. */
 interface Feed {
   all: SampleRecords;
   releasedToMs: number;
 }
 
-/** What all lakes of one service share. */
+/** Shared by all lakes of one service. */
 interface World {
   time: Time;
   feed: Feed;
@@ -141,7 +143,7 @@ function noRecords(): SampleRecords {
   };
 }
 
-/** Gives the service every record whose time has come. */
+/** Gives the service every record whose time has passed. */
 function releaseRecords({ records }: SampleBrand, { time, feed }: World): void {
   const nowMs = time.nowMs + time.sleptMs;
   for (const report of REPORTS) {
@@ -167,7 +169,7 @@ function createLake(
   for (const [key, object] of original?.store.objects ?? [])
     store.objects.set(key, { ...object, etag: `copied-${object.etag}` });
   for (const [path, snapshot] of original?.catalog.pointers ?? []) catalog.pointers.set(path, snapshot);
-  // The ids of a copy are none that the original has given.
+  // A copy must not repeat ids of the original.
   let ids = original ? 500_000 : 0;
   releaseRecords(brand, world);
   const settingsWith = ({ brandSettings, commonSettings }: SyncOptions) => {

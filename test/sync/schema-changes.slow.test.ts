@@ -8,7 +8,7 @@ import { ledgerEntry, ledgerTableRows } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const FIRST = '2026-03-01';
-/** The first day that is read by itself; those before are the history. */
+/** The first day that is read by itself; the days before are the history. */
 const NEXT = '2026-03-16';
 const LAST = '2026-03-23';
 const scope = { reports: ['order_list'] };
@@ -16,7 +16,7 @@ const scope = { reports: ['order_list'] };
 let lake: SampleLake;
 
 beforeAll(async () => {
-  // The service has all records from the beginning: what its days hold is decided before they are read.
+  // The service has all records from the beginning, so each day's contents are decided before the day is read.
   lake = await sampleLake({ now: '2026-03-25T15:00:00Z', startDate: FIRST, clicksPerDay: 60 });
   changeAll();
   for (let today = NEXT; today <= addDays(LAST, 1); today = addDays(today, 1)) await run(today);
@@ -72,7 +72,7 @@ describe('fields that come, go and change', () => {
     });
   });
 
-  it('are counted in the ledger where their values are rescued, and only there', async () => {
+  it('are counted in the ledger only on days with rescued values', async () => {
     const before = await ledgerEntry(lake, 'order_list', '2026-03-19');
     const { committed } = await ledgerEntry(lake, 'order_list', '2026-03-20');
     expect(committed?.values?.rescued).toEqual({ amount: committed?.rows });
@@ -91,7 +91,7 @@ describe('fields that come, go and change', () => {
     },
   );
 
-  it('are published again where the catalog has lost them, within a day', async () => {
+  it('are published again within a day if the catalog has lost them', async () => {
     const before = await changes();
     for (const path of lake.catalog.pointers.keys())
       if (path.startsWith('schema_changes/')) lake.catalog.pointers.delete(path);
@@ -101,14 +101,14 @@ describe('fields that come, go and change', () => {
     expect(await changes()).toEqual(before);
   });
 
-  it('are forgotten where the service restates the day', async () => {
+  it('are forgotten if the service restates the day', async () => {
     change('2026-03-18', '2026-03-18', (order) => ({ ...order, country: 'US' }));
     lake.nowMs = Date.parse('2026-03-26T15:00:00Z') + DAY_MS;
     await lake.sync({ scope: { ...scope, from: '2026-03-18', to: '2026-03-18' } });
     expect(await changes()).toEqual(ALL.filter((found) => !found.includes('country')));
   });
 
-  it('are found again in an empty lake, which reads all days as history, but for the new ones', async () => {
+  it('are found again in an empty lake, which reads all days as history, except new fields', async () => {
     const own = lake.emptyLake();
     changeAll();
     own.nowMs = Date.parse('2026-04-02T15:00:00Z');

@@ -48,7 +48,7 @@ async function run(lake: SampleLake, report: Restated, options: SyncOptions = {}
 }
 
 describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s', (report) => {
-  it('I11: is read as often as `refresh` says, though all its records are final, and late ones are seen', async () => {
+  it('I11: is re-read by `refresh` even if all its records are final, so late records are found', async () => {
     const lake = lakeOf(report, 'paid');
     const held = lake.brand.records[report];
     const late = held.slice(0, 2);
@@ -67,7 +67,7 @@ describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s',
     expect([state, due]).toEqual(['settled', undefined]);
   });
 
-  it('I11: that is read with a filter on a final state is read as often as others', async () => {
+  it('I11: is re-read as often as other days if a filter selects a final state', async () => {
     const filters: JsonObject = report === 'order_list' ? { status: 'effective' } : { order_status: 'paid' };
     const brandSettings = { reports: { [report]: { refresh, filters } } };
     const lake = lakeOf(report, 'new');
@@ -81,7 +81,7 @@ describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s',
     expect(committed?.rows).toBe(recordsOfDay(lake.brand, report, DAY).length);
   });
 
-  it('I11: is watched behind the refresh policy where a record can change, until its limit', async () => {
+  it('I11: is re-read after `refresh` ends while a record can change, until its limit', async () => {
     const lake = lakeOf(report, 'new');
     const brandSettings = { reports: { [report]: { refresh, watchUnsettledDays: 90 } } };
     const ages: number[] = [];
@@ -99,7 +99,7 @@ describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s',
     ['a filter is set', { filters: { publisher_id: 'nobody' } }],
     ['the policy is longer', { refresh: [{ untilAgeDays: 900, every: '1 day' }] }],
   ])(
-    'I11: that is settled keeps its rows and is not read where the settings say that %s',
+    'I11: keeps its rows once settled and is not read even if the settings change so that %s',
     async (_name, change) => {
       const lake = lakeOf(report, 'paid');
       await run(lake, report);
@@ -115,7 +115,7 @@ describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s',
     },
   );
 
-  it('is left as it was where the service refuses a day that is only watched because of its states', async () => {
+  it('is left as it was if the service refuses a day that is only re-read because of its states', async () => {
     const lake = lakeOf(report, 'new');
     await run(lake, report);
     lake.nowMs += 100 * DAY_MS;

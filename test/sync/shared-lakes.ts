@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { type SampleLake, type SampleLakeOptions, sampleLake } from './sample-lake.ts';
 
-/** One service for all tests of a file, each of which begins with an empty lake and the records of the beginning. */
+/** Shares one service among all tests of a file; each test begins with an empty lake and the initial records. */
 export function sharedLakes(options: SampleLakeOptions): Pick<SampleLake, 'emptyLake'> {
   let sample: SampleLake | undefined;
   beforeAll(async () => {

@@ -9,12 +9,12 @@ import { sharedLakes } from './shared-lakes.ts';
 
 const REPORT = 'order_list';
 const KEY = rateBudgetKey(BRAND);
-/** More than a run of a few minutes takes: one that does not end fails by them. */
-const MOST_LOOKS = 1_000;
+/** More than a run of a few minutes takes: a run that does not end fails at this limit. */
+const MAX_READS = 1_000;
 
 const sample = sharedLakes({ now: '2026-03-10T15:00:00Z', startDate: '2026-03-09', reports: [REPORT] });
 
-/** The store of a lake whose rates nobody may write. */
+/** The store of a lake in which `rates/` is read-only. */
 function withoutRates(store: ObjectStore): ObjectStore {
   const denied = async () => {
     throw new BrandReportsError('config', 'aws_refused', 'access to rates/ is denied');
@@ -25,30 +25,30 @@ function withoutRates(store: ObjectStore): ObjectStore {
   };
 }
 
-/** The store of a lake in which another run has the whole rate, and lives on. */
+/** The store of a lake in which another run has the whole rate, and stays alive. */
 function withGreedyRun(store: ObjectStore): ObjectStore {
-  let looks = 0;
+  let reads = 0;
   return {
     ...store,
     async get(key) {
       if (key !== KEY) return store.get(key);
-      looks += 1;
-      if (looks > MOST_LOOKS) throw new Error('the run does not end');
-      const greedy = { rate: 1000, wants: 1000, limit: 1000, renewals: looks };
+      reads += 1;
+      if (reads > MAX_READS) throw new Error('the run does not end');
+      const greedy = { rate: 1000, wants: 1000, limit: 1000, renewals: reads };
       const budget = { version: 1, runs: { greedy }, recentWrites: [] };
-      return { body: Buffer.from(JSON.stringify(budget)), etag: String(looks) };
+      return { body: Buffer.from(JSON.stringify(budget)), etag: String(reads) };
     },
     put: async (key, body, precondition) =>
-      key === KEY ? { etag: String(looks) } : store.put(key, body, precondition),
+      key === KEY ? { etag: String(reads) } : store.put(key, body, precondition),
   };
 }
 
 describe('a run that gets nothing of the rate', () => {
   it.each([
     ['when its time is over', 5 * MINUTE_MS, 5 * MINUTE_MS],
-    ['after a minute where it has no time', 0, MINUTE_MS],
+    ['after a minute if it has no time', 0, MINUTE_MS],
   ])(
-    'ends %s: its days are left to the next run, and none has failed',
+    'ends %s: its days are left to the next run, and no day has failed',
     async (_name, timeMs, endsAfterMs) => {
       const ran = sample.emptyLake();
       const startMs = ran.service.now().getTime();
@@ -73,7 +73,7 @@ describe('a run that gets nothing of the rate', () => {
 });
 
 describe('a run that may not share the rate', () => {
-  it('says so and leaves its days to the next run, and none has failed', async () => {
+  it('reports it and leaves its days to the next run, and no day has failed', async () => {
     const ran = sample.emptyLake();
     const requests = ran.service.requests.length;
     const denied = { store: withoutRates(ran.store), catalog: ran.catalog, runs: blindRegistry };

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([sample.close(), slow?.close()]));
 
-/** Time is up after so many requests. `kills`: then the process is gone as well. */
+/** Time is up after this many requests. With `kills`, the process then ends too. */
 function deadlineAfterRequests(
   lake: SampleLake,
   kills: boolean,
@@ -60,7 +60,7 @@ describe('days of many pages, which runs with little time read', () => {
     expect(await wrongReports({ ...lake, startDate: FIRST }, LAST, ['transaction_list'])).toEqual({});
   });
 
-  it('I8: fail with what to change where no run could ever read one', async () => {
+  it('I8: fail with the next step if no run could ever read one of them', async () => {
     const lake = sample.emptyLake();
     const errors = [];
     for (let runs = 0; runs < 5; runs += 1) {
@@ -77,7 +77,7 @@ describe('days of many pages, which runs with little time read', () => {
   });
 });
 
-/** A run that the rate limits: when a slot comes, all responses have come, and the days in flight request their next pages. */
+/** A run that the rate limits: when a slot is free, all responses have arrived, and the days in flight request their next pages. */
 function limitedByRate(lake: SampleLake): SyncOptions {
   const underWay = new Set<Promise<unknown>>();
   return {
@@ -99,8 +99,8 @@ function limitedByRate(lake: SampleLake): SyncOptions {
 }
 
 describe('many days of many pages, which daily runs with little time read', () => {
-  it('I4: are complete after few runs: the days in flight share no run so that none of them ends', async () => {
-    // As with 13,000 orders a day: a run has time for the pages of less than four days, and four are read at a time.
+  it('I4: are complete after few runs: the days in flight never share a run so that no day ends', async () => {
+    // As with 13,000 orders a day: a run has time for the pages of less than four days, and reads four at a time.
     slow = await sampleLake({
       now: '2026-03-10T15:00:00Z',
       recordsTo: '2026-03-20T15:00:00Z',

@@ -30,7 +30,7 @@ function spoil(lake: SampleLake, key: string): void {
 }
 
 describe('raw records of a reading that was never committed', () => {
-  it('are not taken by a rebuild for those of the committed one', async () => {
+  it('are not mistaken by a rebuild for records of the committed reading', async () => {
     const lake = sample.emptyLake();
     const scope = { reports: ['clicks_list', 'clicks_detail'] };
     await lake.sync({ scope });
@@ -38,7 +38,7 @@ describe('raw records of a reading that was never committed', () => {
     for (const key of keysOfDay(lake, 'raw/clicks_detail/')) if (key.includes('chunk')) spoil(lake, key);
     lake.nowMs += 8 * DAY_MS;
     await lake.sync({ scope });
-    // A detail goes with its click.
+    // A detail is removed with its click.
     restate(lake.brand, 'clicks_list', DAY, (held) => held.slice(0, 2));
     lake.nowMs += 8 * DAY_MS;
     const store: typeof lake.store = {

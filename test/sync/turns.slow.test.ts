@@ -12,7 +12,7 @@ const PAGED: ReportName[] = ['clicks_list', 'order_list', 'transaction_list', 'a
 let lake: SampleLake;
 afterEach(() => lake.close());
 
-/** Time is up after so many requests. */
+/** Time is up after this many requests. */
 function deadlineAfterRequests(requests: number): SyncOptions['deadline'] {
   const begun = lake.service.requests.length;
   return {
@@ -36,7 +36,7 @@ async function begin(): Promise<void> {
 const daysOf = async (report: ReportName) => (await ledgerEntries(lake, report)).map(([day]) => day);
 
 describe('runs with little time and months to catch up on', () => {
-  it('have the open day and yesterday of every report after the first one', async () => {
+  it('read the open day and yesterday of every report in the first run', async () => {
     await begin();
     await lake.sync({ deadline: deadlineAfterRequests(30) });
     for (const report of PAGED) {
@@ -46,7 +46,7 @@ describe('runs with little time and months to catch up on', () => {
     }
   });
 
-  it('bring older days of every report in each run, and are complete in the end', async () => {
+  it('read older days of every report in each run, and complete in the end', async () => {
     await begin();
     const older = new Map(PAGED.map((report) => [report, 0]));
     for (let run = 0; run < 4; run += 1) {

@@ -29,7 +29,7 @@ function restateFirst(lake: SampleLake): void {
   alter(lake, 'transaction_list', FIRST, { seen: lake.nowMs });
 }
 
-/** Runs so far apart that each vacuums. */
+/** Runs far enough apart for a vacuum in each. */
 async function syncDaily(lake: SampleLake, runs: number, options: SyncOptions = { scope }): Promise<void> {
   for (let run = 0; run < runs; run += 1) {
     lake.nowMs += DAY_MS + HOUR_MS;
@@ -52,7 +52,7 @@ describe('the vacuum', () => {
     restateFirst(lake);
     await lake.sync({ scope });
     const { committed } = await ledgerEntry(lake, 'transaction_list', FIRST);
-    // Two days old by then, but replaced only just now.
+    // The snapshot is then two days old, but was replaced only now.
     expect(bothOf().map(({ length }) => length)).toEqual([2, 2]);
     lake.nowMs += 23 * HOUR_MS;
     await lake.sync({ scope });
@@ -64,7 +64,7 @@ describe('the vacuum', () => {
     expect((await wrongReports(lake, '2026-03-15', ['transaction_list'])).transaction_list).toBeUndefined();
   });
 
-  it('I3: removes nothing in a run whose clock is 60 days ahead, and that no response corrects', async () => {
+  it('I3: removes nothing in a run whose clock is 60 days ahead and not corrected by a response', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const [old = ''] = snapshotsOf(lake);
@@ -77,7 +77,7 @@ describe('the vacuum', () => {
     expect(snapshotsOf(lake)).toContain(old);
   });
 
-  it('I3: keeps a snapshot for a day after the catalog left it, though it was replaced long before', async () => {
+  it('I3: keeps a snapshot for a day after the catalog left it, even if it was replaced long before', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const [old = ''] = snapshotsOf(lake);
@@ -100,7 +100,7 @@ describe('the vacuum', () => {
     ['machine’s', 9 * DAY_MS, 0],
     ['service’s', 0, 9 * DAY_MS],
   ])(
-    'removes nothing that is young by one clock, though the %s clock is ahead',
+    'removes nothing that is young by one clock, even if the %s clock is ahead',
     async (_whose, clockAheadMs, skewMs) => {
       const lake = sample.emptyLake();
       await lake.sync({ scope });
@@ -117,13 +117,13 @@ describe('the vacuum', () => {
 
   it.each([
     ['a snapshot that a run built and never committed', `transactions/brand=acme/dt=${FIRST}`],
-    ['what became of records, of such a run', `transaction_states/brand=acme/dt=${FIRST}`],
+    ['a lifecycle table’s snapshot of such a run', `transaction_states/brand=acme/dt=${FIRST}`],
     [
-      'coverage of a month to come, which a run wrote and never published',
+      'coverage of a future month that a run wrote and never published',
       'coverage/brand=acme/report=transaction_list/month=2026-05',
     ],
     [
-      'changes of fields that a run wrote and never published',
+      'schema changes that a run wrote and never published',
       'schema_changes/brand=acme/report=transaction_list/month=2026-03',
     ],
   ])('removes %s', async (_name, partition) => {
@@ -145,10 +145,10 @@ describe('the vacuum', () => {
     ['the table’s prefix', 'snapshots/transactions/'],
     ['a brand', 'snapshots/transactions/brand=acme/'],
     ['a day', `snapshots/transactions/brand=acme/dt=${FIRST}/`],
-    ['a name of somebody else', 'snapshots/transactions/brand=acme/New folder/'],
+    ['the name of a foreign object', 'snapshots/transactions/brand=acme/New folder/'],
     ['a day of raw records', `raw/transaction_list/brand=acme/dt=${FIRST}/`],
     ['a month of coverage', 'snapshots/coverage/brand=acme/report=transaction_list/month=2026-03/'],
-  ])('leaves a folder object at %s alone, and the run ends as always', async (_where, folder) => {
+  ])('leaves a folder object at %s alone, and the run ends normally', async (_where, folder) => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const made = { body: new Uint8Array(), etag: 'folder', modifiedAt: new Date(lake.nowMs) };
@@ -160,7 +160,7 @@ describe('the vacuum', () => {
     expect(Object.keys(await coverageOf(lake, 'transaction_list'))).toContain('2026-03-18');
   });
 
-  it('deletes what it forgets a day later, even where the run dies behind the forgetting', async () => {
+  it('deletes forgotten versions a day later, even if the run dies after forgetting them', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const [old = ''] = snapshotsOf(lake);
@@ -190,7 +190,7 @@ describe('the vacuum', () => {
     expect(snapshotsOf(lake)).toContain(old);
   });
 
-  it('that fails stops nothing else, and is tried again by the next run', async () => {
+  it('stops nothing else if it fails, and the next run tries it again', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     restateFirst(lake);
@@ -214,13 +214,13 @@ describe('the vacuum', () => {
     expect(snapshotsOf(lake).length).toBeGreaterThan(1);
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope });
-    // Forgotten by the vacuum that succeeded, and deleted by the one of the next day.
+    // A successful vacuum has forgotten the objects, and the next day's vacuum deletes them.
     expect((await ledgerEntry(lake, 'transaction_list', FIRST)).superseded).toEqual([]);
     await syncDaily(lake, 1);
     expect(snapshotsOf(lake)).toHaveLength(1);
   });
 
-  it('keeps what the catalog points at, and what the run that holds a day may be about to commit', async () => {
+  it('keeps current snapshots of the catalog, and versions that the run with the claim may be about to commit', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     lake.nowMs += 2 * HOUR_MS;
@@ -236,7 +236,7 @@ describe('the vacuum', () => {
     await gate.reached;
     const [first, second] = snapshotsOf(lake);
     lake.nowMs += 3 * DAY_MS;
-    // Another run vacuums, and reads other days only.
+    // Another run vacuums, and reads only other days.
     await lake.sync({ scope: { ...scope, from: '2026-03-09', to: '2026-03-09' } });
     expect(snapshotsOf(lake)).toEqual([first, second]);
     gate.letGo();
@@ -246,7 +246,7 @@ describe('the vacuum', () => {
     expect(await wrongReports(lake, '2026-03-13', ['transaction_list'])).toEqual({});
   });
 
-  it('removes the raw pages of an attempt a week after the ledger stopped naming it', async () => {
+  it('removes the raw pages of an attempt a week after the ledger stopped referencing it', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const { attempt } = (await ledgerEntry(lake, 'transaction_list', FIRST)).committed ?? {};
@@ -264,7 +264,7 @@ describe('the vacuum', () => {
     expect(attemptsOf()).toEqual(new Set([second]));
   });
 
-  it('I3: keeps coverage for its readers for a day after it was replaced, however old it is', async () => {
+  it('I3: keeps coverage for its readers for a day after its replacement, however old it is', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const [old = ''] = keys(lake, 'snapshots/coverage/');
@@ -304,7 +304,7 @@ describe('coverage', () => {
   const stateOf = async (lake: SampleLake, report: ReportName, day: string) =>
     (await coverageOf(lake, report))[day]?.state;
 
-  it('vouches for no day of a report before it has returned a record', async () => {
+  it('has no complete day of a report before the report has returned a record', async () => {
     const lake = sample.emptyLake();
     const records = lake.brand.records.transaction_list;
     lake.brand.records.transaction_list = [];

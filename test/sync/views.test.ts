@@ -9,7 +9,7 @@ import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-09';
 const scope = { reports: ['order_list'] };
-/** Those that read the table. */
+/** The views that read the table. */
 const OF_ORDERS = [
   ...['orders_daily', 'publisher_performance', 'channel_conversion', 'unsettled'],
   ...['since_close', 'payouts'],
@@ -34,7 +34,7 @@ describe('the views of a report', () => {
     expect(lake.catalog.views).toEqual(OF_ORDERS);
   });
 
-  it('are written once a day by runs that meet no new column', async () => {
+  it('are written once a day by runs that find no new column', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     for (let hour = 0; hour < 3; hour += 1) {
@@ -47,7 +47,7 @@ describe('the views of a report', () => {
     expect(lake.catalog.views).toEqual([...OF_ORDERS, ...OF_ORDERS]);
   });
 
-  it('use a column from the run on that meets it', async () => {
+  it('have a column from the run on that finds it', async () => {
     const lake = sample.emptyLake();
     const written: string[] = [];
     const catalog: Catalog = {
@@ -64,7 +64,7 @@ describe('the views of a report', () => {
     expect(written.map((sql) => sql.includes('"currency"'))).toEqual([false, true]);
   });
 
-  it('do not keep a day from being published and covered where they cannot be created', async () => {
+  it('do not stop a day from being published and covered if they cannot be created', async () => {
     const lake = sample.emptyLake();
     const logged: string[] = [];
     const catalog: Catalog = {

@@ -1,6 +1,8 @@
 /**
- * Imported before the product: compression that would end in a thread of its own, whenever it likes, ends at once, what
- * is loaded late is loaded now, and no timeout of the real world cuts a virtual request short.
+ * Makes the product deterministic; imported before the product:
+ * - compression ends at once, instead of in a thread at a random time;
+ * - modules that are loaded late are loaded now;
+ * - no timeout in real time cuts a virtual request short.
  */
 import { existsSync } from 'node:fs';
 import zlib from 'node:zlib';
@@ -27,6 +29,6 @@ Object.assign(zlib, {
 });
 syncBuiltinESMExports();
 await import('../../shared/lake/table/parquet.ts');
-// A lake in a folder is synced to its disk with every write: one in memory is a hundred times as fast.
+// A lake in a folder syncs every write to disk: a lake in memory is a hundred times as fast.
 if (existsSync('/dev/shm')) process.env.TMPDIR = '/dev/shm';
 AbortSignal.timeout = () => new AbortController().signal;

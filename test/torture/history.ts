@@ -1,7 +1,7 @@
 /**
- * One random history, all of which follows from its seed: a storm of some days, in which up to three runs at a time meet
- * every fault, then calm weeks of plain runs, until every day has settled. Afterwards the lake is judged by what the
- * service holds.
+ * Runs one random history, which follows entirely from its seed. A storm of some days comes first: up to three runs at
+ * a time meet every fault. Then plain runs follow for weeks, until every day has settled. At the end the lake is judged by
+ * the records of the service.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
@@ -19,7 +19,7 @@ import { type TorturedService, ageService, createService } from './service.ts';
 import { type Finding, type Kind, type Watch, type Watched, readAtRandom, watched } from './watch.ts';
 import { type Hazard, type World, change, changesEndMs, daysOf, worldOf } from './world.ts';
 
-/** What one history was and what it found. */
+/** One history and its findings. */
 export interface HistoryResult {
   seed: number;
   findings: Finding[];
@@ -37,7 +37,7 @@ interface History extends Watched {
   random: Random;
   service: TorturedService;
   faults: LakeFaults;
-  /** Everything that any run has said. */
+  /** The output of all runs. */
   said: string[];
   trace: (line: string) => void;
   runs: number;
@@ -46,11 +46,11 @@ interface History extends Watched {
   violations: string[];
 }
 
-/** After the storm the lake must be right within this time, whatever has happened. */
-const MAX_CALM_MS = 25 * DAY_MS;
-/** Vacuum removes what is left over within its longest grace and a day. */
-const MIN_CALM_MS = 10 * DAY_MS;
-const CALM_INTERVAL_MS = 12 * HOUR_MS;
+/** After the storm the lake must be right within this time, whatever happened before. */
+const MAX_PLAIN_MS = 25 * DAY_MS;
+/** The vacuum removes leftovers within its longest grace and a day. */
+const MIN_PLAIN_MS = 10 * DAY_MS;
+const PLAIN_INTERVAL_MS = 12 * HOUR_MS;
 
 export async function runHistory(
   seed: number,
@@ -132,13 +132,13 @@ async function live(history: History): Promise<void> {
   faults.rate = 0;
   service.onPage = () => {};
   await time.sleep(HOUR_MS);
-  await calm(history, random.fork('calm'));
+  await runPlainWeeks(history, random.fork('calm'));
   for (const violation of new Set(service.violations))
     watch.report('other', `forbidden request: ${violation}`);
   await time.outside(() => judgeLake(history));
 }
 
-/** Up to three runs at a time, one after the other, until the storm is over. */
+/** Runs the storm: up to three runs at a time, in turn, until it is over. */
 async function storm(history: History, random: Random): Promise<void> {
   const { world, time } = history;
   const under = new Set<Promise<unknown>>();
@@ -159,7 +159,7 @@ async function stormyRun(history: History, random: Random): Promise<void> {
   const softMs = time.nowMs + random.pick([0, 0, 1, 3, 10, 60, 600]) * 1000;
   const isShort = random.chance(0.5) && !world.without.has('deadlines');
   const deadline = isShort ? { softMs, hardMs: softMs + 60_000 } : undefined;
-  // A function is gone when its time is over.
+  // A function ends when its time is over.
   if (deadline && random.chance(0.5) && !world.without.has('deaths'))
     void time.sleep(deadline.hardMs - time.nowMs).then(() => life.die());
   const range = random.chance(0.15) ? rangeOf(world, time.nowMs, random) : {};
@@ -179,7 +179,7 @@ async function stormyRun(history: History, random: Random): Promise<void> {
   });
 }
 
-/** Machines whose clock is wrong, now and then. Without `Date` headers nothing shows it: then only as far as the service bears. */
+/** Machines whose clock is sometimes wrong. Without `Date` headers nothing reveals the error, so it stays within the service's limit. */
 function skewOf({ hasDates, without }: World, random: Random): number {
   const skewMs = hasDates
     ? random.pick([-12 * HOUR_MS, -40 * MINUTE_MS, -3000, 3000, 40 * MINUTE_MS, 2 * HOUR_MS, 60 * DAY_MS])
@@ -194,13 +194,13 @@ function rangeOf(world: World, nowMs: number, random: Random): { from?: string; 
 }
 
 interface RunPlan extends Pick<RunOptions, 'leases' | 'deadline' | 'scope'> {
-  /** The machine's clock less the true time. */
+  /** The machine's clock minus the true time. */
   skewMs: number;
-  /** An event's `now` less the true time; 0: the event has none. */
+  /** An event's `now` minus the true time; 0: the event has no `now`. */
   nowOffsetMs: number;
 }
 
-/** One process. Every run ends, fails with an outcome or dies; what it throws is a bug. */
+/** One process. Every run ends, fails with an outcome or dies; an exception is a bug. */
 async function run(
   history: History,
   life: Life,
@@ -267,7 +267,7 @@ async function run(
   }
 }
 
-/** Generous: everything that the service holds, several times, beside what three runs at a time retry. */
+/** Generous: all records of the service, several times, plus the retries of three runs at a time. */
 function maxRequests(world: World): number {
   const days = Object.values(world.brand.held).flatMap((held) => [...held.values()]);
   const records = days.reduce((sum, held) => sum + held.length, 0);
@@ -275,11 +275,11 @@ function maxRequests(world: World): number {
 }
 
 /** Plain runs, day after day. */
-async function calm(history: History, random: Random): Promise<void> {
+async function runPlainWeeks(history: History, random: Random): Promise<void> {
   const { world, time, watch } = history;
   const startMs = time.nowMs;
   let failing = '';
-  while (time.nowMs - startMs < MAX_CALM_MS) {
+  while (time.nowMs - startMs < MAX_PLAIN_MS) {
     const beganMs = time.nowMs;
     const life = new Life(Number.POSITIVE_INFINITY, random);
     const outcome = await run(history, life, random.fork(`run ${history.runs}`), {
@@ -289,16 +289,16 @@ async function calm(history: History, random: Random): Promise<void> {
     });
     const age = time.nowMs - startMs;
     failing = outcome?.status === 'complete' ? '' : JSON.stringify(outcome);
-    // Whatever the storm has left, one plain run brings everything up to date.
-    if (beganMs === startMs && failing !== '') watch.report('other', `the first calm run ended ${failing}`);
-    const isSettled = failing === '' && age >= MIN_CALM_MS && time.nowMs >= lastChangesEndMs(world);
+    // Whatever the storm has left, one plain run updates everything.
+    if (beganMs === startMs && failing !== '') watch.report('other', `the first plain run ended ${failing}`);
+    const isSettled = failing === '' && age >= MIN_PLAIN_MS && time.nowMs >= lastChangesEndMs(world);
     if (isSettled) return;
-    await time.sleep(CALM_INTERVAL_MS);
+    await time.sleep(PLAIN_INTERVAL_MS);
   }
-  watch.report('other', `no end after ${MAX_CALM_MS / DAY_MS} calm days: ${failing}`);
+  watch.report('other', `no end after ${MAX_PLAIN_MS / DAY_MS} days of plain runs: ${failing}`);
 }
 
-/** When every day of the storm has been due for the last time, with room for the two passes that agree, and for the vacuum. */
+/** When every day of the storm has been due for the last time, with time for the two readings that agree, and for the vacuum. */
 function lastChangesEndMs(world: World): number {
   const last = dayOf(world.stormEndMs, world.brand.timeZone);
   const ends = world.reports.map((report) => changesEndMs(world, heldTable(report), last));

@@ -1,4 +1,4 @@
-/** Judges a lake after the calm: by what the service holds, by its own documents, and by what is left over. */
+/** Judges a lake after the plain runs: by the service's records, by the lake's own documents, and by its leftovers. */
 import { gunzipSync } from 'node:zlib';
 import { DAY_MS } from '../../shared/days.ts';
 import {
@@ -16,7 +16,7 @@ import { type Watched, compare } from './watch.ts';
 import { daysOf } from './world.ts';
 
 interface Judged extends Watched {
-  /** Everything that any run has said. */
+  /** The output of all runs. */
   said: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export async function judgeLake(judged: Judged): Promise<void> {
 
 async function judgeDays(judged: Judged, report: ReportDefinition, entries: Entries): Promise<void> {
   const { world, lake, watch } = judged;
-  // Where the service never returned a record, no day settles.
+  // If the service never returned a record, no day settles.
   const isVerified = [...entries.values()].some(({ committed }) => (committed?.rows ?? 0) > 0);
   for (const day of daysOf(world)) {
     const name = `at the end ${report.name} ${day}`;
@@ -44,7 +44,7 @@ async function judgeDays(judged: Judged, report: ReportDefinition, entries: Entr
     const isOver = committed.state === 'settled' || (committed.state === 'closed' && !isVerified);
     if (!isOver || claim || failure)
       watch.report('other', `${name}: not settled ${JSON.stringify({ ...committed, claim, failure })}`);
-    // The service has dropped what can change no more: the version holds it.
+    // The service has dropped records that can no longer change: the version has them.
     if (disregarded) continue;
     try {
       await compare(judged, name, { report, day, snapshot: committed.snapshot });
@@ -78,12 +78,12 @@ async function judgeCoverage(
     if (committed !== covered.get(day))
       watch.report(
         'other',
-        `at the end ${report.name} ${day}: coverage says ${covered.get(day)}, the ledger ${committed}`,
+        `at the end ${report.name} ${day}: coverage has ${covered.get(day)}, the ledger ${committed}`,
       );
   }
 }
 
-/** Vacuum has had days: what no document names and is older than its grace and a day is left for ever. */
+/** The vacuum has had days: an unreferenced object that is older than its grace and a day would stay forever. */
 async function judgeLeftovers(
   { time, lake, watch }: Judged,
   report: ReportDefinition,
@@ -93,7 +93,7 @@ async function judgeLeftovers(
   const snapshots = partitionPrefix(report.table, brandPartitions(BRAND));
   for await (const { key, modifiedAt } of lake.store.list(snapshots)) {
     const { day = '', id = '' } = parseDayKey(snapshots, key) ?? {};
-    // A day that it is kept, one until a vacuum forgets it, and one until the next deletes it.
+    // A day of grace, a day until a vacuum forgets the object, and a day until the next vacuum deletes it.
     if (isOlderThan(4.5, modifiedAt) && entries.get(day)?.committed?.snapshot !== id)
       watch.report('leaked', `${key} of ${modifiedAt.toISOString()}`);
   }
@@ -116,7 +116,7 @@ async function judgeLeftovers(
 async function judgeSecrets({ world, lake, watch, said }: Judged): Promise<void> {
   const hasSecret = (text: string) => [...world.secrets].some((secret) => text.includes(secret));
   for (const text of said)
-    if (hasSecret(text)) watch.report('leaked', `a credential is in what a run said: ${text}`);
+    if (hasSecret(text)) watch.report('leaked', `a credential is in the output of a run: ${text}`);
   for await (const { key } of lake.store.list('')) {
     const stored = await lake.store.get(key);
     if (!stored) continue;

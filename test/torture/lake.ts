@@ -1,6 +1,6 @@
 /**
- * A lake as one process reaches it: every call takes virtual time, may fail before or after it took effect, and may be
- * the one at which the process dies. Then it never returns: what was sent may still arrive, minutes later.
+ * Reaches a lake as one process does: every call takes virtual time and may fail before or after it took effect. A
+ * process may also die at a call. A dead process never continues, but its writes may still arrive minutes later.
  */
 import { MINUTE_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
@@ -13,13 +13,13 @@ import type { Timeline } from '../simulation/timeline.ts';
 /** The lake itself, without time and faults. */
 export interface TrueLake extends SimulatedLake {
   kind: LakeKind;
-  /** By run: a folder's locks show which runs are dead. */
+  /** By run: a folder's locks reveal dead runs. */
   lives: Map<string, Life>;
 }
 
-/** What is injected until the storm ends. */
+/** The faults that are injected until the storm ends. */
 export interface LakeFaults {
-  /** How likely a call fails, before or after it took effect. */
+  /** The probability that a call fails, before or after it took effect. */
   rate: number;
   injected: number;
 }
@@ -45,7 +45,7 @@ export class Life {
     this.#announce('died');
   }
 
-  /** Runs a call of the process. @param late lets what a dying process had sent arrive */
+  /** Runs a call of the process. @param late delivers the writes that a dying process had sent */
   async step<Result>(
     act: () => Promise<Result>,
     late: (arrive: () => Promise<Result>) => void,
@@ -64,7 +64,7 @@ export class Life {
   }
 }
 
-/** What a dead process waits for. */
+/** The promise that a dead process waits for. */
 export function never<Result>(): Promise<Result> {
   return new Promise(() => {});
 }
@@ -106,7 +106,7 @@ export function reachedLake(
   }
 
   function latencyMs(): number {
-    // A process that stands still for minutes, as a laptop does whose lid is closed.
+    // A process stops for minutes, like a laptop whose lid is closed.
     if (faults.rate > 0 && random.chance(0.001)) return random.between(1, 20) * MINUTE_MS;
     return random.between(2, 40);
   }
@@ -117,7 +117,7 @@ export function reachedLake(
       ...reached,
       async put(key, body, precondition) {
         const outcome = await reached.put(key, body, precondition);
-        // A client that repeats a write whose answer it lost meets its own write.
+        // A client that repeats a write whose answer it lost conflicts with its own write.
         if (!random.chance(faults.rate / 4)) return outcome;
         faults.injected += 1;
         return 'conflict';
@@ -128,7 +128,7 @@ export function reachedLake(
         lake.lives.set(run, life);
         return async () => void lake.lives.delete(run);
       },
-      // In S3 only the lease shows it.
+      // In S3 only the lease reveals a dead run.
       isDead: async (run) => lake.kind === 'folder' && lake.lives.get(run)?.dead !== false,
     },
     catalog: catalogAround(catalog, call),

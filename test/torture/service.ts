@@ -1,6 +1,6 @@
 /**
- * The service of a history. Until the storm is over, its responses are slow, throttled, cut off, reset or broken, its
- * cursors die, and credentials are replaced.
+ * Plays the service of a history. Until the storm is over, its responses are slow, throttled, cut off, reset or broken,
+ * its cursors die, and credentials are replaced.
  */
 import { MINUTE_MS } from '../../shared/days.ts';
 import type { SendRequest } from '../../shared/ports.ts';
@@ -9,11 +9,11 @@ import { type SimulatedService, httpResponse, simulatedService } from '../simula
 import type { Timeline } from '../simulation/timeline.ts';
 import { type World, newAccount } from './world.ts';
 
-/** Refusals that a client which obeys the interface may meet in a storm. */
+/** Refusals that a client that obeys the interface may meet in a storm. */
 const UNAVOIDABLE = /clock has drifted|digest is wrong|bid and token are not known|cursor is not known/;
 
 export interface TorturedService extends SimulatedService {
-  /** How likely a request meets a fault; 0 after the storm. */
+  /** The probability that a request meets a fault; 0 after the storm. */
   faultRate: number;
   requests: number;
   faults: number;
@@ -80,7 +80,7 @@ const FAULTS = [
   'cut off',
 ] as const;
 
-/** Until the storm ends, the service forgets its cursors now and then, and credentials are replaced. */
+/** Until the storm ends, the service sometimes forgets its cursors, and credentials are replaced. */
 export async function ageService(
   world: World,
   service: SimulatedService,

@@ -4,16 +4,19 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 
 const torture = fileURLToPath(new URL('./torture.ts', import.meta.url));
-/** More by TORTURE_SEEDS=100; a failing seed is in the title of its test. */
+/** TORTURE_SEEDS=100 runs more; a failing seed is in the title of its test. */
 const SEEDS = Array.from({ length: Number(process.env.TORTURE_SEEDS ?? 6) }, (_, index) => index + 1);
 
 describe('whatever happens to a lake', () => {
-  // A process of its own: what makes histories repeatable there would change the other tests of this one.
-  it.each(SEEDS)('I4: plain runs afterwards leave exactly what the service holds: seed %i', async (seed) => {
-    const args = ['--disable-warning=ExperimentalWarning', torture, '--only', '--seed', String(seed)];
-    const env = { ...process.env, NODE_OPTIONS: '' };
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-    expect(stdout).toContain('| histories | 1 |');
-    expect(stdout).toContain('| lost | 0 |');
-  });
+  // A separate process, because the code that makes histories repeatable would change the other tests of this process.
+  it.each(SEEDS)(
+    'I4: plain runs afterwards leave exactly the records of the service: seed %i',
+    async (seed) => {
+      const args = ['--disable-warning=ExperimentalWarning', torture, '--only', '--seed', String(seed)];
+      const env = { ...process.env, NODE_OPTIONS: '' };
+      const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+      expect(stdout).toContain('| histories | 1 |');
+      expect(stdout).toContain('| lost | 0 |');
+    },
+  );
 });

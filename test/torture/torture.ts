@@ -1,8 +1,8 @@
 /**
- * `npm run torture -- --seconds N --seed S`: random histories, one after the other, each from its own seed, until the
- * time is over; a table at the end. A history that ends wrong prints what is wrong and the command that repeats it.
- * `--only` repeats one history, `--trace` prints everything that happened in it, `--without changes,clocks` leaves out some of
- * its hazards.
+ * `npm run torture -- --seconds N --seed S`: runs random histories in turn, each from its own seed, until the time is
+ * over, and then prints a table. For a history that ends wrong it prints the faults and the command that repeats the
+ * history. `--only` repeats one history, `--trace` prints all its events, `--without changes,clocks` leaves out some
+ * hazards.
  */
 import './deterministic.ts';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,9 @@
 /**
- * What must hold at every moment of a history, watched from behind the lake's port: a closed day is committed only as
- * one whole pass that began after its end, never opened again, never replaced by an earlier reading; a catalog points
- * only at what was committed; a reader reads a snapshot whole, however long it takes.
+ * Checks the invariants of a history at every moment, by watching all operations of the lake:
+ * - a closed day is committed only as one full read that began after its end, is never opened again, and is never
+ *   replaced by an earlier reading;
+ * - a catalog points only at committed snapshots;
+ * - a reader reads a snapshot whole, however long that takes.
  */
 import { MINUTE_MS, HOUR_MS, endOfDay } from '../../shared/days.ts';
 import type { Json } from '../../shared/json.ts';
@@ -18,7 +20,7 @@ import type { Timeline } from '../simulation/timeline.ts';
 import type { TrueLake } from './lake.ts';
 import { type World, hasChangedSince, lateMinutes, recordsHeld } from './world.ts';
 
-/** What is wrong, by kind. */
+/** The faults, by kind. */
 export type Kind = 'lost' | 'doubled' | 'torn' | 'leaked' | 'other';
 
 export interface Finding {
@@ -40,15 +42,15 @@ export interface Watched {
   watch: Watch;
 }
 
-/** A closed day may be dated by a clock that nothing corrected: as far as the service accepts it. */
+/** A clock that nothing corrected may date a closed day: within the limit that the service accepts. */
 const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
-/** Watches every write of the lake from now on. @returns the lake to use from then on */
+/** Watches every write of the lake from now on. @returns the lake to use from now on */
 export function watched({ lake, world, time, watch }: Watched): TrueLake {
   const committed = new Map<string, Committed>();
-  /** By attempt and the time that it states: when its last slice really began to be read. */
+  /** By attempt and its stated time: when its last slice really began to be read. */
   const begunMs = new Map<string, number>();
-  /** By attempt and run: when it was claimed. A new one has no progress document until it has pages, or its lease is renewed. */
+  /** By attempt and run: when it was claimed. A new attempt has no progress document until it has pages, or its lease is renewed. */
   const claimedMs = new Map<string, number>();
   /** Attempts that have a progress document. */
   const documented = new Set<string>();
@@ -93,7 +95,7 @@ export function watched({ lake, world, time, watch }: Watched): TrueLake {
   ): Promise<void> {
     const name = `${report.name} ${day}`;
     const at = new Date(time.nowMs).toISOString();
-    // What a clock that was ahead recorded in the future counts for nothing.
+    // Times in the future, recorded by a clock that was ahead, do not count.
     const counts = before !== undefined && Date.parse(before.readFrom) <= time.nowMs;
     if (counts && before.state !== 'open' && now.state === 'open')
       watch.report('other', `${at} ${name}: a closed day was committed as open`);
@@ -134,7 +136,7 @@ function readingOf({ snapshot, attempt, readFrom }: Committed): string {
   return [snapshot, attempt, readFrom].join();
 }
 
-/** Reports how rows differ from the records they should be. */
+/** Reports how rows differ from the expected records. */
 export async function compare(
   { watch, lake, world, time }: Watched,
   where: string,
@@ -157,7 +159,7 @@ async function formsOf(
   return rows.map((row) => formOfRow(row, columns));
 }
 
-/** Queries at random moments: what the catalog points at is read twice, hours apart, as a slow query would. */
+/** Queries at random moments: reads the current snapshot twice, hours apart, like a slow query. */
 export async function readAtRandom({ lake, world, time, watch }: Watched, random: Random): Promise<void> {
   while (time.nowMs < world.stormEndMs) {
     await time.sleep(random.between(5, 90) * MINUTE_MS);

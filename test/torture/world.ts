@@ -1,7 +1,7 @@
 /**
- * What the service of a history holds, under one reading of the interface's open points, and how it changes while runs
- * read it. Every version of a record has a `mark` of its own, so that a lost, doubled or old row shows by its text.
- * Changes of a day end with its refresh policy: no reading is due after that, so no pipeline could see them.
+ * Holds the records of a history's service, under one interpretation of the interface's open points, and changes them
+ * while runs read. Every version of a record has its own `mark`, so that a lost, doubled or old row shows by its text.
+ * A day stops changing when its refresh policy ends: no later reading is due, so no pipeline could see a change.
  */
 import { DAY_MS, MINUTE_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
@@ -18,7 +18,7 @@ import type { Account } from '../strict-service/refuse.ts';
 
 export const BRAND = 'acme';
 
-/** What a storm can hold; `--without` leaves some of it out, to find what a failing history is about. */
+/** The hazards of a storm; `--without` leaves some of them out, to find the hazard that makes a history fail. */
 export const hazards = [
   'faults',
   'deaths',
@@ -40,19 +40,19 @@ export interface World {
   interpretation: Interpretation;
   /** Whether responses have a `Date`. */
   hasDates: boolean;
-  /** What a dead cursor is answered with. */
+  /** The answer to a dead cursor. */
   deadCursors: SimulatedService['cursors']['dead'];
   settings: Settings;
   reports: readonly ReportDefinition[];
   brand: LivingBrand;
-  /** What the source of credentials gives: after a rotation, the old ones for some time. */
+  /** The credentials that their source returns: after a rotation, the old ones for some time. */
   credentials: Account;
-  /** Every token and secret that was ever valid. */
+  /** Every token and secret that has ever been valid. */
   secrets: Set<string>;
   without: ReadonlySet<Hazard>;
   /** A new record of the day, with its time. */
   make(table: HeldTable, day: string, at: number): Living;
-  /** When a day of a table changed otherwise than by records that appear soon after their time. */
+  /** When a day of a table changed in another way than by records that appear soon after their time. */
   readonly changes: { table: HeldTable; day: string; atMs: number }[];
 }
 
@@ -169,12 +169,12 @@ function settingsOf(
   };
 }
 
-/** The days that end with every record known: from the first day of the settings to the day before the storm ended. */
+/** The days that must end with every record known: from the first day of the settings to the day before the storm ended. */
 export function daysOf({ startDate, brand }: World): string[] {
   return brand.days.filter((day) => day >= startDate);
 }
 
-/** From then on no reading of the day is due but the last one, so the service may no longer change it. */
+/** From then on only the last reading of the day is due, so the service may no longer change the day. */
 export function changesEndMs(world: World, table: HeldTable, day: string): number {
   const report = Object.values(reports).find((one) => one.table === table);
   const refresh = world.settings.brands[BRAND]?.reports[report?.name ?? '']?.refresh ?? [];
@@ -207,7 +207,7 @@ function hold({ brand }: World, table: HeldTable, one: Living): void {
   );
 }
 
-/** Times of a day, its first instant and its last second among them. */
+/** Times of a day, including its first instant and its last second. */
 function instants({ timeZone }: LivingBrand, day: string, count: number, random: Random): number[] {
   const startMs = startOfDay(day, timeZone);
   const endMs = endOfDay(day, timeZone);
@@ -230,7 +230,7 @@ function makerOf(random: Random, timeZone: string): World['make'] {
 
   function make(table: HeldTable, day: string, at: number): Living {
     made += 1;
-    // Records without a key come in pairs that nothing tells apart.
+    // Records without a key come in identical pairs.
     const number = table === 'transactions' || keys === 'no order' ? made - (made % 2) : made;
     const mark = `${table}-${table === 'clicks' ? made : number}`;
     const lateMs = random.chance(0.3) ? random.whole(0, (lateMinutes - 2) * MINUTE_MS) : 0;
@@ -287,13 +287,13 @@ function appearing(atMs: number, afterMs: number, record: JsonObject): Living {
   return { atMs, versions: [{ fromMs: afterMs + 1, record }] };
 }
 
-/** The records that a report's day must have, as often as the service holds them. */
+/** The records that a report's day must have, as often as the service has them. */
 export function recordsHeld({ brand }: World, report: ReportDefinition, day: string, nowMs: number) {
   const shown = wordAt(brand, heldTable(report), day, nowMs);
   return shown.map(({ living, record }) => (report.day.by === 'upstream' ? (living.detail ?? {}) : record));
 }
 
-/** Whether the day may have been read in two versions since then: the query of a day may reach the first instant of the next. */
+/** Whether the day may have been read in two versions since then: the query of a day may include the first instant of the next. */
 export function hasChangedSince(
   world: World,
   report: ReportDefinition,
@@ -308,12 +308,12 @@ export function hasChangedSince(
   );
 }
 
-/** Changes one day of a table: adds records, and where a record is no click, restates and removes some too. */
+/** Changes one day of a table: adds records, and unless the records are clicks, restates and removes some too. */
 export function change(world: World, table: HeldTable, day: string, nowMs: number, random: Random): void {
   if (world.without.has('changes')) return;
   if (nowMs >= changesEndMs(world, table, day) || day < world.startDate) return;
   const present = wordAt(world.brand, table, day, nowMs);
-  // A day settles where every record of it is final: the service may no longer change it.
+  // A day settles if every record of it is final: the service may no longer change it.
   if (present.length > 0 && present.every(({ record }) => record.status === 'effective')) return;
   const kind = table === 'clicks' ? 'add' : random.pick(['add', 'remove', 'restate']);
   const some = random.sample(present, random.whole(1, Math.max(1, Math.ceil(present.length / 3))));
