@@ -296,7 +296,7 @@ const erase = z.object({
   brand: z.string(),
   from: day,
   to: day,
-  days: z.array(z.object({ report: z.string(), day, isReadAgain: z.boolean() })).optional(),
+  days: z.array(z.object({ report: z.string(), day, isReread: z.boolean() })).optional(),
   removed: z.record(z.string(), z.object({ objects: count, bytes: count })),
   remains: texts,
 }) satisfies z.ZodType<EraseOutcome>;
