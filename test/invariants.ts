@@ -35,7 +35,7 @@ const problems = [
 
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
-else console.log(`${promises.length} promises, each enforced and proved where ${PAGE} says.`);
+else console.log(`${promises.length} promises, each enforced and proved as ${PAGE} states.`);
 
 async function readSources(folders: readonly string[]): Promise<Map<string, string>> {
   const files = await Promise.all(

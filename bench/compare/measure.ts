@@ -1,6 +1,6 @@
 /**
- * Runs a command and measures it from outside: wall clock, the CPU of its whole process tree, and the tree's peak
- * memory. bash adds up the CPU of the children that it waited for, and of theirs.
+ * Runs a command and measures it from outside: wall clock, the CPU of its process tree, and the tree's peak memory.
+ * The CPU comes from bash, which adds up the CPU of the children that it waited for, and of theirs.
  * Memory is read from /proc ten times a second. For a single process it is the kernel's own peak, for several processes
  * the sum of their proportional shares.
  */

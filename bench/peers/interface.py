@@ -1,4 +1,4 @@
-"""What both Python competitors know of the service: its address, the day to read, and how a request is signed."""
+"""What both Python competitors need to call the service: its address, the day to read, and how a request is signed."""
 
 import hashlib
 import os

@@ -65,6 +65,6 @@ if __name__ == "__main__":
         dataset_name="lake",
     )
     pages = tuned_pages() if IS_TUNED else default_pages()
-    # dlt appends unless it is told otherwise; "replace" keeps a rerun from doubling the day, and would lose other days.
+    # dlt appends by default; "replace" prevents a rerun from doubling the day, but would lose other days.
     disposition = "replace" if IS_TUNED else "append"
     print(pipeline.run(pages, loader_file_format="parquet", write_disposition=disposition))

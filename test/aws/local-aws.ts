@@ -94,7 +94,7 @@ export async function startLocalAws(
     return { text, headers: response.headers };
   }
 
-  /** Creates a queue. @returns a function that returns the messages since its last call */
+  /** Creates a queue. `received` returns the messages since its last call. */
   async function newQueue() {
     const queue = async (operation: string, input: JsonObject) => {
       const target = { 'x-amz-target': `AmazonSQS.${operation}` };

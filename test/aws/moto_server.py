@@ -1,7 +1,7 @@
-"""moto's server with what it lacks to run this stack: functions that run, custom resources that hear of every
-deployment and may fail it, Glue databases in templates, and policies that count.
+"""Runs moto's server with the additions that this stack needs: functions that run, custom resources that get an event of
+every deployment and may fail it, Glue databases in templates, and enforced policies.
 
-usage: moto_server.py PORT FUNCTIONS_URL FOLDER    (FOLDER is where the functions' code is unpacked)
+usage: moto_server.py PORT FUNCTIONS_URL FOLDER    (FOLDER is for the unpacked code of functions)
 """
 
 import hashlib
@@ -50,7 +50,7 @@ from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguagePa
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 from moto.sts.models import sts_backends
 
-# What moto's CloudFormation cannot make, and why the proof does without.
+# Resources that moto's CloudFormation cannot create, and why the proof works without them.
 NOT_MADE = {
     "AWS::Athena::NamedQuery": "there is no engine: DuckDB answers the queries of the template",
     "AWS::Athena::WorkGroup": "there is no engine: DuckDB reads the rows",
@@ -73,14 +73,14 @@ sessions = {}
 
 
 def session_of(role_arn):
-    """The one session of a role in which it acts here. A role that was made anew gets another one."""
+    """The one session in which a role acts here. A recreated role gets another session."""
     role = iam_backends[ACCOUNT]["aws"].get_role_by_arn(role_arn)
     if role.id not in sessions:
         sessions[role.id] = sts_backends[ACCOUNT]["aws"].assume_role(REGION, "local", role_arn, None, 3600, None)
     return sessions[role.id]
 
 
-# The tests and the CDK, and moto itself: they act as an administrator of the account, whom nothing is denied.
+# The tests, the CDK and moto itself act as an administrator of the account, who may do everything.
 ADMINISTRATORS = {"test", "ak"}
 moto_authorize = ActionAuthenticatorMixin._authenticate_and_authorize_action
 
@@ -108,7 +108,7 @@ moto_answer = DomainDispatcherApplication.__call__
 
 
 def answer_and_note(self, environ, start_response):
-    """Tells the other process of a call of a role that no part of moto has authorized."""
+    """Reports a call of a role to the other process, if no part of moto has authorized it."""
     judged.last = False
     scope = signed_by_role(environ.get("HTTP_AUTHORIZATION", ""))
     answer = moto_answer(self, environ, start_response)
@@ -126,14 +126,14 @@ bucket_policies = {}
 def judge(self, resource):
     """Has the other process judge the call by the policies that the stack gave to the role and to the bucket. The roles
     of the CDK's own toolkit stack are not ours.
-    moto's own judgement compares `*` with the resources of Glue and others, and takes conditions for met."""
+    moto's own judgement compares `*` with the resources of Glue and others, and treats every condition as met."""
     role = self.backend.get_role(self._access_key._owner_role_name)
     if role.name.startswith("cdk-"):
         return
     bucket = self._data.get("BucketName")
     tags = role.tags.values() if isinstance(role.tags, dict) else role.tags
     keys = keys_to_delete(self)
-    # moto has one name for deleting an object and one of its versions.
+    # moto has the same name for deleting an object and deleting a version of it.
     of_versions = len(keys) > 0 and b"<VersionId>" in self._body
     call = {
         "accessKey": self._access_key._access_key_id,
@@ -166,7 +166,7 @@ moto_client = boto_client.boto3.client
 
 
 def client_for(region, service, state_credentials=None):
-    """What a state machine calls, it calls in a session of its role."""
+    """Runs the calls of a state machine in a session of its role."""
     session = session_of(state_credentials.role_arn)
     return moto_client(
         service_name=service,
@@ -188,7 +188,7 @@ unpacking = threading.Lock()
 
 
 def invoke(function, event=None):
-    """Has the other process run the function. Returns what it answers, whether that is an error, and its log."""
+    """Has the other process run the function. Returns its response, whether the response is an error, and its log."""
     task = os.path.join(FOLDER, hashlib.sha256(function.code_bytes).hexdigest())
     with unpacking, zipfile.ZipFile(io.BytesIO(function.code_bytes)) as code:
         if not os.path.exists(task):
@@ -207,7 +207,7 @@ def invoke(function, event=None):
 
 
 def credentials_of(role_arn):
-    """As Lambda hands them to a function."""
+    """As Lambda passes them to a function."""
     session = session_of(role_arn)
     return {
         "AWS_ACCESS_KEY_ID": session.access_key_id,
@@ -218,12 +218,12 @@ def credentials_of(role_arn):
 
 LambdaFunction._invoke_lambda = invoke
 
-# State machines that a template makes are executed, rather than kept.
+# State machines of a template are executed, not only stored.
 default_user_config["stepfunctions"]["execute_state_machine"] = True
 step_functions.stepfunctions_backends = stepfunctions_parser_backends
 
 moto_parse = AmazonStateLanguageParser.parse
-# moto takes a percentage with a fraction only.
+# moto accepts only a percentage with a fraction.
 whole_percentage = re.compile(r'(?<="ToleratedFailurePercentage":)\d+(?=[,}])')
 AmazonStateLanguageParser.parse = lambda definition: moto_parse(whole_percentage.sub(r"\g<0>.0", definition))
 
@@ -252,7 +252,7 @@ answers = {}
 
 
 def note_answer(self):
-    """Moto's own would go on to make what the stack lacks, while the deployment makes it."""
+    """moto's own method would also create missing resources, while the deployment creates them."""
     failed = self._get_param("Status") != "SUCCESS"
     answers[self._get_param("RequestId")] = self._get_param("Reason") if failed else None
     stack = self.cloudformation_backend.get_stack(self._get_param("StackId"))
@@ -264,7 +264,7 @@ CloudFormationResponse.process_cfn_response = note_answer
 
 
 def as_text(properties):
-    """As CloudFormation hands properties over: every number and every true or false as text."""
+    """Properties as CloudFormation passes them: every number and every boolean as text."""
     if isinstance(properties, dict):
         return {name: as_text(value) for name, value in properties.items()}
     if isinstance(properties, list):
@@ -273,7 +273,7 @@ def as_text(properties):
 
 
 def tell(resource, request_type, properties, before=None):
-    """Sends a custom resource its event; whatever it answers but success fails the deployment."""
+    """Sends a custom resource its event; any response but success fails the deployment."""
     before = before or getattr(resource, "properties", {})
     event = {
         **resource.told,
@@ -292,8 +292,8 @@ def tell(resource, request_type, properties, before=None):
 
 
 def roll_back(resource):
-    """Tells a custom resource that refused an update of the reverse, as CloudFormation does. Moto leaves functions as the
-    update has made them: one that it has changed is not told."""
+    """Sends the reverse update to a custom resource that refused an update, as CloudFormation does. moto leaves functions as
+    the update has changed them: a changed function gets no event."""
     refused = resource.__dict__.pop("refused", None)
     if refused is not None and resource.environment == resource.function.environment_vars:
         tell(resource, "Update", resource.properties, before=refused)
@@ -331,7 +331,7 @@ moto_update = Stack.update
 
 
 def update_or_roll_back(self, template, *args, **kwargs):
-    """What a custom resource refused is no part of the stack, so that the next deployment asks it again."""
+    """An update that a custom resource refused is not part of the stack, so the next deployment sends it again."""
     before, resources = self.template, self.resource_map._resource_json_map
     try:
         moto_update(self, template, *args, **kwargs)
@@ -351,8 +351,8 @@ moto_delete = parsing.ResourceMap.delete
 
 
 def delete_all_but_retained(self):
-    """Moto's own knows one way to say that a resource stays, and has no order: a custom resource, which depends on its
-    function and the function's role, goes before them."""
+    """moto's own method supports one way to keep a resource, and has no order. Here a custom resource is deleted before its
+    function and the function's role, on which it depends."""
     for name, resource in self._resource_json_map.items():
         if resource["Type"].startswith("Custom::") and name in self._parsed_resources:
             self._parsed_resources[name].delete(ACCOUNT, REGION)
@@ -371,7 +371,7 @@ def update_policy(cls, original_resource, new_resource_name, cloudformation_json
     return original_resource
 
 
-# Moto makes a managed policy anew at every update, which it cannot under the same name, and never deletes one.
+# moto recreates a managed policy at every update, which fails under the same name, and never deletes a policy.
 ManagedPolicy.update_from_cloudformation_json = classmethod(update_policy)
 
 
@@ -383,14 +383,14 @@ def delete_policy(self, account_id, region):
 
 ManagedPolicy.delete = delete_policy
 
-# To give a bucket its tags, moto's own looks up its name in the template, which has none.
+# To tag a bucket, moto's own method reads its name from the template, which does not contain the name.
 FakeBucket.update_from_cloudformation_json = classmethod(
     lambda cls, original_resource, **_kwargs: original_resource
 )
 
 
 class Resource:
-    """What resources have in common of which others ask no more than a name and an address."""
+    """The common part of resources of which others need only a name and an address."""
 
     def __init__(self, name):
         self.physical_resource_id = name
@@ -420,7 +420,7 @@ class Resource:
 
 
 class GlueDatabase(Resource, CloudFormationModel):
-    # moto takes the service of a model from here.
+    # moto reads the service of a model from here.
     __module__ = "moto.glue"
 
     @staticmethod
@@ -498,7 +498,7 @@ def not_made(kind):
     return type(kind, (Resource, CloudFormationModel), of_kind)
 
 
-# moto finds them as subclasses, for as long as something holds them.
+# moto finds them as subclasses, as long as they are referenced.
 not_made_classes = [not_made(kind) for kind in NOT_MADE]
 
 moto_class = parsing.resource_class_from_type
@@ -520,7 +520,7 @@ def end_with_input():
 
 
 threading.Thread(target=end_with_input, daemon=True).start()
-# What remains are failures of moto itself.
+# The remaining failures are moto's own.
 warnings.simplefilter("ignore")
 logging.getLogger("werkzeug").setLevel(logging.ERROR)
 logging.getLogger("moto").setLevel(logging.CRITICAL)

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 
-// Values that a service chooses must not make a search quadratic: each of these tests takes a second with a good hash,
-// and minutes otherwise. Runs in a process of its own, because nothing else can stop a blocked event loop.
+// Values that a service chooses must not make a search quadratic: each of these tests takes a second if the search is
+// linear, and minutes otherwise. Each runs in its own process, because nothing else can stop a blocked event loop.
 
 const shared = new URL('../../shared/', import.meta.url).href;
 

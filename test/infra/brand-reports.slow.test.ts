@@ -34,10 +34,10 @@ describe('the ids of the stack', () => {
     const added = now.filter((id) => !before.includes(id));
     if (lost.length + added.length === 0) return;
     throw new Error(
-      `A deployment would delete each resource that is lost and create each one that is new, even where only its id changed:
-a bucket is left behind with all reports, a queue loses its events, and whatever has a fixed name fails the deployment.
+      `A deployment would delete each lost resource and create each new resource, even if only its id changed:
+a bucket with all reports is abandoned, a queue loses its events, and a resource with a fixed name fails the deployment.
 Lost:\n  ${lost.join('\n  ')}\nNew:\n  ${added.join('\n  ')}
-Keep the ids of constructs. If a resource is really gone or new, run this and say so in CHANGELOG.md:
+Keep the ids of constructs. If a resource is really gone or new, run this and add a line to CHANGELOG.md:
   npx node --disable-warning=ExperimentalWarning test/infra/logical-ids.ts > test/infra/logical-ids.txt`,
     );
   });
