@@ -111,7 +111,7 @@ export function eventsOf(owner: string): [name: string, fields: string[]][] {
 export function logEventsPage(): string {
   return pageOf(
     '# Log events',
-    'Runs, functions and commands log events. Names and fields may change with a minor version, and the CHANGELOG then lists them. `npm run reference` writes this page from `shared/log-events.ts`.',
+    'Runs, functions and commands log events. Names and fields may change with a minor version, and the CHANGELOG then lists them. `npm run reference` writes this page from `shared/log-events.ts` and `bench/reference/log-events.ts`.',
     '## Find log events',
     'Functions write each event as JSON to their log group in CloudWatch Logs. The field `message` contains the event, and `level` its level. The functions drop `debug` events. This query of Logs Insights shows warnings and errors of all functions:',
     block(
