@@ -37,7 +37,7 @@ async function run(): Promise<void> {
   // Without this, Node would end with exit code 0.
   process.once('beforeExit', fail);
   try {
-    // Only the command that is asked for is loaded: the libraries of all of them take most of the time of a small run.
+    // Only the requested command is loaded: loading the libraries of all commands would take most of the time of a small run.
     const program = emptyProgram(packageJson.version);
     const [, , name = ''] = process.argv;
     const load = Object.hasOwn(commands, name) ? commands[name] : undefined;

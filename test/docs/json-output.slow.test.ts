@@ -13,7 +13,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
 const met = new Set<string>();
 
-/** @returns what the schema has against the document. An undocumented field is a fault here; for readers it is none. */
+/** @returns what the schema has against the document. An undocumented field is a fault here, although readers accept it. */
 function faultsOf(name: string, document: unknown): string[] {
   met.add(name);
   const isValid = ajv.compile(jsonSchemaOf(name, false));

@@ -3,8 +3,8 @@
  * and of the pipeline, for the acceptance tests. It is the oracle for requests: it refuses everything that the document
  * does not allow and records every refusal, and a test fails if there is a refusal. It is also the oracle for the
  * contents of the lake (`held`). Its data tempt a client into mistakes: duplicates, days of exactly one page, ids
- * beyond 2^53, 25-hour days. `interpretations.ts` lists how the service can interpret the open points of the document,
- * refuse.ts checks a call, answer.ts finds and shapes its page, and the functions below apply a fault.
+ * beyond 2^53, 25-hour days. The file `interpretations.ts` lists how the service can interpret the open points of the
+ * document. The file `refuse.ts` checks a call, `answer.ts` finds and shapes its page, and the functions below apply a fault.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -82,7 +82,7 @@ const DIRECTIVE = /^\*?\s*(?:biome-|oxlint-|@ts-|@type |\/ <reference)/;
 const SENTENCE = /\p{L}[\p{L}’'-]*,? [\p{L}’'-]+,? \p{L}[\p{L}’'-]*/u;
 /** SQL, a query of CloudWatch, a style sheet, a script. */
 const OTHER_LANGUAGE =
-  /^[\s(]*(?:SELECT|WITH|CREATE|DROP|INSERT|UPDATE|DELETE|ALTER|FROM|WHERE|GROUP|ORDER|UNION|LEFT|JOIN|CASE|WHEN|AND|ATTACH|COPY|SET|LOAD|fields) |\b(?:SELECT|CASE WHEN|LEFT JOIN|OVER \() |[\w-]+: [^;{}]+;[^{}]*\}|=> |\{[{%]|^\s*(?:const|import|export) /;
+  /^#!|^[\s(]*(?:SELECT|WITH|CREATE|DROP|INSERT|UPDATE|DELETE|ALTER|FROM|WHERE|GROUP|ORDER|UNION|LEFT|JOIN|CASE|WHEN|AND|ATTACH|COPY|SET|LOAD|fields)\s|\b(?:SELECT|CASE WHEN|LEFT JOIN|OVER \() |[\w-]+: [^;{}]+;[^{}]*\}|=> |\{[{%]|^\s*(?:const|import|export) /;
 
 type Parsed = ReturnType<typeof parseSync>;
 type Comments = Parsed['comments'];
@@ -98,7 +98,8 @@ export function textsOfCode(file: string, source: string): Text[] {
     ...textsOfComments(comments, lineOf),
     ...messagesOf(program).flatMap(({ start, value }) => {
       const line = lineOf(start);
-      const readable = value.replaceAll(HTML, '\n').replaceAll(/\n(?=\S)/g, '\n\n');
+      // Each line of a message is a text of its own: its layout is not that of prose.
+      const readable = value.replaceAll(HTML, '\n').replaceAll('\n', '\n\n');
       return textsOfProse(readable, line).map((text) => ({ ...text, lineAt: () => line }));
     }),
   ];
