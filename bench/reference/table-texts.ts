@@ -46,8 +46,8 @@ column "NULL" means that every row has a value.
 
 **Documented columns** come from the [interface](../explanation/interface.md) and always exist. **Discovered columns** are added when
 records first have a field, one for each field, in the order of discovery. A column is named after its field in snake case:
-\`adGroupId\` becomes \`ad_group_id\`. A day adds at most 250 columns and a table has at most 1,000 discovered ones; further fields
-go to \`_rescued\`.
+\`adGroupId\` becomes \`ad_group_id\`. A day adds at most 250 columns, and a table has at most 1,000 discovered columns. Further
+fields go to \`_rescued\`.
 
 **The type of a discovered column** follows from all values of the day that first has it, and the setting
 [\`columns\`](settings.md#the-type-of-a-column) can name another one beforehand:
