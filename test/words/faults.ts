@@ -65,7 +65,10 @@ function faultsOfPhrases(read: Text): Fault[] {
 }
 
 function longSentences(read: Text): Fault[] {
-  return [...sentences.segment(read.text)].flatMap(({ segment, index }) => {
+  // Code at the beginning of a sentence has no capital that would end the sentence before it.
+  const text = read.text.replaceAll(CODE, 'X'.padEnd(CODE.length, 'x'));
+  return [...sentences.segment(text)].flatMap(({ segment: { length }, index }) => {
+    const segment = read.text.slice(index, index + length);
     const words = segment
       .split(/[\s—–]+/)
       .filter((word) => word === CODE || /[\p{L}\p{N}]/u.test(word)).length;
