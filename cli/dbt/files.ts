@@ -104,7 +104,7 @@ union all
 select 'no day was read', null where not exists ${ofReport('freshness')}
 {% endtest %}
 
-{# Returns the days with findings. The command brand-reports status shows each finding with a query. #}
+{# Returns the days with findings. To see the rows of a finding, run the query that its status has. #}
 {% test no_open_findings(model, report) %}
 select brand, dt, findings from ${ofReport('coverage')} as days where findings is not null
 {% endtest %}
