@@ -8,14 +8,19 @@ import { commandLinePage } from './reference/command-line.ts';
 import { errorsPage } from './reference/errors.ts';
 import { jsonOutputPage, schemaFiles } from './reference/json-output.ts';
 import { logEventsPage } from './reference/log-events.ts';
+import { writeReferenceLake } from './reference/sample.ts';
+import { statesPage } from './reference/states.ts';
+import { tablesPage } from './reference/tables.ts';
+import { withFolder } from './compare/folder.ts';
 
-/** Every generated page, by its path from the root of the repository. */
+/** The pages that follow from the code alone, by their paths from the root of the repository. */
 export async function referencePages(): Promise<Record<string, string>> {
   return {
     'docs/reference/command-line.md': await commandLinePage(),
     'docs/reference/errors.md': errorsPage(),
     'docs/reference/log-events.md': logEventsPage(),
     'docs/reference/json-output.md': jsonOutputPage(),
+    'docs/reference/states.md': statesPage(),
     ...schemaFiles(),
   };
 }
@@ -23,7 +28,12 @@ export async function referencePages(): Promise<Record<string, string>> {
 const file = fileURLToPath(import.meta.url);
 
 if (process.argv[1] === file) {
-  for (const [path, text] of Object.entries(await referencePages())) {
+  const tables = await withFolder(async (folder) => {
+    await writeReferenceLake(folder);
+    return tablesPage(folder);
+  });
+  const all = { ...(await referencePages()), 'docs/reference/tables.md': tables };
+  for (const [path, text] of Object.entries(all)) {
     const target = fileURLToPath(new URL(`../${path}`, import.meta.url));
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, text);

@@ -6,7 +6,7 @@
 /** The head of the page; `@types` stands for the table of types. */
 export const COMMON = `# Tables
 
-This page lists every table with its columns. \`npm run --silent reference:tables\` prints it from the code and a sample lake, and
+This page lists every table with its columns. \`npm run reference\` writes it from the code and a sample lake, and
 a test compares the two. Athena has the tables in the Glue database \`brand_reports\`; \`brand-reports query\` and
 [\`brand-reports open\`](../how-to/open-in-bi-tools.md) have them in DuckDB. For most questions a [view](views.md) is the better start.
 

@@ -1,11 +1,7 @@
 /*
- * Prints docs/reference/tables.md: npm run reference:tables. The columns come from the code and, if they are discovered,
+ * Writes docs/reference/tables.md. The columns come from the code and, if they are discovered,
  * from a sample lake; the examples are a row of that lake.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { columnsWithRoles } from '../../cli/table-columns.ts';
@@ -18,8 +14,9 @@ import type { ObjectStore, TableShape } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { fixedTables } from './fixed-tables.ts';
+import { code, pageOf, tableOf } from './markdown.ts';
 import { COMMON, DERIVED, KEYS, NEVER_NULL, NOTES } from './table-texts.ts';
-import { NOW_MS, writeReferenceLake } from './sample.ts';
+import { NOW_MS } from './sample.ts';
 
 /** Columns that the lake adds or that partition a table: no record is without them. */
 const OF_EVERY_ROW: readonly string[] = ['_synced_at', 'brand', 'dt', 'report', 'month'];
@@ -42,7 +39,7 @@ export async function tablesPage(lake: string): Promise<string> {
   const shown = [...(await reportTables(store)), ...fixedTables().map(shownShape)];
   const sections: string[] = [];
   for (const table of shown) sections.push(sectionOf(table, await exampleOf(store, table)));
-  return [COMMON.replace('@types', typesTable()), ...sections, DERIVED].join('\n\n').concat('\n');
+  return pageOf(COMMON.replace('@types', typesTable()), ...sections, DERIVED);
 }
 
 async function reportTables(store: ObjectStore): Promise<ShownTable[]> {
@@ -104,14 +101,14 @@ function sectionOf(table: ShownTable, example: Example): string {
     const { hive, duckdb } = typeSpec(column.type);
     const isNever = own === 'all' || never.has(column.name);
     const { [column.name]: value } = example;
-    return line([
+    return [
       code(column.name),
       code(hive),
       code(duckdb),
       isNever ? 'no' : 'yes',
       column.description,
       value === null || value === undefined ? '' : code(shortened(value)),
-    ]);
+    ];
   });
   return [
     `## ${name}`,
@@ -122,9 +119,7 @@ function sectionOf(table: ShownTable, example: Example): string {
     ...(KEYS[name] === undefined ? [] : [`- Key: ${KEYS[name]}`]),
     ...(NOTES[name] ? ['', NOTES[name].text] : []),
     '',
-    line(['column', 'Athena', 'DuckDB', 'NULL', 'meaning', 'example']),
-    line(['---', '---', '---', '---', '---', '---']),
-    ...rows,
+    tableOf(['column', 'Athena', 'DuckDB', 'NULL', 'meaning', 'example'], rows),
   ].join('\n');
 }
 
@@ -135,33 +130,14 @@ function shortened(value: unknown): string {
   const plain = /^-?\d+\.\d{9}$/.test(text)
     ? text.replace(/\.?0+$/, '')
     : text.replace(/^(\d{4}-\d\d-\d\d \d\d:\d\d):\d\d(\.\d+)?$/, '$1');
-  return plain.length > MAX_EXAMPLE ? `${plain.slice(0, MAX_EXAMPLE - 1)}…` : plain;
+  const whole = plain.replaceAll('`', "'");
+  return whole.length > MAX_EXAMPLE ? `${whole.slice(0, MAX_EXAMPLE - 1)}…` : whole;
 }
 
 function typesTable(): string {
   const rows = TYPES.map((type) => {
     const { hive, trino, duckdb } = typeSpec(type);
-    return line([code(hive), code(trino), code(duckdb)]);
+    return [hive, trino, duckdb].map(code);
   });
-  return [line(['Glue and Athena', 'in SQL of Athena', 'DuckDB']), line(['---', '---', '---']), ...rows].join(
-    '\n',
-  );
-}
-
-function code(text: string): string {
-  return `\`${text.replaceAll('|', '\\|').replaceAll('`', "'")}\``;
-}
-
-function line(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`;
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const folder = await mkdtemp(join(tmpdir(), 'brand-reports-tables-'));
-  try {
-    await writeReferenceLake(folder);
-    process.stdout.write(await tablesPage(folder));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  return tableOf(['Glue and Athena', 'in SQL of Athena', 'DuckDB'], rows);
 }

@@ -2,7 +2,7 @@
  * Decides how each event changes the state of a day's version: the complete table, state × event. Readings, rollbacks,
  * rebuilds and repairs all use it. If one of them had rules of its own, records would sooner or later be lost: before
  * this table existed, every proven defect came from two copies of a rule that differed slightly. Time alone changes no
- * state. Everything is pure; docs/reference/states.md is printed from it (`npm run states`).
+ * state. Everything is pure; `npm run reference` writes docs/reference/states.md from it.
  */
 
 /** Every state of a day's version, with its meaning. */

@@ -14,6 +14,12 @@ export function textOf(path: string): string {
   return readFileSync(root + path, 'utf8');
 }
 
+/** The text below a heading of the second level, up to the next one; empty if the page has no such heading. */
+export function sectionOf(page: string, heading: string): string {
+  const [, section = ''] = page.split(`\n## ${heading}\n`);
+  return section.split('\n## ')[0]?.trim() ?? '';
+}
+
 /** A block of code. */
 export interface Block {
   /** What follows the three backticks: `sql iceberg`. */

@@ -1,20 +1,18 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { RefreshTier } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type SettingReference, settingsReference } from '../settings/settings-reference.ts';
 import { loadSettings } from '../../shared/settings/settings.ts';
+import { sectionOf, textOf } from './pages.ts';
 
-const page = readFileSync(new URL('../../docs/reference/settings.md', import.meta.url), 'utf8');
+const page = textOf('docs/reference/settings.md');
 const reference = settingsReference(reports);
 const A_REPORT = 'A report: `brands.<brand>.reports.<report>`';
 const OF_A_REPORT = /^brands\.\*\.reports\.(\w+)\.(.+)$/;
 
 /** The cells of the tables under a heading; without the heads, and without the marks of Markdown. */
 function rowsUnder(heading: string): string[][] {
-  const [, section = ''] = page.split(`\n## ${heading}\n`);
-  const [own = ''] = section.split('\n## ');
-  return own
+  return sectionOf(page, heading)
     .split('\n')
     .filter((line, index, lines) => line.startsWith('|') && !lines[index + 1]?.startsWith('| --'))
     .filter((line) => !line.startsWith('| --'))

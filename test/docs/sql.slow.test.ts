@@ -72,7 +72,7 @@ describe('the SQL of the pages', () => {
 });
 
 describe('docs/reference/tables.md', () => {
-  it('is what npm run reference:tables prints', async () => {
+  it('is what npm run reference writes', async () => {
     expect(textOf('docs/reference/tables.md')).toBe(await tablesPage(lake));
   });
 

@@ -6,17 +6,16 @@ import { columnsOfShape } from '../../shared/lake/documents/described-columns.ts
 import { closedTable } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { dayTables } from '../../shared/reports/definition.ts';
-import { textOf } from './pages.ts';
+import { sectionOf, textOf } from './pages.ts';
 
 const page = textOf('docs/reference/tables.md');
 const all = Object.values(reports);
 const tables = [...all.map(({ table }) => table), ...fixedTables().map(({ name }) => name)];
 
 function columnsUnder(name: string): string[][] {
-  const [, section = ''] = page.split(`\n## ${name}\n`);
-  const rows =
-    section.split('\n## ')[0]?.matchAll(/^\| `(\w+)` \| `[^|]+` \| `[^|]+` \| (?:yes|no) \| ([^|]+) \|/gm) ??
-    [];
+  const rows = sectionOf(page, name).matchAll(
+    /^\| `(\w+)` \| `[^|]+` \| `[^|]+` \| (?:yes|no) \| ([^|]+) \|/gm,
+  );
   return [...rows].map(([, column = '', meaning = '']) => [column, meaning]);
 }
 

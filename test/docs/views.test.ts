@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { changeViews } from '../../shared/history/index.ts';
 import { type View, namesUsedBy } from '../../shared/reports/definition.ts';
 import { ROLES } from '../../shared/roles/index.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { sectionOf, textOf } from './pages.ts';
 
-const page = readFileSync(new URL('../../docs/reference/views.md', import.meta.url), 'utf8');
+const page = textOf('docs/reference/views.md');
 const views: View[] = [
   ...Object.values(reports).flatMap((report) => report.views),
   ...changeViews(reports),
@@ -25,19 +25,14 @@ function roleOf(view: View, column: string): string | undefined {
   return ROLES.find((each) => each === role && used.has(each));
 }
 
-/** The section of a view: its description first, its columns last. */
-function sectionOf(name: string): string {
-  const [, section = ''] = page.split(`\n## ${name}\n`);
-  return section.split('\n## ')[0]?.trim() ?? '';
-}
-
 describe('the page of the views', () => {
   it.each(views.map((view) => [view.name, view] as const))('describes %s as the code does', (name, view) => {
     const columns = view.columns.map(([column, type, text]) => {
       const role = roleOf(view, column);
       return `| \`${column}\` | \`${type}\` | ${role === undefined ? '' : `\`${role}\``} | ${text} |`;
     });
-    const section = sectionOf(name);
+    // The description comes first, the columns last.
+    const section = sectionOf(page, name);
     expect(section.split('\n')[0]).toBe(`${view.description}.`);
     expect(section.split('\n').filter((line) => line.startsWith('| `'))).toEqual(columns);
   });

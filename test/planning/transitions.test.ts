@@ -16,7 +16,7 @@ import {
   afterReading,
   outcomeOf,
 } from '../../shared/planning/transitions.ts';
-import { statesPage } from '../../bench/states.ts';
+import { statesPage } from '../../bench/reference/states.ts';
 import { runs } from '../fixtures/property-runs.ts';
 
 const states = Object.keys(STATES) as State[];
@@ -80,7 +80,7 @@ describe('the table of states', () => {
     );
   });
 
-  it('is printed in the docs: npm run states', () => {
+  it('is written into the docs: npm run reference', () => {
     expect(readFileSync('docs/reference/states.md', 'utf8')).toBe(statesPage());
   });
 });

@@ -1,5 +1,4 @@
-/* Prints docs/reference/states.md from the table of states: npm run states */
-import { fileURLToPath } from 'node:url';
+/** Writes docs/reference/states.md from the table of states. */
 import {
   EVENTS,
   FACTS,
@@ -7,20 +6,21 @@ import {
   type Outcome,
   STATES,
   TRANSITIONS,
-} from '../shared/planning/transitions.ts';
+} from '../../shared/planning/transitions.ts';
+import { code, entriesOf, tableOf } from './markdown.ts';
 
 /** The page, as Markdown. */
 export function statesPage(): string {
   const rows = entriesOf(EVENTS).map(([event]) => {
     const cells = entriesOf(STATES).map(([state]) => cellOf(TRANSITIONS[state][event]));
-    return line([`\`${event}\``, ...cells]);
+    return [code(event), ...cells];
   });
   return [
     '# States of a day',
     '',
     'The tables below show every state of a day and what changes it. Readings, rollbacks, rebuilds and repairs all follow them.',
     'Time alone changes no state. `coverage` and `status` show other words: `closed` and `unconfirmed` are',
-    '`complete` there. [`coverage`](tables.md#coverage) explains these words. `npm run --silent states` prints this page from `shared/planning/transitions.ts`.',
+    '`complete` there. [`coverage`](tables.md#coverage) explains these words. `npm run reference` writes this page from `shared/planning/transitions.ts`.',
     '',
     ...listOf('State', STATES),
     ...listOf('Event', EVENTS),
@@ -34,34 +34,22 @@ export function statesPage(): string {
     '  service no longer has its records.',
     '',
     ...listOf('Fact', FACTS),
-    line(['', ...entriesOf(STATES).map(([state]) => `\`${state}\``)]),
-    line(['---', ...entriesOf(STATES).map(() => '---')]),
-    ...rows,
+    tableOf(['', ...entriesOf(STATES).map(([state]) => code(state))], rows),
     '',
   ].join('\n');
 }
 
-function listOf<Name extends string>(title: string, meanings: Record<Name, string>): string[] {
-  const rows = entriesOf(meanings).map(([name, meaning]) => line([`\`${name}\``, meaning]));
-  return [line([title, 'Meaning']), line(['---', '---']), ...rows, ''];
+function listOf<Name extends string>(title: string, meanings: Readonly<Record<Name, string>>): string[] {
+  const rows = entriesOf<Name, string>(meanings).map(([name, meaning]) => [code(name), meaning]);
+  return [tableOf([title, 'Meaning'], rows), ''];
 }
 
 function cellOf(outcomes: readonly Outcome[]): string {
   return outcomes
     .map(({ when, to, keeps, givenUp }) => {
       const marks = [givenUp && 'given up', keeps && 'stays'].filter((mark) => typeof mark === 'string');
-      const condition = when ? `${when.map((fact) => `\`${fact}\``).join(' ')}: ` : '';
+      const condition = when ? `${when.map((fact) => code(fact)).join(' ')}: ` : '';
       return `${condition}${to}${marks.length > 0 ? ` (*${marks.join(', ')}*)` : ''}`;
     })
     .join('<br>');
 }
-
-function line(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`;
-}
-
-function entriesOf<Name extends string>(record: Readonly<Record<Name, unknown>>) {
-  return Object.entries(record) as [Name, string][];
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.stdout.write(statesPage());
