@@ -4,8 +4,8 @@
  *
  * A change is a pure function of the document. It is applied to the newest version that this process has seen, and the
  * result is written on condition that the object still has that version's ETag. If it has another ETag, the object is
- * read again and the same change is applied to the new content. Changes requested during a write go together into the
- * next write.
+ * read again and the same change is applied to the new content. Reads and writes follow one another, so that no read
+ * that began before a write replaces what was written. Changes requested meanwhile go together into the next write.
  *
  *   const ledger = new CasDocument({ store, key, parse: parseLedger(key, scope), newId, pause });
  *   await ledger.update((current) => claimDay(current, day, before, mine));
@@ -15,7 +15,7 @@
  *
  * `update` throws:
  * - the error of the change, to the caller of that change alone
- * - `config` `damaged_document` if the object cannot be parsed and the document has no `recover`
+ * - `config` `damaged_document` if the object cannot be parsed, unless the document `recovers`
  * - `transient` `contended` after `DOCUMENT_RETRY.maxAttempts` lost races
  * - an error of the store, to the callers of all changes in the write
  */
@@ -24,7 +24,7 @@ import * as z from 'zod/mini';
 import { MINUTE_MS } from '../../days.ts';
 import { BrandReportsError, rethrowBugs } from '../../errors.ts';
 import { type Json, parseJson } from '../../json.ts';
-import type { ObjectStore, PutOutcome } from '../../ports.ts';
+import type { ObjectStore } from '../../ports.ts';
 import { OBJECT_ID } from '../paths.ts';
 
 /** Every compare-and-swap document holds the ids of its last writes. */
@@ -47,8 +47,8 @@ export interface CasDocumentOptions<T extends HasRecentWrites> {
    * skips the read.
    */
   first?: T;
-  /** Returns the content that replaces an object that cannot be parsed; without it, `damaged_document` is thrown. */
-  recover?: (damaged: Uint8Array) => T;
+  /** Whether an object that cannot be parsed counts as missing; otherwise, `damaged_document` is thrown. */
+  recovers?: boolean;
   newId(): string;
   /** Waits before a retry. */
   pause(round: number): Promise<void>;
@@ -59,10 +59,16 @@ interface Change<T> {
   finish(outcome: { value: T } | { error: unknown }): void;
 }
 
+/** A version of the document; without an etag, it was not in the store. */
+interface Known<T> {
+  value: T;
+  etag: string | undefined;
+}
+
 /** A JSON object in the store that many processes change by compare-and-swap. */
 export class CasDocument<T extends HasRecentWrites> {
   readonly #options: CasDocumentOptions<T>;
-  #known: { value: T; etag: string | undefined } | undefined;
+  #known: Known<T> | undefined;
   /**
    * Stands for the document until this process has seen it in the store: after a failed first write, `#load` must not
    * return an empty document.
@@ -70,15 +76,11 @@ export class CasDocument<T extends HasRecentWrites> {
   #first: T | undefined;
   /** Changes that wait for the next write (`updateLater`). */
   #later: readonly Pick<Change<T>, 'apply'>[] = [];
-  /** Numbers reads when they begin, and writes when they begin and end. `#known` comes from operation `#knownSince`. */
-  #operations = 0;
-  #knownSince = 0;
   #waiting: Change<T>[] = [];
-  #writing = false;
-  /** The last write, perhaps still under way; then the beginning and the end of the last write that succeeded. */
-  #lastPut: Promise<PutOutcome> | undefined;
-  #putBegan = 0;
-  #putSince = 0;
+  /** The next read, until it begins: all who wait for it share it. */
+  #nextRead: Promise<Known<T>> | undefined;
+  /** The end of the last read or write. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: CasDocumentOptions<T>) {
     this.#options = options;
@@ -88,12 +90,12 @@ export class CasDocument<T extends HasRecentWrites> {
 
   /** The document as this process last saw it; reads it if this process has never seen it. */
   async cached(): Promise<T> {
-    return this.#withLater((this.#known ?? (await this.#load())).value);
+    return this.#withLater((this.#known ?? (await this.#read())).value);
   }
 
   /** The document as the store has it now. */
   async refresh(): Promise<T> {
-    return (await this.#load()).value;
+    return (await this.#read()).value;
   }
 
   /**
@@ -106,7 +108,7 @@ export class CasDocument<T extends HasRecentWrites> {
       apply,
       finish: (outcome) => ('value' in outcome ? resolve(outcome.value) : reject(outcome.error)),
     });
-    if (!this.#writing) void this.#writeWaiting();
+    if (this.#waiting.length === 1) void this.#inTurn(() => this.#writeWaiting());
     return promise;
   }
 
@@ -127,18 +129,28 @@ export class CasDocument<T extends HasRecentWrites> {
     return this.#later.reduce((changed, change) => change.apply(changed), value);
   }
 
+  #inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
+    const done = this.#turn.then(act);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  #read(): Promise<Known<T>> {
+    this.#nextRead ??= this.#inTurn(() => {
+      this.#nextRead = undefined;
+      return this.#load();
+    });
+    return this.#nextRead;
+  }
+
   async #writeWaiting(): Promise<void> {
-    this.#writing = true;
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      try {
-        await this.#write(batch);
-      } catch (error) {
-        for (const change of batch) change.finish({ error });
-      }
+    const batch = this.#waiting;
+    this.#waiting = [];
+    try {
+      await this.#write(batch);
+    } catch (error) {
+      for (const change of batch) change.finish({ error });
     }
-    this.#writing = false;
   }
 
   async #write(batch: Change<T>[]): Promise<void> {
@@ -171,14 +183,10 @@ export class CasDocument<T extends HasRecentWrites> {
   async #put(next: T, etag: string | undefined, id: string): Promise<boolean> {
     const { store, key } = this.#options;
     const body = Buffer.from(`${JSON.stringify(next)}\n`);
-    const began = ++this.#operations;
     try {
-      this.#lastPut = store.put(key, body, etag === undefined ? { ifAbsent: true } : { ifMatch: etag });
-      const outcome = await this.#lastPut;
+      const outcome = await store.put(key, body, etag === undefined ? { ifAbsent: true } : { ifMatch: etag });
       if (outcome !== 'conflict') {
-        this.#putBegan = began;
-        this.#putSince = ++this.#operations;
-        this.#know({ value: next, etag: outcome.etag }, this.#putSince);
+        this.#know({ value: next, etag: outcome.etag });
         return true;
       }
     } catch (error) {
@@ -190,47 +198,30 @@ export class CasDocument<T extends HasRecentWrites> {
     return (await this.#load()).value.recentWrites.includes(id);
   }
 
-  /** @param since the number of the first of the reads that this read repeats */
-  async #load(since = this.#operations + 1): Promise<{ value: T; etag: string | undefined }> {
+  async #load(): Promise<Known<T>> {
     const { store, key } = this.#options;
-    const operation = ++this.#operations;
     const stored = await store.get(key);
-    // A write that is under way may have just stored this version. After it ends, its parsed content is known, and
-    // parsing the same bytes is avoided: parsing a month takes longer than reading it.
-    if (this.#known?.etag !== stored?.etag) await this.#lastPut?.catch(() => undefined);
-    const known = this.#known;
-    const isKnown = known !== undefined && known.etag === stored?.etag;
-    // If a write ended during this read, a version that differs from that write's is older or newer: only another
-    // read decides. If the write also began during this read, the known version is enough, because it was current at
-    // some time since then.
-    if (!isKnown && operation < this.#putSince)
-      return known && since < this.#putBegan ? known : this.#load(since);
-    const read = () => (stored ? undefined : this.#first) ?? this.#parse(stored?.body);
-    const loaded = isKnown ? known : { value: read(), etag: stored?.etag };
-    this.#know(loaded, operation);
-    return loaded;
+    // Parsing a month takes longer than reading it.
+    if (this.#known && this.#known.etag === stored?.etag) return this.#known;
+    const value = (stored ? undefined : this.#first) ?? this.#parse(stored?.body);
+    return this.#know({ value, etag: stored?.etag });
   }
 
   #parse(body: Uint8Array | undefined): T {
-    const { key, parse, recover } = this.#options;
+    const { key, parse, recovers } = this.#options;
     try {
       return parse(body && parseJsonDocument(key, body));
     } catch (error) {
       const isDamaged = error instanceof BrandReportsError && error.code === 'damaged_document';
-      if (body && recover && isDamaged) return recover(body);
+      if (body && recovers && isDamaged) return parse(undefined);
       throw error;
     }
   }
 
-  /**
-   * Ignores a read that began before a write ended, or before a later read began: it may be older than the known
-   * version.
-   */
-  #know(seen: { value: T; etag: string | undefined }, operation: number): void {
+  #know(seen: Known<T>): Known<T> {
     if (seen.etag !== undefined) this.#first = undefined;
-    if (operation < this.#knownSince) return;
     this.#known = seen;
-    this.#knownSince = operation;
+    return seen;
   }
 }
 

@@ -12,7 +12,12 @@ import {
   rolesKey,
   schemaKey,
 } from '../paths.ts';
-import { CasDocument, DOCUMENT_RETRY, type HasRecentWrites } from './cas-document.ts';
+import {
+  CasDocument,
+  type CasDocumentOptions,
+  DOCUMENT_RETRY,
+  type HasRecentWrites,
+} from './cas-document.ts';
 import { type Close, parseClose } from './close.ts';
 import { type Ledger, parseLedger } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
@@ -64,8 +69,11 @@ export function createLakeDocuments({
   latestMs = clock.wallMs,
 }: DocumentAccess): LakeDocuments {
   const pause = (tries: number) => clock.sleep(fullJitterMs(tries, DOCUMENT_RETRY, random()));
-  const create = <T extends HasRecentWrites>(key: string, parse: (stored: Json | undefined) => T) =>
-    new CasDocument({ store, key, parse, newId, pause });
+  const create = <T extends HasRecentWrites>(
+    key: string,
+    parse: (stored: Json | undefined) => T,
+    options: Partial<Pick<CasDocumentOptions<T>, 'first' | 'recovers'>> = {},
+  ) => new CasDocument({ store, key, parse, newId, pause, ...options });
   const ledgers = new Map<string, CasDocument<Ledger>>();
   const reportStates = new Map<string, CasDocument<ReportState>>();
   return {
@@ -77,42 +85,27 @@ export function createLakeDocuments({
     },
     reportState(report, brand) {
       const key = reportStateKey(report, brand);
-      const parse = parseReportState(key, latestMs);
       // Without hints the next run reads all months; everything else is in the ledgers.
-      const recover = () => parse(undefined);
-      const state = reportStates.get(key) ?? new CasDocument({ store, key, parse, recover, newId, pause });
+      const state = reportStates.get(key) ?? create(key, parseReportState(key, latestMs), { recovers: true });
       reportStates.set(key, state);
       return state;
     },
     progress(report, brand, day, attempt, first) {
       const key = progressKey(report, brand, day, attempt);
-      const parse = parseProgress(key);
-      return new CasDocument({ store, key, parse, newId, pause, ...(first && { first }) });
+      return create(key, parseProgress(key), first && { first });
     },
-    schema(report) {
-      return create(schemaKey(report.table), parseStoredSchema(report));
-    },
-    roles(report) {
-      const parse = parseStoredRoles(report);
-      // The next run chooses the roles again, from all days of the ledgers.
-      const recover = () => parse(undefined);
-      return new CasDocument({ store, key: rolesKey(report.table), parse, recover, newId, pause });
-    },
+    schema: (report) => create(schemaKey(report.table), parseStoredSchema(report)),
+    // The next run chooses the roles again, from all days of the ledgers.
+    roles: (report) => create(rolesKey(report.table), parseStoredRoles(report), { recovers: true }),
     close(draft) {
       const key = closeKey(draft.brand, draft.month);
       return create(key, (stored) => (stored === undefined ? draft : parseClose(key, stored)));
     },
     rateBudget(brand) {
       const key = rateBudgetKey(brand);
-      const parse = parseRateBudget(key);
-      const recover = () => parse(undefined);
-      return new CasDocument({ store, key, parse, recover, newId, pause });
+      return create(key, parseRateBudget(key), { recovers: true });
     },
-    watchRecord() {
-      const parse = parseWatchRecord(WATCH_KEY);
-      // Reporting each problem a second time is better than reporting nothing from then on.
-      const recover = () => parse(undefined);
-      return new CasDocument({ store, key: WATCH_KEY, parse, recover, newId, pause });
-    },
+    // Reporting each problem a second time is better than reporting nothing from then on.
+    watchRecord: () => create(WATCH_KEY, parseWatchRecord(WATCH_KEY), { recovers: true }),
   };
 }

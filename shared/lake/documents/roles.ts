@@ -12,17 +12,21 @@ import {
   fieldsIn,
 } from '../../roles/index.ts';
 import { rolesKey } from '../paths.ts';
-import { type HasRecentWrites, damagedDocument, parseDocument, storedObject } from './cas-document.ts';
+import { damagedDocument, parseDocument, storedObject } from './cas-document.ts';
 
 const field = z.string().check(z.minLength(1), z.maxLength(500), z.regex(/^[^'"\\]*$/));
 const byRole = z.partialRecord(z.enum(ROLES), field);
 export const brandRoles = storedObject(() => ({
+  /** The fields that the data decided. A role that was chosen once never changes by itself. */
   chosen: byRole,
+  /** The settings of the last run. With them, views are right for every brand, and for queries without settings. */
   fields: z.partialRecord(z.enum(ROLES), z.nullable(field)),
   words: z.record(field, z.string().check(z.regex(/^[a-z]{1,20}$/))),
+  /** Some field looks like the currency, but nothing has decided for it, so amounts are NULL. */
   isCurrencyUnclear: z.boolean(),
 }));
 
+/** `schema/<table>.roles.json` */
 const roles = storedObject(() => ({
   version: z.literal(1),
   table: z.string(),
@@ -31,22 +35,9 @@ const roles = storedObject(() => ({
 }));
 
 /** The fields that have roles in a brand's records. */
-export interface BrandRoles {
-  /** The fields that the data decided. A role that was chosen once never changes by itself. */
-  chosen: Partial<Record<Role, string>>;
-  /** The settings of the last run. With them, views are right for every brand, and for queries without settings. */
-  fields: RoleFields;
-  words: Readonly<Record<string, string>>;
-  /** Some field looks like the currency, but nothing has decided for it, so amounts are NULL. */
-  isCurrencyUnclear: boolean;
-}
-
-/** `schema/<table>.roles.json` */
-export interface StoredRoles extends HasRecentWrites {
-  version: 1;
-  table: string;
-  brands: Readonly<Record<string, BrandRoles>>;
-}
+export type BrandRoles = z.infer<typeof brandRoles>;
+/** The roles of a table, by brand. */
+export type StoredRoles = z.infer<typeof roles>;
 
 /** Reads the stored roles of a report's table. @throws BrandReportsError `config` `damaged_document` */
 export function parseStoredRoles({ table }: Pick<ReportDefinition, 'table'>) {
