@@ -7,7 +7,7 @@
 import { MINUTE_MS, monthOf } from '../days.ts';
 import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import { type CasDocument, refreshUndamaged } from '../lake/documents/cas-document.ts';
+import { type CasDocument, undamaged } from '../lake/documents/cas-document.ts';
 import {
   type Claim,
   type DayEntry,
@@ -64,7 +64,7 @@ export async function claim(
   const earlier = attemptToContinue(entry, situation);
   // If the progress document is damaged, the attempt is dropped: its pages can be fetched again.
   const leased = entry.claim?.attempt ?? earlier;
-  const before = leased === undefined ? undefined : await refreshUndamaged(ctx.progress(day, leased));
+  const before = leased === undefined ? undefined : await undamaged(ctx.progress(day, leased).refresh());
   if (entry.claim && (await isLeaseLive(ctx, entry.claim, before))) return undefined;
 
   const id = before && earlier !== undefined ? earlier : ctx.newId();
@@ -221,7 +221,7 @@ export async function isBeingRead(
 ): Promise<boolean> {
   if (!claim) return false;
   const progress = claim.attempt === undefined ? undefined : progressOf(claim.attempt);
-  return isLeaseLive(ctx, claim, progress && (await refreshUndamaged(progress)));
+  return isLeaseLive(ctx, claim, progress && (await undamaged(progress.refresh())));
 }
 
 /**

@@ -12,7 +12,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { DAY_MS } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
-import { refreshUndamaged } from '../lake/documents/cas-document.ts';
+import { undamaged } from '../lake/documents/cas-document.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
 import { Digest } from '../lake/table/digest.ts';
@@ -39,7 +39,7 @@ export async function readingBefore(
 ): Promise<ReadingBefore | undefined> {
   if (slice.parts.length < 2 || !committed || committed.attempt === id || committed.values?.keyIsNone)
     return undefined;
-  const before = (await refreshUndamaged(ctx.progress(day, committed.attempt)))?.slices.at(-1);
+  const before = (await undamaged(ctx.progress(day, committed.attempt).refresh()))?.slices.at(-1);
   const queriesOf = ({ parts }: Slice) => parts.map(({ role, fields }) => ({ role, fields }));
   if (!before?.done || !isDeepStrictEqual(queriesOf(before), queriesOf(slice))) return undefined;
   return { prefix: keys.attempt(committed.attempt), parts: before.parts };

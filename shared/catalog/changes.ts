@@ -1,4 +1,4 @@
-import { readOrDamage } from '../lake/documents/cas-document.ts';
+import { undamaged } from '../lake/documents/cas-document.ts';
 import { type DayChanges, type Ledger, restoreChanges } from '../lake/documents/ledger.ts';
 import { changesKey, changesPrefix } from '../lake/paths.ts';
 import type { BrandReport } from '../context/context.ts';
@@ -18,9 +18,9 @@ export async function writeChanges(
    */
   const lost = new Set<string>();
   const contentOf = async (month: string): Promise<MonthContent | undefined> => {
-    const read = await readOrDamage(run.ledger(month).cached());
-    if (!('value' in read)) return undefined;
-    const days = changedDays(read.value).filter(({ changes }) => !lost.has(changes.snapshot));
+    const ledger = await undamaged(run.ledger(month).cached());
+    if (!ledger) return undefined;
+    const days = changedDays(ledger).filter(({ changes }) => !lost.has(changes.snapshot));
     return {
       identity: days.map(({ day, changes }) => [day, changes.snapshot]),
       async write(file) {
@@ -51,8 +51,8 @@ async function restoreMissing(run: BrandReport, months: readonly string[]): Prom
   for await (const { key, bytes } of lake.store.list(changesPrefix(brand, report.name)))
     sizes.set(key, bytes);
   for (const month of months) {
-    const read = await readOrDamage(run.ledger(month).cached());
-    for (const { day, changes } of 'value' in read ? changedDays(read.value) : []) {
+    const ledger = await undamaged(run.ledger(month).cached());
+    for (const { day, changes } of ledger ? changedDays(ledger) : []) {
       const bytes = sizes.get(changesKey(brand, report.name, day, changes.snapshot));
       if (bytes !== changes.bytes) await restored(run, month, day, changes);
     }

@@ -4,7 +4,7 @@
  * everything that its rows depend on, so rows that are already published are not written again.
  */
 import { hash } from 'node:crypto';
-import { refreshUndamaged } from '../lake/documents/cas-document.ts';
+import { undamaged } from '../lake/documents/cas-document.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { monthPartition, partitionPath, partitionPrefix, snapshotKey } from '../lake/paths.ts';
@@ -83,7 +83,7 @@ export async function writeLedgerTable(
       await catalog.setSnapshot(shape, partition, snapshot);
       snapshots = [snapshot];
       // Another run may have committed meanwhile, and these rows may have replaced its rows, older or newer.
-      await Promise.all(ledgersOf(month).map((each) => refreshUndamaged(run.ledger(each))));
+      await Promise.all(ledgersOf(month).map((each) => undamaged(run.ledger(each).refresh())));
     }
   }
 }

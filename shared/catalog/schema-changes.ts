@@ -1,7 +1,6 @@
 import { columnsOf } from '../lake/documents/described-columns.ts';
 import { addDays, monthOf, monthsFrom } from '../days.ts';
-import { readOrDamage } from '../lake/documents/cas-document.ts';
-import type { DayEntry } from '../lake/documents/ledger.ts';
+import { type DayEntry, undamagedLedgers } from '../lake/documents/ledger.ts';
 import { MONTH_PARTITION_KEYS, SCHEMA_CHANGES_TABLE } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { BrandReport } from '../context/context.ts';
@@ -51,17 +50,11 @@ export async function writeSchemaChanges(
   checksObjects = false,
 ): Promise<void> {
   const contentOf = async (month: string) => {
-    const ledgers = await Promise.all(
-      comparedMonths(month).map((each) => readOrDamage(run.ledger(each).cached())),
-    );
-    const readable = ledgers.flatMap((read) => ('value' in read ? [read.value] : []));
-    if (readable.length < ledgers.length) return undefined;
-    return contentOfRows(
-      schemaChangeRows(
-        readable.flatMap(({ days }) => Object.entries(days)),
-        month,
-      ),
-    );
+    const months = comparedMonths(month);
+    const ledgers = await undamagedLedgers(months.map((each) => run.ledger(each).cached()));
+    if (ledgers.size < months.length) return undefined;
+    const entries = [...ledgers.values()].flatMap(({ days }) => Object.entries(days));
+    return contentOfRows(schemaChangeRows(entries, month));
   };
   const table = { shape: schemaChangesTable, ledgersOf: comparedMonths, contentOf };
   await writeLedgerTable(run, table, months, checksObjects);

@@ -9,8 +9,13 @@ import { hash } from 'node:crypto';
 import type { Value } from '../column-types.ts';
 import { addDays, daysFrom, earlier, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
-import { readOrDamage } from '../lake/documents/cas-document.ts';
-import { type Committed, type ExaminedDay, recordFindings } from '../lake/documents/ledger.ts';
+import { undamaged } from '../lake/documents/cas-document.ts';
+import {
+  type Committed,
+  type ExaminedDay,
+  recordFindings,
+  undamagedLedgers,
+} from '../lake/documents/ledger.ts';
 import { decidedRoles } from '../lake/documents/roles.ts';
 import { versionKey } from '../lake/paths.ts';
 import { readerOf } from '../lake/table/column-facts.ts';
@@ -111,8 +116,7 @@ async function inputsOf(
 async function completeDay(ctx: RunContext, name: string, day: string): Promise<Content | undefined> {
   const other = ctx.other(name);
   if (!other || !ctx.brandSettings.reports[name]?.enabled) return undefined;
-  const read = await readOrDamage(other.ledger(monthOf(day)).cached());
-  const committed = 'value' in read ? read.value.days[day]?.committed : undefined;
+  const committed = (await undamaged(other.ledger(monthOf(day)).cached()))?.days[day]?.committed;
   const isComplete = committed?.state === 'closed' || committed?.state === 'settled';
   return isComplete ? { report: other.report, day, committed } : undefined;
 }
@@ -265,10 +269,7 @@ export async function findingFacts(
   const first = `${month}-01`;
   const earliest = addDays(first, -COMPARED_DAYS);
   const from = policy && policy.startDate > earliest ? earlier(policy.startDate, first) : earliest;
-  const read = await Promise.all(
-    monthsFrom(from, first).map(async (each) => [each, await readOrDamage(ledger(each).cached())] as const),
-  );
-  const ledgers = new Map(read.flatMap(([each, found]) => ('value' in found ? [[each, found.value]] : [])));
+  const ledgers = await undamagedLedgers(monthsFrom(from, first).map((each) => ledger(each).cached()));
   const fields = decidedRoles((await roles.cached()).brands[brand], policy?.fields);
   return { report, policy, roles: fields, entryOn: entriesIn(ledgers) };
 }

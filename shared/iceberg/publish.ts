@@ -12,7 +12,7 @@ import { mapConcurrent } from '../concurrency.ts';
 import type { BrandReport, ReportIceberg } from '../context/context.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
-import { readOrDamage } from '../lake/documents/cas-document.ts';
+import { undamaged } from '../lake/documents/cas-document.ts';
 import { listLedgers, readLedger } from '../lake/documents/read.ts';
 import { tableColumns } from '../lake/documents/described-columns.ts';
 import { DAY_PARTITION_KEYS, icebergLocation, icebergMetadataPrefix, versionKey } from '../lake/paths.ts';
@@ -208,8 +208,8 @@ async function allMonths(ctx: IcebergReport, before: readonly ManifestFile[]): P
   const all = listed.flatMap(({ brand, months }) => months.map((month) => ({ brand, month })));
   const lost = before.filter((manifest) => !all.some((month) => isOf(month)(manifest))).flatMap(monthOf);
   const read = await mapConcurrent(all, CONCURRENCY, async ({ brand, month }) => {
-    const ledger = await readOrDamage(readLedger(lake.store, report, brand, month));
-    return 'value' in ledger ? [{ brand, month, files: await filesOf(ctx, brand, ledger.value) }] : [];
+    const ledger = await undamaged(readLedger(lake.store, report, brand, month));
+    return ledger ? [{ brand, month, files: await filesOf(ctx, brand, ledger) }] : [];
   });
   return [...read.flat(), ...lost.map((month) => ({ ...month, files: [] }))];
 }

@@ -10,7 +10,7 @@ import {
 } from './backfill-months.ts';
 import { monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
-import { readOrDamage } from '../lake/documents/cas-document.ts';
+import { undamaged } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { readLedger } from '../lake/documents/read.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -84,11 +84,10 @@ async function rowsRead(options: StepOptions, report: ReportDefinition, read: Mo
 }
 
 /** `undefined` if the ledger is damaged: the outcome of the run already contains that error. */
-async function ledgerOf(
+function ledgerOf(
   { lake }: StepOptions,
   report: ReportDefinition,
   read: MonthToRead,
 ): Promise<Ledger | undefined> {
-  const ledger = await readOrDamage(readLedger(lake.store, report, read.brand, monthOf(read.from)));
-  return 'value' in ledger ? ledger.value : undefined;
+  return undamaged(readLedger(lake.store, report, read.brand, monthOf(read.from)));
 }

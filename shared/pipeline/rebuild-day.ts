@@ -10,7 +10,7 @@
  */
 import { monthOf } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
-import { refreshUndamaged } from '../lake/documents/cas-document.ts';
+import { undamaged } from '../lake/documents/cas-document.ts';
 import { type Committed, isRolledBack, releaseDay } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { keyText, primaryKeyField } from '../planning/primary-key.ts';
@@ -110,7 +110,7 @@ async function replayOf(
   day: string,
   committed: Committed,
 ): Promise<Replay | RebuildObstacle> {
-  const progress = await refreshUndamaged(ctx.progress(day, committed.attempt));
+  const progress = await undamaged(ctx.progress(day, committed.attempt).refresh());
   return progress ? decideReplay({ day, committed, slices: progress.slices }, ctx) : 'raw_damaged';
 }
 

@@ -3,8 +3,7 @@
  * can be read: a sample may lack the second field that makes a choice unclear. A stored choice is never changed.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { readOrDamage } from '../lake/documents/cas-document.ts';
-import { hasRows } from '../lake/documents/ledger.ts';
+import { hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
 import { roleChoices } from '../lake/documents/role-evidence.ts';
 import type { BrandRoles } from '../lake/documents/roles.ts';
 import { isCurrencyUnclear } from '../roles/index.ts';
@@ -41,10 +40,7 @@ async function decide(
   months: readonly string[],
   before: BrandRoles | undefined,
 ): Promise<Pick<BrandRoles, 'chosen' | 'isCurrencyUnclear'> | undefined> {
-  const read = await Promise.all(
-    months.map(async (month) => [month, await readOrDamage(ledger(month).cached())] as const),
-  );
-  const ledgers = new Map(read.flatMap(([month, found]) => ('value' in found ? [[month, found.value]] : [])));
+  const ledgers = await undamagedLedgers(months.map((month) => ledger(month).cached()));
   if (ledgers.size < months.length || !hasRows(ledgers.values())) return before;
   const choices = roleChoices({ brand, report, ledgers, roles: before }, {});
   const chosen = choices.flatMap(({ role, field, by }) => (by === 'data' ? [[role, field]] : []));

@@ -9,8 +9,8 @@ import { vacuumLedgerTables, forgetOldVersions, vacuum } from './vacuum.ts';
 import { storeRoles } from './choose-roles.ts';
 import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
-import { readOrDamage, refreshUndamaged } from '../lake/documents/cas-document.ts';
-import { type Ledger, hasRows } from '../lake/documents/ledger.ts';
+import { undamaged } from '../lake/documents/cas-document.ts';
+import { type Ledger, hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
@@ -188,9 +188,8 @@ async function examinedMonth(
   published: readonly string[],
 ): Promise<ExaminedMonth> {
   const ledger = await ctx.ledger(month).cached();
-  const upstream = ctx.upstream && (await readOrDamage(ctx.upstream.ledger(month).cached()));
-  const upstreamLedger = upstream && 'value' in upstream ? upstream.value : undefined;
-  const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs, upstreamLedger);
+  const upstream = ctx.upstream && (await undamaged(ctx.upstream.ledger(month).cached()));
+  const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs, upstream);
   // No run reads a waiting day, but every run has to report it.
   const mustBeExamined =
     hasPendingPublication(ctx, ledger) ||
@@ -199,7 +198,7 @@ async function examinedMonth(
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,
     content: monthContent(ledger),
-    ...(upstreamLedger && { upstream: monthContent(upstreamLedger) }),
+    ...(upstream && { upstream: monthContent(upstream) }),
   };
 }
 
@@ -213,8 +212,5 @@ async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<b
 
 /** The months, except months with a damaged ledger. */
 async function readableMonths(ctx: RunContext, months: readonly string[]): Promise<string[]> {
-  const readable = await Promise.all(
-    months.map(async (month) => ((await refreshUndamaged(ctx.ledger(month))) ? [month] : [])),
-  );
-  return readable.flat();
+  return [...(await undamagedLedgers(months.map((month) => ctx.ledger(month).refresh()))).keys()];
 }

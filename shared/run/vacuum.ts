@@ -1,6 +1,6 @@
 import { DAY_MS, monthOf } from '../days.ts';
 import { type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
-import { refreshUndamaged } from '../lake/documents/cas-document.ts';
+import { undamaged } from '../lake/documents/cas-document.ts';
 import { type DayEntry, type Ledger, forgetVersions } from '../lake/documents/ledger.ts';
 import { snapshotsByTable } from '../lake/documents/read.ts';
 import {
@@ -188,7 +188,7 @@ async function unreferenced(
     const newestMs = Math.max(...objects.map(({ modifiedAt }) => modifiedAt.getTime()));
     if (ctx.clock.earlierMs() - newestMs < graceMs) continue;
     const month = monthOf(day);
-    const reading = ledgers.get(month) ?? refreshUndamaged(ctx.ledger(month));
+    const reading = ledgers.get(month) ?? undamaged(ctx.ledger(month).refresh());
     ledgers.set(month, reading);
     const ledger = await reading;
     if (ledger && !isReferenced(id, ledger.days[day] ?? {})) keys.push(...objects.map(({ key }) => key));

@@ -225,11 +225,9 @@ export class CasDocument<T extends HasRecentWrites> {
   }
 }
 
-/** The document as the store has it now; `undefined` if it is damaged, so that its contents are unknown. */
-export async function refreshUndamaged<T extends HasRecentWrites>(
-  document: CasDocument<T>,
-): Promise<T | undefined> {
-  const read = await readOrDamage(document.refresh());
+/** The document; `undefined` if it is damaged, so that its contents are unknown. Any other failure is thrown. */
+export async function undamaged<T>(reading: Promise<T>): Promise<T | undefined> {
+  const read = await readOrDamage(reading);
   return 'value' in read ? read.value : undefined;
 }
 

@@ -23,6 +23,7 @@ import {
   storedId,
   storedTime,
   storedObject,
+  undamaged,
 } from './cas-document.ts';
 import { ledgerKey } from '../paths.ts';
 import { type DayEvent, outbox, outboxAfter } from './outbox.ts';
@@ -337,8 +338,20 @@ const MAX_SUPERSEDED = 200;
 export const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
 const UNAVAILABLE_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: HOUR_MS };
 
+/** @returns the same ledger if `change` returns the same entry */
 function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => DayEntry): Ledger {
-  return { ...ledger, days: { ...ledger.days, [day]: change(ledger.days[day] ?? {}) } };
+  const { [day]: before = {} } = ledger.days;
+  const after = change(before);
+  return after === before ? ledger : { ...ledger, days: { ...ledger.days, [day]: after } };
+}
+
+/** The same for the version of the day; a day without a version stays. */
+function withCommitted(ledger: Ledger, day: string, change: (committed: Committed) => Committed): Ledger {
+  return withEntry(ledger, day, (entry) => {
+    if (!entry.committed) return entry;
+    const committed = change(entry.committed);
+    return committed === entry.committed ? entry : { ...entry, committed };
+  });
 }
 
 /** A stored time that is further ahead is wrong: a run whose clock differs by a day from the service's ends at once. */
@@ -549,27 +562,16 @@ export interface ExaminedDay {
 
 /** Records what checks found, if the content that they examined is still current. */
 export function recordFindings(ledger: Ledger, { day, snapshot, checks }: ExaminedDay): Ledger {
-  const committed = ledger.days[day]?.committed;
-  if (committed?.snapshot !== snapshot) return ledger;
-  const { findings: before = {}, examined: known } = committed.checks ?? {};
-  const findings = Object.entries(before).filter(([name]) => !checks.has(name));
   const counted = [...checks].flatMap(([name, { count }]) => (count === undefined ? [] : [[name, count]]));
   const examined = [...checks].map(([name, { fingerprint }]) => [name, fingerprint]);
-  return withEntry(
-    ledger,
-    day,
-    (entry): DayEntry => ({
-      ...entry,
-      committed: {
-        ...committed,
-        checks: {
-          ...committed.checks,
-          findings: Object.fromEntries([...findings, ...counted]),
-          examined: { ...known, ...Object.fromEntries(examined) },
-        },
-      },
-    }),
-  );
+  return withCommitted(ledger, day, (committed): Committed => {
+    if (committed.snapshot !== snapshot) return committed;
+    const { findings: before = {}, examined: known } = committed.checks ?? {};
+    const kept = Object.entries(before).filter(([name]) => !checks.has(name));
+    const findings = Object.fromEntries([...kept, ...counted]);
+    const all = { ...known, ...Object.fromEntries(examined) };
+    return { ...committed, checks: { ...committed.checks, findings, examined: all } };
+  });
 }
 
 /** The events whose receipt nobody has confirmed, in order of the days. */
@@ -599,12 +601,8 @@ export function changeEvent(
  * @returns the same ledger if it names another object by now
  */
 export function restoreChanges(ledger: Ledger, day: string, lost: string, restored: DayChanges): Ledger {
-  const { committed } = ledger.days[day] ?? {};
-  if (committed?.changes?.snapshot !== lost) return ledger;
-  return withEntry(
-    ledger,
-    day,
-    (entry): DayEntry => ({ ...entry, committed: { ...committed, changes: restored } }),
+  return withCommitted(ledger, day, (committed) =>
+    committed.changes?.snapshot === lost ? { ...committed, changes: restored } : committed,
   );
 }
 
@@ -615,6 +613,12 @@ export function loseVersion(ledger: Ledger, day: string, lost: string): Ledger {
       version.snapshot === lost ? { ...version, isLost: true as const } : version;
     return { ...entry, superseded: superseded.map(noted) };
   });
+}
+
+/** The ledgers by month, except damaged ones. */
+export async function undamagedLedgers(readings: readonly Promise<Ledger>[]): Promise<Map<string, Ledger>> {
+  const read = await Promise.all(readings.map(undamaged));
+  return new Map(read.flatMap((ledger) => (ledger ? [[ledger.month, ledger] as const] : [])));
 }
 
 /** Whether any day of these ledgers has a committed record. */
@@ -686,34 +690,26 @@ export function failDay(
     retryAfterMs?: number;
   },
 ): Ledger {
-  const { claim, failure } = ledger.days[day] ?? {};
-  if (claim?.runId !== failed.runId) return ledger;
-  const now = new Date(failed.nowMs).toISOString();
-  const times = (failure?.times ?? 0) + 1;
-  const next: Failure = {
-    since: failure?.since ?? now,
-    times,
-    kind: failed.kind,
-    code: failed.code,
-    message: failed.message,
-    lastAt: now,
-    retryAt: new Date(failed.nowMs + waitMs(failed, times)).toISOString(),
-    queryFingerprint: failed.queryFingerprint,
-  };
-  return withEntry(ledger, day, ({ claim: held, failure: _before, ...entry }): DayEntry => {
+  if (ledger.days[day]?.claim?.runId !== failed.runId) return ledger;
+  return withEntry(ledger, day, ({ claim, failure: before, ...entry }): DayEntry => {
     const committed = entry.committed && { ...entry.committed, ...failed.after };
     const after: DayEntry = { ...entry, ...(committed && { committed }) };
     // A person who requested a settled day sees the failure, so it is not stored. If a run reads the day for lookups
     // that are due, the stored failure makes them wait.
     const isOver = failed.isRequested || entry.committed?.state !== 'settled';
     if (committed?.state === 'settled' && isOver) return after;
+    const { kind, code, message, queryFingerprint, nowMs } = failed;
+    const now = new Date(nowMs).toISOString();
+    const times = (before?.times ?? 0) + 1;
+    const retryAt = new Date(nowMs + waitMs(failed, times)).toISOString();
+    const restarts = kind === 'transient' ? (claim?.restarts ?? 0) : 0;
     return {
       ...after,
-      failure: next,
-      ...(held &&
-        failed.keep && {
-          claim: { ...held, runId: null, restarts: failed.kind === 'transient' ? held.restarts : 0 },
-        }),
+      failure: {
+        ...{ since: before?.since ?? now, times, kind, code, message },
+        ...{ lastAt: now, retryAt, queryFingerprint },
+      },
+      ...(claim && failed.keep && { claim: { ...claim, runId: null, restarts } }),
     };
   });
 }

@@ -1,7 +1,14 @@
 import { type MonthSpan, isInSpan } from '../../days.ts';
 import type { Json } from '../../json.ts';
-import { parseJsonDocument, readOrDamage } from './cas-document.ts';
-import { type Committed, type DayEntry, type DayObjects, type Ledger, parseLedger } from './ledger.ts';
+import { parseJsonDocument, readOrDamage, undamaged } from './cas-document.ts';
+import {
+  type Committed,
+  type DayEntry,
+  type DayObjects,
+  type Ledger,
+  hasRows,
+  parseLedger,
+} from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
 import { type BrandRoles, type StoredRoles, parseStoredRoles } from './roles.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
@@ -119,63 +126,54 @@ export async function readWantedLedgers(
   needs: NeedsMonth,
   realNowMs = Number.POSITIVE_INFINITY,
 ): Promise<ReportLedgers[]> {
-  const listed = await listLedgers(store, reports);
-  const withStates = await Promise.all(
-    listed.map(async ({ report, brand, months }) => {
+  const listed = await Promise.all(
+    (await listLedgers(store, reports)).map(async ({ report, brand, months }) => {
       const key = reportStateKey(report.name, brand);
-      const read = await orDamaged(
-        { key },
-        readDocument(
-          store,
-          key,
-          parseReportState(key, () => realNowMs),
-        ),
-      );
-      return {
-        report,
-        brand,
-        months,
-        read,
-        state: 'value' in read ? read.value : parseReportState(key)(undefined),
-      };
+      const parse = parseReportState(key, () => realNowMs);
+      const read = await readOrDamage(readDocument(store, key, parse));
+      const state = 'value' in read ? read.value : parse(undefined);
+      return { report, brand, months, state, damaged: damageIn({ key }, read) };
     }),
   );
-  const listedReports = withStates.map(({ report, brand, months, read, state }) => {
-    const upstream = withStates.find((other) => other.brand === brand && looksUp(report, other.report));
+  const all = listed.map(({ report, brand, state, ...others }) => {
+    const upstream = listed.find((other) => other.brand === brand && looksUp(report, other.report));
     const of: ReportStates = { brand, report, state, ...(upstream && { upstream: upstream.state }) };
-    return { of, months, read };
+    return { of, ...others };
   });
   /** The state of a day of lookups depends on the committed day that they look up, so both ledgers are needed. */
   const isWanted = (month: string, of: ReportStates) =>
-    needs(month, of) ||
-    listedReports.some(
-      (other) => other.of.brand === of.brand && looksUp(other.of.report, of.report) && needs(month, other.of),
+    all.some(
+      (other) =>
+        (other.of === of || (other.of.brand === of.brand && looksUp(other.of.report, of.report))) &&
+        needs(month, other.of),
     );
   const tables = [...new Set(listed.map(({ report }) => report))];
   const stored = new Map(
     await Promise.all(tables.map(async (report) => [report, await readRoles(store, report)] as const)),
   );
   return Promise.all(
-    listedReports.map(async ({ of, months, read }) => {
+    all.map(async ({ of, months, damaged }) => {
       const { brand, report, state } = of;
-      const ledgers = await Promise.all(
+      const read = await Promise.all(
         months
           .filter((month) => isWanted(month, of))
-          .map((month) => {
-            const document = { key: ledgerKey(report.name, brand, month), month };
-            return orDamaged(document, readLedger(store, report, brand, month, realNowMs));
+          .map(async (month) => {
+            const ledger = await readOrDamage(readLedger(store, report, brand, month, realNowMs));
+            return {
+              ledger,
+              damaged: damageIn({ key: ledgerKey(report.name, brand, month), month }, ledger),
+            };
           }),
       );
-      const readable = new Map(
-        ledgers.flatMap((ledger) => ('value' in ledger ? [[ledger.value.month, ledger.value] as const] : [])),
-      );
-      const damaged = [read, ...ledgers].flatMap((each) => ('damaged' in each ? each.damaged : []));
+      const readable = read.flatMap(({ ledger }) => ('value' in ledger ? [ledger.value] : []));
+      const faults = [...damaged, ...read.flatMap((each) => each.damaged)];
       return {
         ...of,
         roles: stored.get(report)?.brands[brand],
-        state: 'value' in read ? state : stateWithout(state, readable),
-        ledgers: readable,
-        damaged: damaged.sort((a, b) => (a.key < b.key ? -1 : 1)),
+        // The ledgers show whether the report has ever returned a record.
+        state: damaged.length > 0 ? { ...state, hasReturnedRecords: hasRows(readable) } : state,
+        ledgers: new Map(readable.map((ledger) => [ledger.month, ledger])),
+        damaged: faults.sort((a, b) => (a.key < b.key ? -1 : 1)),
       };
     }),
   );
@@ -185,19 +183,11 @@ function looksUp({ day }: ReportDefinition, other: ReportDefinition): boolean {
   return day.by === 'upstream' && day.report === other.name;
 }
 
-async function orDamaged<T>(
+function damageIn(
   document: Pick<DamagedDocument, 'key' | 'month'>,
-  reading: Promise<T>,
-): Promise<{ value: T } | { damaged: DamagedDocument }> {
-  const read = await readOrDamage(reading);
-  return 'value' in read ? read : { damaged: { ...document, message: read.damage.message } };
-}
-
-/** An empty state, except that the ledgers show whether the report has ever returned a record. */
-function stateWithout(empty: ReportState, ledgers: ReadonlyMap<string, Ledger>): ReportState {
-  const entries = [...ledgers.values()].flatMap(({ days }) => Object.values(days));
-  const hasReturnedRecords = entries.some(({ committed }) => committed !== undefined && committed.rows > 0);
-  return { ...empty, hasReturnedRecords };
+  read: Awaited<ReturnType<typeof readOrDamage>>,
+): DamagedDocument[] {
+  return 'damage' in read ? [{ ...document, message: read.damage.message }] : [];
 }
 
 /** The ledger of a month; empty if the lake has no such ledger. @throws BrandReportsError `config` if it is damaged */
@@ -221,8 +211,7 @@ export function readSchema(store: ObjectStore, report: ReportDefinition): Promis
 /** The fields of the roles of the table; a damaged document counts as missing. */
 async function readRoles(store: ObjectStore, report: ReportDefinition): Promise<StoredRoles> {
   const parse = parseStoredRoles(report);
-  const read = await readOrDamage(readDocument(store, rolesKey(report.table), parse));
-  return 'value' in read ? read.value : parse(undefined);
+  return (await undamaged(readDocument(store, rolesKey(report.table), parse))) ?? parse(undefined);
 }
 
 /** All days of the ledgers, in order. */

@@ -8,10 +8,10 @@ import {
   damagedDocument,
   parseDocument,
   parseJsonDocument,
-  refreshUndamaged,
   storedCount,
   storedObject,
   storedTime,
+  undamaged,
 } from '../../../shared/lake/documents/cas-document.ts';
 import type { ObjectStore } from '../../../shared/ports.ts';
 import { type PutFate, losesAnswers } from '../../fakes/loses-answers-store.ts';
@@ -579,9 +579,9 @@ describe('a damaged document', () => {
 describe('a document that is read whether it is damaged or not', () => {
   it('returns its content, or nothing if it is damaged', async () => {
     const store = memoryStore();
-    expect(await refreshUndamaged(open(store))).toEqual({ notes: [], recentWrites: [] });
+    expect(await undamaged(open(store).refresh())).toEqual({ notes: [], recentWrites: [] });
     await store.put(KEY, Buffer.from('{'), { ifAbsent: true });
-    expect(await refreshUndamaged(open(store))).toBeUndefined();
+    expect(await undamaged(open(store).refresh())).toBeUndefined();
   });
 
   it.each<[string, Error]>([
@@ -589,7 +589,7 @@ describe('a document that is read whether it is damaged or not', () => {
     ['the program', new TypeError('not a function')],
   ])('throws a fault of %s', async (_name, error) => {
     const store = { ...memoryStore(), get: () => Promise.reject(error) };
-    await expect(refreshUndamaged(open(store))).rejects.toBe(error);
+    await expect(undamaged(open(store).refresh())).rejects.toBe(error);
   });
 });
 
