@@ -6,34 +6,14 @@ export interface Deadline {
   hardMs: number;
 }
 
+export type TimeBudget = ReturnType<typeof createTimeBudget>;
+
 /**
  * The time that a run has left. Without `tryStartDay`, a run with too little time would stop before its first day, and
  * so would every later run. Without `fits`, the end of the process would interrupt a publication in every run.
+ * @param deadline it may move while the run works (Ctrl-C moves it to now); missing: no time limit
  */
-export interface TimeBudget {
-  /** Whether no new work should start. */
-  isUp(): boolean;
-  /** How long new work may still start, in milliseconds: 0 if the time is up, Infinity without a limit. */
-  leftMs(): number;
-  /** How long until the process may be ended, in milliseconds: 0 if it may be ended now, Infinity without a limit. */
-  untilOverMs(): number;
-  /** Whether the process may be ended at any moment. */
-  isOver(): boolean;
-  /**
-   * Counts a day as started, unless the time is up and the run has already started a day: every run reads at least one.
-   */
-  tryStartDay(): boolean;
-  /** Call it if the last day was not read after all: the day does not count as started. */
-  giveDayBack(): void;
-  /**
-   * Whether work of `needsMs` may start: it ends in time, or it is the run's only day, which later runs cannot fit
-   * either.
-   */
-  fits(needsMs: number): boolean;
-}
-
-/** @param deadline it may move while the run works (Ctrl-C moves it to now); missing: no time limit */
-export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: () => number): TimeBudget {
+export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: () => number) {
   let daysStarted = 0;
   const until = (end: keyof Deadline) =>
     deadline ? Math.max(0, deadline[end] - monotonicMs()) : Number.POSITIVE_INFINITY;
@@ -41,19 +21,31 @@ export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: ()
   const untilOverMs = () => until('hardMs');
   const isUp = () => leftMs() === 0;
   return {
+    /** How long new work may still start, in milliseconds: 0 if the time is up, Infinity without a limit. */
     leftMs,
+    /** How long until the process may be ended, in milliseconds: 0 if it may be ended now, Infinity without a limit. */
     untilOverMs,
+    /** Whether no new work should start. */
     isUp,
+    /** Whether the process may be ended at any moment. */
     isOver: () => untilOverMs() === 0,
-    giveDayBack() {
+    /** Call it if the last day was not read after all: the day does not count as started. */
+    giveDayBack(): void {
       daysStarted -= 1;
     },
-    tryStartDay() {
+    /**
+     * Counts a day as started, unless the time is up and the run has already started a day: every run reads at least one.
+     */
+    tryStartDay(): boolean {
       if (isUp() && daysStarted > 0) return false;
       daysStarted += 1;
       return true;
     },
-    fits(needsMs) {
+    /**
+     * Whether work of `needsMs` may start: it ends in time, or it is the run's only day, which later runs cannot fit
+     * either.
+     */
+    fits(needsMs: number): boolean {
       if (deadline === undefined || monotonicMs() + needsMs <= deadline.hardMs) return true;
       return daysStarted === 1 && !isUp();
     },

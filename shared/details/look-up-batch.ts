@@ -80,19 +80,10 @@ const MAX_REFUSED = 100;
  */
 const MAX_UNANSWERED = 2;
 
-/** Counts the refusals that a run meets while it looks up a day. */
-export interface Refusals {
-  readonly met: readonly BrandReportsError[];
-  countAnswer(): void;
-  /** @throws the refusal, if there are so many that the service must refuse the action itself */
-  add(key: string, refusal: BrandReportsError): void;
-  /** Counts a lookup without an answer. @throws the failure, if it cannot be caused by this lookup alone */
-  addUnanswered(failure: BrandReportsError): void;
-  /** The first refusal, as a refusal of the action itself. */
-  ofAction(): BrandReportsError;
-}
+export type Refusals = ReturnType<typeof createRefusals>;
 
 /**
+ * Counts the refusals that a run meets while it looks up a day.
  * @param wasRefused whether the service refused this lookup in an earlier run: then another refusal shows nothing new
  * @param hasAnswered whether the service has answered any lookup in this run, of any day
  * @param hasFailed whether the last attempt to read the day failed
@@ -101,7 +92,7 @@ export function createRefusals(
   wasRefused: (key: string) => boolean,
   hasAnswered: () => boolean,
   hasFailed: boolean,
-): Refusals {
+) {
   const met: BrandReportsError[] = [];
   let answers = 0;
   let newlyRefused = 0;
@@ -115,16 +106,18 @@ export function createRefusals(
     );
   return {
     met,
-    countAnswer() {
+    countAnswer(): void {
       answers += 1;
       unanswered = 0;
     },
-    addUnanswered(failure) {
+    /** Counts a lookup without an answer. @throws the failure, if it cannot be caused by this lookup alone */
+    addUnanswered(failure: BrandReportsError): void {
       unanswered += 1;
       if (unanswered > MAX_UNANSWERED) throw failure;
       met.push(failure);
     },
-    add(key, refusal) {
+    /** @throws the refusal, if there are so many that the service must refuse the action itself */
+    add(key: string, refusal: BrandReportsError): void {
       unanswered = 0;
       met.push(refusal);
       if (!wasRefused(key)) newlyRefused += 1;
@@ -134,7 +127,8 @@ export function createRefusals(
         : met.length > (hasFailed ? MAX_REFUSED_AFTER_FAILURE : limit);
       if (isRefused) throw asRefusedAction(refusal);
     },
-    ofAction() {
+    /** The first refusal, as a refusal of the action itself. */
+    ofAction(): BrandReportsError {
       const [first] = met;
       if (!first) throw new Error('a lookup was refused');
       return asRefusedAction(first);

@@ -34,6 +34,7 @@ import type { CredentialSource, RateSource, ReportService, SendRequest } from '.
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import { type ServiceClientOptions, createServiceClient } from '../service/client.ts';
 import { createRateLimiter } from '../service/rate-limit.ts';
+import { SERVICE_RETRY, refusalOfPause } from '../service/retry.ts';
 import type { BrandSettings, Settings } from '../settings/settings.ts';
 import { type SyncedReport, syncReports } from './sync.ts';
 
@@ -201,6 +202,7 @@ export function createService(
   brand: string,
   {
     highestRate,
+    retry,
     ...others
   }: Partial<Pick<ServiceClientOptions, 'onRequest' | 'method' | 'retry'>> & {
     highestRate: RateSource;
@@ -211,7 +213,8 @@ export function createService(
   const timeLeft = createTimeBudget(options.deadline, clock.monotonicMs);
   const limiter = createRateLimiter({
     highest: highestRate,
-    leftMs: () => timeLeft.leftMs(),
+    refusePause: refusalOfPause({ ...SERVICE_RETRY, ...retry }, timeLeft),
+    leftMs: timeLeft.leftMs,
     monotonicMs: clock.monotonicMs,
     sleep: clock.sleep,
   });
@@ -224,12 +227,12 @@ export function createService(
     credentials,
     send,
     limiter,
-    timeLeft,
     wallMs: clock.wallMs,
     random,
     sleep: clock.sleep,
     log: bindBrand(log, brand),
     ...others,
+    ...(retry && { retry }),
     ...(signal && { signal }),
   });
 }

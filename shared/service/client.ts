@@ -31,11 +31,8 @@ import {
   type RetryPolicy,
   SERVICE_RETRY,
   type Sleep,
-  type TimeLeft,
-  UNLIMITED_TIME,
   createRetryBudget,
   pause,
-  refusalOfPause,
   retryAfterMs,
   throwIfStopped,
 } from './retry.ts';
@@ -55,8 +52,6 @@ export interface ServiceClientOptions {
   send: SendRequest;
   limiter: RateLimiter;
   retry?: Partial<RetryPolicy>;
-  /** How long the run can still wait; missing: without a limit. */
-  timeLeft?: TimeLeft;
   wallMs: () => number;
   /** In [0, 1). */
   random: () => number;
@@ -90,7 +85,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   const clock = createServiceClock(wallMs);
   const signer = createSigningSession(options, clock, log);
   const breaker = createRefusalBreaker(brand);
-  const refusePause = refusalOfPause(policy, options.timeLeft ?? UNLIMITED_TIME);
   const answeredActions = new Set<string>();
   const eitherSignals = new WeakMap<AbortSignal, AbortSignal>();
 
@@ -139,7 +133,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     if (failures >= policy.maxAttempts)
       throw gaveUp(`gave up after ${failures} attempts; a later run continues`);
     const waitMs = fullJitterMs(failures - 1, policy, options.random());
-    const refusal = refusePause(Math.max(waitMs, requestedWaitMs ?? 0));
+    const refusal = limiter.refusePause(Math.max(waitMs, requestedWaitMs ?? 0));
     if (refusal) throw gaveUp(refusal.message);
     if (!budget.spend())
       throw gaveUp('too many requests of this run have failed to retry more of them; a later run continues');
@@ -168,7 +162,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     await breaker.enter(turn, signal);
     try {
       for (let sent = 1; ; sent += 1) {
-        const slotMs = await limiter.take(turn, refusePause, signal);
+        const slotMs = await limiter.take(turn, signal);
         const signing = await signer.sign();
         throwIfStopped(signal);
         assertClock(turn);

@@ -8,28 +8,11 @@
 import { MINUTE_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { RateSource, Turn } from '../ports.ts';
-import { type Waiting, createRequestQueue, waitInQueue } from './request-queue.ts';
+import { createRequestQueue, waitInQueue } from './request-queue.ts';
 import { type Sleep, sleepUnlessAborted } from './retry.ts';
 
-/** The error of a call that does not wait for such a long pause; `undefined` if the call waits. */
-export type RefusePause = (pauseMs: number) => BrandReportsError | undefined;
-
 /** Decides when requests to one brand's service may start; shared by all reports of a run. */
-export interface RateLimiter {
-  /**
-   * Resolves when this request may start, with the time of its slot.
-   * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`, `out_of_time`
-   */
-  take(turn: Turn, refusePause: RefusePause, signal?: AbortSignal): Promise<number>;
-  /** Halves the rate, because the service throttled the request of the slot at `slotMs`. */
-  slowDown(slotMs: number): void;
-  /** Raises the rate a little, up to the highest rate, because a request succeeded. */
-  speedUp(): void;
-  /** Starts no request for this many milliseconds. */
-  pauseFor(ms: number): void;
-  /** The current rate, in requests per second. */
-  readonly requestsPerSecond: number;
-}
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 const DECREASE_FACTOR = 0.5;
 /** Shares of the highest rate. */
@@ -52,23 +35,21 @@ export function fixedRate(requestsPerSecond: number): RateSource {
   return { requestsPerSecond, claim: async () => {} };
 }
 
-interface WaitingRequest extends Waiting {
-  refusePause: RefusePause;
-}
-
 /**
  * Creates the limiter of one brand. Its times are milliseconds of a monotonic clock.
  * @param options `highest` is the current highest rate; while it is 0 every request waits. `leftMs` is how long the run
- * may still work; missing: without a limit
+ * may still work; missing: without a limit. `refusePause` returns the error of requests that do not wait for such a long
+ * pause; `undefined` if they wait
  */
 export function createRateLimiter(options: {
   highest: RateSource;
+  refusePause: (pauseMs: number) => BrandReportsError | undefined;
   leftMs?: () => number;
   monotonicMs: () => number;
   sleep: Sleep;
-}): RateLimiter {
-  const { highest, leftMs = () => Number.POSITIVE_INFINITY, monotonicMs, sleep } = options;
-  const queue = createRequestQueue<WaitingRequest>();
+}) {
+  const { highest, refusePause, leftMs = () => Number.POSITIVE_INFINITY, monotonicMs, sleep } = options;
+  const queue = createRequestQueue();
   let share = 1;
   let highestBefore = highest.requestsPerSecond;
   /** When the last request was due to start; finite, because an interval may be infinite. */
@@ -112,8 +93,12 @@ export function createRateLimiter(options: {
     try {
       await highest.claim();
     } catch (error) {
-      for (const { fail } of queue.items()) fail(error);
+      failAll(error);
     }
+  }
+
+  function failAll(reason: unknown): void {
+    for (const { fail } of queue.items()) fail(reason);
   }
 
   function nextSlotMs(nowMs: number): number {
@@ -124,11 +109,8 @@ export function createRateLimiter(options: {
   }
 
   function refuseLongPause(pauseMs: number): void {
-    if (pauseMs <= 0) return;
-    for (const { fail, refusePause } of queue.items()) {
-      const refusal = refusePause(pauseMs);
-      if (refusal) fail(refusal);
-    }
+    const refusal = pauseMs > 0 ? refusePause(pauseMs) : undefined;
+    if (refusal) failAll(refusal);
   }
 
   /** @param waitMs infinite while the rate is 0, which may change at any moment */
@@ -136,8 +118,7 @@ export function createRateLimiter(options: {
     const sinceMs = Math.max(waitingSinceMs ?? nowMs, pausedUntilMs);
     const patienceMs = Math.max(leftMs(), sinceMs + PATIENCE_MS - nowMs);
     const isInTime = waitMs === Number.POSITIVE_INFINITY ? patienceMs > 0 : waitMs <= patienceMs;
-    if (isInTime) return;
-    for (const { fail } of queue.items()) fail(noSlotInTime(highest.requestsPerSecond * share));
+    if (!isInTime) failAll(noSlotInTime(highest.requestsPerSecond * share));
   }
 
   async function sleepUntilWoken(ms: number): Promise<void> {
@@ -147,11 +128,17 @@ export function createRateLimiter(options: {
   }
 
   return {
-    get requestsPerSecond() {
+    refusePause,
+    /** The current rate, in requests per second. */
+    get requestsPerSecond(): number {
       return highest.requestsPerSecond * share;
     },
-    async take(turn, refusePause, signal) {
-      const started = waitInQueue(queue, turn, signal, (waiting) => ({ ...waiting, refusePause }));
+    /**
+     * Resolves when this request may start, with the time of its slot.
+     * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`, `out_of_time`
+     */
+    async take(turn: Turn, signal?: AbortSignal): Promise<number> {
+      const started = waitInQueue(queue, turn, signal);
       waitingSinceMs ??= monotonicMs();
       if (isServing) refuseLongPause(pausedUntilMs - monotonicMs());
       else void serve();
@@ -162,16 +149,19 @@ export function createRateLimiter(options: {
       });
       return monotonicMs();
     },
-    slowDown(slotMs) {
+    /** Halves the rate, because the service throttled the request of the slot at `slotMs`. */
+    slowDown(slotMs: number): void {
       // Several requests under way are throttled together: that counts once.
       if (slotMs < slowedAtMs) return;
       slowedAtMs = monotonicMs();
       share = Math.max(MIN_SHARE, share * DECREASE_FACTOR);
     },
-    speedUp() {
+    /** Raises the rate a little, up to the highest rate, because a request succeeded. */
+    speedUp(): void {
       share = Math.min(1, share + INCREASE_SHARE);
     },
-    pauseFor(ms) {
+    /** Starts no request for this many milliseconds. */
+    pauseFor(ms: number): void {
       pausedUntilMs = Math.max(pausedUntilMs, monotonicMs() + ms);
       refuseLongPause(pausedUntilMs - monotonicMs());
     },

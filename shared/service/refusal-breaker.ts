@@ -6,29 +6,16 @@
  */
 import { BrandReportsError } from '../errors.ts';
 import type { Turn } from '../ports.ts';
-import { type Waiting, createRequestQueue, waitInQueue } from './request-queue.ts';
+import { createRequestQueue, waitInQueue } from './request-queue.ts';
 
 const MAX_REFUSALS = 2;
 
 /** Decides which requests of a run may be under way at the same time. */
-export interface RefusalBreaker {
-  /**
-   * Resolves when this request may be under way; the request must `leave` in the end.
-   * @throws BrandReportsError `auth` `refused` if the run sends no more requests; `transient` `stopped`
-   */
-  enter(turn: Turn, signal: AbortSignal | undefined): Promise<void>;
-  leave(): void;
-  /** The service accepted a request. */
-  accepted(): void;
-  /** The service refused a request. */
-  refused(error: BrandReportsError): void;
-  /** Whether the service has accepted any request. */
-  readonly hasAccepted: boolean;
-}
+export type RefusalBreaker = ReturnType<typeof createRefusalBreaker>;
 
 /** The breaker of one brand in one run. */
-export function createRefusalBreaker(brand: string): RefusalBreaker {
-  const queue = createRequestQueue<Waiting>();
+export function createRefusalBreaker(brand: string) {
+  const queue = createRequestQueue();
   let hasAccepted = false;
   let inDoubt = true;
   let underWay = 0;
@@ -46,25 +33,32 @@ export function createRefusalBreaker(brand: string): RefusalBreaker {
   }
 
   return {
-    get hasAccepted() {
+    /** Whether the service has accepted any request. */
+    get hasAccepted(): boolean {
       return hasAccepted;
     },
-    async enter(turn, signal) {
+    /**
+     * Resolves when this request may be under way; the request must `leave` in the end.
+     * @throws BrandReportsError `auth` `refused` if the run sends no more requests; `transient` `stopped`
+     */
+    async enter(turn: Turn, signal: AbortSignal | undefined): Promise<void> {
       if (open) throw open;
-      const entered = waitInQueue(queue, turn, signal, (waiting) => waiting);
+      const entered = waitInQueue(queue, turn, signal);
       letThrough();
       await entered;
     },
-    leave() {
+    leave(): void {
       underWay -= 1;
       letThrough();
     },
-    accepted() {
+    /** The service accepted a request. */
+    accepted(): void {
       hasAccepted = true;
       inDoubt = false;
       letThrough();
     },
-    refused(error) {
+    /** The service refused a request. */
+    refused(error: BrandReportsError): void {
       inDoubt = true;
       refusals += 1;
       if (hasAccepted || refusals < MAX_REFUSALS) return;

@@ -20,24 +20,13 @@ export interface Waiting {
   fail: (reason: unknown) => void;
 }
 
-/** Items in the order in which they are to be served. */
-export interface RequestQueue<T> {
-  readonly size: number;
-  /** @returns a function that removes the item */
-  add(turn: Turn, item: T): () => void;
-  /** Removes the next item; `undefined` if no item waits. */
-  next(): T | undefined;
-  /** All items, in the order in which they arrived. */
-  items(): T[];
-}
-
 interface Entry<T> {
   turn: Turn;
   item: T;
 }
 
-/** A queue of requests to one brand's service. */
-export function createRequestQueue<T>(): RequestQueue<T> {
+/** A queue of requests to one brand's service: items in the order in which they are to be served. */
+export function createRequestQueue<T = Waiting>() {
   /** In the order in which they arrived. */
   const entries = new Set<Entry<T>>();
   /** The reports of requests that were not urgent; the report that was served last is at the end. */
@@ -51,15 +40,17 @@ export function createRequestQueue<T>(): RequestQueue<T> {
   }
 
   return {
-    get size() {
+    get size(): number {
       return entries.size;
     },
-    add(turn, item) {
+    /** @returns a function that removes the item */
+    add(turn: Turn, item: T): () => void {
       const entry = { turn, item };
       entries.add(entry);
       return () => void entries.delete(entry);
     },
-    next() {
+    /** Removes the next item; `undefined` if no item waits. */
+    next(): T | undefined {
       let first: Entry<T> | undefined;
       for (const entry of entries) if (!first || isBefore(entry.turn, first.turn)) first = entry;
       if (!first) return undefined;
@@ -71,7 +62,8 @@ export function createRequestQueue<T>(): RequestQueue<T> {
       }
       return first.item;
     },
-    items: () => [...entries].map(({ item }) => item),
+    /** All items, in the order in which they arrived. */
+    items: (): T[] => [...entries].map(({ item }) => item),
   };
 }
 
@@ -79,11 +71,10 @@ export function createRequestQueue<T>(): RequestQueue<T> {
  * Waits in the queue until the item is started. If the item fails before that, it leaves the queue.
  * @throws BrandReportsError `transient` `stopped` if the signal aborts; the reason with which the item fails
  */
-export async function waitInQueue<T extends Waiting>(
-  queue: RequestQueue<T>,
+export async function waitInQueue(
+  queue: ReturnType<typeof createRequestQueue>,
   turn: Turn,
   signal: AbortSignal | undefined,
-  itemOf: (waiting: Waiting) => T,
 ): Promise<void> {
   throwIfStopped(signal);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -91,7 +82,7 @@ export async function waitInQueue<T extends Waiting>(
     remove();
     reject(reason);
   };
-  const remove = queue.add(turn, itemOf({ start: resolve, fail }));
+  const remove = queue.add(turn, { start: resolve, fail });
   const stop = () => fail(stopped());
   signal?.addEventListener('abort', stop, { once: true });
   await promise.finally(() => signal?.removeEventListener('abort', stop));

@@ -65,12 +65,6 @@ export interface TimeLeft {
   untilOverMs(): number;
 }
 
-/** The time of a run without a limit. */
-export const UNLIMITED_TIME: TimeLeft = {
-  leftMs: () => Number.POSITIVE_INFINITY,
-  untilOverMs: () => Number.POSITIVE_INFINITY,
-};
-
 /**
  * The pauses that a call does not wait for: pauses longer than any run waits, and pauses longer than this run has left.
  * A run whose time is up completes the page that it reads, so a short pause only has to end while the process exists.

@@ -17,19 +17,7 @@ export function clocksAgree(skewMs: number, otherSkewMs: number): boolean {
 }
 
 /** The service's clock, as far as the `Date` headers of its responses show it. */
-export interface ServiceClock {
-  nowMs(): number;
-  /** Clock skew: service time minus local time, ms; 0 until responses show a difference. */
-  readonly skewMs: number;
-  /** The skew that requests are signed with. */
-  readonly signingSkewMs: number;
-  /** Whether the last response showed a large difference that no other response has shown yet. */
-  readonly isInDoubt: boolean;
-  /** Signs with the difference in doubt, because the service has refused the other time. */
-  signAsDoubted(): void;
-  /** Learns from the headers of any response, even of an error. The times are local ones. */
-  learn(headers: HttpHeaders, sentMs: number, receivedMs: number): void;
-}
+export type ServiceClock = ReturnType<typeof createServiceClock>;
 
 /**
  * I10: derives the service's clock from its responses. A date has whole seconds and is written between sending and
@@ -37,25 +25,30 @@ export interface ServiceClock {
  * skew. A difference above ten minutes is believed after two responses agree. Before that, only a refused request is
  * signed with it.
  */
-export function createServiceClock(wallMs: () => number): ServiceClock {
+export function createServiceClock(wallMs: () => number) {
   let skewMs = 0;
   let signingSkewMs = 0;
   let doubtedMs: number | undefined;
   return {
     nowMs: () => wallMs() + skewMs,
-    get skewMs() {
+    /** Clock skew: service time minus local time, ms; 0 until responses show a difference. */
+    get skewMs(): number {
       return skewMs;
     },
-    get signingSkewMs() {
+    /** The skew that requests are signed with. */
+    get signingSkewMs(): number {
       return signingSkewMs;
     },
-    get isInDoubt() {
+    /** Whether the last response showed a large difference that no other response has shown yet. */
+    get isInDoubt(): boolean {
       return doubtedMs !== undefined;
     },
-    signAsDoubted() {
+    /** Signs with the difference in doubt, because the service has refused the other time. */
+    signAsDoubted(): void {
       signingSkewMs = doubtedMs ?? signingSkewMs;
     },
-    learn(headers, sentMs, receivedMs) {
+    /** Learns from the headers of any response, even of an error. The times are local ones. */
+    learn(headers: HttpHeaders, sentMs: number, receivedMs: number): void {
       const dateMs = parseHttpDate(headers.date);
       // A response with an age comes from a cache, and so does its date.
       if (dateMs === undefined || headers.age !== undefined) return;

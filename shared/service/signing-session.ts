@@ -23,27 +23,14 @@ export interface Signing {
   sequence: number;
 }
 
-/** Signs the requests of one run. */
-export interface SigningSession {
-  /** @throws BrandReportsError of the credential source */
-  sign(): Promise<Signing>;
-  /**
-   * After a refusal: whether a new signature differs from the refused signature, so that a retry may succeed.
-   * @throws BrandReportsError if the credentials, read again, are for another address
-   */
-  refreshAfterRejection(refused: Signing): Promise<boolean>;
-  /** I9: text from outside, redacted and fit for messages. */
-  quote: (text: string) => string;
-}
-
 const MIN_SKEW_CHANGE_MS = 1_000;
 
-/** @param clock the service's clock, as its responses show it */
+/** Signs the requests of one run. @param clock the service's clock, as its responses show it */
 export function createSigningSession(
   { brand, baseUrl, credentials: source }: { brand: string; baseUrl: string; credentials: CredentialSource },
   clock: ServiceClock,
   log: BrandLog,
-): SigningSession {
+) {
   const known: Credentials[] = [];
   let redact = redactor([]);
   let current: Promise<Credentials> | undefined;
@@ -85,18 +72,24 @@ export function createSigningSession(
   }
 
   return {
-    async sign() {
+    /** @throws BrandReportsError of the credential source */
+    async sign(): Promise<Signing> {
       const used = await credentials();
       signed += 1;
       return { credentials: used, skewMs: clock.signingSkewMs, sequence: signed };
     },
-    async refreshAfterRejection(refused) {
+    /**
+     * After a refusal: whether a new signature differs from the refused signature, so that a retry may succeed.
+     * @throws BrandReportsError if the credentials, read again, are for another address
+     */
+    async refreshAfterRejection(refused: Signing): Promise<boolean> {
       if (clockDiffers(refused)) return true;
       rereading ??= reread(refused.credentials);
       await rereading;
       return (await credentials()) !== refused.credentials;
     },
-    quote: (text) => quoted(redact, text),
+    /** I9: text from outside, redacted and fit for messages. */
+    quote: (text: string) => quoted(redact, text),
   };
 }
 

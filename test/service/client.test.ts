@@ -1,12 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
+import { createTimeBudget } from '../../shared/context/time-budget.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
 import type { CredentialSource, Credentials } from '../../shared/ports.ts';
 import { type ServiceClientOptions, createServiceClient } from '../../shared/service/client.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
 import { createRateLimiter, fixedRate } from '../../shared/service/rate-limit.ts';
+import { SERVICE_RETRY, type TimeLeft, refusalOfPause } from '../../shared/service/retry.ts';
 import { wholeData } from '../../shared/service/envelope.ts';
 import { digestOf } from '../../shared/service/request.ts';
 import { type Received, type Reply, startScriptedService } from '../fakes/scripted-service.ts';
@@ -40,7 +42,10 @@ function credentialsInSequence(...sequence: Credentials[]) {
 
 async function started(
   script: (received: Received, time: ReturnType<typeof virtualTime>) => Reply | Promise<Reply>,
-  options: Partial<ServiceClientOptions> = {},
+  {
+    timeLeft = createTimeBudget(undefined, () => 0),
+    ...options
+  }: Partial<ServiceClientOptions> & { timeLeft?: TimeLeft } = {},
 ) {
   const time = virtualTime(start);
   const service = await startScriptedService((received) => script(received, time));
@@ -56,6 +61,7 @@ async function started(
     credentials: credentialsInSequence(old).source,
     limiter: createRateLimiter({
       highest: fixedRate(1_000),
+      refusePause: refusalOfPause({ ...SERVICE_RETRY, ...options.retry }, timeLeft),
       monotonicMs: time.monotonicMs,
       sleep: time.sleep,
     }),
@@ -297,6 +303,7 @@ describe('a response that a retry may help', () => {
       const time = virtualTime(start);
       const limiter = createRateLimiter({
         highest: fixedRate(100),
+        refusePause: () => undefined,
         monotonicMs: time.monotonicMs,
         sleep: time.sleep,
       });

@@ -1,21 +1,31 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { createTimeBudget } from '../../shared/context/time-budget.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { createRateLimiter, fixedRate } from '../../shared/service/rate-limit.ts';
 import { NO_TURN } from '../../shared/service/request-queue.ts';
-import { UNLIMITED_TIME, refusalOfPause } from '../../shared/service/retry.ts';
+import { refusalOfPause } from '../../shared/service/retry.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
 
 const start = Date.parse('2026-11-03T15:20:00Z');
 const anHour = 3_600_000;
-const waitsFor = (ms: number) => refusalOfPause({ maxWaitMs: ms, shortWaitMs: 0 }, UNLIMITED_TIME);
+const refusePause = waitsFor(anHour);
 
-function limited(requestsPerSecond: number) {
+/** Refuses longer pauses. */
+function waitsFor(maxWaitMs: number) {
+  return refusalOfPause(
+    { maxWaitMs, shortWaitMs: 0 },
+    createTimeBudget(undefined, () => 0),
+  );
+}
+
+function limited(requestsPerSecond: number, refuse = refusePause) {
   const time = virtualTime(start);
   return {
     time,
     limiter: createRateLimiter({
       highest: fixedRate(requestsPerSecond),
+      refusePause: refuse,
       monotonicMs: time.monotonicMs,
       sleep: time.sleep,
     }),
@@ -27,11 +37,12 @@ function timed(requestsPerSecond: number, timeMs: number) {
   const time = virtualTime(start);
   const limiter = createRateLimiter({
     highest: fixedRate(requestsPerSecond),
+    refusePause,
     leftMs: () => Math.max(0, start + timeMs - time.wallMs()),
     monotonicMs: time.monotonicMs,
     sleep: time.sleep,
   });
-  return { time, limiter, waitUntilSent: () => limiter.take(NO_TURN, waitsFor(anHour)) };
+  return { time, limiter, waitUntilSent: () => limiter.take(NO_TURN) };
 }
 
 describe('rate limit', () => {
@@ -40,7 +51,7 @@ describe('rate limit', () => {
     const begun: number[] = [];
     await Promise.all(
       Array.from({ length: 6 }, async () => {
-        await limiter.take(NO_TURN, waitsFor(anHour));
+        await limiter.take(NO_TURN);
         begun.push(time.wallMs() - start);
       }),
     );
@@ -57,7 +68,7 @@ describe('rate limit', () => {
           const begun: number[] = [];
           for (const gap of gaps) {
             time.advance(gap);
-            await limiter.take(NO_TURN, waitsFor(anHour));
+            await limiter.take(NO_TURN);
             begun.push(time.wallMs());
           }
           begun.forEach((from, index) => {
@@ -90,10 +101,11 @@ describe('rate limit', () => {
     const time = virtualTime(start);
     const limiter = createRateLimiter({
       highest: fixedRate(5),
+      refusePause,
       monotonicMs: time.monotonicMs,
       sleep: (ms, signal) => time.sleep(ms + lateMs, signal),
     });
-    const sent = await Promise.all([1, 2, 3].map(() => limiter.take(NO_TURN, waitsFor(anHour))));
+    const sent = await Promise.all([1, 2, 3].map(() => limiter.take(NO_TURN)));
     expect(sent.map((at) => at - start)).toEqual(begun);
   });
 
@@ -108,69 +120,67 @@ describe('rate limit', () => {
 
   it('sends nothing during a pause that the service requested, not even queued requests', async () => {
     const { time, limiter } = limited(5);
-    await limiter.take(NO_TURN, waitsFor(anHour));
-    const waiting = limiter.take(NO_TURN, waitsFor(anHour));
+    await limiter.take(NO_TURN);
+    const waiting = limiter.take(NO_TURN);
     limiter.pauseFor(60_000);
     await waiting;
     expect(time.wallMs()).toBe(start + 60_000);
   });
 
-  it('fails at once if the pause is longer than the caller waits', async () => {
-    const { time, limiter } = limited(5);
+  it('fails at once if the pause is longer than a run waits', async () => {
+    const { time, limiter } = limited(5, waitsFor(60_000));
     limiter.pauseFor(60_001);
-    await expect(limiter.take(NO_TURN, waitsFor(60_000))).rejects.toMatchObject({
+    await expect(limiter.take(NO_TURN)).rejects.toMatchObject({
       kind: 'transient',
       code: 'retry_after',
       message: expect.stringMatching(/61 s .*60 s/),
     });
     expect(time.slept).toEqual([]);
-    await limiter.take(NO_TURN, waitsFor(60_001));
   });
 
-  it('does not consult callers without a pause, or with an empty pause', async () => {
-    const { limiter } = limited(5);
-    const never = () => new BrandReportsError('transient', 'retry_after', 'no');
-    await limiter.take(NO_TURN, never);
+  it('refuses nothing without a pause, or with an empty pause', async () => {
+    const { limiter } = limited(5, () => new BrandReportsError('transient', 'retry_after', 'no'));
+    await limiter.take(NO_TURN);
     limiter.pauseFor(0);
-    await limiter.take(NO_TURN, never);
+    await limiter.take(NO_TURN);
     limiter.pauseFor(1);
-    await expect(limiter.take(NO_TURN, never)).rejects.toMatchObject({ code: 'retry_after' });
+    await expect(limiter.take(NO_TURN)).rejects.toMatchObject({ code: 'retry_after' });
   });
 
-  it('lets requests wait that arrive during a pause', async () => {
-    const { time, limiter } = limited(5);
+  it('lets requests wait that arrive during a pause, until the pause becomes too long', async () => {
+    const { time, limiter } = limited(5, waitsFor(60_000));
     limiter.pauseFor(60_000);
-    const first = limiter.take(NO_TURN, waitsFor(60_000));
-    await Promise.resolve();
-    const second = limiter.take(NO_TURN, waitsFor(60_000));
-    await expect(limiter.take(NO_TURN, waitsFor(59_999))).rejects.toMatchObject({ code: 'retry_after' });
-    await Promise.all([first, second]);
+    await Promise.all([limiter.take(NO_TURN), Promise.resolve().then(() => limiter.take(NO_TURN))]);
     expect(time.wallMs() - start).toBe(60_200);
+    const waiting = [limiter.take(NO_TURN), limiter.take(NO_TURN)];
+    limiter.pauseFor(60_001);
+    for (const each of waiting) await expect(each).rejects.toMatchObject({ code: 'retry_after' });
   });
 
   it('lets the others through when one request is aborted', async () => {
     const { time } = limited(1);
     const limiter = createRateLimiter({
       highest: fixedRate(1),
+      refusePause,
       monotonicMs: time.monotonicMs,
       sleep: (ms) => (ms > 500 ? new Promise(() => undefined) : Promise.resolve()),
     });
-    await limiter.take(NO_TURN, waitsFor(anHour));
+    await limiter.take(NO_TURN);
     const stop = new AbortController();
-    const given = limiter.take(NO_TURN, waitsFor(anHour), stop.signal);
+    const given = limiter.take(NO_TURN, stop.signal);
     // Until the test awaits it.
     await new Promise(setImmediate);
     stop.abort();
     await expect(given).rejects.toMatchObject({ kind: 'transient', code: 'stopped' });
     time.advance(1_000);
-    await limiter.take(NO_TURN, waitsFor(anHour));
+    await limiter.take(NO_TURN);
   });
 
   it('chooses the request to send when its slot has arrived', async () => {
     const { limiter } = limited(5);
     const sent: string[] = [];
     const send = async (report: string, rank: number, urgent = false) => {
-      await limiter.take({ urgent, report, rank }, waitsFor(anHour));
+      await limiter.take({ urgent, report, rank });
       sent.push(`${report} ${rank}`);
       // Requested while others wait for their slots.
       if (sent.length === 2) late.push(send('orders', 7, true));
@@ -179,17 +189,6 @@ describe('rate limit', () => {
     await Promise.all([send('clicks', 2), send('clicks', 1), send('orders', 5), send('orders', 6)]);
     await Promise.all(late);
     expect(sent).toEqual(['clicks 1', 'orders 5', 'orders 7', 'clicks 2', 'orders 6']);
-  });
-
-  it('fails requests as soon as a pause is longer than they wait, and lets the others wait', async () => {
-    const { time, limiter } = limited(1);
-    await limiter.take(NO_TURN, waitsFor(anHour));
-    const impatient = limiter.take(NO_TURN, waitsFor(1_000));
-    const patient = limiter.take(NO_TURN, waitsFor(anHour));
-    limiter.pauseFor(60_000);
-    await expect(impatient).rejects.toMatchObject({ code: 'retry_after' });
-    await patient;
-    expect(time.wallMs()).toBe(start + 60_000);
   });
 
   it('waits while the highest rate is 0, and follows it when it changes', async () => {
@@ -202,10 +201,15 @@ describe('rate limit', () => {
       },
       claim: async () => {},
     };
-    const limiter = createRateLimiter({ highest, monotonicMs: time.monotonicMs, sleep: time.sleep });
+    const limiter = createRateLimiter({
+      highest,
+      refusePause,
+      monotonicMs: time.monotonicMs,
+      sleep: time.sleep,
+    });
     const begun: number[] = [];
     for (let sent = 0; sent < 6; sent += 1) {
-      await limiter.take(NO_TURN, waitsFor(anHour));
+      await limiter.take(NO_TURN);
       begun.push(time.wallMs() - start);
     }
     // After each rise one interval passes first.
@@ -217,14 +221,15 @@ describe('rate limit', () => {
     const claimed: number[] = [];
     const limiter = createRateLimiter({
       highest: { requestsPerSecond: 5, claim: async () => void claimed.push(time.wallMs() - start) },
+      refusePause,
       monotonicMs: time.monotonicMs,
       sleep: time.sleep,
     });
-    await limiter.take(NO_TURN, waitsFor(anHour));
+    await limiter.take(NO_TURN);
     limiter.pauseFor(60_000);
-    await limiter.take(NO_TURN, waitsFor(anHour));
+    await limiter.take(NO_TURN);
     expect(claimed).toEqual([0, 60_000]);
-    await Promise.all([1, 2].map(() => limiter.take(NO_TURN, waitsFor(anHour))));
+    await Promise.all([1, 2].map(() => limiter.take(NO_TURN)));
     // Each of the two earlier requests claims while it waits for its slot, and when the slot has arrived.
     expect(claimed.slice(2)).toEqual([60_000, 60_200, 60_200, 60_400]);
   });
@@ -279,12 +284,13 @@ describe('rate limit', () => {
         },
         claim: async () => {},
       },
+      refusePause,
       leftMs: () => 0,
       monotonicMs: time.monotonicMs,
       sleep: time.sleep,
     });
-    const sent = limiter.take(NO_TURN, waitsFor(anHour));
-    const waiting = limiter.take(NO_TURN, waitsFor(anHour));
+    const sent = limiter.take(NO_TURN);
+    const waiting = limiter.take(NO_TURN);
     await sent;
     rate = 0;
     await expect(waiting).rejects.toMatchObject({ code: 'out_of_time' });
@@ -310,10 +316,11 @@ describe('rate limit', () => {
     const denied = new BrandReportsError('config', 'aws_refused', 'no');
     const limiter = createRateLimiter({
       highest: { requestsPerSecond: 0, claim: () => Promise.reject(denied) },
+      refusePause,
       monotonicMs: time.monotonicMs,
       sleep: time.sleep,
     });
-    const all = [1, 2].map(() => limiter.take(NO_TURN, waitsFor(anHour)));
+    const all = [1, 2].map(() => limiter.take(NO_TURN));
     for (const each of all) await expect(each).rejects.toBe(denied);
   });
 
@@ -325,11 +332,12 @@ describe('rate limit', () => {
     ];
     const limiter = createRateLimiter({
       highest: { requestsPerSecond: 5, claim: () => (outcomes.shift() ?? (async () => {}))() },
+      refusePause,
       monotonicMs: time.monotonicMs,
       sleep: time.sleep,
     });
-    const refused = limiter.take(NO_TURN, waitsFor(anHour));
+    const refused = limiter.take(NO_TURN);
     await expect(refused).rejects.toMatchObject({ code: 'aws_unavailable' });
-    await limiter.take(NO_TURN, waitsFor(anHour));
+    await limiter.take(NO_TURN);
   });
 });

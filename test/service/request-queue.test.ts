@@ -2,12 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import type { Turn } from '../../shared/ports.ts';
-import {
-  NO_TURN,
-  type Waiting,
-  createRequestQueue,
-  waitInQueue,
-} from '../../shared/service/request-queue.ts';
+import { NO_TURN, createRequestQueue, waitInQueue } from '../../shared/service/request-queue.ts';
 
 const turns: fc.Arbitrary<Turn> = fc.record({
   urgent: fc.boolean(),
@@ -148,17 +143,17 @@ describe('waiting requests', () => {
 
 describe('waiting in the queue', () => {
   it('fails with the item’s error, and the item leaves the queue', async () => {
-    const queue = createRequestQueue<Waiting>();
-    const waited = waitInQueue(queue, NO_TURN, undefined, (item) => item);
+    const queue = createRequestQueue();
+    const waited = waitInQueue(queue, NO_TURN, undefined);
     queue.items()[0]?.fail(new Error('refused'));
     await expect(waited).rejects.toThrow('refused');
     expect(queue.size).toBe(0);
   });
 
   it('fails when the run is stopped, and leaves the queue', async () => {
-    const queue = createRequestQueue<Waiting>();
+    const queue = createRequestQueue();
     const stop = new AbortController();
-    const waited = waitInQueue(queue, NO_TURN, stop.signal, (item) => item);
+    const waited = waitInQueue(queue, NO_TURN, stop.signal);
     expect(queue.size).toBe(1);
     stop.abort();
     await expect(waited).rejects.toMatchObject({ kind: 'transient', code: 'stopped' });
@@ -166,16 +161,16 @@ describe('waiting in the queue', () => {
   });
 
   it('does not begin in a stopped run', async () => {
-    const queue = createRequestQueue<Waiting>();
-    const waited = waitInQueue(queue, NO_TURN, AbortSignal.abort(), (item) => item);
+    const queue = createRequestQueue();
+    const waited = waitInQueue(queue, NO_TURN, AbortSignal.abort());
     await expect(waited).rejects.toMatchObject({ code: 'stopped' });
     expect(queue.size).toBe(0);
   });
 
   it('removes its listener from the signal of a long run', async () => {
-    const queue = createRequestQueue<Waiting>();
+    const queue = createRequestQueue();
     const { signal } = new AbortController();
-    const waited = waitInQueue(queue, NO_TURN, signal, (item) => item);
+    const waited = waitInQueue(queue, NO_TURN, signal);
     queue.next()?.start();
     await waited;
     expect(getEventListeners(signal, 'abort')).toEqual([]);

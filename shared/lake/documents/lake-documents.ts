@@ -23,9 +23,9 @@ import { type Ledger, parseLedger } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
 import { type RateBudget, parseRateBudget } from './rate-budget.ts';
-import { type StoredRoles, parseStoredRoles } from './roles.ts';
-import { type StoredSchema, parseStoredSchema } from './schema.ts';
-import { type WatchRecord, parseWatchRecord } from './watch-record.ts';
+import { parseStoredRoles } from './roles.ts';
+import { parseStoredSchema } from './schema.ts';
+import { parseWatchRecord } from './watch-record.ts';
 
 /** The means of compare-and-swap: a store, ids for writes, and a way to wait before a retry. */
 export interface DocumentAccess {
@@ -38,36 +38,19 @@ export interface DocumentAccess {
   random: () => number;
 }
 
+export type LakeDocuments = ReturnType<typeof createLakeDocuments>;
+
 /**
  * The documents of a lake. A ledger and a report state have one object for each key: a report that looks up another
  * report reuses its documents without a second read.
  */
-export interface LakeDocuments {
-  ledger(report: string, brand: string, month: string): CasDocument<Ledger>;
-  reportState(report: string, brand: string): CasDocument<ReportState>;
-  /** @param first the content of a new attempt's document */
-  progress(
-    report: string,
-    brand: string,
-    day: string,
-    attempt: string,
-    first?: Progress,
-  ): CasDocument<Progress>;
-  schema(report: ReportDefinition): CasDocument<StoredSchema>;
-  roles(report: ReportDefinition): CasDocument<StoredRoles>;
-  /** @param draft written if the month of the brand is not closed yet */
-  close(draft: Close): CasDocument<Close>;
-  rateBudget(brand: string): CasDocument<RateBudget>;
-  watchRecord(): CasDocument<WatchRecord>;
-}
-
 export function createLakeDocuments({
   store,
   newId,
   clock,
   random,
   latestMs = clock.wallMs,
-}: DocumentAccess): LakeDocuments {
+}: DocumentAccess) {
   const pause = (tries: number) => clock.sleep(fullJitterMs(tries, DOCUMENT_RETRY, random()));
   const create = <T extends HasRecentWrites>(
     key: string,
@@ -77,31 +60,40 @@ export function createLakeDocuments({
   const ledgers = new Map<string, CasDocument<Ledger>>();
   const reportStates = new Map<string, CasDocument<ReportState>>();
   return {
-    ledger(report, brand, month) {
+    ledger(report: string, brand: string, month: string): CasDocument<Ledger> {
       const key = ledgerKey(report, brand, month);
       const ledger = ledgers.get(key) ?? create(key, parseLedger(key, { report, brand, month }, latestMs));
       ledgers.set(key, ledger);
       return ledger;
     },
-    reportState(report, brand) {
+    reportState(report: string, brand: string): CasDocument<ReportState> {
       const key = reportStateKey(report, brand);
       // Without hints the next run reads all months; everything else is in the ledgers.
       const state = reportStates.get(key) ?? create(key, parseReportState(key, latestMs), { recovers: true });
       reportStates.set(key, state);
       return state;
     },
-    progress(report, brand, day, attempt, first) {
+    /** @param first the content of a new attempt's document */
+    progress(
+      report: string,
+      brand: string,
+      day: string,
+      attempt: string,
+      first?: Progress,
+    ): CasDocument<Progress> {
       const key = progressKey(report, brand, day, attempt);
       return create(key, parseProgress(key), first && { first });
     },
-    schema: (report) => create(schemaKey(report.table), parseStoredSchema(report)),
+    schema: (report: ReportDefinition) => create(schemaKey(report.table), parseStoredSchema(report)),
     // The next run chooses the roles again, from all days of the ledgers.
-    roles: (report) => create(rolesKey(report.table), parseStoredRoles(report), { recovers: true }),
-    close(draft) {
+    roles: (report: ReportDefinition) =>
+      create(rolesKey(report.table), parseStoredRoles(report), { recovers: true }),
+    /** @param draft written if the month of the brand is not closed yet */
+    close(draft: Close): CasDocument<Close> {
       const key = closeKey(draft.brand, draft.month);
       return create(key, (stored) => (stored === undefined ? draft : parseClose(key, stored)));
     },
-    rateBudget(brand) {
+    rateBudget(brand: string): CasDocument<RateBudget> {
       const key = rateBudgetKey(brand);
       return create(key, parseRateBudget(key), { recovers: true });
     },
