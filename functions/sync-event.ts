@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { isDay, isInstant } from '../shared/days.ts';
-import { number, object, oneOf, parseInput, text } from '../shared/validation/input.ts';
+import { bool, number, object, oneOf, parseInput, text } from '../shared/validation/input.ts';
 
 /**
  * Parses the event of a schedule or a person: `{}` means all brands.
@@ -23,10 +23,10 @@ function syncSchema(brands: readonly string[]) {
     from: z.optional(day()),
     to: z.optional(day()),
     /** Whether a reading with fewer records may replace records that can no longer change. */
-    acceptFewer: z.optional(z.boolean({ error: 'true, false' })),
+    acceptFewer: z.optional(bool()),
     rebuild: z.optional(z.never()),
     /** Checks only credentials, clock and the first page; writes nothing. */
-    check: z.optional(z.boolean({ error: 'true, false' })),
+    check: z.optional(bool()),
     /** Overrides the current time: ISO 8601 with a zone. */
     now: z.optional(text('an instant such as 2026-01-31T06:00:00Z', isInstant)),
     /** The maximum that this run may use of the brand's request rate. */

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { integer, number, object, oneOf, oneOfNumbers, text } from '../validation/input.ts';
+import { bool, integer, like, number, object, oneOf, oneOfNumbers, text } from '../validation/input.ts';
 
 /** The periods that CloudWatch Logs accepts, up to ten years. */
 const LOG_RETENTION_DAYS = [
@@ -19,7 +19,6 @@ export type DeploymentSettings = z.output<ReturnType<typeof deploymentSchema>>;
 
 /** The schema of the settings of a deployment. */
 export function deploymentSchema() {
-  const bool = () => z.boolean({ error: 'true, false' });
   const schema = object({
     /** False: people start the functions by hand only, and there is no watcher. */
     schedules: z._default(bool(), true),
@@ -159,10 +158,6 @@ function tags() {
     z.refine((given) => Object.keys(given).length <= MOST_TAGS, { error: TAGS }),
     z.refine((given) => areDistinct(Object.keys(given).map((name) => name.toLowerCase())), { error: TAGS }),
   );
-}
-
-function like(allowed: string, pattern: RegExp) {
-  return text(allowed, (given) => pattern.test(given));
 }
 
 /** By its ARN, because a role can be granted the use of a key, but not of an alias. */

@@ -13,19 +13,27 @@ import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
 import { parseJsonc } from '../validation/jsonc.ts';
-import { NOT_A_SETTING, integer, number, object, oneOf, parseInput, text } from '../validation/input.ts';
-import { ALLOWED_TYPES, type ColumnType, parseColumnType } from '../column-types.ts';
+import {
+  NOT_A_SETTING,
+  bool,
+  integer,
+  like,
+  number,
+  object,
+  oneOf,
+  parseInput,
+  text,
+} from '../validation/input.ts';
+import { ALLOWED_TYPES, parseColumnType } from '../column-types.ts';
 import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
-import { ROLES, type RoleFields } from '../roles/index.ts';
-import type { RecordKey } from '../records/record-list.ts';
+import { ROLES } from '../roles/index.ts';
 import { closestMatch } from '../validation/closest-match.ts';
 import {
   FINAL_STATES,
   STATE_WORDS,
   type Filter,
   type PageSize,
-  type RefreshTier,
   type ReportDefinition,
   type ReportRegistry,
   type States,
@@ -39,29 +47,7 @@ export type Settings = z.output<ReturnType<typeof settingsSchema>>;
 export type BrandSettings = z.output<ReturnType<typeof brandSchema>>;
 
 /** The settings of one report of one brand. */
-export interface ReportSettings {
-  enabled: boolean;
-  schedule: string;
-  filters: Record<string, string | number>;
-  /** By column name: its type. If the column exists with another type, a further column gets this type. */
-  columns: Record<string, ColumnType>;
-  refresh: RefreshTier[];
-  /**
-   * By how many percent the rows or their sum may fall from one reading of a day to the next before people are
-   * notified.
-   */
-  reportFallPercent: number;
-  /** By role: its field, or null if the service has no such field; fields of other roles are found in the data. */
-  fields: RoleFields;
-  /** Which records can no longer change; missing if the report's records have no state. */
-  states?: States;
-  /** Up to which age a day is read again while one of its records can change, if that is longer than `refresh`. */
-  watchUnsettledDays: number;
-  /** Records requested per page: `page_size` or `limit` of the report's settings. */
-  pageSize: number;
-  /** The field that identifies a record, if it differs from the key of the report's definition. */
-  key?: RecordKey;
-}
+export type ReportSettings = z.output<ReturnType<typeof reportSchema>>;
 
 /**
  * Settings from the text of a `cdk.json` (its `context.brandReports`) or of a file that contains only that object.
@@ -109,7 +95,7 @@ export function settingsSchema(reports: ReportRegistry) {
   const schema = object({
     brands: z
       .record(
-        text('lower-case letters, digits and "-", 41 at most', matches(/^[a-z0-9][a-z0-9-]{0,40}$/)),
+        like('lower-case letters, digits and "-", 41 at most', /^[a-z0-9][a-z0-9-]{0,40}$/),
         brandSchema(reports),
         { error: 'an object that holds each brand by its name' },
       )
@@ -139,13 +125,11 @@ const BUS =
 function eventsSchema() {
   return object({
     /** False: a deployment sends none. */
-    enabled: z._default(z.boolean({ error: 'true, false' }), true),
+    enabled: z._default(bool(), true),
     /** The event bus in EventBridge; missing: the default bus of the account and region of the deployment. */
-    bus: z.optional(
-      text(BUS, matches(/^(arn:aws[\w-]*:events:[a-z\d-]+:\d{12}:event-bus\/)?[\w./-]{1,256}$/)),
-    ),
+    bus: z.optional(like(BUS, /^(arn:aws[\w-]*:events:[a-z\d-]+:\d{12}:event-bus\/)?[\w./-]{1,256}$/)),
     /** Whether each new version of the open day sends an event too. */
-    openDay: z._default(z.boolean({ error: 'true, false' }), false),
+    openDay: z._default(bool(), false),
   });
 }
 
@@ -163,10 +147,7 @@ function brandSchema(reports: ReportRegistry) {
     /** The address of the service with the brand's path. */
     baseUrl: text(BASE_URL, isBaseUrl),
     /** The SERVICE in the names of the two headers. */
-    service: text(
-      'the <SERVICE> of the header X-<SERVICE>-DATE: letters, digits, "-", "_"',
-      matches(/^[\w-]{1,60}$/),
-    ),
+    service: like('the <SERVICE> of the header X-<SERVICE>-DATE: letters, digits, "-", "_"', /^[\w-]{1,60}$/),
     /** IANA name; days begin and end in it. */
     timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, () =>
       Intl.supportedValuesOf('timeZone'),
@@ -178,7 +159,7 @@ function brandSchema(reports: ReportRegistry) {
     ),
     /** In AWS Secrets Manager; missing: `deployment.secretsPrefix` and the name of the brand. */
     secretName: z.optional(
-      text('the name of a secret in Secrets Manager, not its ARN', matches(/^[\w/+=.@-]{1,512}$/)),
+      like('the name of a secret in Secrets Manager, not its ARN', /^[\w/+=.@-]{1,512}$/),
     ),
     method: z._default(oneOf('POST', 'GET'), 'POST'),
     timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
@@ -220,32 +201,40 @@ function reportSchema(report: ReportDefinition) {
       ? z._default(integer(pageSize.min, pageSize.max), pageSize.default)
       : NOT_A_SETTING;
   const schema = object({
-    enabled: z._default(z.boolean({ error: 'true, false' }), report.enabledByDefault),
+    enabled: z._default(bool(), report.enabledByDefault),
     schedule: z._default(scheduleSchema(), report.schedule),
     filters: z.prefault(filtersSchema(report), {}),
+    /** By column name: its type. If the column exists with another type, a further column gets this type. */
     columns: z.prefault(columnsSchema(), {}),
+    /** By role: its field, or null if the service has no such field; fields of other roles are found in the data. */
     fields: z.prefault(fieldsSchema(), {}),
     refresh: z._default(refreshSchema(), [...report.refresh]),
+    /**
+     * By how many percent the rows or their sum may fall from one reading of a day to the next before people are
+     * notified.
+     */
     reportFallPercent: z._default(integer(1, 100), 20),
+    /** Which records can no longer change; missing if the report's records have no state. */
     states: report.states
       ? z._default(statesSchema(), { final: [...report.states.final], words: {} })
       : NOT_A_SETTING,
+    /** Up to which age a day is read again while one of its records can change, if that is longer than `refresh`. */
     watchUnsettledDays: report.states ? z._default(integer(0, 36_500), WATCH_UNSETTLED_DAYS) : NOT_A_SETTING,
     page_size: pageSizeIn('page_size'),
     limit: pageSizeIn('limit'),
+    /** The field that identifies a record, if it differs from the key of the report's definition. */
     key: primaryKey?.always ? NOT_A_SETTING : z.optional(keySchema()),
   });
   return z.pipe(
     schema,
-    z.transform(
-      ({ page_size, limit, key, states, watchUnsettledDays, ...rest }): ReportSettings => ({
-        ...rest,
-        ...(states && { states }),
-        watchUnsettledDays: watchUnsettledDays ?? 0,
-        pageSize: page_size ?? limit ?? 1,
-        ...(key === undefined ? {} : { key }),
-      }),
-    ),
+    z.transform(({ page_size, limit, key, states, watchUnsettledDays, ...rest }) => ({
+      ...rest,
+      ...(states && { states }),
+      watchUnsettledDays: watchUnsettledDays ?? 0,
+      /** Records requested per page. */
+      pageSize: page_size ?? limit ?? 1,
+      ...(key === undefined ? {} : { key }),
+    })),
   );
 }
 
@@ -308,7 +297,7 @@ const WATCH_UNSETTLED_DAYS = 365;
 
 function fieldsSchema() {
   const field = z.nullable(
-    text('a field of the records, a path such as commission.value, or null if there is none', matches(FIELD)),
+    like('a field of the records, a path such as commission.value, or null if there is none', FIELD),
   );
   return z.partialRecord(oneOf(...ROLES), field, { error: ROLES.join(', ') });
 }
@@ -359,10 +348,6 @@ function refreshSchema() {
       },
     ),
   );
-}
-
-function matches(pattern: RegExp) {
-  return (value: string) => pattern.test(value);
 }
 
 /**

@@ -24,6 +24,15 @@ export function text(allowed: string, test: (value: string) => boolean, words = 
   return z.string({ error }).check(z.refine(test, { error }));
 }
 
+/** A text that matches. @param allowed what is allowed, for the message */
+export function like(allowed: string, pattern: RegExp) {
+  return text(allowed, (value) => pattern.test(value));
+}
+
+export function bool() {
+  return z.boolean({ error: 'true, false' });
+}
+
 /** One of some words. */
 export function oneOf<const Words extends readonly string[]>(...words: Words) {
   return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(input, words) });
