@@ -254,21 +254,10 @@ describe('a commit', () => {
     ...change,
   });
 
-  it('I2: does not replace a reading with a reading that began earlier', () => {
-    const ledger = ledgerOf({ committed: readAt('2026-01-06T09:00:00.001Z'), claim });
-    const earlier = readAt('2026-01-06T09:00:00Z', { snapshot: 's2' });
-    expect(() => commitDay(ledger, DAY, commitOf(earlier))).toThrow(
-      expect.objectContaining({ kind: 'conflict', code: 'later_reading' }),
-    );
-  });
-
-  it.each<[string, Committed, Committed]>([
-    [
-      'a reading by a clock that was ahead',
-      marked(readAt('2026-01-07T10:00:00.001Z'), '2026-01-07T10:00:00.001Z', () => NOW_MS),
-      readAt('2026-01-06T09:00:00Z', { state: 'open' }),
-    ],
-  ])('I2: replaces %s', (_name, current, next) => {
+  it('I2: replaces a reading by a clock that was ahead', () => {
+    const ahead = '2026-01-07T10:00:00.001Z';
+    const current = marked(readAt(ahead), ahead, () => NOW_MS);
+    const next = readAt('2026-01-06T09:00:00Z', { state: 'open' });
     const ledger = ledgerOf({ committed: current, claim });
     expect(entryOf(commitDay(ledger, DAY, commitOf(next))).committed).toEqual({ ...next, committedAt: NOW });
   });
@@ -293,7 +282,7 @@ describe('a commit', () => {
     );
   });
 
-  it('that is too late reports what is committed, and what to compare', () => {
+  it('I2: that is too late is refused, and reports what is committed, and what to compare', () => {
     const ledger = ledgerOf({ committed: readAt('2026-01-06T09:00:00Z'), claim });
     expect(() => commitDay(ledger, DAY, commitOf({ readFrom: '2026-01-06T08:00:00Z' }))).toThrow(
       /2026-01-05 was read at 2026-01-06T09:00:00Z and is closed.*compare the clock/,
@@ -382,12 +371,9 @@ describe('a version that is committed without a reading', () => {
     ]);
   });
 
-  it.each<[string, DayEntry]>([['the ledger was rebuilt', {}]])(
-    'I5: changes nothing if meanwhile %s',
-    (_name, entry) => {
-      expect(() => back(entry)).toThrow(expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }));
-    },
-  );
+  it('I5: changes nothing if meanwhile the ledger was rebuilt', () => {
+    expect(() => back({})).toThrow(expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }));
+  });
 });
 
 describe('versions whose time is over', () => {
