@@ -160,50 +160,29 @@ function restartedTooOften(
   cause: RestartCause,
 ): BrandReportsError {
   const more = 'give a run more time (--max-seconds, the function’s timeout)';
-  const reasons: Record<RestartCause, { code: ErrorCode; why: string; next: string }> = {
-    cursor_died: {
-      code: 'cursor_dies',
-      why: 'the service no longer accepted the cursor of the last page',
-      next: `${more}, so that one run reads the whole day`,
-    },
-    last_page_changed: {
-      code: 'cursor_dies',
-      why: 'the last page that an earlier run stored had changed when it was read again',
-      next: `${more}, so that one run reads the whole day`,
-    },
-    too_old: {
-      code: 'too_slow',
-      why: `the last page was stored more than resumeWithinHours (${brandSettings.resumeWithinHours}) ago`,
-      next: `raise "resumeWithinHours" or "requestsPerSecond", or ${more}`,
-    },
-    started_in_the_future: {
-      code: 'restarted_too_often',
-      why: 'its pages were stored at a time in the future',
-      next: 'compare the clocks of the machines that run this with the service’s, and do not use --now',
-    },
-    older_than_committed: {
-      code: 'restarted_too_often',
-      why: 'by the clock of the run that read it, the committed version is newer than these pages',
-      next: 'compare the clocks of the machines that run this with the service’s, and do not use --now',
-    },
-    queries_changed: {
-      code: 'restarted_too_often',
-      why: 'the settings were changed while it was read',
-      next: 'leave them as they are until the day is complete',
-    },
-    upstream_changed: {
-      code: 'too_slow',
-      why: 'the report whose records it looks up was read again before all lookups were done',
-      next: `raise "requestsPerSecond", or ${more}`,
-    },
-    key_conflict: {
-      code: 'restarted_too_often',
-      why: 'records with the same primary key differed, and a second reading has to show why',
-      next: `${more}, or set "key" to the field that identifies a record`,
-    },
-    day_has_ended: { code: 'too_slow', why: 'the day ended while it was read', next: more },
+  const atOnce = `${more}, so that one run reads the whole day`;
+  const clocks = 'compare the clocks of the machines that run this with the service’s, and do not use --now';
+  const lastPage = 'the last page that an earlier run stored had changed when it was read again';
+  const stored = `the last page was stored more than resumeWithinHours (${brandSettings.resumeWithinHours}) ago`;
+  const newer = 'by the clock of the run that read it, the committed version is newer than these pages';
+  const upstream = 'the report whose records it looks up was read again before all lookups were done';
+  const key = 'records with the same primary key differed, and a second reading has to show why';
+  const reasons: Record<RestartCause, [code: ErrorCode, why: string, next: string]> = {
+    cursor_died: ['cursor_dies', 'the service no longer accepted the cursor of the last page', atOnce],
+    last_page_changed: ['cursor_dies', lastPage, atOnce],
+    too_old: ['too_slow', stored, `raise "resumeWithinHours" or "requestsPerSecond", or ${more}`],
+    started_in_the_future: ['restarted_too_often', 'its pages were stored at a time in the future', clocks],
+    older_than_committed: ['restarted_too_often', newer, clocks],
+    queries_changed: [
+      'restarted_too_often',
+      'the settings were changed while it was read',
+      'leave them as they are until the day is complete',
+    ],
+    upstream_changed: ['too_slow', upstream, `raise "requestsPerSecond", or ${more}`],
+    key_conflict: ['restarted_too_often', key, `${more}, or set "key" to the field that identifies a record`],
+    day_has_ended: ['too_slow', 'the day ended while it was read', more],
   };
-  const { code, why, next } = reasons[cause];
+  const [code, why, next] = reasons[cause];
   return new BrandReportsError(
     'contract',
     code,
