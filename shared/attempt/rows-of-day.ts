@@ -30,31 +30,13 @@ export interface Versions {
 /** What other staged records show about a record: it does not belong to the day, or a record with its key differs. */
 export type Verdict = 'excluded' | Versions | undefined;
 
-export interface RowsOfDay {
-  /**
-   * Begins the next older slice: a record of a newer slice replaces a record with the same key, whatever its content.
-   */
-  beginSlice(): void;
-  /**
-   * @param verdictOf returns the verdict of each record of the page, by index
-   * @returns `kept`: a byte per record, 1 for a row; `ofDay`: how many records belong to the day, rows or repeated;
-   * `conflict`: why it is unknown which of the page's records are rows
-   */
-  among(
-    list: RecordList,
-    verdictOf: (index: number) => Verdict,
-  ): { kept: Uint8Array; ofDay: number; conflict?: Versions };
-  /** Call it after the last record. @throws BrandReportsError `contract` if all records have dates of other days */
-  end(): void;
-}
-
 /** Decides for one page after another which records are rows. Pages of the newest slice come first. */
 export function createRowsOfDay(
   ctx: BuildContext,
   day: string,
   keyField: RecordKey | undefined,
   rule: KeyRule,
-): RowsOfDay {
+) {
   const { report } = ctx;
   const own = ownDay(ctx, day);
   const records = new MetRecords();
@@ -80,8 +62,19 @@ export function createRowsOfDay(
     };
   };
   return {
+    /**
+     * Begins the next older slice: a record of a newer slice replaces a record with the same key, whatever its content.
+     */
     beginSlice: () => records.forgetContents(),
-    among(list, verdictOf) {
+    /**
+     * @param verdictOf returns the verdict of each record of the page, by index
+     * @returns `kept`: a byte per record, 1 for a row; `ofDay`: how many records belong to the day, rows or repeated;
+     * `conflict`: why it is unknown which of the page's records are rows
+     */
+    among(
+      list: RecordList,
+      verdictOf: (index: number) => Verdict,
+    ): { kept: Uint8Array; ofDay: number; conflict?: Versions } {
       const kept = new Uint8Array(list.count);
       const isOwn = own.has(list);
       const overlapOf = overlapsOf(list);
@@ -96,6 +89,7 @@ export function createRowsOfDay(
       }
       return { kept, ofDay };
     },
+    /** Call it after the last record. @throws BrandReportsError `contract` if all records have dates of other days */
     end: () => own.end(),
   };
 }

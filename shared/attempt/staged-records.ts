@@ -82,15 +82,6 @@ function fingerprint(text: string): string {
   return hash('md5', text, 'buffer').toString('latin1');
 }
 
-interface Exclusions {
-  /**
-   * The verdict by record of a page. With a primary key, an exclusion covers all equal records, without a key only one.
-   */
-  among(list: RecordList): (index: number) => Verdict;
-  /** Whether some exclusions were used, and others match no record of the day. */
-  holdMoreThanTheDay(): boolean;
-}
-
 /**
  * The records of the next day that the range returned because it includes its end.
  * @param keyField the field that identifies a record, if there is such a field
@@ -100,7 +91,7 @@ export async function exclusionsOf(
   prefix: string,
   { parts }: Slice,
   keyField: RecordKey | undefined,
-): Promise<Exclusions> {
+) {
   const left = new Map<string, number>();
   const met = new Set<string>();
   // I1: another record with the same key may belong to the day, so exclusions match key and content.
@@ -129,7 +120,10 @@ export async function exclusionsOf(
   const keyOf = (id: string) => id.slice(0, FINGERPRINT_LENGTH);
   const keys = new Set(keyField === undefined ? [] : left.keys().map(keyOf));
   return {
-    among(list) {
+    /**
+     * The verdict by record of a page. With a primary key, an exclusion covers all equal records, without a key only one.
+     */
+    among(list: RecordList): (index: number) => Verdict {
       if (left.size === 0) return () => undefined;
       const idOf = idsOf(list);
       return (index) => {
@@ -142,6 +136,7 @@ export async function exclusionsOf(
         return 'excluded';
       };
     },
+    /** Whether some exclusions were used, and others match no record of the day. */
     holdMoreThanTheDay: () => met.size > 0 && met.size < left.size,
   };
 }

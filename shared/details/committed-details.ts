@@ -8,27 +8,20 @@ import type { Lookup } from '../reports/definition.ts';
 import type { RunContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
 
-/**
- * The committed records of a report that looks up another report's records. They are read if the raw records are gone.
- */
-export interface CommittedDetails {
-  /** The keys in the records, as the service wrote them. They are read once. */
-  keys(): Promise<readonly string[]>;
-  /** The records with a wanted key, in pages. Records with the same key are on one page. */
-  pages(isWanted: (key: string) => boolean): AsyncGenerator<JsonObject[]>;
-}
+export type CommittedDetails = ReturnType<typeof committedDetails>;
 
 const RECORDS_PER_PAGE = 50;
 
 /**
- * Reads the committed snapshot. A missing or damaged snapshot has no records. I12: memory holds the keys and a row
+ * The committed records of a report that looks up another report's records. They are read if the raw records are gone.
+ * A missing or damaged snapshot has no records. I12: memory holds the keys and a row
  * group.
  */
 export function committedDetails(
   ctx: RunContext,
   { day, committed, keys }: OpenDay,
   { answerField }: Lookup,
-): CommittedDetails {
+) {
   /** @param field the only field to read; missing: all fields */
   async function* records(field?: string): AsyncGenerator<JsonObject> {
     if (!committed || committed.rows === 0) return;
@@ -56,11 +49,13 @@ export function committedDetails(
   }
   let read: Promise<readonly string[]> | undefined;
   return {
-    keys() {
+    /** The keys in the records, as the service wrote them. They are read once. */
+    keys(): Promise<readonly string[]> {
       read ??= readKeys();
       return read;
     },
-    async *pages(isWanted) {
+    /** The records with a wanted key, in pages. Records with the same key are on one page. */
+    async *pages(isWanted: (key: string) => boolean): AsyncGenerator<JsonObject[]> {
       let page: JsonObject[] = [];
       let before: string | undefined;
       for await (const record of records()) {

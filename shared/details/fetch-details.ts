@@ -163,13 +163,14 @@ async function recordsToLookUp(
   // If the raw records of the committed version have been deleted, its snapshot shows which records were found.
   const areRawGone = known.isCommittedAttempt && known.foundAtMs.size === 0;
   const published = areRawGone && !lookup.recordsChange ? await publishedKeys(known) : new Set();
+  const startedMs = Date.parse(slice.startedAt);
   const requested = [...known.upstream.values()].filter(({ key }) => {
     const { missing, foundAtMs } = known;
     const [lookedUp, atMs] = [missing.get(key), foundAtMs.get(key)];
     // A record that was found stays found, even if the service later responds without a record.
     if (lookedUp && (lookedUp.code !== undefined || atMs === undefined)) return isDue(lookedUp, slice);
     if (slice.onlyRefused || published.has(key)) return false;
-    return atMs === undefined || (lookup.recordsChange && hasAged(slice, atMs));
+    return atMs === undefined || (lookup.recordsChange && startedMs - atMs >= CHANGED_AFTER_MS);
   });
   if ((slice.onlyRefused || known.hasFailed) && requested.length > 0)
     await proveCredentials(ctx, day, slice, known, lookup);
@@ -178,10 +179,6 @@ async function recordsToLookUp(
 
 /** A day less half an hour, because the runs of an hourly schedule do not begin at the same second. */
 const CHANGED_AFTER_MS = DAY_MS - 30 * MINUTE_MS;
-
-function hasAged({ startedAt }: Slice, atMs: number): boolean {
-  return Date.parse(startedAt) - atMs >= CHANGED_AFTER_MS;
-}
 
 /** The keys of the upstream records whose details are in the committed snapshot. */
 async function publishedKeys({ committed, ownerOf }: Known): Promise<Set<string>> {

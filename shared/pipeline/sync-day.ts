@@ -9,8 +9,8 @@
  * prevents double work.
  */
 import { type BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
-import { type Ledger, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
-import { assertLeaseHeld } from '../lake/documents/progress.ts';
+import { abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
+import { assertLeaseHeld, pagesIn } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
 import { isAfterRefresh } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
@@ -124,8 +124,7 @@ function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
 }
 
 async function pagesStaged({ progress }: Attempt): Promise<number> {
-  const { slices } = await progress.cached();
-  return (slices.at(-1)?.parts ?? []).reduce((pages, part) => pages + part.pages, 0);
+  return pagesIn((await progress.cached()).slices.slice(-1));
 }
 
 /**
@@ -156,7 +155,10 @@ async function recordFailure(
     await changeDay(ctx, { day }, (ledger) =>
       failDay(ledger, day, {
         ...{ runId, kind, code, message, queryFingerprint, nowMs, keep, isPast, isRequested },
-        after: ctx.hasReturned() ? afterFailure(ledger, day, isPast) : undefined,
+        after: ctx.hasReturned()
+          ? afterReading(ledger.days[day]?.committed, { kind: 'failed' }, { past: isPast, last: isPast })
+              ?.recorded
+          : undefined,
         ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
       }),
     );
@@ -164,10 +166,6 @@ async function recordFailure(
     const { message: cause } = redactedFailure(thrown, ctx.service);
     ctx.log({ event: 'failure_not_recorded', day, message: cause });
   }
-}
-
-function afterFailure({ days }: Ledger, day: string, past: boolean) {
-  return afterReading(days[day]?.committed, { kind: 'failed' }, { past, last: past })?.recorded;
 }
 
 /** Whether the next run may resume after the staged pages: always after a transient failure, else if pages are left. */

@@ -1,5 +1,5 @@
 import type { Committed } from '../lake/documents/ledger.ts';
-import type { Slice } from '../lake/documents/progress.ts';
+import { type Slice, pagesIn } from '../lake/documents/progress.ts';
 import { type Policy, closesAtMs } from './due.ts';
 import { refusedSummary } from './lookups.ts';
 
@@ -35,7 +35,7 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[])
       .filter(({ role }) => role === 'include')
       .reduce((pages, part) => pages + part.recordPages, 0),
     recorded: {
-      pages: slices.flatMap((slice) => slice.parts).reduce((pages, part) => pages + part.pages, 0),
+      pages: pagesIn(slices),
       readFrom,
       readTo: new Date(last.toMs).toISOString(),
       ...(upstream && { upstreamDigest: upstream.digest }),

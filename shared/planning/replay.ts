@@ -8,7 +8,7 @@
  * and ends at other times.
  */
 import type { Committed } from '../lake/documents/ledger.ts';
-import type { Slice, SlicePart } from '../lake/documents/progress.ts';
+import { type Slice, type SlicePart, pagesIn } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { dayQueries } from './day-queries.ts';
@@ -75,13 +75,9 @@ function committedSlices({ committed, slices }: RawDay, { day }: ReportDefinitio
     // An attempt that started over may have the same number of pages up to the same time.
     const isSameReading = last?.toMs === readToMs && beganAt(last) === committed.readFrom;
     const isWhole = isSameReading && kept.every(({ done }) => done);
-    if (isWhole && kept.reduce((sum, slice) => sum + pagesOf(slice), 0) === committed.pages) return kept;
+    if (isWhole && pagesIn(kept) === committed.pages) return kept;
   }
   return undefined;
-}
-
-function pagesOf({ parts }: Slice): number {
-  return parts.reduce((sum, { pages }) => sum + pages, 0);
 }
 
 /** Whether the current settings would read the part of the day that the slice covers by the same queries. */

@@ -10,7 +10,7 @@ import { storeRoles } from './choose-roles.ts';
 import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
-import { type Ledger, hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
+import { hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
@@ -69,9 +69,11 @@ export async function finishReport(
   const nowMs = ctx.clock.now().getTime();
   const at = new Date(ctx.clock.earlierMs()).toISOString();
   const before = await ctx.reportState.cached();
-  const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
+  const hasReturnedRecords =
+    before.hasReturnedRecords ||
+    hasRows(await Promise.all(months.map((month) => ctx.ledger(month).cached())));
   const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
-  const isGrown = await hasGrown(ctx, columnsBefore);
+  const isGrown = columnsBefore !== undefined && (await ctx.schema.cached()).columns.length > columnsBefore;
   const all = [...new Set([...Object.keys(before.months), ...months])];
   const hasOtherRoles =
     (isDaily || committedDays.length > 0) && (await storeRoles(ctx, all, isDaily || isGrown));
@@ -176,10 +178,6 @@ function hasTimeFor({ clock, time }: RunContext, doneAt: string | undefined): bo
   return !time.isUp() || isOverdue;
 }
 
-async function hasGrown({ schema }: RunContext, columnsBefore: number | undefined): Promise<boolean> {
-  return columnsBefore !== undefined && (await schema.cached()).columns.length > columnsBefore;
-}
-
 /** What the report state will contain of a month, from its ledger as this run last read it. */
 async function examinedMonth(
   ctx: RunContext,
@@ -193,21 +191,13 @@ async function examinedMonth(
   // No run reads a waiting day, but every run has to report it.
   const mustBeExamined =
     hasPendingPublication(ctx, ledger) ||
-    hasWaitingDay(ctx, ledger, nowMs) ||
+    waitingDays(new Map([[month, ledger]]), ctx.policy, nowMs).length > 0 ||
     hasNewEvents(ctx, ledger, published);
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,
     content: monthContent(ledger),
     ...(upstream && { upstream: monthContent(upstream) }),
   };
-}
-
-function hasWaitingDay({ policy }: RunContext, ledger: Ledger, nowMs: number): boolean {
-  return waitingDays(new Map([[ledger.month, ledger]]), policy, nowMs).length > 0;
-}
-
-async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<boolean> {
-  return hasRows(await Promise.all(months.map((month) => ctx.ledger(month).cached())));
 }
 
 /** The months, except months with a damaged ledger. */

@@ -28,17 +28,18 @@ export async function vacuumLedgerTables(ctx: RunContext): Promise<void> {
   for (const table of LEDGER_TABLES) await vacuumTable(ctx, table);
 }
 
-async function vacuumTable({ brand, report, lake, clock }: RunContext, table: string): Promise<void> {
+async function vacuumTable(ctx: RunContext, table: string): Promise<void> {
+  const { brand, report, lake, clock } = ctx;
   if (!lake.catalog) return;
   const leading = monthPartition(brand, report.name);
-  const byPartition = await lake.catalog.snapshotsByPartition(table, leading);
-  const published = new Set([...byPartition.values()].flat());
+  const published = await publishedSnapshots(ctx, table, leading);
   const listed = await Array.fromAsync(lake.store.list(partitionPrefix(table, leading)));
   const snapshots = listed.flatMap((object) => {
     const id = snapshotOfKey(object.key);
     return id === undefined ? [] : [{ ...object, id }];
   });
-  const keys = [...Map.groupBy(snapshots, partitionOf).values()].flatMap((ofMonth) => {
+  const byMonth = Map.groupBy(snapshots, ({ key }) => key.split('/').slice(0, -2).join('/'));
+  const keys = [...byMonth.values()].flatMap((ofMonth) => {
     const oldestFirst = ofMonth.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
     return oldestFirst.flatMap((snapshot, index) => {
       const replacement = oldestFirst[index + 1];
@@ -51,10 +52,6 @@ async function vacuumTable({ brand, report, lake, clock }: RunContext, table: st
   function ageMs({ modifiedAt }: ListedObject): number {
     return clock.earlierMs() - modifiedAt.getTime();
   }
-}
-
-function partitionOf({ key }: ListedObject): string {
-  return key.split('/').slice(0, -2).join('/');
 }
 
 /** I3: the longest query that may still read a snapshot after nothing references it. */

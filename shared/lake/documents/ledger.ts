@@ -659,12 +659,9 @@ function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number, most
   const forgotten = firstKept < 0 ? superseded : superseded.slice(0, firstKept);
   if (forgotten.length === 0) return entry;
   const times = [entry.versionsFrom, ...forgotten.map(({ at }) => at)].filter((at) => typeof at === 'string');
-  return { ...entry, superseded: superseded.slice(forgotten.length), versionsFrom: latest(times, nowMs) };
-}
-
-function latest(times: readonly string[], nowMs: number): string {
-  const latestMs = Math.max(...times.map((time) => Date.parse(time)));
-  return new Date(Math.min(nowMs, latestMs)).toISOString();
+  const fromMs = Math.min(nowMs, Math.max(...times.map((time) => Date.parse(time))));
+  const versionsFrom = new Date(fromMs).toISOString();
+  return { ...entry, superseded: superseded.slice(forgotten.length), versionsFrom };
 }
 
 /**

@@ -193,6 +193,11 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
   return { ...progress, slices: [...progress.slices.slice(0, -1), next] };
 }
 
+/** How many pages are staged. */
+export function pagesIn(slices: readonly Slice[]): number {
+  return slices.flatMap(({ parts }) => parts).reduce((sum, { pages }) => sum + pages, 0);
+}
+
 /** A slice with nothing staged yet. */
 export function emptySlice(
   slice: Pick<

@@ -33,22 +33,16 @@ export function roleChoices(
   { brand, report, ledgers, roles }: RoleSource,
   fields: RoleFields | undefined = roles?.fields,
 ): RoleChoice[] {
+  const entries = [...ledgers.values()].flatMap(({ days }) => Object.values(days));
   return chooseRoles(report, {
     fields,
     stored: roles?.chosen,
-    evidence: evidenceIn(ledgers.values()),
+    evidence: evidenceOfVersions(entries.flatMap(({ committed }) => committed ?? [])),
     brand,
   });
 }
 
-/** What the values of each column show on all committed days, by the column's name in the table. */
-export function evidenceIn(ledgers: Iterable<Ledger>): FieldEvidence[] {
-  return evidenceOfVersions(
-    [...ledgers].flatMap(({ days }) => Object.values(days).flatMap(({ committed }) => committed ?? [])),
-  );
-}
-
-/** The same for some versions. */
+/** What the values of each column show in these versions, by the column's name in the table. */
 export function evidenceOfVersions(days: readonly Pick<Committed, 'rows' | 'values'>[]): FieldEvidence[] {
   const records = days.reduce((sum, { rows }) => sum + rows, 0);
   const found = new Map<string, FieldEvidence>();

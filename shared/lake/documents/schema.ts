@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { type Column, parseColumnType } from '../../column-types.ts';
+import { parseColumnType } from '../../column-types.ts';
 import { isDay } from '../../days.ts';
 import type { Json } from '../../json.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
@@ -27,10 +27,14 @@ const schema = storedObject(() => ({
   table: z.string(),
   columns: z.array(column).check(
     z.refine((columns) => allDiffer(columns.map(({ name }) => name)), { error: 'two columns have one name' }),
-    z.refine((columns) => allDiffer(columns.flatMap(typedField)), {
-      error: 'two columns of one type hold one field',
-    }),
-    z.refine((columns) => DERIVED_COLUMNS.every((name) => hasColumn(columns, name)), {
+    z.refine(
+      (columns) =>
+        allDiffer(columns.flatMap(({ field, type }) => (field === undefined ? [] : [`${type} of ${field}`]))),
+      {
+        error: 'two columns of one type hold one field',
+      },
+    ),
+    z.refine((columns) => DERIVED_COLUMNS.every((name) => columns.some((column) => column.name === name)), {
       error: `${DERIVED_COLUMNS.join(' or ')} is missing`,
     }),
   ),
@@ -59,14 +63,6 @@ export function parseStoredSchema({ table, columns }: Pick<ReportDefinition, 'ta
     if (parsed.table !== table) throw damagedDocument(key, `it is the schema of ${parsed.table}`);
     return parsed;
   };
-}
-
-function typedField({ field, type }: Column): string[] {
-  return field === undefined ? [] : [`${type} of ${field}`];
-}
-
-function hasColumn(columns: readonly Column[], wanted: string): boolean {
-  return columns.some(({ name }) => name === wanted);
 }
 
 function allDiffer(names: readonly string[]): boolean {
