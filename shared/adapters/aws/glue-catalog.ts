@@ -9,7 +9,6 @@ import {
   CreatePartitionCommand,
   CreateTableCommand,
   DeletePartitionCommand,
-  GetPartitionCommand,
   GetTableCommand,
   GlueClient,
   type PartitionIndex,
@@ -119,19 +118,6 @@ export function createGlueCatalog({
     });
   }
 
-  async function snapshotOf(table: string, partition: Partition): Promise<string | undefined> {
-    const PartitionValues = partition.map(([, value]) => value);
-    const found = await orRefused(
-      client.send(new GetPartitionCommand({ ...inDatabase, TableName: table, PartitionValues })),
-      [MISSING],
-    );
-    const location = found === 'refused' ? undefined : found.Partition?.StorageDescriptor?.Location;
-    const snapshot = location === undefined ? undefined : lastFolder(location);
-    if (location === undefined || snapshot === undefined) return undefined;
-    const expected = `${lakeUrl}/${snapshotPrefix(table, partition, snapshot)}`;
-    return `${location.replace(/\/$/, '')}/` === expected ? snapshot : undefined;
-  }
-
   async function setSnapshot(shape: TableShape, partition: Partition, snapshot: string): Promise<void> {
     // A single partition with a type that its table lacks would make every query of the table fail.
     if ((ensured.get(shape.name) ?? 0) < shape.columns.length) await ensureTable(shape);
@@ -189,8 +175,6 @@ export function createGlueCatalog({
   return {
     ensureTable: (shape) => inGlue(database, `Preparing the table ${shape.name}`, ensureTable(shape)),
     ensureView: (view) => inGlue(database, `Preparing the view ${view.name}`, ensureView(view)),
-    snapshotOf: (table, partition) =>
-      inGlue(database, `Reading a partition of ${table}`, snapshotOf(table, partition)),
     setSnapshot: (shape, partition, snapshot) =>
       inGlue(database, `Publishing a partition of ${shape.name}`, setSnapshot(shape, partition, snapshot)),
     removePartition: (table, partition) =>
