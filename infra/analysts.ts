@@ -7,7 +7,7 @@ import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { instanceName } from './instance-name.ts';
-import type { Grantee } from './key-grants.ts';
+import type { Grantee } from './grants.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { rolePolicy } from './role-policy.ts';

@@ -8,7 +8,7 @@
  * the reasons.
  * - shared/operations/backfill-months.ts does the work of the steps.
  */
-import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
 import {
   Choice,
@@ -38,7 +38,7 @@ import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import type { EventBus } from './event-bus.ts';
 import { instanceName } from './instance-name.ts';
-import { customerKey } from './key-grants.ts';
+import { arnInStack, customerKey } from './grants.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import type { Network } from './network.ts';
@@ -146,13 +146,6 @@ export class BackfillStateMachine extends Construct {
    * executions that start at the same moment may both run.
    */
   private listRunning(stateMachineName: string): CallAwsService {
-    const arn = Stack.of(this).formatArn({
-      service: 'states',
-      resource: 'stateMachine',
-      // By name: a reference to the state machine, which depends on this policy, would be a circular dependency.
-      resourceName: stateMachineName,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
     const list = new CallAwsService(this, 'ListRunning', {
       service: 'sfn',
       action: 'listExecutions',
@@ -162,7 +155,8 @@ export class BackfillStateMachine extends Construct {
         MaxResults: 100,
       },
       iamAction: 'states:ListExecutions',
-      iamResources: [arn],
+      // By name: a reference to the state machine, which depends on this policy, would be a circular dependency.
+      iamResources: [arnInStack(this, 'states', `stateMachine:${stateMachineName}`)],
     });
     list.addRetry({ interval: Duration.seconds(5), maxAttempts: 4 });
     return list;
@@ -175,7 +169,7 @@ export class BackfillStateMachine extends Construct {
       action: 'describeExecution',
       parameters: { ExecutionArn: JsonPath.stringAt('$.ExecutionArn') },
       iamAction: 'states:DescribeExecution',
-      iamResources: [this.executionsOf(stateMachineName)],
+      iamResources: [arnInStack(this, 'states', `execution:${stateMachineName}:*`)],
       resultSelector: {
         ExecutionArn: JsonPath.stringAt('$.ExecutionArn'),
         Input: JsonPath.stringAt('$.Input'),
@@ -208,15 +202,6 @@ export class BackfillStateMachine extends Construct {
       .when(Condition.stringEquals('$.next', 'wait'), wait.next(run))
       .otherwise(new Succeed(this, 'MonthDone', { outputPath: '$.outcome' }));
     return run.addCatch(crashed, { resultPath: '$.crash' }).next(next);
-  }
-
-  private executionsOf(stateMachineName: string): string {
-    return Stack.of(this).formatArn({
-      service: 'states',
-      resource: 'execution',
-      resourceName: `${stateMachineName}:*`,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
   }
 
   private step(id: string, payload: Record<string, unknown>): LambdaInvoke {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ArnFormat, AssetHashType, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Grant, type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { AssetHashType, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   Code,
@@ -19,7 +19,7 @@ import { bundleFunction } from './bundle-function.ts';
 import { consoleLink } from './console-link.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
-import { customerKey, grantKey } from './key-grants.ts';
+import { allow, arnInStack, customerKey, grantKey } from './grants.ts';
 import { type Network, grantNetwork } from './network.ts';
 import { output } from './output.ts';
 
@@ -107,17 +107,8 @@ export class PipelineFunction extends Construct implements IGrantable {
     const { secretsPrefix, secretsKeyArn } = this.settings.deployment;
     for (const [brand, { secretName = secretsPrefix }] of Object.entries(this.settings.brands))
       if (!secretName.startsWith(secretsPrefix)) throw outsideOfPrefix(brand, secretsPrefix);
-    const secrets = Stack.of(this).formatArn({
-      service: 'secretsmanager',
-      resource: 'secret',
-      resourceName: `${secretsPrefix}*`,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
-    Grant.addToPrincipal({
-      grantee: this,
-      actions: ['secretsmanager:GetSecretValue'],
-      resourceArns: [secrets],
-    });
+    const secrets = arnInStack(this, 'secretsmanager', `secret:${secretsPrefix}*`);
+    allow(this, ['secretsmanager:GetSecretValue'], [secrets]);
     grantKey(this, secretsKeyArn, 'secretsmanager', 'read');
   }
 }

@@ -11,7 +11,6 @@
  */
 import { hash } from 'node:crypto';
 import { CustomResource, Duration, Stack, Tags } from 'aws-cdk-lib';
-import { Grant } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
@@ -19,6 +18,7 @@ import { packSettings } from '../shared/settings/packed-settings.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
 import type { Catalog } from './catalog.ts';
+import { allow, arnInStack } from './grants.ts';
 import { instanceName } from './instance-name.ts';
 import type { Lake } from './lake.ts';
 import { SETTINGS_WRITER } from './lake-bucket.ts';
@@ -107,30 +107,16 @@ export class RebuildCatalogFunction extends PipelineFunction {
    * deleted.
    */
   private grantTestEvents({ functions, reports, settings }: RebuildCatalogFunctionProps): void {
-    const arn = (resource: string, resourceName: string) =>
-      Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
-    const registry = arn('registry', REGISTRY);
-    Grant.addToPrincipal({
-      grantee: this,
-      actions: ['schemas:CreateRegistry'],
-      resourceArns: [registry],
-    });
-    const schema = (name: string) => arn('schema', `${REGISTRY}/${schemaName(name)}`);
+    const registry = arnInStack(this, 'schemas', `registry/${REGISTRY}`);
+    const schema = (name: string) => arnInStack(this, 'schemas', `schema/${REGISTRY}/${schemaName(name)}`);
     const current = functions.map(({ name }) => schema(name));
-    Grant.addToPrincipal({
-      grantee: this,
-      actions: ['schemas:CreateSchema', 'schemas:DescribeSchema', 'schemas:UpdateSchema'],
-      // AWS requires the registry of a schema as a resource too.
-      resourceArns: [registry, ...current],
-    });
-    if (settings.deployment.tags)
-      Grant.addToPrincipal({ grantee: this, actions: ['schemas:TagResource'], resourceArns: current });
+    allow(this, ['schemas:CreateRegistry'], [registry]);
+    const write = ['schemas:CreateSchema', 'schemas:DescribeSchema', 'schemas:UpdateSchema'];
+    // AWS requires the registry of a schema as a resource too.
+    allow(this, write, [registry, ...current]);
+    if (settings.deployment.tags) allow(this, ['schemas:TagResource'], current);
     // The events of a report that is no longer enabled are deleted too.
     const ofReports = Object.keys(reports).map((name) => schema(`${instanceName(this)}-${name}`));
-    Grant.addToPrincipal({
-      grantee: this,
-      actions: ['schemas:DeleteSchema'],
-      resourceArns: [registry, ...new Set([...current, ...ofReports])],
-    });
+    allow(this, ['schemas:DeleteSchema'], [registry, ...new Set([...current, ...ofReports])]);
   }
 }
