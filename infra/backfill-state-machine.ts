@@ -34,24 +34,17 @@ import { CallAwsService, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-task
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
-import type { EventBus } from './event-bus.ts';
 import { instanceName } from './instance-name.ts';
 import { arnInStack, customerKey } from './grants.ts';
-import type { Lake } from './lake.ts';
 import { output } from './output.ts';
-import type { Network } from './network.ts';
-import { PipelineFunction } from './pipeline-function.ts';
+import type { PipelineFunction } from './pipeline-function.ts';
+import type { PipelineParts } from './pipeline-parts.ts';
+import { ReadingFunction } from './report-function.ts';
 
-export interface BackfillStateMachineProps {
-  settings: Settings;
-  network?: Network;
+export interface BackfillStateMachineProps extends PipelineParts {
   /** The reports that a brand has enabled. */
   reports: readonly ReportDefinition[];
-  lake: Lake;
-  catalog: Catalog;
-  bus: EventBus;
 }
 
 const MAP_LABEL = 'Months';
@@ -68,7 +61,13 @@ export class BackfillStateMachine extends Construct {
     super(scope, id);
     const { backfillConcurrency, logRetentionDays, lakeKeyArn } = props.settings.deployment;
     const stateMachineName = `${instanceName(this)}-backfill`;
-    this.worker = this.newWorker(stateMachineName, props);
+    this.worker = new ReadingFunction(this, 'Worker', {
+      ...props,
+      name: 'backfill',
+      description: `Does the steps of the state machine ${stateMachineName}: start the state machine, not this function`,
+      handler: 'backfill',
+      testEvents: { 'Show-the-plan': { plan: exampleInput(props.settings), execution: '', running: [] } },
+    });
     this.logGroup = new LogGroup(this, 'Logs', {
       // Log groups under this prefix do not count against the size limit of the account's log resource policy.
       logGroupName: `/aws/vendedlogs/states/${stateMachineName}`,
@@ -89,28 +88,6 @@ export class BackfillStateMachine extends Construct {
       value: consoleLink(this, 'states', `/statemachines/view/${this.stateMachine.stateMachineArn}`),
       description: 'Start a backfill here. Input: {"report", "brand", "from", "to"}',
     });
-  }
-
-  private newWorker(stateMachineName: string, props: BackfillStateMachineProps): PipelineFunction {
-    const { settings, network, reports, lake, catalog, bus } = props;
-    const worker = new PipelineFunction(this, 'Worker', {
-      settings,
-      network,
-      name: 'backfill',
-      description: `Does the steps of the state machine ${stateMachineName}: start the state machine, not this function`,
-      handler: 'backfill',
-      environment: {
-        ...lake.environment,
-        ...bus.environment,
-        DATABASE: catalog.databaseName,
-      },
-      testEvents: { 'Show-the-plan': { plan: exampleInput(settings), execution: '', running: [] } },
-    });
-    lake.grantReports(worker, reports);
-    catalog.grantReports(worker, reports);
-    bus.grantSend(worker);
-    worker.grantSecrets();
-    return worker;
   }
 
   /** Lists running executions with their inputs → plans → reads several months at the same time → concludes. */

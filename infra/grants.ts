@@ -6,12 +6,15 @@ import type { Construct, IConstruct } from 'constructs';
 /** The principal that gets a permission, and the construct that its policies belong to. */
 export type Grantee = IGrantable & IConstruct;
 
-/** @param conditions as in a statement of IAM; by default none */
+/** The conditions of a statement of IAM. */
+export type Conditions = Record<string, Record<string, unknown>>;
+
+/** Allows a principal actions on resources. */
 export function allow(
   grantee: Grantee,
   actions: string[],
   resourceArns: string[],
-  conditions?: Record<string, Record<string, unknown>>,
+  conditions?: Conditions,
 ): void {
   Grant.addToPrincipal({ grantee, actions, resourceArns, conditions });
 }

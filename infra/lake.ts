@@ -46,7 +46,7 @@ import {
   reportsBeside,
   reportsReadBy,
 } from '../shared/reports/definition.ts';
-import { type Grantee, allow, grantKey } from './grants.ts';
+import { type Conditions, type Grantee, allow, grantKey } from './grants.ts';
 import { LakeBucket } from './lake-bucket.ts';
 import { output } from './output.ts';
 
@@ -177,7 +177,7 @@ export class Lake extends Construct {
 
   /** Lets the function read the owner of the bucket, so that it can refuse to adopt its own. */
   grantReadOwner(grantee: Grantee): void {
-    allow(grantee, ['s3:GetBucketTagging'], [this.bucket.bucketArn]);
+    this.grantBucket(grantee, ['s3:GetBucketTagging']);
   }
 
   /**
@@ -206,7 +206,7 @@ export class Lake extends Construct {
   grantReadPage(grantee: Grantee): void {
     this.grant(grantee, READ, [COVERAGE_PAGE_KEY]);
     this.grantListBelow(grantee, [COVERAGE_PAGE_KEY]);
-    this.grantLocation(grantee, []);
+    this.grantBucket(grantee, ['s3:GetBucketLocation']);
     grantKey(grantee, this.keyArn, 's3', 'read');
   }
 
@@ -221,7 +221,7 @@ export class Lake extends Construct {
     this.grant(grantee, READ, [...snapshots, `${brandClosesPrefix(brand)}*`]);
     this.grant(grantee, WRITE_RESULTS, [results]);
     this.grantListBelow(grantee, [...snapshots, results]);
-    this.grantLocation(grantee, ['s3:ListBucketMultipartUploads']);
+    this.grantBucket(grantee, ['s3:GetBucketLocation', 's3:ListBucketMultipartUploads']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
@@ -231,7 +231,7 @@ export class Lake extends Construct {
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
     this.grant(grantee, WRITE_RESULTS, [`${QUERY_RESULTS_PREFIX}*`]);
-    this.grantLocation(grantee, ['s3:ListBucket', 's3:ListBucketMultipartUploads']);
+    this.grantBucket(grantee, ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
@@ -244,21 +244,19 @@ export class Lake extends Construct {
     allow(grantee, actions, objects);
   }
 
-  /**
-   * Lets the principal read the location of the bucket, and do further actions that AWS allows only on whole buckets.
-   */
-  private grantLocation(grantee: Grantee, more: readonly string[]): void {
-    allow(grantee, ['s3:GetBucketLocation', ...more], [this.bucket.bucketArn]);
-  }
-
   private grantListBelow(grantee: Grantee, prefixes: string[]): void {
-    allow(grantee, ['s3:ListBucket'], [this.bucket.bucketArn], { StringLike: { 's3:prefix': prefixes } });
+    this.grantBucket(grantee, ['s3:ListBucket'], { StringLike: { 's3:prefix': prefixes } });
   }
 
   /**
    * Lists without a condition on the prefix, because S3 would otherwise answer 403 instead of 404 for a missing key.
    */
   private grantList(grantee: Grantee, actions = ['s3:ListBucket']): void {
-    allow(grantee, actions, [this.bucket.bucketArn]);
+    this.grantBucket(grantee, actions);
+  }
+
+  /** Grants actions that AWS allows only on whole buckets. */
+  private grantBucket(grantee: Grantee, actions: string[], conditions?: Conditions): void {
+    allow(grantee, actions, [this.bucket.bucketArn], conditions);
   }
 }

@@ -15,22 +15,15 @@ import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { packSettings } from '../shared/settings/packed-settings.ts';
-import type { Settings } from '../shared/settings/settings.ts';
 import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
-import type { Catalog } from './catalog.ts';
 import { allow, arnInStack } from './grants.ts';
 import { instanceName } from './instance-name.ts';
-import type { Lake } from './lake.ts';
 import { SETTINGS_WRITER } from './lake-bucket.ts';
-import type { Network } from './network.ts';
 import { PipelineFunction } from './pipeline-function.ts';
+import type { PipelineParts } from './pipeline-parts.ts';
 import type { Schedules } from './schedules.ts';
 
-export interface RebuildCatalogFunctionProps {
-  settings: Settings;
-  network?: Network;
-  lake: Lake;
-  catalog: Catalog;
+export interface RebuildCatalogFunctionProps extends PipelineParts {
   /** The other functions whose test events it publishes. */
   functions: readonly PipelineFunction[];
   /** The schedules that it writes. */
@@ -50,11 +43,10 @@ export class RebuildCatalogFunction extends PipelineFunction {
   readonly resource: CustomResource;
 
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
-    const { settings, network, reports, lake, catalog, schedules, version } = props;
+    const { settings, reports, lake, catalog, schedules, version } = props;
     const { tags } = settings.deployment;
     super(scope, id, {
-      settings,
-      network,
+      ...props,
       name: 'rebuild-catalog',
       description:
         'Rebuilds tables, views and partitions of the catalog from the lake, and the schedules; runs when a deployment changes them',
