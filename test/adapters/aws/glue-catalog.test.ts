@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createGlueCatalog } from '../../../shared/adapters/aws/glue-catalog.ts';
+import { openGlueCatalog } from '../../../shared/adapters/aws/glue-catalog.ts';
 import { openS3Lake } from '../../../shared/adapters/aws/s3-lake.ts';
 import { coverageTable } from '../../../shared/catalog/coverage.ts';
 import { freshness } from '../../../shared/catalog/freshness.ts';
@@ -21,7 +21,7 @@ const LOCATION = `${lakeUrl}/snapshots/orders/`;
 catalogContract('Glue', async () => {
   const server = await startGlueServer('reports');
   return {
-    open: () => createGlueCatalog({ client: server.client, database: 'reports', lakeUrl }),
+    open: () => openGlueCatalog('reports', lakeUrl, server.client),
     snapshot: async () => {},
     close: async () => {
       server.client.destroy();
@@ -76,7 +76,7 @@ describe('Glue', () => {
 
   beforeEach(async () => {
     server = await startGlueServer('reports');
-    catalog = createGlueCatalog({ client: server.client, database: 'reports', lakeUrl });
+    catalog = openGlueCatalog('reports', lakeUrl, server.client);
   });
   afterEach(async () => {
     server.client.destroy();
@@ -413,7 +413,7 @@ describe('Glue', () => {
 
   it('refuses a table of another lake', async () => {
     await catalog.ensureTable(ORDERS);
-    const other = createGlueCatalog({ client: server.client, database: 'reports', lakeUrl: 's3://other' });
+    const other = openGlueCatalog('reports', 's3://other', server.client);
     await expect(other.ensureTable(ORDERS)).rejects.toMatchObject({
       kind: 'config',
       code: 'other_lake',
@@ -425,7 +425,7 @@ describe('Glue', () => {
     ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
     ['publishing a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
   ])('reports when %s that the database is missing', async (_name, act) => {
-    const elsewhere = createGlueCatalog({ client: server.client, database: 'nowhere', lakeUrl });
+    const elsewhere = openGlueCatalog('nowhere', lakeUrl, server.client);
     await expect(act(elsewhere)).rejects.toMatchObject({
       kind: 'config',
       code: 'database_missing',
