@@ -7,7 +7,7 @@ import { removeVersions } from '../shared/adapters/aws/remove-versions.ts';
 import { SETTINGS_PREFIX } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
-import { publishTestEvents, removeTestEvents } from '../shared/adapters/aws/test-events.ts';
+import { type TestEvents, publishTestEvents, removeTestEvents } from '../shared/adapters/aws/test-events.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
@@ -18,7 +18,6 @@ import { beginUpdate, endUpdate } from './failed-update.ts';
 import { createFunctionContext, environment, log } from './function-context.ts';
 import {
   type CloudFormationRequest,
-  type RebuildProperties,
   noncePair,
   parseRebuildEvent,
   parseRebuildProperties,
@@ -115,7 +114,7 @@ async function removeSettings(resourceProperties: unknown): Promise<void> {
 /** Removes the test events of functions that the stack no longer has. */
 async function removeObsoleteEvents(
   resourceProperties: unknown,
-  kept: RebuildProperties['testEvents'] = new Map(),
+  kept: ReadonlyMap<string, TestEvents> = new Map(),
 ): Promise<void> {
   for (const name of parseRebuildProperties(resourceProperties).testEvents.keys())
     if (!kept.has(name)) await removeTestEvents(schemas, name);
