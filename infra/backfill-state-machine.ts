@@ -30,7 +30,7 @@ import {
   Wait,
   WaitTime,
 } from 'aws-cdk-lib/aws-stepfunctions';
-import { CallAwsService, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
+import { CallAwsService, type CallAwsServiceProps, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -47,15 +47,14 @@ export interface BackfillStateMachineProps extends PipelineParts {
   reports: readonly ReportDefinition[];
 }
 
-const MAP_LABEL = 'Months';
+/** The part of the names of map runs that follows the name of the state machine. */
+export const MAP_LABEL = 'Months';
 
 /** The state machine of the backfill and the function that does its steps. */
 export class BackfillStateMachine extends Construct {
   readonly worker: PipelineFunction;
   readonly stateMachine: StateMachine;
   readonly logGroup: ILogGroup;
-  /** The part of the names of its map runs that follows the name of the state machine. */
-  readonly mapLabel = MAP_LABEL;
 
   constructor(scope: Construct, id: string, props: BackfillStateMachineProps) {
     super(scope, id);
@@ -123,8 +122,7 @@ export class BackfillStateMachine extends Construct {
    * executions that start at the same moment may both run.
    */
   private listRunning(stateMachineName: string): CallAwsService {
-    const list = new CallAwsService(this, 'ListRunning', {
-      service: 'sfn',
+    return this.call('ListRunning', {
       action: 'listExecutions',
       parameters: {
         StateMachineArn: JsonPath.stringAt('$$.StateMachine.Id'),
@@ -135,25 +133,26 @@ export class BackfillStateMachine extends Construct {
       // By name: a reference to the state machine, which depends on this policy, would be a circular dependency.
       iamResources: [arnInStack(this, 'states', `stateMachine:${stateMachineName}`)],
     });
-    list.addRetry({ interval: Duration.seconds(5), maxAttempts: 4 });
-    return list;
   }
 
   /** Reads the name and the input of each execution, because a list of executions contains no inputs. */
   private describeRunning(stateMachineName: string): InlineMap {
-    const describe = new CallAwsService(this, 'DescribeRunning', {
-      service: 'sfn',
+    const described = { ExecutionArn: JsonPath.stringAt('$.ExecutionArn') };
+    const describe = this.call('DescribeRunning', {
       action: 'describeExecution',
-      parameters: { ExecutionArn: JsonPath.stringAt('$.ExecutionArn') },
+      parameters: described,
       iamAction: 'states:DescribeExecution',
       iamResources: [arnInStack(this, 'states', `execution:${stateMachineName}:*`)],
-      resultSelector: {
-        ExecutionArn: JsonPath.stringAt('$.ExecutionArn'),
-        Input: JsonPath.stringAt('$.Input'),
-      },
+      resultSelector: { ...described, Input: JsonPath.stringAt('$.Input') },
     });
-    describe.addRetry({ interval: Duration.seconds(5), maxAttempts: 4 });
     return new InlineMap(this, 'EachRunning', { itemsPath: '$.Executions' }).itemProcessor(describe);
+  }
+
+  /** A call of Step Functions itself. */
+  private call(id: string, props: Omit<CallAwsServiceProps, 'service'>): CallAwsService {
+    const call = new CallAwsService(this, id, { service: 'sfn', ...props });
+    call.addRetry({ interval: Duration.seconds(5), maxAttempts: 4 });
+    return call;
   }
 
   /** Runs the function for one month until the month ends. Each run gets the progress of the previous run. */

@@ -8,7 +8,7 @@ import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import type { BackfillStateMachine } from './backfill-state-machine.ts';
+import { type BackfillStateMachine, MAP_LABEL } from './backfill-state-machine.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
 import { type Grantee, allow, arnInStack } from './grants.ts';
@@ -87,12 +87,12 @@ export class Operators extends Construct {
     allowIn(grantee, 'schemas', read, paths);
   }
 
-  #grantBackfill(grantee: Grantee, { stateMachine, mapLabel }: BackfillStateMachine): void {
+  #grantBackfill(grantee: Grantee, { stateMachine }: BackfillStateMachine): void {
     const { stateMachineName: name, stateMachineArn } = stateMachine;
     const start = ['StartExecution', 'ListExecutions', 'DescribeStateMachine'];
     allowIn(grantee, 'states', start, [stateMachineArn]);
     // The name of a map run, and of its executions, contains the label.
-    const executions = [name, `${name}/${mapLabel}`].map((each) =>
+    const executions = [name, `${name}/${MAP_LABEL}`].map((each) =>
       arnInStack(this, 'states', `execution:${each}:*`),
     );
     const look = [
@@ -102,7 +102,7 @@ export class Operators extends Construct {
       'ListMapRuns',
     ];
     allowIn(grantee, 'states', [...look, 'StopExecution'], executions);
-    const mapRuns = arnInStack(this, 'states', `mapRun:${name}/${mapLabel}:*`);
+    const mapRuns = arnInStack(this, 'states', `mapRun:${name}/${MAP_LABEL}:*`);
     allowIn(grantee, 'states', ['DescribeMapRun', 'ListExecutions'], [mapRuns]);
   }
 
