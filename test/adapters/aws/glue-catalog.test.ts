@@ -18,18 +18,6 @@ import { startGlueServer } from '../../fakes/glue-server.ts';
 const lakeUrl = 's3://bucket/lake';
 const LOCATION = `${lakeUrl}/snapshots/orders/`;
 
-catalogContract('Glue', async () => {
-  const server = await startGlueServer('reports');
-  return {
-    open: () => openGlueCatalog('reports', lakeUrl, server.client),
-    snapshot: async () => {},
-    close: async () => {
-      server.client.destroy();
-      await server.close();
-    },
-  };
-});
-
 catalogContract('Glue, opened when it is used', async () => {
   const server = await startGlueServer('reports');
   const variables = {
