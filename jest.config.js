@@ -12,9 +12,7 @@ export default {
     '<rootDir>/cdk.out',
     '<rootDir>/lake',
     '<rootDir>/coverage',
-    '<rootDir>/.venv-aws',
-    '<rootDir>/.venv-iceberg',
-    '<rootDir>/.venv-dbt',
+    '<rootDir>/.venv-',
     '<rootDir>/bench/peers/.venv',
   ],
   // A test that reaches it hangs: it leaves room for a machine that is busy with other work.

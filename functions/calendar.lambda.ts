@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { objectPage } from '../shared/adapters/aws/console-url.ts';
-import { openLakeStore } from '../shared/adapters/aws/lake-store.ts';
+import { openBucket } from '../shared/adapters/aws/lake-store.ts';
 import { snsNotifier } from '../shared/adapters/aws/sns-notifier.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
+import { inOurFormat } from '../shared/lake/documents/lake-format.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { reports } from '../shared/reports/index.ts';
@@ -36,7 +37,7 @@ export function countProblems(namespace: string, problems: number): void {
  */
 export async function handler(): Promise<WatchOutcome> {
   const lake = environment('LAKE_URL');
-  const store = openLakeStore(lake, environment('LAKE_OWNER'));
+  const store = inOurFormat(openBucket(lake, environment('LAKE_OWNER')));
   const [region, stack] = [environment('AWS_REGION'), environment('FUNCTION_PREFIX')];
   const page = objectPage(region, new URL(lake).hostname, COVERAGE_PAGE_KEY);
   return watch({

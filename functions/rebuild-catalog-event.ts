@@ -3,8 +3,6 @@ import type { TestEvents } from '../shared/adapters/aws/test-events.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { object, parseInput, text } from '../shared/validation/input.ts';
 import { parseJson } from '../shared/json.ts';
-import type { PackedSettings } from '../shared/settings/packed-settings.ts';
-import type { Adopted } from './adoption.ts';
 
 /** The fields of CloudFormation's request to a custom resource that the function uses. */
 const request = z.object({
@@ -74,28 +72,21 @@ const properties = z.object({
   tags: z._default(z.record(z.string(), z.string()), {}),
 });
 
-/** The properties that the stack passes to the function at a deployment. */
-export interface RebuildProperties {
-  settings: PackedSettings | undefined;
-  adopted: Adopted;
-  /** By the name of the function. */
-  testEvents: ReadonlyMap<string, TestEvents>;
-  /** The tags of everything that the function creates. */
-  tags: Readonly<Record<string, string>>;
-}
-
 /**
- * Parses `{settings: {hash, packed}, adopted: {bucket, database}, testEvents: [{functionName, events: [{name,
- * value}]}], tags}` with each `value` as JSON text. CloudFormation's own properties and the nonce are ignored.
+ * Parses the properties that the stack passes to the function at a deployment. CloudFormation's own properties and the
+ * nonce are ignored.
+ * @returns `testEvents` by the name of the function; `tags` for everything that the function creates
  * @throws BrandReportsError `config`
  */
-export function parseRebuildProperties(resourceProperties: unknown): RebuildProperties {
+export function parseRebuildProperties(resourceProperties: unknown) {
   const parsed = parseInput(properties, resourceProperties, 'properties', 'ResourceProperties');
-  const testEvents = parsed.testEvents.map(
-    ({ functionName, events }) =>
-      [functionName, Object.fromEntries(events.map(({ name, value }) => [name, parseJson(value)]))] as const,
+  const testEvents: ReadonlyMap<string, TestEvents> = new Map(
+    parsed.testEvents.map(({ functionName, events }) => [
+      functionName,
+      Object.fromEntries(events.map(({ name, value }) => [name, parseJson(value)])),
+    ]),
   );
-  return { ...parsed, settings: parsed.settings, testEvents: new Map(testEvents) };
+  return { ...parsed, testEvents };
 }
 
 const nonced = z.object({ nonce: z.string() });

@@ -7,7 +7,7 @@ import { removeVersions } from '../shared/adapters/aws/remove-versions.ts';
 import { SETTINGS_PREFIX } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
-import { createTestEvents } from '../shared/adapters/aws/test-events.ts';
+import { type TestEvents, publishTestEvents, removeTestEvents } from '../shared/adapters/aws/test-events.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
@@ -18,7 +18,6 @@ import { beginUpdate, endUpdate } from './failed-update.ts';
 import { createFunctionContext, environment, log } from './function-context.ts';
 import {
   type CloudFormationRequest,
-  type RebuildProperties,
   noncePair,
   parseRebuildEvent,
   parseRebuildProperties,
@@ -27,7 +26,7 @@ import { areSuperseded, publishSettings } from './deployed-settings.ts';
 import { publishSchedules } from './schedules.ts';
 import { timeLimits } from './time-limits.ts';
 
-const events = createTestEvents(new SchemasClient(awsClientOptions));
+const schemas = new SchemasClient(awsClientOptions);
 const clock = systemClock();
 
 /** The part of Lambda's time that is reserved for repeating a response that was not accepted. */
@@ -74,7 +73,7 @@ async function responseTo(
         publishSchedules({ brands: {}, deployment: { schedules: false } }),
       );
       // Tables and the registry stay: the lake outlives the stack, and the registry belongs to the account.
-      await orLogged('test_events_failed', () => removeTestEvents(ResourceProperties));
+      await orLogged('test_events_failed', () => removeObsoleteEvents(ResourceProperties));
       await orLogged('settings_not_removed', () => removeSettings(ResourceProperties));
     } else {
       const { settings: packed, adopted, testEvents, tags } = parseRebuildProperties(ResourceProperties);
@@ -86,8 +85,8 @@ async function responseTo(
       await rebuild(remainingMs, settings);
       await orLogged('test_events_failed', () =>
         retryWhileAccessDenied(clock, async () => {
-          for (const [name, own] of testEvents) await events.publish(name, own, tags);
-          if (RequestType === 'Update') await removeTestEvents(OldResourceProperties, testEvents);
+          for (const [name, own] of testEvents) await publishTestEvents(schemas, name, own, tags);
+          if (RequestType === 'Update') await removeObsoleteEvents(OldResourceProperties, testEvents);
         }),
       );
       if (pair) await orLogged('update_not_remembered', () => endUpdate(lakeBucket()));
@@ -113,12 +112,12 @@ async function removeSettings(resourceProperties: unknown): Promise<void> {
 }
 
 /** Removes the test events of functions that the stack no longer has. */
-async function removeTestEvents(
+async function removeObsoleteEvents(
   resourceProperties: unknown,
-  kept: RebuildProperties['testEvents'] = new Map(),
+  kept: ReadonlyMap<string, TestEvents> = new Map(),
 ): Promise<void> {
   for (const name of parseRebuildProperties(resourceProperties).testEvents.keys())
-    if (!kept.has(name)) await events.remove(name);
+    if (!kept.has(name)) await removeTestEvents(schemas, name);
 }
 
 /** @param given the settings of a deployment; if missing, the settings that the last deployment published */

@@ -1,5 +1,5 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
-import { createSchedules, schedulerClientOptions } from '../shared/adapters/aws/schedules.ts';
+import { schedulerClientOptions, writeSchedules } from '../shared/adapters/aws/schedules.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { startsOf } from '../shared/settings/staggered.ts';
@@ -14,12 +14,12 @@ export async function publishSchedules({
   brands,
   deployment,
 }: Pick<Settings, 'brands'> & { deployment: Pick<Settings['deployment'], 'schedules'> }): Promise<void> {
-  const schedules = createSchedules(new SchedulerClient(schedulerClientOptions));
+  const client = new SchedulerClient(schedulerClientOptions);
   const starts = Map.groupBy(startsOf({ brands }, reports), ({ report }) => report);
   for (const report of Object.keys(reports)) {
     const functionArn = `${environment('SCHEDULED_FUNCTIONS')}${report}`;
     // The group of schedules has the same name as the function that they start.
-    await schedules.publish(functionArn.split(':').at(-1) ?? '', starts.get(report) ?? [], {
+    await writeSchedules(client, functionArn.split(':').at(-1) ?? '', starts.get(report) ?? [], {
       functionArn,
       roleArn: environment('SCHEDULER_ROLE'),
       queueArn: environment('UNDELIVERED_QUEUE'),

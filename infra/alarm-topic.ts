@@ -1,11 +1,11 @@
-import { Annotations, ArnFormat, Stack } from 'aws-cdk-lib';
-import { Grant, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Annotations } from 'aws-cdk-lib';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { instanceName } from './instance-name.ts';
-import { type Grantee, customerKey, grantKey } from './key-grants.ts';
+import { type Grantee, allow, arnInStack, customerKey, grantKey } from './grants.ts';
 import { output } from './output.ts';
 
 /**
@@ -32,7 +32,7 @@ export class AlarmTopic extends Construct {
   }
 
   grantPublish(grantee: Grantee): void {
-    Grant.addToPrincipal({ grantee, actions: ['sns:Publish'], resourceArns: [this.topic.topicArn] });
+    allow(grantee, ['sns:Publish'], [this.topic.topicArn]);
     grantKey(grantee, this.#keyArn, 'sns', 'write');
   }
 
@@ -54,13 +54,7 @@ export class AlarmTopic extends Construct {
 
   /** A topic with its own policy (`enforceSSL`) loses the default policy, which lets the account's alarms publish. */
   private letAlarmsPublish(topic: Topic): void {
-    const stack = Stack.of(this);
-    const alarms = stack.formatArn({
-      service: 'cloudwatch',
-      resource: 'alarm',
-      resourceName: `${instanceName(this)}-*`,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
+    const alarms = arnInStack(this, 'cloudwatch', `alarm:${instanceName(this)}-*`);
     topic.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],

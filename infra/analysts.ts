@@ -1,13 +1,12 @@
 import { Stack } from 'aws-cdk-lib';
 import { CfnNamedQuery } from 'aws-cdk-lib/aws-athena';
-import type { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { instanceName } from './instance-name.ts';
-import type { Grantee } from './key-grants.ts';
+import type { Grantee } from './grants.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { rolePolicy } from './role-policy.ts';
@@ -46,7 +45,14 @@ export class Analysts extends Construct {
       });
       query.addResourceDependency(workGroup);
     }
-    const policy = this.policy(deployment);
+    const policy = rolePolicy(this, {
+      // A fixed name, because other systems refer to it, e.g. permission sets. IAM is global, and a stack of this name
+      // may be in another region too.
+      managedPolicyName: `${name}-analysts-${Stack.of(this).region}`,
+      description: `Query the affiliate reports of ${name} in Athena`,
+      roleNames: deployment.analystRoles,
+    });
+    this.grant(policy);
     output(this, 'AnalystsPolicyArn', {
       value: policy.managedPolicyArn,
       description:
@@ -56,19 +62,6 @@ export class Analysts extends Construct {
       value: consoleLink(this, 'athena', '/query-editor'),
       description: `Query here, in the workgroup ${name}`,
     });
-  }
-
-  private policy({ analystRoles = [] }: DeploymentSettings): ManagedPolicy {
-    const name = instanceName(this);
-    const policy = rolePolicy(this, {
-      // A fixed name, because other systems refer to it, e.g. permission sets. IAM is global, and a stack of this name
-      // may be in another region too.
-      managedPolicyName: `${name}-analysts-${Stack.of(this).region}`,
-      description: `Query the affiliate reports of ${name} in Athena`,
-      roleNames: analystRoles,
-    });
-    this.grant(policy);
-    return policy;
   }
 
   /** Allows querying and nothing else. */

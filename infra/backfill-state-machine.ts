@@ -8,7 +8,7 @@
  * the reasons.
  * - shared/operations/backfill-months.ts does the work of the steps.
  */
-import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
 import {
   Choice,
@@ -30,45 +30,43 @@ import {
   Wait,
   WaitTime,
 } from 'aws-cdk-lib/aws-stepfunctions';
-import { CallAwsService, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
+import { CallAwsService, type CallAwsServiceProps, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
-import type { EventBus } from './event-bus.ts';
 import { instanceName } from './instance-name.ts';
-import { customerKey } from './key-grants.ts';
-import type { Lake } from './lake.ts';
+import { arnInStack, customerKey } from './grants.ts';
 import { output } from './output.ts';
-import type { Network } from './network.ts';
-import { PipelineFunction } from './pipeline-function.ts';
+import type { PipelineFunction } from './pipeline-function.ts';
+import type { PipelineParts } from './pipeline-parts.ts';
+import { ReadingFunction } from './report-function.ts';
 
-export interface BackfillStateMachineProps {
-  settings: Settings;
-  network?: Network;
+export interface BackfillStateMachineProps extends PipelineParts {
   /** The reports that a brand has enabled. */
   reports: readonly ReportDefinition[];
-  lake: Lake;
-  catalog: Catalog;
-  bus: EventBus;
 }
 
-const MAP_LABEL = 'Months';
+/** The part of the names of map runs that follows the name of the state machine. */
+export const MAP_LABEL = 'Months';
 
 /** The state machine of the backfill and the function that does its steps. */
 export class BackfillStateMachine extends Construct {
   readonly worker: PipelineFunction;
   readonly stateMachine: StateMachine;
   readonly logGroup: ILogGroup;
-  /** The part of the names of its map runs that follows the name of the state machine. */
-  readonly mapLabel = MAP_LABEL;
 
   constructor(scope: Construct, id: string, props: BackfillStateMachineProps) {
     super(scope, id);
     const { backfillConcurrency, logRetentionDays, lakeKeyArn } = props.settings.deployment;
     const stateMachineName = `${instanceName(this)}-backfill`;
-    this.worker = this.newWorker(stateMachineName, props);
+    this.worker = new ReadingFunction(this, 'Worker', {
+      ...props,
+      name: 'backfill',
+      description: `Does the steps of the state machine ${stateMachineName}: start the state machine, not this function`,
+      handler: 'backfill',
+      testEvents: { 'Show-the-plan': { plan: exampleInput(props.settings), execution: '', running: [] } },
+    });
     this.logGroup = new LogGroup(this, 'Logs', {
       // Log groups under this prefix do not count against the size limit of the account's log resource policy.
       logGroupName: `/aws/vendedlogs/states/${stateMachineName}`,
@@ -89,28 +87,6 @@ export class BackfillStateMachine extends Construct {
       value: consoleLink(this, 'states', `/statemachines/view/${this.stateMachine.stateMachineArn}`),
       description: 'Start a backfill here. Input: {"report", "brand", "from", "to"}',
     });
-  }
-
-  private newWorker(stateMachineName: string, props: BackfillStateMachineProps): PipelineFunction {
-    const { settings, network, reports, lake, catalog, bus } = props;
-    const worker = new PipelineFunction(this, 'Worker', {
-      settings,
-      network,
-      name: 'backfill',
-      description: `Does the steps of the state machine ${stateMachineName}: start the state machine, not this function`,
-      handler: 'backfill',
-      environment: {
-        ...lake.environment,
-        ...bus.environment,
-        DATABASE: catalog.databaseName,
-      },
-      testEvents: { 'Show-the-plan': { plan: exampleInput(settings), execution: '', running: [] } },
-    });
-    lake.grantReports(worker, reports);
-    catalog.grantReports(worker, reports);
-    bus.grantSend(worker);
-    worker.grantSecrets();
-    return worker;
   }
 
   /** Lists running executions with their inputs → plans → reads several months at the same time → concludes. */
@@ -146,15 +122,7 @@ export class BackfillStateMachine extends Construct {
    * executions that start at the same moment may both run.
    */
   private listRunning(stateMachineName: string): CallAwsService {
-    const arn = Stack.of(this).formatArn({
-      service: 'states',
-      resource: 'stateMachine',
-      // By name: a reference to the state machine, which depends on this policy, would be a circular dependency.
-      resourceName: stateMachineName,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
-    const list = new CallAwsService(this, 'ListRunning', {
-      service: 'sfn',
+    return this.call('ListRunning', {
       action: 'listExecutions',
       parameters: {
         StateMachineArn: JsonPath.stringAt('$$.StateMachine.Id'),
@@ -162,27 +130,29 @@ export class BackfillStateMachine extends Construct {
         MaxResults: 100,
       },
       iamAction: 'states:ListExecutions',
-      iamResources: [arn],
+      // By name: a reference to the state machine, which depends on this policy, would be a circular dependency.
+      iamResources: [arnInStack(this, 'states', `stateMachine:${stateMachineName}`)],
     });
-    list.addRetry({ interval: Duration.seconds(5), maxAttempts: 4 });
-    return list;
   }
 
   /** Reads the name and the input of each execution, because a list of executions contains no inputs. */
   private describeRunning(stateMachineName: string): InlineMap {
-    const describe = new CallAwsService(this, 'DescribeRunning', {
-      service: 'sfn',
+    const described = { ExecutionArn: JsonPath.stringAt('$.ExecutionArn') };
+    const describe = this.call('DescribeRunning', {
       action: 'describeExecution',
-      parameters: { ExecutionArn: JsonPath.stringAt('$.ExecutionArn') },
+      parameters: described,
       iamAction: 'states:DescribeExecution',
-      iamResources: [this.executionsOf(stateMachineName)],
-      resultSelector: {
-        ExecutionArn: JsonPath.stringAt('$.ExecutionArn'),
-        Input: JsonPath.stringAt('$.Input'),
-      },
+      iamResources: [arnInStack(this, 'states', `execution:${stateMachineName}:*`)],
+      resultSelector: { ...described, Input: JsonPath.stringAt('$.Input') },
     });
-    describe.addRetry({ interval: Duration.seconds(5), maxAttempts: 4 });
     return new InlineMap(this, 'EachRunning', { itemsPath: '$.Executions' }).itemProcessor(describe);
+  }
+
+  /** A call of Step Functions itself. */
+  private call(id: string, props: Omit<CallAwsServiceProps, 'service'>): CallAwsService {
+    const call = new CallAwsService(this, id, { service: 'sfn', ...props });
+    call.addRetry({ interval: Duration.seconds(5), maxAttempts: 4 });
+    return call;
   }
 
   /** Runs the function for one month until the month ends. Each run gets the progress of the previous run. */
@@ -208,15 +178,6 @@ export class BackfillStateMachine extends Construct {
       .when(Condition.stringEquals('$.next', 'wait'), wait.next(run))
       .otherwise(new Succeed(this, 'MonthDone', { outputPath: '$.outcome' }));
     return run.addCatch(crashed, { resultPath: '$.crash' }).next(next);
-  }
-
-  private executionsOf(stateMachineName: string): string {
-    return Stack.of(this).formatArn({
-      service: 'states',
-      resource: 'execution',
-      resourceName: `${stateMachineName}:*`,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
   }
 
   private step(id: string, payload: Record<string, unknown>): LambdaInvoke {

@@ -22,10 +22,10 @@ import { Construct, type IConstruct } from 'constructs';
 import packageJson from '../package.json' with { type: 'json' };
 import { EVENT_SOURCE } from '../shared/adapters/aws/event-bridge.ts';
 import { BrandReportsError } from '../shared/errors.ts';
-import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
+import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { reports as ourReports } from '../shared/reports/index.ts';
 import { chosenEnvironment } from '../shared/settings/environments.ts';
-import { type BrandSettings, type Settings, parseSettings } from '../shared/settings/settings.ts';
+import { type Settings, parseSettings } from '../shared/settings/settings.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 import { Alarms } from './alarms.ts';
 import { Analysts } from './analysts.ts';
@@ -112,15 +112,14 @@ export class BrandReports extends Construct {
     const failed = new FailureQueue(this, 'Failed', deployment);
     const common = { settings, network, lake, catalog, bus };
 
-    const enabled = enabledReports(reports, settings);
+    const enabled = Object.values(reports).filter(({ name }) =>
+      Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
+    );
     warnOfQuota(this, enabled.length * (deployment.reservedConcurrency ?? 0));
     const functions = enabled.map(
-      ({ report, brands }) => new ReportFunction(this, report.name, { ...common, report, brands, failed }),
+      (report) => new ReportFunction(this, report.name, { ...common, report, failed }),
     );
-    const backfill = new BackfillStateMachine(this, 'Backfill', {
-      ...common,
-      reports: enabled.map(({ report }) => report),
-    });
+    const backfill = new BackfillStateMachine(this, 'Backfill', { ...common, reports: enabled });
     const topic = new AlarmTopic(this, 'AlarmTopic', deployment, props.topic);
     const calendar = new CalendarFunction(this, 'Calendar', { ...common, topic, undelivered, failed });
     new Alarms(this, 'Alarms', {
@@ -147,7 +146,7 @@ export class BrandReports extends Construct {
     this.#functions = functions;
     this.#bus = bus;
     this.#analysts = new Analysts(this, 'Analysts', {
-      reports: enabled.map(({ report }) => report),
+      reports: enabled,
       deployment,
       lake,
       catalog,
@@ -225,17 +224,6 @@ export function settingsOf({
   const bucket = given ?? deployment.adoptBucket;
   const keeps = removalPolicy ? removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
   return { ...settings, deployment: { ...deployment, keepLake: bucket !== undefined || keeps } };
-}
-
-/** The reports that at least one brand has enabled, with those brands. */
-function enabledReports(
-  reports: ReportRegistry,
-  { brands }: Settings,
-): { report: ReportDefinition; brands: Record<string, BrandSettings> }[] {
-  return Object.values(reports).flatMap((report) => {
-    const enabled = Object.entries(brands).filter(([, brand]) => brand.reports[report.name]?.enabled);
-    return enabled.length > 0 ? [{ report, brands: Object.fromEntries(enabled) }] : [];
-  });
 }
 
 /**

@@ -1,27 +1,24 @@
 import { Duration } from 'aws-cdk-lib';
-import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
+import {
+  type ISchedule,
+  Schedule,
+  ScheduleExpression,
+  type ScheduleTargetConfig,
+} from 'aws-cdk-lib/aws-scheduler';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { Construct, IDependable } from 'constructs';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
-import type { Settings } from '../shared/settings/settings.ts';
 import type { AlarmTopic } from './alarm-topic.ts';
 import { objectLink } from './console-link.ts';
-import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
-import type { Lake } from './lake.ts';
 import { output } from './output.ts';
-import type { Network } from './network.ts';
 import { PipelineFunction } from './pipeline-function.ts';
-import { ScheduleTarget } from './schedule-target.ts';
+import type { PipelineParts } from './pipeline-parts.ts';
 
-export interface CalendarFunctionProps {
-  settings: Settings;
-  network?: Network;
-  lake: Lake;
+export interface CalendarFunctionProps extends PipelineParts {
   /** The topic of the watcher's messages. */
   topic: AlarmTopic;
-  /** The bus of the watcher's events. */
-  bus: EventBus;
   /** The queue for events that the schedule could not deliver. */
   undelivered: FailureQueue;
   /** The queue for watcher runs that failed. */
@@ -33,10 +30,9 @@ export class CalendarFunction extends PipelineFunction {
   readonly #schedule: Schedule;
 
   constructor(scope: Construct, id: string, props: CalendarFunctionProps) {
-    const { settings, network, lake, topic, bus, undelivered, failed } = props;
+    const { settings, lake, topic, bus, undelivered, failed } = props;
     super(scope, id, {
-      settings,
-      network,
+      ...props,
       name: 'calendar',
       description: 'Watches every day of every report, reports news, draws which days are in the lake',
       handler: 'calendar',
@@ -65,8 +61,31 @@ export class CalendarFunction extends PipelineFunction {
       description: 'The days in the lake, what is missing and what to do, drawn every hour: press Open',
     });
   }
+
   /** Watcher runs start after the dependency was created, and end before it is deleted. */
   scheduleAfter(dependency: IDependable): void {
     this.#schedule.node.addDependency(dependency);
+  }
+}
+
+/**
+ * Starts a function. Its queue gets only events that the schedule could not deliver: the function has its own queue.
+ */
+class ScheduleTarget extends LambdaInvoke {
+  readonly #undelivered: FailureQueue;
+
+  constructor(started: PipelineFunction, undelivered: FailureQueue) {
+    super(started.function, {
+      retryAttempts: 2,
+      maxEventAge: Duration.minutes(15),
+      deadLetterQueue: undelivered,
+    });
+    this.#undelivered = undelivered;
+  }
+
+  override bind(schedule: ISchedule): ScheduleTargetConfig {
+    const target = super.bind(schedule);
+    this.#undelivered.grantSend(target.role);
+    return target;
   }
 }

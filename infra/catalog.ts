@@ -1,6 +1,5 @@
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
-import { Grant } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
 import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
@@ -14,7 +13,7 @@ import {
 } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { instanceName } from './instance-name.ts';
-import type { Grantee } from './key-grants.ts';
+import { type Grantee, allow, arnInStack } from './grants.ts';
 import { output } from './output.ts';
 import type { PipelineFunction } from './pipeline-function.ts';
 
@@ -113,11 +112,7 @@ export class Catalog extends Construct {
 
   /** Lets the function read the owner of a database, so that it can refuse to adopt it. */
   grantReadOwner(grantee: Grantee): void {
-    Grant.addToPrincipal({
-      grantee,
-      actions: ['glue:GetDatabase'],
-      resourceArns: [this.arn('catalog'), this.arn('database', this.databaseName)],
-    });
+    allow(grantee, ['glue:GetDatabase'], [this.arn('catalog'), this.arn(`database/${this.databaseName}`)]);
   }
 
   grantQuery(grantee: Grantee): void {
@@ -130,9 +125,8 @@ export class Catalog extends Construct {
     this.grant(grantee, this.databaseName, QUERY, ['*']);
     // Athena needs the database `default`, and lists databases only if the principal may read all names. The tables of
     // other databases stay closed.
-    const [byDefault, all] = [[this.arn('database', 'default')], [this.arn('database', '*')]];
-    Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabase'], resourceArns: byDefault });
-    Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabases'], resourceArns: all });
+    allow(grantee, ['glue:GetDatabase'], [this.arn('database/default')]);
+    allow(grantee, ['glue:GetDatabases'], [this.arn('database/*')]);
   }
 
   /**
@@ -155,8 +149,8 @@ export class Catalog extends Construct {
     }
   }
 
-  private arn(resource: string, resourceName?: string): string {
-    return Stack.of(this).formatArn({ service: 'glue', resource, resourceName });
+  private arn(path: string): string {
+    return arnInStack(this, 'glue', path);
   }
 
   private grant(
@@ -167,12 +161,8 @@ export class Catalog extends Construct {
   ): void {
     if (database === undefined) return;
     // Glue also checks the catalog and the database above a table.
-    const resourceArns = [
-      this.arn('catalog'),
-      this.arn('database', database),
-      ...tables.map((table) => this.arn('table', `${database}/${table}`)),
-    ];
-    Grant.addToPrincipal({ grantee, actions, resourceArns });
+    const above = [this.arn('catalog'), this.arn(`database/${database}`)];
+    allow(grantee, actions, [...above, ...tables.map((table) => this.arn(`table/${database}/${table}`))]);
   }
 }
 

@@ -1,11 +1,9 @@
-import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { EventBus as ExistingBus, type IEventBus } from 'aws-cdk-lib/aws-events';
-import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { EVENT_SOURCE } from '../shared/adapters/aws/event-bridge.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import type { Grantee } from './key-grants.ts';
+import { type Grantee, allow, arnInStack } from './grants.ts';
 
 /** The bus of events, which the stack does not own. A bus given by its name is in this account and region. */
 export class EventBus {
@@ -17,9 +15,8 @@ export class EventBus {
   constructor(scope: Construct, settings: Settings['events']) {
     const { enabled, bus: name = 'default' } = settings;
     this.#settings = settings;
-    const resource = { service: 'events', resource: 'event-bus', resourceName: name };
-    const arnOf = () => Stack.of(scope).formatArn({ ...resource, arnFormat: ArnFormat.SLASH_RESOURCE_NAME });
-    this.environment = enabled ? { EVENT_BUS_ARN: name.startsWith('arn:') ? name : arnOf() } : {};
+    const arn = name.startsWith('arn:') ? name : arnInStack(scope, 'events', `event-bus/${name}`);
+    this.environment = enabled ? { EVENT_BUS_ARN: arn } : {};
   }
 
   /**
@@ -43,13 +40,7 @@ export class EventBus {
   grantSend(grantee: Grantee): void {
     const { EVENT_BUS_ARN: arn } = this.environment;
     if (arn === undefined) return;
-    Grant.addToPrincipal({
-      grantee,
-      actions: ['events:PutEvents'],
-      resourceArns: [arn],
-      conditions: { StringEquals: { 'events:source': EVENT_SOURCE } },
-    });
-    if (arn.endsWith(':event-bus/default')) return;
-    Grant.addToPrincipal({ grantee, actions: ['events:DescribeEventBus'], resourceArns: [arn] });
+    allow(grantee, ['events:PutEvents'], [arn], { StringEquals: { 'events:source': EVENT_SOURCE } });
+    if (!arn.endsWith(':event-bus/default')) allow(grantee, ['events:DescribeEventBus'], [arn]);
   }
 }

@@ -1,10 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
-import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { DestinationConfig, IDestination, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import { type Grantee, customerKey, grantKey } from './key-grants.ts';
+import { type Grantee, allow, customerKey, grantKey } from './grants.ts';
 
 /**
  * A dead-letter queue: keeps failed events for two weeks, until a person has handled them. Functions use it as
@@ -25,15 +24,15 @@ export class FailureQueue extends Queue implements IDestination {
 
   /** Lets Lambda or the Scheduler send events with this role. CDK's own grants would allow any use of the key. */
   grantSend(grantee: Grantee): void {
-    Grant.addToPrincipal({ grantee, actions: ['sqs:SendMessage'], resourceArns: [this.queueArn] });
+    allow(grantee, ['sqs:SendMessage'], [this.queueArn]);
     grantKey(grantee, this.#keyArn, 'sqs', 'write');
   }
 
   /** Lets a person read, delete and purge failed events. */
   grantOperate(grantee: Grantee): void {
     const see = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ListQueueTags'];
-    const actions = [...see, 'sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:PurgeQueue'];
-    Grant.addToPrincipal({ grantee, actions, resourceArns: [this.queueArn] });
+    const empty = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:PurgeQueue'];
+    allow(grantee, [...see, ...empty], [this.queueArn]);
     grantKey(grantee, this.#keyArn, 'sqs', 'read');
   }
 

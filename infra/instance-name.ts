@@ -30,12 +30,6 @@ export function nameInstance(scope: Construct, given: string | undefined): void 
   scope.node.setContext(CONTEXT, name);
 }
 
-/** The start of the ids of outputs: empty, unless the instance has its own name. */
-export function outputPrefix(scope: IConstruct): string {
-  const name = instanceName(scope);
-  return name === Stack.of(scope).stackName ? '' : name.replaceAll('-', '');
-}
-
 function givenName(scope: IConstruct): string | undefined {
   const name: unknown = scope.node.tryGetContext(CONTEXT);
   return typeof name === 'string' ? name : undefined;

@@ -17,7 +17,7 @@ import {
   SETTINGS_PREFIX,
 } from '../shared/lake/paths.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import { customerKey } from './key-grants.ts';
+import { customerKey } from './grants.ts';
 
 /** How long earlier versions of documents can be restored. */
 const DOCUMENT_VERSION_DAYS = 14;

@@ -5,7 +5,6 @@
  * shared/lake/paths.ts. I3: no rule expires snapshots by age, so that no running query loses its files.
  */
 import { Stack } from 'aws-cdk-lib';
-import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
@@ -47,7 +46,7 @@ import {
   reportsBeside,
   reportsReadBy,
 } from '../shared/reports/definition.ts';
-import { type Grantee, grantKey } from './key-grants.ts';
+import { type Conditions, type Grantee, allow, grantKey } from './grants.ts';
 import { LakeBucket } from './lake-bucket.ts';
 import { output } from './output.ts';
 
@@ -178,11 +177,7 @@ export class Lake extends Construct {
 
   /** Lets the function read the owner of the bucket, so that it can refuse to adopt its own. */
   grantReadOwner(grantee: Grantee): void {
-    Grant.addToPrincipal({
-      grantee,
-      actions: ['s3:GetBucketTagging'],
-      resourceArns: [this.bucket.bucketArn],
-    });
+    this.grantBucket(grantee, ['s3:GetBucketTagging']);
   }
 
   /**
@@ -211,7 +206,7 @@ export class Lake extends Construct {
   grantReadPage(grantee: Grantee): void {
     this.grant(grantee, READ, [COVERAGE_PAGE_KEY]);
     this.grantListBelow(grantee, [COVERAGE_PAGE_KEY]);
-    this.grantLocation(grantee, []);
+    this.grantBucket(grantee, ['s3:GetBucketLocation']);
     grantKey(grantee, this.keyArn, 's3', 'read');
   }
 
@@ -226,7 +221,7 @@ export class Lake extends Construct {
     this.grant(grantee, READ, [...snapshots, `${brandClosesPrefix(brand)}*`]);
     this.grant(grantee, WRITE_RESULTS, [results]);
     this.grantListBelow(grantee, [...snapshots, results]);
-    this.grantLocation(grantee, ['s3:ListBucketMultipartUploads']);
+    this.grantBucket(grantee, ['s3:GetBucketLocation', 's3:ListBucketMultipartUploads']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
@@ -236,7 +231,7 @@ export class Lake extends Construct {
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
     this.grant(grantee, WRITE_RESULTS, [`${QUERY_RESULTS_PREFIX}*`]);
-    this.grantLocation(grantee, ['s3:ListBucket', 's3:ListBucketMultipartUploads']);
+    this.grantBucket(grantee, ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
@@ -245,31 +240,23 @@ export class Lake extends Construct {
     // A bucket that the stack empties is emptied after the last writer lost access, including runs in progress.
     if (!this.keepsObjects) grantee.node.addDependency(this.bucket);
     // The names of objects are unknown beforehand: a prefix is the narrowest resource.
-    const resourceArns = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
-    Grant.addToPrincipal({ grantee, actions, resourceArns });
-  }
-
-  /**
-   * Lets the principal read the location of the bucket, and do further actions that AWS allows only on whole buckets.
-   */
-  private grantLocation(grantee: Grantee, more: readonly string[]): void {
-    const actions = ['s3:GetBucketLocation', ...more];
-    Grant.addToPrincipal({ grantee, actions, resourceArns: [this.bucket.bucketArn] });
+    const objects = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
+    allow(grantee, actions, objects);
   }
 
   private grantListBelow(grantee: Grantee, prefixes: string[]): void {
-    Grant.addToPrincipal({
-      grantee,
-      actions: ['s3:ListBucket'],
-      resourceArns: [this.bucket.bucketArn],
-      conditions: { StringLike: { 's3:prefix': prefixes } },
-    });
+    this.grantBucket(grantee, ['s3:ListBucket'], { StringLike: { 's3:prefix': prefixes } });
   }
 
   /**
    * Lists without a condition on the prefix, because S3 would otherwise answer 403 instead of 404 for a missing key.
    */
   private grantList(grantee: Grantee, actions = ['s3:ListBucket']): void {
-    Grant.addToPrincipal({ grantee, actions, resourceArns: [this.bucket.bucketArn] });
+    this.grantBucket(grantee, actions);
+  }
+
+  /** Grants actions that AWS allows only on whole buckets. */
+  private grantBucket(grantee: Grantee, actions: string[], conditions?: Conditions): void {
+    allow(grantee, actions, [this.bucket.bucketArn], conditions);
   }
 }

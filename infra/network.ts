@@ -1,9 +1,10 @@
 import { Annotations, Stack } from 'aws-cdk-lib';
 import { type ISecurityGroup, SecurityGroup, type SelectedSubnets, Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
-import { Grant, type Role } from 'aws-cdk-lib/aws-iam';
+import type { Role } from 'aws-cdk-lib/aws-iam';
 import type { FunctionOptions } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import { allow, arnInStack } from './grants.ts';
 
 /** The VPC of the functions, if they run in one, as CDK expects it. */
 export type Network = Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'>;
@@ -35,18 +36,16 @@ export function grantNetwork(
   securityGroups: readonly ISecurityGroup[],
 ): void {
   // A shared subnet or security group belongs to the account of its owner, so its ARN has any account.
-  const arn = (resource: string, account?: string) => (resourceName: string) =>
-    Stack.of(grantee).formatArn({ service: 'ec2', resource, resourceName, ...(account && { account }) });
+  const arn = (resource: string) => (resourceName: string) =>
+    Stack.of(grantee).formatArn({ service: 'ec2', resource, resourceName, account: '*' });
   // Lambda names the function in every request of the function's code, and in none of its own requests.
   const conditions = { Null: { 'lambda:SourceFunctionArn': 'true' } };
-  const allow = (actions: string[], resourceArns: string[]) =>
-    Grant.addToPrincipal({ grantee, actions, resourceArns, conditions });
-  const interfaces = arn('network-interface')('*');
+  const interfaces = arnInStack(grantee, 'ec2', 'network-interface/*');
   const groups = securityGroups.map(({ securityGroupId }) => securityGroupId);
-  const places = [...subnetIds.map(arn('subnet', '*')), ...groups.map(arn('security-group', '*'))];
-  allow(['ec2:CreateNetworkInterface'], [interfaces, ...places]);
+  const places = [...subnetIds.map(arn('subnet')), ...groups.map(arn('security-group'))];
+  allow(grantee, ['ec2:CreateNetworkInterface'], [interfaces, ...places], conditions);
   const addresses = ['ec2:AssignPrivateIpAddresses', 'ec2:UnassignPrivateIpAddresses'];
-  allow(['ec2:DeleteNetworkInterface', ...addresses], [interfaces]);
+  allow(grantee, ['ec2:DeleteNetworkInterface', ...addresses], [interfaces], conditions);
   // IAM has no narrower resource for these actions.
-  allow(['ec2:DescribeNetworkInterfaces', 'ec2:DescribeSubnets'], ['*']);
+  allow(grantee, ['ec2:DescribeNetworkInterfaces', 'ec2:DescribeSubnets'], ['*'], conditions);
 }

@@ -4,15 +4,14 @@
  * neither code nor configuration. They start every function except `rebuild-catalog`, whose events from CloudFormation
  * contain settings.
  */
-import { ArnFormat, Stack } from 'aws-cdk-lib';
-import { Grant } from 'aws-cdk-lib/aws-iam';
+import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import type { BackfillStateMachine } from './backfill-state-machine.ts';
+import { type BackfillStateMachine, MAP_LABEL } from './backfill-state-machine.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
-import type { Grantee } from './key-grants.ts';
+import { type Grantee, allow, arnInStack } from './grants.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import type { PipelineFunction } from './pipeline-function.ts';
@@ -68,34 +67,33 @@ export class Operators extends Construct {
     this.#grantBackfill(grantee, backfill);
     for (const queue of queues) queue.grantOperate(grantee);
     this.#grantLogs(grantee, [...functions, rebuild], backfill);
-    const alarms = this.#arn('cloudwatch', 'alarm', `${instanceName(this)}-*`);
-    allow(grantee, 'cloudwatch', ['DescribeAlarmHistory'], [alarms]);
+    const alarms = arnInStack(this, 'cloudwatch', `alarm:${instanceName(this)}-*`);
+    allowIn(grantee, 'cloudwatch', ['DescribeAlarmHistory'], [alarms]);
     lake.grantReadPage(grantee);
-    for (const [service, actions] of Object.entries(CONSOLE_LISTS)) allow(grantee, service, actions, ['*']);
+    for (const [service, actions] of Object.entries(CONSOLE_LISTS)) allowIn(grantee, service, actions, ['*']);
   }
 
   #grantFunctions(grantee: Grantee, functions: OperatorsProps['functions']): void {
     // The page of a function reads its configuration before it shows the tab "Test".
     const see = ['GetFunction', 'GetFunctionConfiguration', 'GetFunctionEventInvokeConfig', 'ListTags'];
     const arns = functions.map((each) => each.function.functionArn);
-    allow(grantee, 'lambda', ['InvokeFunction', ...see], arns);
-    const arn = (resource: string, resourceName: string) =>
-      Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
+    allowIn(grantee, 'lambda', ['InvokeFunction', ...see], arns);
     // A pattern, because a policy is limited to 6,144 characters. Everybody who opens a function reads its test events
     // anyway.
-    const schemas = arn('schema', `${REGISTRY}/${schemaName(`${instanceName(this)}-*`)}`);
+    const schemas = `schema/${REGISTRY}/${schemaName(`${instanceName(this)}-*`)}`;
     const read = ['DescribeRegistry', 'ListSchemas', 'DescribeSchema', 'ListSchemaVersions'];
     // AWS requires the registry of a schema as a resource too.
-    allow(grantee, 'schemas', read, [arn('registry', REGISTRY), schemas]);
+    const paths = [`registry/${REGISTRY}`, schemas].map((path) => arnInStack(this, 'schemas', path));
+    allowIn(grantee, 'schemas', read, paths);
   }
 
-  #grantBackfill(grantee: Grantee, { stateMachine, mapLabel }: BackfillStateMachine): void {
+  #grantBackfill(grantee: Grantee, { stateMachine }: BackfillStateMachine): void {
     const { stateMachineName: name, stateMachineArn } = stateMachine;
     const start = ['StartExecution', 'ListExecutions', 'DescribeStateMachine'];
-    allow(grantee, 'states', start, [stateMachineArn]);
+    allowIn(grantee, 'states', start, [stateMachineArn]);
     // The name of a map run, and of its executions, contains the label.
-    const executions = [name, `${name}/${mapLabel}`].map((each) =>
-      this.#arn('states', 'execution', `${each}:*`),
+    const executions = [name, `${name}/${MAP_LABEL}`].map((each) =>
+      arnInStack(this, 'states', `execution:${each}:*`),
     );
     const look = [
       'DescribeExecution',
@@ -103,9 +101,9 @@ export class Operators extends Construct {
       'GetExecutionHistory',
       'ListMapRuns',
     ];
-    allow(grantee, 'states', [...look, 'StopExecution'], executions);
-    const mapRuns = this.#arn('states', 'mapRun', `${name}/${mapLabel}:*`);
-    allow(grantee, 'states', ['DescribeMapRun', 'ListExecutions'], [mapRuns]);
+    allowIn(grantee, 'states', [...look, 'StopExecution'], executions);
+    const mapRuns = arnInStack(this, 'states', `mapRun:${name}/${MAP_LABEL}:*`);
+    allowIn(grantee, 'states', ['DescribeMapRun', 'ListExecutions'], [mapRuns]);
   }
 
   #grantLogs(
@@ -122,19 +120,12 @@ export class Operators extends Construct {
       logGroup.logGroupName,
       `${logGroup.logGroupName}:*`,
     ];
-    const arns = names.map((name) => this.#arn('logs', 'log-group', name));
-    allow(grantee, 'logs', read, arns);
-  }
-
-  #arn(service: string, resource: string, resourceName: string): string {
-    return Stack.of(this).formatArn({
-      ...{ service, resource, resourceName },
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
+    const arns = names.map((name) => arnInStack(this, 'logs', `log-group:${name}`));
+    allowIn(grantee, 'logs', read, arns);
   }
 }
 
-function allow(grantee: Grantee, service: string, names: readonly string[], resourceArns: string[]): void {
+function allowIn(grantee: Grantee, service: string, names: readonly string[], resourceArns: string[]): void {
   const actions = names.map((name) => `${service}:${name}`);
-  Grant.addToPrincipal({ grantee, actions, resourceArns });
+  allow(grantee, actions, resourceArns);
 }

@@ -1,6 +1,6 @@
-import { CfnOutput, type CfnOutputProps } from 'aws-cdk-lib';
+import { CfnOutput, type CfnOutputProps, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { outputPrefix } from './instance-name.ts';
+import { instanceName } from './instance-name.ts';
 
 /** Adds a stack output under the name that the docs use; an instance with its own name puts that name before it. */
 export function output(
@@ -8,5 +8,7 @@ export function output(
   name: string,
   props: Required<Pick<CfnOutputProps, 'value' | 'description'>>,
 ): void {
-  new CfnOutput(scope, `Output${name}`, props).overrideLogicalId(`${outputPrefix(scope)}${name}`);
+  const instance = instanceName(scope);
+  const prefix = instance === Stack.of(scope).stackName ? '' : instance.replaceAll('-', '');
+  new CfnOutput(scope, `Output${name}`, props).overrideLogicalId(`${prefix}${name}`);
 }

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ArnFormat, AssetHashType, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Grant, type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { AssetHashType, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   Code,
@@ -13,13 +13,12 @@ import {
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { bundleFunction } from './bundle-function.ts';
 import { consoleLink } from './console-link.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
-import { customerKey, grantKey } from './key-grants.ts';
+import { customerKey } from './grants.ts';
 import { type Network, grantNetwork } from './network.ts';
 import { output } from './output.ts';
 
@@ -31,10 +30,10 @@ export interface PipelineFunctionProps {
   description: string;
   /** The file in `functions/` that exports `handler`. */
   handler: string;
-  environment: Readonly<Record<string, string>>;
+  environment?: Readonly<Record<string, string>>;
   timeout?: Duration;
   /** The number of instances reserved for it, which is also its maximum. */
-  reservedConcurrency?: number;
+  reservedConcurrency?: number | undefined;
   /** The queue for events that the function failed on, or that waited too long for an instance. */
   onFailure?: FailureQueue;
   /** Events by name, which the console shows under "Test" to everybody in the account. */
@@ -50,14 +49,12 @@ export class PipelineFunction extends Construct implements IGrantable {
   /** The function's name in AWS, which starts with the stack's name. */
   readonly name: string;
   readonly testEvents: PipelineFunctionProps['testEvents'];
-  private readonly settings: Settings;
 
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
     this.name = `${instanceName(this)}-${props.name}`;
     this.testEvents = props.testEvents;
     const { settings, network, onFailure, reservedConcurrency } = props;
-    this.settings = settings;
     const { logRetentionDays, lakeKeyArn } = settings.deployment;
     // No fixed name: a group left over from a deleted stack would block the next deployment.
     this.logGroup = new LogGroup(this, 'Logs', {
@@ -98,37 +95,6 @@ export class PipelineFunction extends Construct implements IGrantable {
       description: props.description,
     });
   }
-
-  /**
-   * Lets the function read the secrets of all brands by the prefix of their names, so that a new brand changes no
-   * policy. I9: people create the secrets by hand.
-   */
-  grantSecrets(): void {
-    const { secretsPrefix, secretsKeyArn } = this.settings.deployment;
-    for (const [brand, { secretName = secretsPrefix }] of Object.entries(this.settings.brands))
-      if (!secretName.startsWith(secretsPrefix)) throw outsideOfPrefix(brand, secretsPrefix);
-    const secrets = Stack.of(this).formatArn({
-      service: 'secretsmanager',
-      resource: 'secret',
-      resourceName: `${secretsPrefix}*`,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
-    Grant.addToPrincipal({
-      grantee: this,
-      actions: ['secretsmanager:GetSecretValue'],
-      resourceArns: [secrets],
-    });
-    grantKey(this, secretsKeyArn, 'secretsmanager', 'read');
-  }
-}
-
-/** I9: the error does not contain the name, because somebody may have entered a credential instead. */
-function outsideOfPrefix(brand: string, prefix: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'secret_outside_prefix',
-    `brands.${brand}.secretName does not begin with "${prefix}", and the functions may read only secrets with this prefix. Leave secretName out and store the secret as ${prefix}${brand}; or set deployment.secretsPrefix to the prefix of all your secrets.`,
-  );
 }
 
 /** The code of a handler: a package contains its bundle, a checkout bundles it now. */

@@ -11,26 +11,19 @@
  */
 import { hash } from 'node:crypto';
 import { CustomResource, Duration, Stack, Tags } from 'aws-cdk-lib';
-import { Grant } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { packSettings } from '../shared/settings/packed-settings.ts';
-import type { Settings } from '../shared/settings/settings.ts';
 import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
-import type { Catalog } from './catalog.ts';
+import { allow, arnInStack } from './grants.ts';
 import { instanceName } from './instance-name.ts';
-import type { Lake } from './lake.ts';
 import { SETTINGS_WRITER } from './lake-bucket.ts';
-import type { Network } from './network.ts';
 import { PipelineFunction } from './pipeline-function.ts';
+import type { PipelineParts } from './pipeline-parts.ts';
 import type { Schedules } from './schedules.ts';
 
-export interface RebuildCatalogFunctionProps {
-  settings: Settings;
-  network?: Network;
-  lake: Lake;
-  catalog: Catalog;
+export interface RebuildCatalogFunctionProps extends PipelineParts {
   /** The other functions whose test events it publishes. */
   functions: readonly PipelineFunction[];
   /** The schedules that it writes. */
@@ -50,11 +43,10 @@ export class RebuildCatalogFunction extends PipelineFunction {
   readonly resource: CustomResource;
 
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
-    const { settings, network, reports, lake, catalog, schedules, version } = props;
+    const { settings, reports, lake, catalog, schedules, version } = props;
     const { tags } = settings.deployment;
     super(scope, id, {
-      settings,
-      network,
+      ...props,
       name: 'rebuild-catalog',
       description:
         'Rebuilds tables, views and partitions of the catalog from the lake, and the schedules; runs when a deployment changes them',
@@ -107,30 +99,16 @@ export class RebuildCatalogFunction extends PipelineFunction {
    * deleted.
    */
   private grantTestEvents({ functions, reports, settings }: RebuildCatalogFunctionProps): void {
-    const arn = (resource: string, resourceName: string) =>
-      Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
-    const registry = arn('registry', REGISTRY);
-    Grant.addToPrincipal({
-      grantee: this,
-      actions: ['schemas:CreateRegistry'],
-      resourceArns: [registry],
-    });
-    const schema = (name: string) => arn('schema', `${REGISTRY}/${schemaName(name)}`);
+    const registry = arnInStack(this, 'schemas', `registry/${REGISTRY}`);
+    const schema = (name: string) => arnInStack(this, 'schemas', `schema/${REGISTRY}/${schemaName(name)}`);
     const current = functions.map(({ name }) => schema(name));
-    Grant.addToPrincipal({
-      grantee: this,
-      actions: ['schemas:CreateSchema', 'schemas:DescribeSchema', 'schemas:UpdateSchema'],
-      // AWS requires the registry of a schema as a resource too.
-      resourceArns: [registry, ...current],
-    });
-    if (settings.deployment.tags)
-      Grant.addToPrincipal({ grantee: this, actions: ['schemas:TagResource'], resourceArns: current });
+    allow(this, ['schemas:CreateRegistry'], [registry]);
+    const write = ['schemas:CreateSchema', 'schemas:DescribeSchema', 'schemas:UpdateSchema'];
+    // AWS requires the registry of a schema as a resource too.
+    allow(this, write, [registry, ...current]);
+    if (settings.deployment.tags) allow(this, ['schemas:TagResource'], current);
     // The events of a report that is no longer enabled are deleted too.
     const ofReports = Object.keys(reports).map((name) => schema(`${instanceName(this)}-${name}`));
-    Grant.addToPrincipal({
-      grantee: this,
-      actions: ['schemas:DeleteSchema'],
-      resourceArns: [registry, ...new Set([...current, ...ofReports])],
-    });
+    allow(this, ['schemas:DeleteSchema'], [registry, ...new Set([...current, ...ofReports])]);
   }
 }

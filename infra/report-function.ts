@@ -1,60 +1,80 @@
 import type { Construct } from 'constructs';
+import { BrandReportsError } from '../shared/errors.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
-import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
-import type { Catalog } from './catalog.ts';
-import type { EventBus } from './event-bus.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import type { FailureQueue } from './failure-queue.ts';
-import type { Lake } from './lake.ts';
-import type { Network } from './network.ts';
-import { PipelineFunction } from './pipeline-function.ts';
+import { allow, arnInStack, grantKey } from './grants.ts';
+import { PipelineFunction, type PipelineFunctionProps } from './pipeline-function.ts';
+import type { PipelineParts } from './pipeline-parts.ts';
 
-export interface ReportFunctionProps {
-  settings: Settings;
-  network?: Network;
+interface ReadingFunctionProps extends PipelineParts, PipelineFunctionProps {
+  /** The reports that it reads. */
+  reports: readonly ReportDefinition[];
+}
+
+/** A function that reads reports from the service: it may read secrets, write the lake and the catalog, and send events. */
+export class ReadingFunction extends PipelineFunction {
+  constructor(scope: Construct, id: string, props: ReadingFunctionProps) {
+    const { settings, reports, lake, catalog, bus } = props;
+    const environment = { ...lake.environment, ...bus.environment, DATABASE: catalog.databaseName };
+    super(scope, id, { ...props, environment: { ...props.environment, ...environment } });
+    lake.grantReports(this, reports);
+    catalog.grantReports(this, reports);
+    bus.grantSend(this);
+    this.grantSecrets(settings);
+  }
+
+  /**
+   * Lets the function read the secrets of all brands by the prefix of their names, so that a new brand changes no
+   * policy. I9: people create the secrets by hand.
+   */
+  private grantSecrets({ brands, deployment: { secretsPrefix, secretsKeyArn } }: Settings): void {
+    for (const [brand, { secretName = secretsPrefix }] of Object.entries(brands))
+      if (!secretName.startsWith(secretsPrefix)) throw outsideOfPrefix(brand, secretsPrefix);
+    const secrets = arnInStack(this, 'secretsmanager', `secret:${secretsPrefix}*`);
+    allow(this, ['secretsmanager:GetSecretValue'], [secrets]);
+    grantKey(this, secretsKeyArn, 'secretsmanager', 'read');
+  }
+}
+
+/** I9: the error does not contain the name, because somebody may have entered a credential instead. */
+function outsideOfPrefix(brand: string, prefix: string): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'secret_outside_prefix',
+    `brands.${brand}.secretName does not begin with "${prefix}", and the functions may read only secrets with this prefix. Leave secretName out and store the secret as ${prefix}${brand}; or set deployment.secretsPrefix to the prefix of all your secrets.`,
+  );
+}
+
+export interface ReportFunctionProps extends PipelineParts {
   report: ReportDefinition;
-  /** The brands that have the report enabled, by name. */
-  brands: Readonly<Record<string, BrandSettings>>;
-  lake: Lake;
-  catalog: Catalog;
-  bus: EventBus;
   /** The queue for events that the function failed on. */
   failed: FailureQueue;
 }
 
 /** The function that syncs one report. `schedules.ts` has its schedules. */
-export class ReportFunction extends PipelineFunction {
+export class ReportFunction extends ReadingFunction {
   readonly report: ReportDefinition;
 
-  constructor(scope: Construct, id: string, props: ReportFunctionProps) {
-    const { settings, network, report, brands, lake, catalog, bus } = props;
-    const { reservedConcurrency } = settings.deployment;
+  constructor(scope: Construct, id: string, { report, failed, ...parts }: ReportFunctionProps) {
     super(scope, id, {
-      settings,
-      network,
+      ...parts,
+      reports: [report],
       name: report.name,
       description: `Syncs ${report.table}: ${report.description}`,
       handler: 'sync-report',
-      environment: {
-        REPORT: report.name,
-        ...lake.environment,
-        ...bus.environment,
-        DATABASE: catalog.databaseName,
-      },
-      ...(reservedConcurrency !== undefined && { reservedConcurrency }),
-      onFailure: props.failed,
-      testEvents: testEvents(brands),
+      environment: { REPORT: report.name },
+      reservedConcurrency: parts.settings.deployment.reservedConcurrency,
+      onFailure: failed,
+      testEvents: testEvents(report, parts.settings),
     });
     this.report = report;
-    lake.grantReports(this, [report]);
-    catalog.grantReports(this, [report]);
-    bus.grantSend(this);
-    this.grantSecrets();
   }
 }
 
 /** The test events of the console. The range is an example: set its days before testing with it. */
-function testEvents(brands: ReportFunctionProps['brands']): Record<string, unknown> {
-  const [brand, first] = Object.entries(brands)[0] ?? [];
+function testEvents({ name }: ReportDefinition, { brands }: Settings): Record<string, unknown> {
+  const [brand, first] = Object.entries(brands).find(([, { reports }]) => reports[name]?.enabled) ?? [];
   const day = first?.startDate;
   return {
     'Sync-now': {},

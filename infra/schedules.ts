@@ -4,14 +4,14 @@
  * schedule for each report of each brand, a template would be full at about 60 brands: CloudFormation allows 500
  * resources.
  */
-import { ArnFormat, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { ScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
-import type { Grantee } from './key-grants.ts';
+import { type Grantee, allow, arnInStack } from './grants.ts';
 import type { ReportFunction } from './report-function.ts';
 
 export interface SchedulesProps {
@@ -47,19 +47,11 @@ export class Schedules extends Construct {
         },
       }),
     });
-    Grant.addToPrincipal({
-      grantee: this.#role,
-      actions: ['lambda:InvokeFunction'],
-      resourceArns: functions.map((each) => each.function.functionArn),
-    });
+    const arns = functions.map((each) => each.function.functionArn);
+    allow(this.#role, ['lambda:InvokeFunction'], arns);
     undelivered.grantSend(this.#role);
     this.environment = {
-      SCHEDULED_FUNCTIONS: Stack.of(this).formatArn({
-        service: 'lambda',
-        resource: 'function',
-        resourceName: `${instanceName(this)}-`,
-        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-      }),
+      SCHEDULED_FUNCTIONS: arnInStack(this, 'lambda', `function:${instanceName(this)}-`),
       SCHEDULER_ROLE: this.#role.roleArn,
       UNDELIVERED_QUEUE: undelivered.queueArn,
     };
@@ -67,17 +59,15 @@ export class Schedules extends Construct {
 
   /** Lets a function write the schedules in the groups, and in no other group. */
   grantPublish(grantee: Grantee): void {
-    const schedules = (group: string) =>
-      Stack.of(this).formatArn({ service: 'scheduler', resource: 'schedule', resourceName: `${group}/*` });
-    const grant = (actions: string[], resourceArns: string[], conditions = {}) =>
-      Grant.addToPrincipal({ grantee, actions, resourceArns, conditions });
-    grant(
+    const schedules = (group: string) => arnInStack(this, 'scheduler', `schedule/${group}/*`);
+    allow(
+      grantee,
       ['scheduler:CreateSchedule', 'scheduler:UpdateSchedule', 'scheduler:DeleteSchedule'],
       Object.keys(this.#reports).map((report) => schedules(`${instanceName(this)}-${report}`)),
     );
     // AWS has no narrower resource for a list.
-    grant(['scheduler:ListSchedules'], [schedules('*')]);
-    grant(['iam:PassRole'], [this.#role.roleArn], {
+    allow(grantee, ['scheduler:ListSchedules'], [schedules('*')]);
+    allow(grantee, ['iam:PassRole'], [this.#role.roleArn], {
       StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' },
     });
   }

@@ -1,9 +1,8 @@
 import { Stack } from 'aws-cdk-lib';
 import { CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
-import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import type { Grantee } from './key-grants.ts';
+import { type Grantee, allow, arnInStack } from './grants.ts';
 
 export interface WorkGroupProps {
   name: string;
@@ -43,9 +42,8 @@ export function newWorkGroup(
 
 /** Lets a person run queries and saved queries in one workgroup. S3 and Glue decide what a query may read. */
 export function grantWorkGroup(grantee: Grantee, name: string): void {
-  const allow = (actions: string[], resourceArns: string[]) =>
-    Grant.addToPrincipal({ grantee, actions, resourceArns });
   allow(
+    grantee,
     [
       'athena:GetWorkGroup',
       'athena:StartQueryExecution',
@@ -63,10 +61,11 @@ export function grantWorkGroup(grantee: Grantee, name: string): void {
       'athena:UpdateNamedQuery',
       'athena:DeleteNamedQuery',
     ],
-    [Stack.of(grantee).formatArn({ service: 'athena', resource: 'workgroup', resourceName: name })],
+    [arnInStack(grantee, 'athena', `workgroup/${name}`)],
   );
   // These actions have no narrower resource. The last action gives access only to what Lake Formation granted.
   allow(
+    grantee,
     [
       'athena:ListWorkGroups',
       'athena:ListEngineVersions',

@@ -132,8 +132,6 @@ export interface Catalog {
   ensureTable(table: TableShape): Promise<void>;
   /** Creates the view, or replaces it if it differs. The tables and columns that it reads must exist. */
   ensureView(view: View): Promise<void>;
-  /** The id of the snapshot that the partition points at; `undefined` if the partition has no snapshot. */
-  snapshotOf(table: string, partition: Partition): Promise<string | undefined>;
   /** Points the partition at the snapshot, whose objects must exist. */
   setSnapshot(table: TableShape, partition: Partition, snapshot: string): Promise<void>;
   /** Removes a partition, if it exists. */

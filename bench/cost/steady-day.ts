@@ -12,8 +12,8 @@ import { seedBrand } from '../../sample/seed.ts';
 import { startSampleService } from '../../sample/server.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { secretsOf } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
-import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
-import { createGlueIceberg } from '../../shared/adapters/aws/glue-iceberg.ts';
+import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
+import { openGlueIceberg } from '../../shared/adapters/aws/glue-iceberg.ts';
 import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
 import { parseJson } from '../../shared/json.ts';
@@ -275,8 +275,8 @@ async function openWorld(clicksPerDay: number) {
   secrets.client.middlewareStack.add(counted, { step: 'initialize' });
   const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: '' });
   const database = 'brand_reports';
-  const catalog = createGlueCatalog({ client: glue.client, database, lakeUrl: store.url });
-  const iceberg = createGlueIceberg({ client: glue.client, database, store });
+  const catalog = openGlueCatalog(database, store.url, glue.client);
+  const iceberg = openGlueIceberg(database, store, glue.client);
   const credentials = secretsOf(settings, { needsBaseUrl: true, client: secrets.client });
 
   const world = {

@@ -5,7 +5,7 @@
  */
 import { monthOf } from '../days.ts';
 import type { DayChanges } from '../lake/documents/ledger.ts';
-import { changesKey, monthPartition, snapshotKey } from '../lake/paths.ts';
+import { changesKey, monthPartition, partitionPath, snapshotKey } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
@@ -125,7 +125,8 @@ async function rowsInTable(
 ): Promise<Row[]> {
   const { readParquetRows } = await loadCodedFile();
   const month = monthPartition(brand, report.name, monthOf(day));
-  const snapshot = await lake.catalog?.snapshotOf(changesTable.name, month);
+  const snapshots = await lake.catalog?.snapshotsByPartition(changesTable.name, month);
+  const [snapshot] = snapshots?.get(partitionPath(month)) ?? [];
   const file = snapshot && (await findFile(lake.store, snapshotKey(changesTable.name, month, snapshot)));
   const rows: Row[] = [];
   if (file) for await (const row of readParquetRows(file)) if (row.dt === day) rows.push(row);

@@ -40,15 +40,14 @@ describe('a process that dies', () => {
       {
         ensureTable: async () => {},
         ensureView: async () => {},
-        snapshotOf: async () => 's1',
         setSnapshot: async () => {},
         removePartition: async () => {},
         snapshotsByPartition: async () => new Map(),
       },
       store,
     );
-    expect(await catalog.snapshotOf('orders', [])).toBe('s1');
+    expect(await catalog.snapshotsByPartition('orders', [])).toEqual(new Map());
     await expect(store.get('a')).rejects.toBeInstanceOf(ProcessDied);
-    await expect(catalog.snapshotOf('orders', [])).rejects.toBeInstanceOf(ProcessDied);
+    await expect(catalog.snapshotsByPartition('orders', [])).rejects.toBeInstanceOf(ProcessDied);
   });
 });

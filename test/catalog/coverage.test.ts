@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
+import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { coverageRows, coverageTable } from '../../shared/catalog/coverage.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { writeParquet } from '../../shared/lake/table/parquet.ts';
@@ -74,11 +74,7 @@ describe('the findings of coverage', () => {
       server.client.destroy();
       await server.close();
     };
-    const catalog = createGlueCatalog({
-      client: server.client,
-      database: 'reports',
-      lakeUrl: 's3://bucket/lake',
-    });
+    const catalog = openGlueCatalog('reports', 's3://bucket/lake', server.client);
     const older = coverageTable.columns.filter(({ name }) => name !== 'findings');
     await catalog.ensureTable({ ...coverageTable, columns: older });
     await catalog.ensureTable(coverageTable);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
+import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { type JsonObject, isJsonObject } from '../../shared/json.ts';
 import { type Row, baseSchema } from '../../shared/lake/table/columns.ts';
 import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
@@ -59,7 +59,7 @@ function run(store: MemoryStore, change: Partial<RebuildOptions> = {}) {
     lake: {
       store,
       runs: blindRegistry,
-      catalog: createGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url }),
+      catalog: openGlueCatalog('reports', store.url, server.client),
     },
     clock: { ...time, every: () => () => {} },
     log: () => {},
@@ -244,7 +244,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
   it('registers the newest days first before time runs out', async () => {
     const registered: string[] = [];
     const store = copyOfStore();
-    const catalog = createGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url });
+    const catalog = openGlueCatalog('reports', store.url, server.client);
     const point: typeof catalog.setSnapshot = async (table, partition, snapshot) => {
       await catalog.setSnapshot(table, partition, snapshot);
       if (table.name !== 'coverage') registered.push(partition[1]?.[1] ?? '');
@@ -313,7 +313,7 @@ describe('a lake that was emptied while its tables were kept', () => {
   const lakeOf = (store: MemoryStore) => ({
     store,
     runs: blindRegistry,
-    catalog: createGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url }),
+    catalog: openGlueCatalog('reports', store.url, server.client),
   });
   const retyped = { reports: { order_list: { columns: { amount: 'decimal(18,2)' } } } };
   const scope = { reports: ['order_list'] };

@@ -1,6 +1,8 @@
 /**
- * Checks that data contracts are valid by the standard's own schema, and promise what the lake and the settings show.
+ * Checks that data contracts are valid by the standard's own schema, which its package for Python contains, and promise
+ * what the lake and the settings show.
  */
+import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2019 } from 'ajv/dist/2019.js';
@@ -10,6 +12,7 @@ import { restate } from '../../sample/brand.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from '../cli/sample-brand.ts';
+import { pythonPackages } from '../fakes/python-packages.ts';
 
 /** A name that would end a text, control a terminal or be another type in YAML. */
 const HOSTILE = `no: "'\u202e\u001b[31m\n--- #{x} & *y`;
@@ -17,9 +20,9 @@ const HOSTILE = `no: "'\u202e\u001b[31m\n--- #{x} & *y`;
 let sample: SampleBrandForCli;
 let validate: (document: unknown) => string[];
 beforeAll(async () => {
-  const schema = JSON.parse(
-    await readFile(new URL('../fixtures/odcs-json-schema-v3.1.0.json', import.meta.url), 'utf8'),
-  );
+  const programs = await pythonPackages('odcs', ['--no-deps', 'open-data-contract-standard==3.1.2']);
+  const [path = ''] = globSync(`${programs}/../lib/*/site-packages/open_data_contract_standard/schema.json`);
+  const schema = JSON.parse(await readFile(path, 'utf8'));
   const ajv = new Ajv2019({ strict: false, allErrors: true });
   addFormats.default(ajv);
   const isValid = ajv.compile(schema);

@@ -82,11 +82,6 @@ export async function startGlueServer(database: string, { access }: { access?: A
       Object.assign(stored, { table, version: stored.version + 1 });
       return {};
     },
-    GetPartition: (input) => {
-      const found = tableOf(input, input.TableName).partitions.get(valuesIn(input.PartitionValues));
-      if (found === undefined) throw missing('Partition');
-      return { Partition: found };
-    },
     GetPartitions: (input) => {
       const { table, partitions } = tableOf(input, input.TableName);
       const keys = Array.isArray(table.PartitionKeys) ? table.PartitionKeys : [];

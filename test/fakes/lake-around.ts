@@ -40,8 +40,6 @@ export function catalogAround(catalog: Catalog, around: Around): Catalog {
   return {
     ensureTable: (table) => around({ name: 'ensureTable', on: table.name }, () => catalog.ensureTable(table)),
     ensureView: (view) => around({ name: 'ensureView', on: view.name }, () => catalog.ensureView(view)),
-    snapshotOf: (table, partition) =>
-      around({ name: 'snapshotOf', on: table }, () => catalog.snapshotOf(table, partition)),
     setSnapshot: (table, partition, snapshot) =>
       around({ name: 'setSnapshot', on: table.name }, () => catalog.setSnapshot(table, partition, snapshot)),
     removePartition: (table, partition) =>

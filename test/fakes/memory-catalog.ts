@@ -15,7 +15,6 @@ export function memoryCatalog(): Catalog & {
     views,
     ensureTable: async () => {},
     ensureView: async ({ name }) => void views.push(name),
-    snapshotOf: async (table, partition) => pointers.get(`${table}/${partitionPath(partition)}`),
     setSnapshot: async (table, partition, snapshot) =>
       void pointers.set(`${table.name}/${partitionPath(partition)}`, snapshot),
     removePartition: async (table, partition) => void pointers.delete(`${table}/${partitionPath(partition)}`),
@@ -25,7 +24,7 @@ export function memoryCatalog(): Catalog & {
         const [, value = ''] = path.slice(prefix.length).split('/')[0]?.split('=') ?? [];
         return !within || (within.from <= value && value <= within.to);
       };
-      const found = [...pointers].filter(([path]) => path.startsWith(prefix) && isWithin(path));
+      const found = [...pointers].filter(([path]) => `${path}/`.startsWith(prefix) && isWithin(path));
       return new Map(found.map(([path, snapshot]) => [path.slice(table.length + 1), [snapshot]]));
     },
   };

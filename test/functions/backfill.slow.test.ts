@@ -10,9 +10,7 @@ import { claimDay, parseLedger, releaseDay } from '../../shared/lake/documents/l
 import { ledgerKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
-import { startGlueServer } from '../fakes/glue-server.ts';
-import { startS3Server } from '../fakes/s3-server.ts';
-import { startSecretsServer } from '../fakes/secrets-server.ts';
+import { type AwsDoubles, VARIABLES, startAwsDoubles } from './aws-doubles.ts';
 import { putSettings } from './settings-in-lake.ts';
 import { backfillTemplate } from '../infra/backfill-stack.ts';
 import { type Doubles, type Ended, execute } from '../infra/execute.ts';
@@ -28,9 +26,10 @@ const NEWER = { from: FIRST, to: RANGE.to };
 const OLDER = { from: RANGE.from, to: addDays(FIRST, -1) };
 
 let sample: SampleService;
-let s3: Awaited<ReturnType<typeof startS3Server>>;
-let glue: Awaited<ReturnType<typeof startGlueServer>>;
-let secrets: Awaited<ReturnType<typeof startSecretsServer>>;
+let doubles: AwsDoubles;
+let s3: AwsDoubles['s3'];
+let glue: AwsDoubles['glue'];
+let secrets: AwsDoubles['secrets'];
 let handler: (event: unknown, context: { getRemainingTimeInMillis: () => number }) => Promise<unknown>;
 let template: ReturnType<typeof backfillTemplate>;
 let deployed: Settings;
@@ -38,23 +37,12 @@ const printed: string[] = [];
 
 beforeAll(async () => {
   sample = await startSampleService();
-  s3 = await startS3Server({ bucket: 'lake', pageSize: 1000 });
-  glue = await startGlueServer('brand_reports');
-  secrets = await startSecretsServer();
+  doubles = await startAwsDoubles();
+  ({ s3, glue, secrets } = doubles);
   const settings = settingsOf(sample);
   deployed = parseSettings(settings, reports);
   putSettings(s3.objects, deployed);
-  Object.assign(process.env, {
-    LAKE_URL: 's3://lake',
-    LAKE_OWNER: '123456789012',
-    DATABASE: 'brand_reports',
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'test',
-    AWS_SECRET_ACCESS_KEY: 'test',
-    AWS_ENDPOINT_URL_S3: s3.url,
-    AWS_ENDPOINT_URL_GLUE: glue.url,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
-  });
+  Object.assign(process.env, { ...VARIABLES, ...doubles.endpoints() });
   for (const level of ['info', 'warn', 'error', 'debug'] as const)
     jest.spyOn(console, level).mockImplementation((entry) => void printed.push(JSON.stringify(entry)));
   ({ handler } = await import('../../functions/backfill.lambda.ts'));
@@ -72,7 +60,7 @@ afterEach(() => {
 
 afterAll(async () => {
   jest.restoreAllMocks();
-  await Promise.all([sample, s3, glue, secrets].map((server) => server.close()));
+  await Promise.all([sample.close(), doubles.closeDoubles()]);
 });
 
 function settingsOf(service: SampleService): object {

@@ -231,20 +231,6 @@ describe('the policies of a function', () => {
     for (const action of ['glue:UpdateTable', 'glue:CreatePartition', 'glue:UpdatePartition'])
       expect(deployment.may(role, action, `arn:aws:glue:${PLACE}:table/brand_reports/${table}`)).toBe(false);
   });
-
-  it('let it read the secrets whose names have the prefix, for future brands too, and no other', () => {
-    for (const { role } of TABLES.map(([report]) => deployment.functionNamed(report))) {
-      const ofBrands = ['brand-reports/acme', 'brand-reports/globex', 'brand-reports/new'];
-      const readable = [...ofBrands, 'brand-reports-staging/acme', 'brand-reportsx', 'other'].filter((name) =>
-        deployment.may(
-          role,
-          'secretsmanager:GetSecretValue',
-          `arn:aws:secretsmanager:${PLACE}:secret:${name}-AbCdEf`,
-        ),
-      );
-      expect(readable).toEqual(ofBrands);
-    }
-  });
 });
 
 describe('the policy of the bucket, for somebody who may do everything', () => {

@@ -3,12 +3,8 @@ import * as z from 'zod/mini';
 import { reports } from '../../shared/reports/index.ts';
 import { packSettings } from '../../shared/settings/packed-settings.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { startGlueServer } from '../fakes/glue-server.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
-import { startS3Server } from '../fakes/s3-server.ts';
-import { startSchedulerServer } from '../fakes/scheduler-server.ts';
-import { startSchemasServer } from '../fakes/schemas-server.ts';
-import { startSecretsServer } from '../fakes/secrets-server.ts';
+import { type AwsDoubles, VARIABLES, startAwsDoubles } from './aws-doubles.ts';
 
 const POINTER = 'settings/current.json';
 const BASE_URL = 'https://service.example/api';
@@ -33,37 +29,24 @@ const answerSchema = z.object({ Status: z.string(), Reason: z.optional(z.string(
 type Handler = (event: unknown, context: { getRemainingTimeInMillis: () => number }) => Promise<unknown>;
 let deploy: Handler;
 let sync: Handler;
-let s3: Awaited<ReturnType<typeof startS3Server>>;
-let glue: Awaited<ReturnType<typeof startGlueServer>>;
-let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
-let scheduler: Awaited<ReturnType<typeof startSchedulerServer>>;
-let secrets: Awaited<ReturnType<typeof startSecretsServer>>;
+let doubles: AwsDoubles;
+let s3: AwsDoubles['s3'];
+let secrets: AwsDoubles['secrets'];
 let cloudFormation: HttpServer;
 let answers: z.infer<typeof answerSchema>[];
 const printed: string[] = [];
 
 beforeAll(async () => {
-  s3 = await startS3Server({ bucket: 'lake', pageSize: 1000 });
-  glue = await startGlueServer('brand_reports');
-  schemas = await startSchemasServer();
-  scheduler = await startSchedulerServer(Object.keys(reports).map((report) => `BrandReports-${report}`));
-  secrets = await startSecretsServer();
+  doubles = await startAwsDoubles();
+  ({ s3, secrets } = doubles);
   cloudFormation = await startHttpServer((_request, body, response) => {
     answers.push(z.parse(answerSchema, JSON.parse(body.toString())));
     response.end();
   });
   Object.assign(process.env, {
-    ...{ REPORT: 'order_list', LAKE_URL: 's3://lake', LAKE_OWNER: '123456789012' },
-    ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
-    DATABASE: 'brand_reports',
-    AWS_ENDPOINT_URL_S3: s3.url,
-    AWS_ENDPOINT_URL_GLUE: glue.url,
-    AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
-    AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
-    SCHEDULED_FUNCTIONS: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-',
-    SCHEDULER_ROLE: 'arn:aws:iam::123456789012:role/scheduler',
-    UNDELIVERED_QUEUE: 'arn:aws:sqs:us-east-1:123456789012:undelivered',
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
+    ...VARIABLES,
+    ...doubles.endpoints(),
+    REPORT: 'order_list',
     AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
   });
   for (const level of ['info', 'warn', 'error', 'debug'] as const)
@@ -82,7 +65,7 @@ afterEach(() => {
 });
 afterAll(async () => {
   jest.restoreAllMocks();
-  await Promise.all([s3, glue, schemas, scheduler, secrets, cloudFormation].map((server) => server.close()));
+  await Promise.all([doubles.closeDoubles(), cloudFormation.close()]);
 });
 
 const lambda = { getRemainingTimeInMillis: () => 900_000 };

@@ -12,16 +12,8 @@ import { promisify } from 'node:util';
 import * as z from 'zod/mini';
 import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { type Access, PLACE } from '../fakes/access.ts';
-import { startEventsServer } from '../fakes/events-server.ts';
-import { startGlueServer } from '../fakes/glue-server.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
-import { startS3Server } from '../fakes/s3-server.ts';
-import { startSchedulerServer } from '../fakes/scheduler-server.ts';
-import { startSchemasServer } from '../fakes/schemas-server.ts';
-import { startSecretsServer } from '../fakes/secrets-server.ts';
-import { startSnsServer } from '../fakes/sns-server.ts';
 import {
   type Allows,
   type Permission,
@@ -30,6 +22,7 @@ import {
   policyOfRole,
   tagsOfRole,
 } from '../iam/policy.ts';
+import { startAwsDoubles } from './aws-doubles.ts';
 import { putPacked } from './settings-in-lake.ts';
 import { parseTemplate, resolve, resourcesOf, type Template, type Values } from '../iam/template.ts';
 
@@ -87,20 +80,13 @@ export async function deployToDoubles(now: () => Date) {
     return allowed;
   };
   const sample = await startSampleService({ now });
-  const s3 = await startS3Server({ bucket: 'lake', pageSize: 1000, access });
-  const glue = await startGlueServer('brand_reports', { access });
-  const secrets = await startSecretsServer({ access });
-  const schemas = await startSchemasServer({ access });
-  const groups = Object.keys(reports).map((report) => `BrandReports-${report}`);
-  const scheduler = await startSchedulerServer(groups, { access });
-  const sns = await startSnsServer({ access });
-  const events = await startEventsServer({ access });
+  const doubles = await startAwsDoubles(access);
   /** Receives the response of the custom resource. */
   const cloudFormation = await startHttpServer((_request, _body, response) => response.end());
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
-    secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
+    doubles.secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
   const { functions, packed } = await synthesise();
-  putPacked(s3.objects, packed);
+  putPacked(doubles.s3.objects, packed);
   let printed = '';
 
   /** Builds the template, the bundles and the policies as a deployment does. */
@@ -161,16 +147,7 @@ export async function deployToDoubles(now: () => Date) {
         env: {
           PATH: process.env.PATH,
           ...environment,
-          AWS_REGION: 'us-east-1',
-          AWS_ACCESS_KEY_ID: role,
-          AWS_SECRET_ACCESS_KEY: 'test',
-          AWS_ENDPOINT_URL_S3: s3.url,
-          AWS_ENDPOINT_URL_GLUE: glue.url,
-          AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
-          AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
-          AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
-          AWS_ENDPOINT_URL_SNS: sns.url,
-          AWS_ENDPOINT_URL_EVENTBRIDGE: events.url,
+          ...doubles.endpoints(role),
           AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
         },
       },
@@ -181,14 +158,8 @@ export async function deployToDoubles(now: () => Date) {
   }
 
   return {
+    ...doubles,
     sample,
-    s3,
-    glue,
-    secrets,
-    schemas,
-    scheduler,
-    sns,
-    events,
     cloudFormation,
     functions,
     /** The settings in the properties of the custom resource. */
@@ -204,11 +175,7 @@ export async function deployToDoubles(now: () => Date) {
     /** The output of the functions so far. */
     printed: () => printed,
     async close() {
-      await Promise.all(
-        [sample, s3, glue, secrets, schemas, scheduler, sns, events, cloudFormation].map((server) =>
-          server.close(),
-        ),
-      );
+      await Promise.all([sample.close(), cloudFormation.close(), doubles.closeDoubles()]);
       rmSync(folder, { recursive: true });
     },
   };

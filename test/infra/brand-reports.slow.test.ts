@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { App, NestedStack, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
@@ -132,15 +132,6 @@ describe('existing resources of an app', () => {
       });
     for (const part of ['orderlist', 'BackfillWorker', 'Calendar', 'RebuildCatalog'])
       expect(JSON.stringify(statementsOf(template, `Reports${part}`))).toContain('CreateNetworkInterface');
-  });
-
-  it('are used: no warning that alarms have no receiver, unlike without a topic', () => {
-    const warnings = (each: Stack) =>
-      JSON.stringify(Annotations.fromStack(each).findWarning('*', Match.anyValue()));
-    expect(warnings(stack)).not.toContain('Nobody receives');
-    const other = theirs();
-    reportsIn(other);
-    expect(warnings(other)).toContain('Nobody receives');
   });
 
   it('are used instead of the names in the settings, and never deleted', () => {

@@ -307,7 +307,7 @@ describe('the lake of the stack', () => {
     for (const [, policy] of writers) expect(policy.DependsOn).toContain(emptying);
   });
 
-  it('is encrypted with a key of KMS if a setting names the key, and everybody may use the key through S3', () => {
+  it('is encrypted with a key of KMS if a setting names the key, and so are query results', () => {
     const lakeKeyArn = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
     const encrypted = deployed({ lakeKeyArn });
     encrypted.hasResourceProperties('AWS::S3::Bucket', {
@@ -325,41 +325,6 @@ describe('the lake of the stack', () => {
         ResultConfiguration: { EncryptionConfiguration: { EncryptionOption: 'SSE_KMS', KmsKey: lakeKeyArn } },
       },
     });
-    const policies = Object.entries({
-      ...encrypted.findResources('AWS::IAM::Policy'),
-      ...encrypted.findResources('AWS::IAM::ManagedPolicy'),
-    }).filter(([, policy]) => JSON.stringify(policy).includes('s3:GetObject'));
-    expect(policies.length).toBeGreaterThan(REPORTS.length);
-    for (const [id, { Properties }] of policies) {
-      const writes = JSON.stringify(Properties).includes('s3:PutObject');
-      expect([id, Properties.PolicyDocument.Statement]).toEqual([
-        id,
-        expect.arrayContaining([
-          {
-            Effect: 'Allow',
-            Action: writes ? ['kms:Decrypt', 'kms:GenerateDataKey'] : 'kms:Decrypt',
-            Resource: lakeKeyArn,
-            Condition: { StringEquals: { 'kms:ViaService': expect.anything() } },
-          },
-        ]),
-      ]);
-    }
-  });
-
-  it('leaves the secrets readable if a setting names their key of KMS', () => {
-    const secretsKeyArn = 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef';
-    const encrypted = deployed({ secretsKeyArn });
-    const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap((type) =>
-      Object.values(encrypted.findResources(type)),
-    );
-    // A role with many statements has several policies.
-    const rolesWith = (text: string) => {
-      const found = policies.filter((policy) => JSON.stringify(policy).includes(text));
-      return [...new Set(found.map(({ Properties }) => JSON.stringify(Properties.Roles)))].sort();
-    };
-    const reading = rolesWith('secretsmanager:GetSecretValue');
-    expect(reading.length).toBeGreaterThan(REPORTS.length);
-    expect(rolesWith(secretsKeyArn)).toEqual(reading);
   });
 
   it.each<[string, object]>([
@@ -396,13 +361,6 @@ describe('the catalog of the stack', () => {
         },
       },
     });
-  });
-
-  it('keeps its logical id, so that no deployment creates a second database of the same name', () => {
-    expect(Object.keys(both.findResources('AWS::Glue::Database'))).toEqual([
-      'CatalogDatabase44483CA3',
-      'CatalogIceberg2F1D1AF8',
-    ]);
   });
 
   it('is left to Lake Formation if a setting requires it', () => {
@@ -494,12 +452,6 @@ describe('the watcher', () => {
     expect(written).toMatch(/"\/status\/watch\.json"/);
     expect(written).toMatch(/"\/status\/coverage\.html"/);
     expect(written.replace('/schema/*.roles.json', '')).not.toMatch(/snapshots|raw\/|schema|Delete/);
-  });
-
-  it('may publish to an existing topic if the settings name it', () => {
-    const arn = 'arn:aws:sns:eu-central-1:123456789012:alerts';
-    const adopted = statements(deployed({ alarmTopicArn: arn }), 'Calendar');
-    expect(adopted).toContainEqual({ Action: 'sns:Publish', Effect: 'Allow', Resource: arn });
   });
 });
 

@@ -5,7 +5,7 @@
 import type { Column } from '../../shared/column-types.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { monthOf } from '../../shared/days.ts';
-import { changesKey, monthPartition, snapshotKey } from '../../shared/lake/paths.ts';
+import { changesKey, monthPartition, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import { changesTable } from '../../shared/history/change-rows.ts';
@@ -69,8 +69,9 @@ async function changesOf(
   }
   const rows = await Array.fromAsync(readWithParquetjs(stored.body, changesTable.columns));
   const month = monthPartition(BRAND, report.name, monthOf(day));
-  const current = await lake.catalog?.snapshotOf(changesTable.name, month);
-  const table = await lake.store.get(snapshotKey(changesTable.name, month, current ?? ''));
+  const current = await lake.catalog?.snapshotsByPartition(changesTable.name, month);
+  const [snapshot = ''] = current?.get(partitionPath(month)) ?? [];
+  const table = await lake.store.get(snapshotKey(changesTable.name, month, snapshot));
   const inTable = table ? await Array.fromAsync(readWithParquetjs(table.body, changesTable.columns)) : [];
   if (
     !isDeepStrictEqual(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
+import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { versionAt } from '../../shared/history/versions.ts';
@@ -168,7 +168,7 @@ describe('a repair', () => {
     const glue = await startGlueServer('reports');
     try {
       const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'lake' });
-      const catalog = createGlueCatalog({ client: glue.client, database: 'reports', lakeUrl: store.url });
+      const catalog = openGlueCatalog('reports', store.url, glue.client);
       const { columns } = await readSchema(lake.store, ordersReport());
       const shape = {
         ...{ name: 'orders', description: 'Orders', partitionKeys: DAY_PARTITION_KEYS },

@@ -130,13 +130,25 @@ export function awsFailure(error: unknown): AwsFailure {
   };
 }
 
-/** The response, or `undefined` if AWS refused the request with this error. */
-export async function unlessFailedWith<T>(expected: string, response: Promise<T>): Promise<T | undefined> {
+/** The response, or `undefined` if AWS refused the request with one of these errors. */
+export async function unlessFailedWith<T>(
+  expected: readonly string[],
+  response: Promise<T>,
+): Promise<T | undefined> {
   try {
     return await response;
   } catch (error) {
-    if (awsFailure(error).name === expected) return undefined;
+    if (expected.includes(awsFailure(error).name)) return undefined;
     throw error;
+  }
+}
+
+/** Awaits work in AWS. Its failures are errors of `awsError`. */
+export async function inAws<T>(doing: string, nextStep: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw awsError(error, doing, nextStep);
   }
 }
 

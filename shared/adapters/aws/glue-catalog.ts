@@ -9,7 +9,6 @@ import {
   CreatePartitionCommand,
   CreateTableCommand,
   DeletePartitionCommand,
-  GetPartitionCommand,
   GetTableCommand,
   GlueClient,
   type PartitionIndex,
@@ -22,14 +21,13 @@ import {
 import { partitionPath, snapshotPrefix, storedAt, tablePrefix } from '../../lake/paths.ts';
 import type { Catalog, Partition, TableShape, ValueRange } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
-import { awsClientOptions } from './errors.ts';
+import { awsClientOptions, unlessFailedWith } from './errors.ts';
 import {
   EXISTS,
   MISSING,
   RACED,
   contended,
   inGlue,
-  orRefused,
   refuseOtherLake,
   refuseRetyped,
   refuseTable,
@@ -50,28 +48,19 @@ import { checkedKey } from '../keys.ts';
 const GLUE_RETRY = { maxAttempts: 10, baseMs: 20, capMs: 1000 };
 
 /** The catalog of a lake. @param lakeUrl `s3://bucket/prefix`, without `/` at its end */
-export function openGlueCatalog(database: string, lakeUrl: string): Catalog {
-  return createGlueCatalog({ client: new GlueClient(awsClientOptions), database, lakeUrl });
-}
-
-/** @param lakeUrl `s3://bucket/prefix`, without `/` at its end */
-export function createGlueCatalog({
-  client,
-  database,
-  lakeUrl,
-}: {
-  client: GlueClient;
-  database: string;
-  lakeUrl: string;
-}): Catalog {
+export function openGlueCatalog(
+  database: string,
+  lakeUrl: string,
+  client = new GlueClient(awsClientOptions),
+): Catalog {
   const inDatabase = { DatabaseName: database };
   /** By table: how many columns it certainly has; a schema only grows. */
   const ensured = new Map<string, number>();
   const locationOf = (table: string) => `${lakeUrl}/${tablePrefix(checkedKey(table))}`;
 
   async function findTable(name: string): Promise<Table | undefined> {
-    const found = await orRefused(client.send(new GetTableCommand({ ...inDatabase, Name: name })), [MISSING]);
-    return found === 'refused' ? undefined : found.Table;
+    const read = client.send(new GetTableCommand({ ...inDatabase, Name: name }));
+    return (await unlessFailedWith([MISSING], read))?.Table;
   }
 
   /** I5: creates a missing table, or updates an existing table until it is as intended; lost races are retried. */
@@ -85,15 +74,15 @@ export function createGlueCatalog({
       const found = await findTable(name);
       if (found === undefined) {
         const wanted = { TableInput: created, ...(PartitionIndexes && { PartitionIndexes }) };
-        await orRefused(client.send(new CreateTableCommand({ ...inDatabase, ...wanted })), [EXISTS]);
+        const create = client.send(new CreateTableCommand({ ...inDatabase, ...wanted }));
+        await unlessFailedWith([EXISTS], create);
         continue;
       }
       const TableInput = changed(found);
       if (TableInput === undefined) return;
       const version = { VersionId: found.VersionId, SkipArchive: true };
-      await orRefused(client.send(new UpdateTableCommand({ ...inDatabase, TableInput, ...version })), [
-        RACED,
-      ]);
+      const update = client.send(new UpdateTableCommand({ ...inDatabase, TableInput, ...version }));
+      await unlessFailedWith([RACED], update);
       await sleepWithJitter(round, GLUE_RETRY);
     }
     throw contended(`table ${name}`, database);
@@ -119,34 +108,20 @@ export function createGlueCatalog({
     });
   }
 
-  async function snapshotOf(table: string, partition: Partition): Promise<string | undefined> {
-    const PartitionValues = partition.map(([, value]) => value);
-    const found = await orRefused(
-      client.send(new GetPartitionCommand({ ...inDatabase, TableName: table, PartitionValues })),
-      [MISSING],
-    );
-    const location = found === 'refused' ? undefined : found.Partition?.StorageDescriptor?.Location;
-    const snapshot = location === undefined ? undefined : lastFolder(location);
-    if (location === undefined || snapshot === undefined) return undefined;
-    const expected = `${lakeUrl}/${snapshotPrefix(table, partition, snapshot)}`;
-    return `${location.replace(/\/$/, '')}/` === expected ? snapshot : undefined;
-  }
-
   async function setSnapshot(shape: TableShape, partition: Partition, snapshot: string): Promise<void> {
     // A single partition with a type that its table lacks would make every query of the table fail.
     if ((ensured.get(shape.name) ?? 0) < shape.columns.length) await ensureTable(shape);
-    const PartitionInput = newPartition(
-      shape,
-      partition,
-      `${lakeUrl}/${checkedSnapshotPrefix(...storedAt(shape, partition), snapshot)}`,
-    );
+    const prefix = snapshotPrefix(...storedAt(shape, partition), snapshot);
+    // Refuses an id that no object key can have.
+    checkedKey(prefix.slice(0, -1));
+    const PartitionInput = newPartition(shape, partition, `${lakeUrl}/${prefix}`);
     const target = { ...inDatabase, TableName: shape.name, PartitionInput };
     const PartitionValueList = PartitionInput.Values;
     for (let round = 0; round < GLUE_RETRY.maxAttempts; round++) {
       const update = client.send(new UpdatePartitionCommand({ ...target, PartitionValueList }));
-      if ((await orRefused(update, [MISSING])) !== 'refused') return;
+      if (await unlessFailedWith([MISSING], update)) return;
       const create = client.send(new CreatePartitionCommand(target));
-      if ((await orRefused(create, [EXISTS])) !== 'refused') return;
+      if (await unlessFailedWith([EXISTS], create)) return;
       await sleepWithJitter(round, GLUE_RETRY);
     }
     throw contended(`partition ${partitionPath(partition)} of table ${shape.name}`, database);
@@ -154,7 +129,7 @@ export function createGlueCatalog({
 
   async function removePartition(TableName: string, partition: Partition): Promise<void> {
     const target = { ...inDatabase, TableName, PartitionValues: partition.map(([, value]) => value) };
-    await orRefused(client.send(new DeletePartitionCommand(target)), [MISSING]);
+    await unlessFailedWith([MISSING], client.send(new DeletePartitionCommand(target)));
   }
 
   async function snapshotsByPartition(
@@ -189,8 +164,6 @@ export function createGlueCatalog({
   return {
     ensureTable: (shape) => inGlue(database, `Preparing the table ${shape.name}`, ensureTable(shape)),
     ensureView: (view) => inGlue(database, `Preparing the view ${view.name}`, ensureView(view)),
-    snapshotOf: (table, partition) =>
-      inGlue(database, `Reading a partition of ${table}`, snapshotOf(table, partition)),
     setSnapshot: (shape, partition, snapshot) =>
       inGlue(database, `Publishing a partition of ${shape.name}`, setSnapshot(shape, partition, snapshot)),
     removePartition: (table, partition) =>
@@ -198,13 +171,6 @@ export function createGlueCatalog({
     snapshotsByPartition: (table, leading, within) =>
       inGlue(database, `Reading the partitions of ${table}`, snapshotsByPartition(table, leading, within)),
   };
-}
-
-/** @throws BrandReportsError `bug` for an id that no object key can have */
-function checkedSnapshotPrefix(table: string, partition: Partition, snapshot: string): string {
-  const prefix = snapshotPrefix(table, partition, snapshot);
-  checkedKey(prefix.slice(0, -1));
-  return prefix;
 }
 
 function quoted(value: string): string {

@@ -26,19 +26,6 @@ function databaseMissing(database: string, doing: string): BrandReportsError {
   );
 }
 
-/** The response, or `refused` if the request failed with one of these errors. */
-export async function orRefused<T>(
-  response: Promise<T>,
-  refusals: readonly string[],
-): Promise<T | 'refused'> {
-  try {
-    return await response;
-  } catch (error) {
-    if (refusals.includes(awsFailure(error).name)) return 'refused';
-    throw error;
-  }
-}
-
 /** Awaits work in Glue. Its failures name what was attempted and what is missing. */
 export async function inGlue<T>(database: string, doing: string, work: Promise<T>): Promise<T> {
   try {

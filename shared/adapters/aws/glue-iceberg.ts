@@ -14,31 +14,22 @@ import {
 } from '@aws-sdk/client-glue';
 import { icebergDatabase, icebergLocation, icebergMetadataPrefix } from '../../lake/paths.ts';
 import type { IcebergCatalog, IcebergHead, ObjectStore, TableShape } from '../../ports.ts';
-import { awsClientOptions } from './errors.ts';
-import { EXISTS, MISSING, RACED, inGlue, orRefused } from './glue-errors.ts';
+import { awsClientOptions, unlessFailedWith } from './errors.ts';
+import { EXISTS, MISSING, RACED, inGlue } from './glue-errors.ts';
 import { glueColumns } from './glue-tables.ts';
 
 /** @param database of the Hive tables */
-export function openGlueIceberg(database: string, store: ObjectStore): IcebergCatalog {
-  return createGlueIceberg({ client: new GlueClient(awsClientOptions), database, store });
-}
-
-/** @param database of the Hive tables */
-export function createGlueIceberg({
-  client,
-  database,
-  store,
-}: {
-  client: GlueClient;
-  database: string;
-  store: ObjectStore;
-}): IcebergCatalog {
+export function openGlueIceberg(
+  database: string,
+  store: ObjectStore,
+  client = new GlueClient(awsClientOptions),
+): IcebergCatalog {
   const DatabaseName = icebergDatabase(database);
 
   async function load(name: string): Promise<IcebergHead> {
-    const read = orRefused(client.send(new GetTableCommand({ DatabaseName, Name: name })), [MISSING]);
+    const read = unlessFailedWith([MISSING], client.send(new GetTableCommand({ DatabaseName, Name: name })));
     const found = await inGlue(DatabaseName, `Reading the Iceberg table ${name}`, read);
-    const table = found === 'refused' ? undefined : found.Table;
+    const table = found?.Table;
     const address = table?.Parameters?.metadata_location;
     const prefix = icebergMetadataPrefix(name);
     const [, version = 0] = ourName(address, `${store.url}/${prefix}`) ?? [];
@@ -65,7 +56,7 @@ export function createGlueIceberg({
           new UpdateTableCommand({ DatabaseName, TableInput, VersionId: table.VersionId, SkipArchive: true }),
         )
       : client.send(new CreateTableCommand({ DatabaseName, TableInput }));
-    return (await orRefused<unknown>(swapped, [RACED, EXISTS])) !== 'refused';
+    return (await unlessFailedWith<object>([RACED, EXISTS], swapped)) !== undefined;
   }
 
   return { url: store.url, load };

@@ -31,12 +31,12 @@ function partitionKey(name: string): TableColumn {
   return { name, type: 'string', description: textOfDerived(name) ?? '' };
 }
 
-/** I7: the columns that the table in Glue does not have yet; its existing columns keep their types. */
-function missingColumns({ StorageDescriptor, PartitionKeys }: Table, { columns }: TableShape): GlueColumn[] {
-  const present = [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])].map(({ Name }) =>
-    Name?.toLowerCase(),
+/** The types of all columns of the table in Glue, by the column's name in lower case. */
+function typesIn({ StorageDescriptor, PartitionKeys }: Table): Map<string | undefined, string> {
+  const all = [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])];
+  return new Map(
+    all.map(({ Name, Type }) => [Name?.toLowerCase(), Type?.toLowerCase().replaceAll(' ', '') ?? '']),
   );
-  return glueColumns(columns).filter(({ Name }) => !present.includes(Name?.toLowerCase()));
 }
 
 /** A column that has another type in Glue than in the lake. */
@@ -47,16 +47,8 @@ export interface RetypedColumn {
 }
 
 /** I7: the columns that have another type in Glue. */
-export function retypedColumns(
-  { StorageDescriptor, PartitionKeys }: Table,
-  { columns }: TableShape,
-): RetypedColumn[] {
-  const types = new Map(
-    [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])].map(({ Name, Type }) => [
-      Name?.toLowerCase(),
-      Type?.toLowerCase().replaceAll(' ', '') ?? '',
-    ]),
-  );
+export function retypedColumns(table: Table, { columns }: TableShape): RetypedColumn[] {
+  const types = typesIn(table);
   return columns.flatMap(({ name, type }) => {
     const found = types.get(name.toLowerCase());
     const wanted = typeSpec(type).hive;
@@ -101,7 +93,8 @@ export function updatedTable(
   shape: TableShape,
   { Description, Parameters = {} }: TableInput,
 ): TableInput | undefined {
-  const missing = missingColumns(found, shape);
+  const types = typesIn(found);
+  const missing = glueColumns(shape.columns).filter(({ Name }) => !types.has(Name?.toLowerCase()));
   const comments = new Map(glueColumns(shape.columns).map(({ Name, Comment }) => [Name, Comment]));
   const present = found.StorageDescriptor?.Columns ?? [];
   const commented = present.map((column) => ({

@@ -1,18 +1,8 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { inOurFormat } from '../../lake/documents/lake-format.ts';
 import type { ObjectStore } from '../../ports.ts';
 import { badLake } from '../bad-lake.ts';
 import { awsClientOptions } from './errors.ts';
 import { openS3Store } from './s3-store.ts';
-
-/**
- * Opens the object store of a lake at `s3://bucket/prefix`, without its catalog.
- * @param owner the account that the bucket has to belong to; `undefined`: any
- * @throws BrandReportsError `config` for any other address
- */
-export function openLakeStore(url: string, owner: string | undefined): ObjectStore {
-  return inOurFormat(openBucket(url, owner));
-}
 
 /**
  * An S3 client whose every request names the owner of the bucket, including the requests of the SDK's upload. After a
@@ -29,7 +19,8 @@ export function s3Client(owner: string | undefined): S3Client {
 }
 
 /**
- * The same store for a lake of any format, for objects that are not part of a lake's layout.
+ * Opens the object store of a lake of any format at `s3://bucket/prefix`.
+ * @param owner the account that the bucket has to belong to; `undefined`: any
  * @throws BrandReportsError `config` for any other address
  */
 export function openBucket(url: string, owner: string | undefined): ObjectStore {

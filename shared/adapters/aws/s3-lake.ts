@@ -40,7 +40,6 @@ function glueCatalogWhenUsed(database: string, lakeUrl: string): Catalog {
   return {
     ensureTable: async (table) => (await catalog()).ensureTable(table),
     ensureView: async (view) => (await catalog()).ensureView(view),
-    snapshotOf: async (table, partition) => (await catalog()).snapshotOf(table, partition),
     setSnapshot: async (table, partition, id) => (await catalog()).setSnapshot(table, partition, id),
     removePartition: async (table, partition) => (await catalog()).removePartition(table, partition),
     snapshotsByPartition: async (table, leading, within) =>

@@ -15,7 +15,7 @@ import {
   paginateListSchedules,
 } from '@aws-sdk/client-scheduler';
 import { forEachConcurrent } from '../../concurrency.ts';
-import { awsClientOptions, awsError, unlessFailedWith } from './errors.ts';
+import { awsClientOptions, inAws, unlessFailedWith } from './errors.ts';
 
 /** Regions allow 250 to 5,000 calls a second. The SDK slows down after a call was throttled. */
 export const schedulerClientOptions: SchedulerClientConfig = {
@@ -50,46 +50,47 @@ export interface ScheduleTarget {
   enabled: boolean;
 }
 
-/** The schedules in existing groups. Failures are BrandReportsErrors. */
-export function createSchedules(client: SchedulerClient) {
-  async function publish(GroupName: string, starts: readonly BrandStart[], target: ScheduleTarget) {
-    const wanted = new Map<string, ReturnType<typeof scheduleOf>[1]>(
-      starts.map((start) => scheduleOf(start, target)),
-    );
-    const held = await schedulesIn(client, GroupName);
-    await forEachConcurrent([...wanted], CONCURRENCY, async ([Name, schedule]) => {
-      const found = held.get(Name);
-      if (found && !isEdited(found)) return;
-      const input = { GroupName, Name, ...schedule };
-      // The name exists if this is a retry, or if another run was faster; its contents are the same.
-      await (found
-        ? client.send(new UpdateScheduleCommand(input))
-        : unlessFailedWith('ConflictException', client.send(new CreateScheduleCommand(input))));
-    });
-    const obsolete = [...held.keys()].filter((name) => !wanted.has(name));
-    await forEachConcurrent(obsolete, CONCURRENCY, async (Name) => {
-      const deletion = client.send(new DeleteScheduleCommand({ GroupName, Name }));
-      await unlessFailedWith('ResourceNotFoundException', deletion);
-    });
-  }
+/**
+ * Gives the group exactly these schedules, and undoes edits made by hand. Failures are BrandReportsErrors.
+ * @param group may be missing only if there are no starts
+ */
+export function writeSchedules(
+  client: SchedulerClient,
+  group: string,
+  starts: readonly BrandStart[],
+  target: ScheduleTarget,
+): Promise<void> {
+  return inAws(
+    `Writing the schedules of the group ${group}`,
+    `The stack creates the group, the role ${target.roleArn}, and the permissions scheduler:ListSchedules, CreateSchedule, UpdateSchedule, DeleteSchedule and iam:PassRole. Restore what somebody has removed, then test rebuild-catalog with {}.`,
+    write(client, group, starts, target),
+  );
+}
 
-  return {
-    /**
-     * Gives the group exactly these schedules, and undoes edits made by hand.
-     * @param group may be missing only if there are no starts
-     */
-    async publish(group: string, starts: readonly BrandStart[], target: ScheduleTarget): Promise<void> {
-      try {
-        await publish(group, starts, target);
-      } catch (error) {
-        throw awsError(
-          error,
-          `Writing the schedules of the group ${group}`,
-          `The stack creates the group, the role ${target.roleArn}, and the permissions scheduler:ListSchedules, CreateSchedule, UpdateSchedule, DeleteSchedule and iam:PassRole. Restore what somebody has removed, then test rebuild-catalog with {}.`,
-        );
-      }
-    },
-  };
+async function write(
+  client: SchedulerClient,
+  GroupName: string,
+  starts: readonly BrandStart[],
+  target: ScheduleTarget,
+): Promise<void> {
+  const wanted = new Map<string, ReturnType<typeof scheduleOf>[1]>(
+    starts.map((start) => scheduleOf(start, target)),
+  );
+  const held = await schedulesIn(client, GroupName);
+  await forEachConcurrent([...wanted], CONCURRENCY, async ([Name, schedule]) => {
+    const found = held.get(Name);
+    if (found && !isEdited(found)) return;
+    const input = { GroupName, Name, ...schedule };
+    // The name exists if this is a retry, or if another run was faster; its contents are the same.
+    await (found
+      ? client.send(new UpdateScheduleCommand(input))
+      : unlessFailedWith(['ConflictException'], client.send(new CreateScheduleCommand(input))));
+  });
+  const obsolete = [...held.keys()].filter((name) => !wanted.has(name));
+  await forEachConcurrent(obsolete, CONCURRENCY, async (Name) => {
+    const deletion = client.send(new DeleteScheduleCommand({ GroupName, Name }));
+    await unlessFailedWith(['ResourceNotFoundException'], deletion);
+  });
 }
 
 /** The schedules of the group by name; empty if the group does not exist. */
@@ -102,7 +103,7 @@ async function schedulesIn(client: SchedulerClient, GroupName: string) {
     ))
       for (const schedule of Schedules) held.set(schedule.Name ?? '', schedule);
   };
-  await unlessFailedWith('ResourceNotFoundException', list());
+  await unlessFailedWith(['ResourceNotFoundException'], list());
   return held;
 }
 

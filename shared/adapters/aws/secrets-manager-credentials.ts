@@ -66,25 +66,19 @@ async function secretText(client: SecretsManagerClient, brand: string, name: str
 }
 
 function secretError(error: unknown, brand: string, name: string): BrandReportsError {
+  const refused = (why: string, nextStep: string) =>
+    noCredentials(brand, `the secret ${name}`, why, nextStep);
   switch (awsFailure(error).name) {
-    case 'ResourceNotFoundException': {
-      const create = `aws secretsmanager create-secret --name '${name}' --secret-string file://secret.json`;
-      return noCredentials(
-        brand,
-        `the secret ${name}`,
+    case 'ResourceNotFoundException':
+      return refused(
         'it does not exist or has no value',
-        `Put ${CREDENTIALS_SHAPE} into secret.json and create it: ${create}`,
+        `Put ${CREDENTIALS_SHAPE} into secret.json and create it: aws secretsmanager create-secret --name '${name}' --secret-string file://secret.json`,
       );
-    }
-    case 'InvalidRequestException': {
-      const restore = `aws secretsmanager restore-secret --secret-id '${name}'`;
-      return noCredentials(
-        brand,
-        `the secret ${name}`,
+    case 'InvalidRequestException':
+      return refused(
         'it is marked for deletion',
-        `Restore it: ${restore}`,
+        `Restore it: aws secretsmanager restore-secret --secret-id '${name}'`,
       );
-    }
     default: {
       const nextStep = `Check the AWS credentials and the region, and grant secretsmanager:GetSecretValue on ${name}, and kms:Decrypt if the secret has its own key.`;
       return awsError(error, `Reading the secret ${name} of brand ${brand}`, nextStep);

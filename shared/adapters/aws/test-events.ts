@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-schemas';
 import { type Json, type JsonObject, isJsonObject, parseJson, stringifyJson } from '../../json.ts';
 import { REGISTRY, schemaName } from './test-event-schemas.ts';
-import { awsError, unlessFailedWith } from './errors.ts';
+import { inAws, unlessFailedWith } from './errors.ts';
 
 const MISSING = 'NotFoundException';
 const EXISTS = 'ConflictException';
@@ -21,55 +21,53 @@ type Tags = Readonly<Record<string, string>>;
 /** The events that the Lambda console offers for a function, by name. */
 export type TestEvents = Readonly<Record<string, Json>>;
 
-/** The shareable test events of Lambda functions, with one schema per function. Failures are BrandReportsErrors. */
-export function createTestEvents(client: SchemasClient) {
-  const schemaOf = (functionName: string) => ({
-    RegistryName: REGISTRY,
-    SchemaName: schemaName(functionName),
-  });
-
-  async function publish(functionName: string, events: TestEvents, tags: Tags): Promise<void> {
-    const schema = schemaOf(functionName);
-    const found = await unlessFailedWith(MISSING, client.send(new DescribeSchemaCommand(schema)));
-    const isTagged = Object.entries(tags).every(([key, value]) => found?.Tags?.[key] === value);
-    if (found?.SchemaArn !== undefined && !isTagged)
-      await client.send(new TagResourceCommand({ ResourceArn: found.SchemaArn, Tags: tags }));
-    const before = parsed(found?.Content);
-    const document = withEvents(before, events);
-    if (isDeepStrictEqual(document, before)) return;
-    const written = { ...schema, Type: 'OpenApi3' as const, Content: stringifyJson(document) };
-    if (found) {
-      await client.send(new UpdateSchemaCommand(written));
-    } else {
-      await unlessFailedWith(EXISTS, client.send(new CreateRegistryCommand({ RegistryName: REGISTRY })));
-      await client.send(new CreateSchemaCommand({ ...written, ...(!isTagged && { Tags: tags }) }));
-    }
-  }
-
-  return {
-    /** Saves these events and these tags of their schema; other events of the function, which people saved, stay. */
-    publish: (functionName: string, events: TestEvents, tags: Tags = {}) =>
-      inRegistry(functionName, 'Saving', publish(functionName, events, tags)),
-    /** Removes all events of a function. The registry belongs to the account and stays. */
-    remove: (functionName: string) =>
-      inRegistry(
-        functionName,
-        'Removing',
-        unlessFailedWith(MISSING, client.send(new DeleteSchemaCommand(schemaOf(functionName)))),
-      ),
-  };
+/**
+ * Saves the shareable test events of a function, in one schema with these tags. Other events of the function, which
+ * people saved, stay. Failures are BrandReportsErrors.
+ */
+export function publishTestEvents(
+  client: SchemasClient,
+  functionName: string,
+  events: TestEvents,
+  tags: Tags,
+): Promise<void> {
+  return inRegistry(functionName, 'Saving', publish(client, functionName, events, tags));
 }
 
-async function inRegistry(functionName: string, doing: string, work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    throw awsError(
-      error,
-      `${doing} the test events of ${functionName}`,
-      `Grant schemas:CreateRegistry on the registry ${REGISTRY}, and schemas:DescribeSchema, CreateSchema, UpdateSchema, TagResource (if the settings have tags) and DeleteSchema on its schema ${schemaName(functionName)}.`,
-    );
+/** Removes all events of a function. The registry belongs to the account and stays. */
+export async function removeTestEvents(client: SchemasClient, functionName: string): Promise<void> {
+  const removal = client.send(new DeleteSchemaCommand(schemaOf(functionName)));
+  await inRegistry(functionName, 'Removing', unlessFailedWith([MISSING], removal));
+}
+
+function schemaOf(functionName: string) {
+  return { RegistryName: REGISTRY, SchemaName: schemaName(functionName) };
+}
+
+async function publish(client: SchemasClient, functionName: string, events: TestEvents, tags: Tags) {
+  const schema = schemaOf(functionName);
+  const found = await unlessFailedWith([MISSING], client.send(new DescribeSchemaCommand(schema)));
+  const isTagged = Object.entries(tags).every(([key, value]) => found?.Tags?.[key] === value);
+  if (found?.SchemaArn !== undefined && !isTagged)
+    await client.send(new TagResourceCommand({ ResourceArn: found.SchemaArn, Tags: tags }));
+  const before = parsed(found?.Content);
+  const document = withEvents(before, events);
+  if (isDeepStrictEqual(document, before)) return;
+  const written = { ...schema, Type: 'OpenApi3' as const, Content: stringifyJson(document) };
+  if (found) {
+    await client.send(new UpdateSchemaCommand(written));
+  } else {
+    await unlessFailedWith([EXISTS], client.send(new CreateRegistryCommand({ RegistryName: REGISTRY })));
+    await client.send(new CreateSchemaCommand({ ...written, ...(!isTagged && { Tags: tags }) }));
   }
+}
+
+function inRegistry<T>(functionName: string, doing: string, work: Promise<T>): Promise<T> {
+  return inAws(
+    `${doing} the test events of ${functionName}`,
+    `Grant schemas:CreateRegistry on the registry ${REGISTRY}, and schemas:DescribeSchema, CreateSchema, UpdateSchema, TagResource (if the settings have tags) and DeleteSchema on its schema ${schemaName(functionName)}.`,
+    work,
+  );
 }
 
 /** The document that the console writes: an OpenAPI document with the events as its examples. */

@@ -24,12 +24,6 @@ export function createLocalCatalog(folder: string): Catalog {
     ensureTable: async () => {},
     // Files cannot represent a view: the command `query` creates the views.
     ensureView: async () => {},
-    snapshotOf: (table, partition) =>
-      onDisk(root, async () => {
-        const [link, second] = await linksIn(folderOf(table, partitionPath(partition)));
-        // A crash during a publication leaves two links. Neither is current until the publication is repeated.
-        return link === undefined || second !== undefined ? undefined : snapshotOf(link);
-      }),
     setSnapshot: (shape, partition, snapshot) =>
       onDisk(root, async () => {
         const object = join(root, checkedKey(snapshotKey(...storedAt(shape, partition), snapshot)));

@@ -46,6 +46,16 @@ export function diskError(error: unknown, folder: string): unknown {
   return new BrandReportsError(found in HELP ? 'config' : 'transient', ourCode, message, { cause: error });
 }
 
+/** What `act` returns, or `undefined` if its file or folder does not exist. */
+export function unlessMissing<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Whether a system error means that the file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT';

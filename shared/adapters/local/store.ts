@@ -36,7 +36,7 @@ import type {
   PutOutcome,
   StoredObject,
 } from '../../ports.ts';
-import { errorCode, isMissing, onDisk } from './disk-errors.ts';
+import { errorCode, isMissing, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix, compareKeys, isPlain } from '../keys.ts';
 import { makeLakeFolder } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
@@ -89,14 +89,11 @@ class Temporaries {
   open(): Temporary {
     if (!this.#isReady) this.#prepare();
     const path = join(this.#folder, randomUUID());
-    try {
-      return new Temporary(path);
-    } catch (error) {
-      // Somebody has removed the folder in the meantime.
-      if (!isMissing(error)) throw error;
-      this.#prepare();
-      return new Temporary(path);
-    }
+    const opened = unlessMissing(() => new Temporary(path));
+    if (opened) return opened;
+    // Somebody has removed the folder in the meantime.
+    this.#prepare();
+    return new Temporary(path);
   }
 
   /** Removes the files of dead writers. */
@@ -167,10 +164,7 @@ async function put(
 
 function create(place: Place, temporaries: Temporaries): ObjectWriter {
   let opened: Temporary | undefined;
-  const temporary = () => {
-    opened ??= temporaries.open();
-    return opened;
-  };
+  const temporary = () => (opened ??= temporaries.open());
   return {
     write: (bytes) => onDisk(place.root, () => temporary().write(bytes)),
     finish: () =>
@@ -206,7 +200,10 @@ async function replace(
   const rename = () => inFolder(dirname(path), () => renameSync(temporary.path, path));
   if (!precondition) return rename();
   if ('ifMatch' in precondition)
-    return underLakeLock(root, () => (currentEtag(path) === precondition.ifMatch ? rename() : undefined));
+    return underLakeLock(root, () => {
+      const held = unlessMissing(() => readFileSync(path));
+      return held && etagOf(held) === precondition.ifMatch ? rename() : undefined;
+    });
   let isAbsent = true;
   const changed = inFolder(dirname(path), () => {
     isAbsent = linkIfAbsent(temporary.path, path);
@@ -250,30 +247,12 @@ function foldersFrom(inner: string, outer: string): string[] {
 
 /** Without this a rename or a new folder would not survive a power cut. */
 export async function syncFolder(path: string): Promise<void> {
-  const folder = openFolder(path);
+  const folder = unlessMissing(() => openSync(path, 'r'));
   if (folder === undefined) return;
   try {
     await syncFile(folder);
   } finally {
     closeSync(folder);
-  }
-}
-
-function openFolder(path: string): number | undefined {
-  try {
-    return openSync(path, 'r');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-function currentEtag(path: string): string | undefined {
-  try {
-    return etagOf(readFileSync(path));
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
   }
 }
 
@@ -317,7 +296,8 @@ async function* walk(root: string, folder: string, prefix: string): AsyncGenerat
 
 /** The names in the folder, in the order of the keys below it: the `/` after a folder's name counts. */
 function entries(root: string, folder: string): string[] {
-  return entriesOf(join(root, folder))
+  const found = unlessMissing(() => readdirSync(join(root, folder), { withFileTypes: true })) ?? [];
+  return found
     .filter(({ name }) => isPlain(name))
     .map((entry) => `${folder}${entry.name}${isFolder(root, folder, entry) ? '/' : ''}`)
     .sort(compareKeys);
@@ -334,15 +314,6 @@ function isFolder(root: string, folder: string, entry: Dirent): boolean {
   const target = `${realpathSync(path)}/`;
   const above = folder.split('/').map((_name, index, names) => join(root, ...names.slice(0, index)));
   return !above.some((each) => `${realpathSync(each)}/`.startsWith(target));
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }
 
 /** Removes the file and every folder that becomes empty, so that old snapshots leave no trace. */

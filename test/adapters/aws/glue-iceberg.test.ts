@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createGlueIceberg } from '../../../shared/adapters/aws/glue-iceberg.ts';
+import { openGlueIceberg } from '../../../shared/adapters/aws/glue-iceberg.ts';
 import { ORDERS } from '../../contracts/catalog.ts';
 import { icebergContract } from '../../contracts/iceberg.ts';
 import { startGlueServer } from '../../fakes/glue-server.ts';
@@ -11,7 +11,7 @@ async function started() {
   return {
     server,
     store,
-    open: () => createGlueIceberg({ client: server.client, database: 'reports', store }),
+    open: () => openGlueIceberg('reports', store, server.client),
     close: async () => {
       server.client.destroy();
       await server.close();
@@ -80,7 +80,7 @@ describe('an Iceberg table in Glue', () => {
 
   it('needs its database, and explains how to create it', async () => {
     const { client } = glue.server;
-    const elsewhere = createGlueIceberg({ client, database: 'other', store: glue.store });
+    const elsewhere = openGlueIceberg('other', glue.store, client);
     await expect((await elsewhere.load('orders')).replace(Buffer.from('x'), ORDERS)).rejects.toThrow(
       'the Glue database other_iceberg or the table in it does not exist. Deploy the stack, or create it: aws glue create-database',
     );

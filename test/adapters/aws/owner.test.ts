@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { OWNER_KEY, ownerOfBucket, ownerOfDatabase } from '../../../shared/adapters/aws/owner.ts';
+import { ownerOfBucket, ownerOfDatabase } from '../../../shared/adapters/aws/owner.ts';
 import { startGlueServer } from '../../fakes/glue-server.ts';
 import { startS3Server } from '../../fakes/s3-server.ts';
-
-const STACK = 'arn:aws:cloudformation:us-east-1:123456789012:stack/BrandReports/1';
 
 let s3: Awaited<ReturnType<typeof startS3Server>>;
 let glue: Awaited<ReturnType<typeof startGlueServer>>;
@@ -18,23 +16,7 @@ afterEach(async () => {
   }
 });
 
-const owners = () => Promise.all([ownerOfBucket(s3.client, 'lake'), ownerOfDatabase(glue.client, 'reports')]);
-
 describe('the stack that owns a bucket or a database', () => {
-  it('is the stack that marked it', async () => {
-    s3.tags.set('team', 'data').set(OWNER_KEY, STACK);
-    glue.parameters.set(OWNER_KEY, STACK);
-    expect(await owners()).toEqual([STACK, STACK]);
-  });
-
-  it.each([
-    ['nothing is marked', false],
-    ['there are other tags', true],
-  ])('is unknown if %s', async (_name, isTagged) => {
-    if (isTagged) s3.tags.set('team', 'data');
-    expect(await owners()).toEqual([undefined, undefined]);
-  });
-
   it('cannot be found without a permission, which the error names', async () => {
     s3.faults.refuseAll = true;
     glue.faults.deny = 'not authorized';

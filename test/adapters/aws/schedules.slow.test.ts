@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createSchedules } from '../../../shared/adapters/aws/schedules.ts';
+import { writeSchedules } from '../../../shared/adapters/aws/schedules.ts';
 import { retryWhileAccessDenied } from '../../../shared/adapters/aws/retry-access-denied.ts';
 import { startSchedulerServer } from '../../fakes/scheduler-server.ts';
 import { virtualTime } from '../../fakes/virtual-time.ts';
@@ -21,19 +21,17 @@ const brands = (count: number, expression?: string) =>
   Array.from({ length: count }, (_, index) => start(`brand-${index}`, expression));
 
 let server: Awaited<ReturnType<typeof startSchedulerServer>>;
-let schedules: ReturnType<typeof createSchedules>;
 
 beforeEach(async () => {
   server = await startSchedulerServer([GROUP]);
-  schedules = createSchedules(server.client);
 });
 afterEach(async () => {
   server.client.destroy();
   await server.close();
 });
 
-const publish = (starts: Parameters<typeof schedules.publish>[1], target: Partial<typeof TARGET> = {}) =>
-  schedules.publish(GROUP, starts, { ...TARGET, ...target });
+const publish = (starts: Parameters<typeof writeSchedules>[2], target: Partial<typeof TARGET> = {}) =>
+  writeSchedules(server.client, GROUP, starts, { ...TARGET, ...target });
 const held = () => [...(server.held.get(GROUP) ?? [])];
 const names = () => held().map(([name]) => name);
 /** Calls without lists. */
@@ -135,7 +133,7 @@ describe('the schedules of a group', () => {
     await publish(brands(120));
     await publish([]);
     expect(held()).toEqual([]);
-    await schedules.publish('BrandReports-clicks_detail', [], TARGET);
+    await writeSchedules(server.client, 'BrandReports-clicks_detail', [], TARGET);
   });
 
   it('are 300 in each of five groups within seconds, even though AWS throttles', async () => {
@@ -144,7 +142,7 @@ describe('the schedules of a group', () => {
     // The lowest rate that a region allows.
     server.faults.perSecond = 250;
     const began = performance.now();
-    for (const group of groups) await schedules.publish(group, brands(300), TARGET);
+    for (const group of groups) await writeSchedules(server.client, group, brands(300), TARGET);
     expect(performance.now() - began).toBeLessThan(30_000);
     for (const group of groups) expect(server.held.get(group)?.size).toBe(300);
   }, 60_000);

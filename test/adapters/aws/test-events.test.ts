@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestEvents } from '../../../shared/adapters/aws/test-events.ts';
+import {
+  type TestEvents,
+  publishTestEvents,
+  removeTestEvents,
+} from '../../../shared/adapters/aws/test-events.ts';
 import { parseJson } from '../../../shared/json.ts';
 import { startSchemasServer } from '../../fakes/schemas-server.ts';
 
@@ -10,14 +14,14 @@ const EVENTS = { 'Sync-now': {}, 'Read-a-range-again': { brand: 'acme', from: '2
 
 describe('test events', () => {
   let server: Awaited<ReturnType<typeof startSchemasServer>>;
-  let events: ReturnType<typeof createTestEvents>;
 
+  const publish = (name: string, events: TestEvents, tags = {}) =>
+    publishTestEvents(server.client, name, events, tags);
   const schema = () => server.schemas.get(KEY);
   const document = () => parseJson(schema()?.Content ?? 'null');
 
   beforeEach(async () => {
     server = await startSchemasServer();
-    events = createTestEvents(server.client);
   });
   afterEach(async () => {
     server.client.destroy();
@@ -25,7 +29,7 @@ describe('test events', () => {
   });
 
   it('are examples of an OpenAPI document in the registry of the console', async () => {
-    await events.publish(FUNCTION, EVENTS);
+    await publish(FUNCTION, EVENTS);
     expect([...server.registries]).toEqual([REGISTRY]);
     expect(schema()).toMatchObject({ Type: 'OpenApi3', version: 1 });
     expect(document()).toEqual({
@@ -44,15 +48,15 @@ describe('test events', () => {
 
   it('are added to an existing registry', async () => {
     server.registries.add(REGISTRY);
-    await events.publish(FUNCTION, EVENTS);
+    await publish(FUNCTION, EVENTS);
     expect(schema()).toBeDefined();
   });
 
   it('are written only if they differ', async () => {
-    await events.publish(FUNCTION, EVENTS);
-    await events.publish(FUNCTION, EVENTS);
+    await publish(FUNCTION, EVENTS);
+    await publish(FUNCTION, EVENTS);
     expect(schema()?.version).toBe(1);
-    await events.publish(FUNCTION, { 'Sync-now': { brand: 'acme' } });
+    await publish(FUNCTION, { 'Sync-now': { brand: 'acme' } });
     expect(schema()?.version).toBe(2);
     expect(document()).toMatchObject({
       components: { examples: { 'Sync-now': { value: { brand: 'acme' } } } },
@@ -60,12 +64,12 @@ describe('test events', () => {
   });
 
   it('are tagged when they are created, and later if the tags change, without removing other people’s tags', async () => {
-    await events.publish(FUNCTION, EVENTS, { team: 'data' });
+    await publish(FUNCTION, EVENTS, { team: 'data' });
     expect(schema()?.tags).toEqual({ team: 'data' });
-    await events.publish(FUNCTION, EVENTS, { team: 'data' });
+    await publish(FUNCTION, EVENTS, { team: 'data' });
     expect(server.counts.tagged).toBe(0);
     Object.assign(schema()?.tags ?? {}, { mine: 'x' });
-    await events.publish(FUNCTION, EVENTS, { team: 'sales', cost: '7' });
+    await publish(FUNCTION, EVENTS, { team: 'sales', cost: '7' });
     expect(schema()).toMatchObject({ version: 1, tags: { mine: 'x', team: 'sales', cost: '7' } });
     expect(server.counts.tagged).toBe(1);
   });
@@ -74,7 +78,7 @@ describe('test events', () => {
     server.registries.add(REGISTRY);
     const theirs = { openapi: '3.0.0', components: { examples: { mine: { value: { big: 1 } } } } };
     server.schemas.set(KEY, { Type: 'OpenApi3', Content: JSON.stringify(theirs), version: 3, tags: {} });
-    await events.publish(FUNCTION, EVENTS);
+    await publish(FUNCTION, EVENTS);
     expect(document()).toMatchObject({
       components: { examples: { mine: { value: { big: 1 } }, 'Sync-now': { value: {} } } },
     });
@@ -85,23 +89,23 @@ describe('test events', () => {
     async (text) => {
       server.registries.add(REGISTRY);
       server.schemas.set(KEY, { Type: 'OpenApi3', Content: text, version: 1, tags: {} });
-      await events.publish(FUNCTION, EVENTS);
+      await publish(FUNCTION, EVENTS);
       expect(document()).toMatchObject({ components: { examples: { 'Sync-now': { value: {} } } } });
     },
   );
 
   it('are removed with their function; the registry stays with the events of other functions', async () => {
-    await events.publish(FUNCTION, EVENTS);
-    await events.publish('other', EVENTS);
-    await events.remove(FUNCTION);
-    await events.remove(FUNCTION);
+    await publish(FUNCTION, EVENTS);
+    await publish('other', EVENTS);
+    await removeTestEvents(server.client, FUNCTION);
+    await removeTestEvents(server.client, FUNCTION);
     expect([...server.schemas.keys()]).toEqual([`${REGISTRY}/_other-schema`]);
     expect([...server.registries]).toEqual([REGISTRY]);
   });
 
   it.each([
-    ['saving', () => events.publish(FUNCTION, EVENTS)],
-    ['removing', () => events.remove(FUNCTION)],
+    ['saving', () => publish(FUNCTION, EVENTS)],
+    ['removing', () => removeTestEvents(server.client, FUNCTION)],
   ])('name when %s the missing permissions', async (_name, act) => {
     server.faults.deny = true;
     await expect(act()).rejects.toMatchObject({

@@ -1,10 +1,28 @@
-import { Stack } from 'aws-cdk-lib';
+import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct, IConstruct } from 'constructs';
 
 /** The principal that gets a permission, and the construct that its policies belong to. */
 export type Grantee = IGrantable & IConstruct;
+
+/** The conditions of a statement of IAM. */
+export type Conditions = Record<string, Record<string, unknown>>;
+
+/** Allows a principal actions on resources. */
+export function allow(
+  grantee: Grantee,
+  actions: string[],
+  resourceArns: string[],
+  conditions?: Conditions,
+): void {
+  Grant.addToPrincipal({ grantee, actions, resourceArns, conditions });
+}
+
+/** The ARN of a resource in the region and the account of the stack. @param path what follows the account */
+export function arnInStack(scope: IConstruct, service: string, path: string): string {
+  return Stack.of(scope).formatArn({ service, resource: path, arnFormat: ArnFormat.NO_RESOURCE_NAME });
+}
 
 const READ = ['kms:Decrypt'];
 /** With read access: S3 joins the parts of an upload, and queues and topics use one data key for several messages. */
@@ -30,10 +48,7 @@ export function grantKey(
 ): void {
   if (keyArn === undefined) return;
   const { region, urlSuffix } = Stack.of(grantee);
-  Grant.addToPrincipal({
-    grantee,
-    actions: use === 'read' ? READ : WRITE,
-    resourceArns: [keyArn],
-    conditions: { StringEquals: { 'kms:ViaService': `${service}.${region}.${urlSuffix}` } },
+  allow(grantee, use === 'read' ? READ : WRITE, [keyArn], {
+    StringEquals: { 'kms:ViaService': `${service}.${region}.${urlSuffix}` },
   });
 }
