@@ -171,15 +171,47 @@ export function withValues(
     return { codes, units };
   }
   if (column && 'texts' in column) return { codes, texts: joined(column.texts, textsOf(added)) };
-  const held = column
-    ? Array.from({ length: countOf(column) }, (_, code) => valueOfCode(column, code))
-    : [undefined];
-  const values = [...held, ...added];
+  const values = [...(column ? valuesOf(column) : [undefined]), ...added];
   return type === 'string' ? { codes, texts: textsOf(values) } : { codes, values };
 }
 
 function isShort(value: Value | undefined): boolean {
   return typeof value === 'bigint' && Number.isSafeInteger(Number(value));
+}
+
+/** The value of each code. */
+export function valuesOf(column: CodedColumn): (Value | undefined)[] {
+  return Array.from({ length: countOf(column) }, (_, code) => valueOfCode(column, code));
+}
+
+/**
+ * Numbers the combinations of values that rows have in these columns.
+ * @returns by row: the number of its combination, from 1; by number - 1: the first row that has the combination
+ */
+export function combined(
+  rows: number,
+  columns: readonly (CodedColumn | undefined)[],
+): { codes: Uint32Array; firstRows: number[] } {
+  let codes = new Uint32Array(rows).fill(1);
+  let firstRows = rows > 0 ? [0] : [];
+  for (const column of columns) {
+    if (!column) continue;
+    const count = countOf(column);
+    const codeOf = new Map<number, number>();
+    const finer = new Uint32Array(rows);
+    firstRows = [];
+    for (let row = 0; row < rows; row += 1) {
+      const pair = (codes[row] ?? 0) * count + (column.codes[row] ?? 0);
+      const code = codeOf.get(pair) ?? codeOf.size + 1;
+      if (code > codeOf.size) {
+        codeOf.set(pair, code);
+        firstRows.push(row);
+      }
+      finer[row] = code;
+    }
+    codes = finer;
+  }
+  return { codes, firstRows };
 }
 
 /** The number of codes in a column. */
