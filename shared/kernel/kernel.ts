@@ -103,6 +103,8 @@ export interface Kernel {
     lengthBytes: number,
     into: number,
   ): void;
+  /** @returns how many bytes are written */
+  packNumbers(numbers: number, count: number, width: number, into: number): number;
   /** @param extremes receives two codes */
   extremesOf(
     bytes: number,
@@ -143,6 +145,7 @@ const FUNCTIONS = [
   'presentValues',
   'encodeValues',
   'extremesOf',
+  'packNumbers',
 ];
 /** I12: how many unused instances are kept; an instance that has grown beyond MOST_SPARE_BYTES is not kept. */
 const MOST_SPARE = 8;
