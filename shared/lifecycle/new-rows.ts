@@ -46,11 +46,13 @@ function columnOf(
   const added = new Set(values.filter((value, state) => value !== undefined && !sources[state]));
   if (!copied && added.size === 0) return undefined;
   const codeOfAdded = new Map([...added].map((value, index) => [value, first + index]));
-  const codeOf = values.map((value) => codeOfAdded.get(value) ?? 0);
-  const codes = new Uint32Array(states.codes.length);
-  for (let row = 0; row < codes.length; row += 1) {
-    const state = states.codes[row] ?? 0;
-    codes[row] = (sources[state] ? copied?.codes[row] : codeOf[state]) ?? 0;
-  }
+  // No code of a value: the row has the code that it has in the copied column.
+  const copy = first + added.size;
+  const codeOf = Uint32Array.from(values, (value, state) =>
+    copied && sources[state] ? copy : (codeOfAdded.get(value) ?? 0),
+  );
+  const codes = states.codes.map((state) => codeOf[state] ?? 0);
+  for (let row = 0; copied && row < codes.length; row += 1)
+    if (codes[row] === copy) codes[row] = copied.codes[row] ?? 0;
   return withValues(copied, codes, [...added], type);
 }
