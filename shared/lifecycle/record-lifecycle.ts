@@ -103,12 +103,9 @@ export async function isLifecycleIntact(
   { lifecycle }: Committed,
 ): Promise<boolean> {
   if (!lifecycle) return true;
-  const { openCodedFile } = await loadCodedFile();
-  const digest = new Digest();
+  const { digestOf, openCodedFile } = await loadCodedFile();
   try {
-    const file = await openCodedFile(fileOf(ctx, day, lifecycle));
-    for await (const { rows, columns } of file.groups()) for (const _ of digest.addColumns(rows, columns));
-    return digest.value() === lifecycle.digest;
+    return (await digestOf(await openCodedFile(fileOf(ctx, day, lifecycle)))) === lifecycle.digest;
   } catch (thrown) {
     damageOf(thrown);
     return false;

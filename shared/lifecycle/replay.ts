@@ -85,11 +85,9 @@ export async function replay(
       }
       firstRow += group.rows;
     }
-    let firstBefore = 0;
     const found = new Digest();
     const left: Row[] = [];
     for await (const group of earlier?.file.groups() ?? []) {
-      const from = firstBefore;
       const read = new Map(found.addColumns(group.rows, group.columns));
       // When a day reaches an age, this is often all that changes.
       const counted = read.get('counted_commission');
@@ -100,9 +98,8 @@ export async function replay(
         moment,
         isOfPart,
         left,
-        known && ((row) => (known.isStill(from + row) ? part : undefined)),
+        known && ((row) => (known.isStill(group.firstRow + row) ? part : undefined)),
       );
-      firstBefore += group.rows;
       const next = columns.flatMap(({ name, type }): NamedColumn[] => {
         const column = changedColumn({ name, type }, read.get(name), kept);
         return column ? [[name, column]] : [];

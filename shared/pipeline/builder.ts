@@ -175,11 +175,9 @@ async function isIntact(
   try {
     if (Buffer.from(await file.range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
     if (!readBack) return true;
-    const { readParquetRows } = await loadCodedFile();
-    const found = new Digest();
-    for await (const row of readParquetRows(file)) found.add(row);
+    const { digestOf, openCodedFile } = await loadCodedFile();
     return (
-      found.value() === digest &&
+      (await digestOf(await openCodedFile(file))) === digest &&
       (!changes || (await areIntact(ctx, day, changes))) &&
       (await isLifecycleIntact(ctx, day, committed))
     );
