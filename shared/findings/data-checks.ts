@@ -18,7 +18,7 @@ import {
 } from '../lake/documents/ledger.ts';
 import { decidedRoles } from '../lake/documents/roles.ts';
 import { versionKey } from '../lake/paths.ts';
-import { readerOf } from '../lake/table/column-facts.ts';
+import { combined, readerOf, rowsByCode } from '../lake/table/column-facts.ts';
 import { type Row, snakeCase } from '../lake/table/columns.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
@@ -192,29 +192,39 @@ async function countSeveralValues(
   return several.size;
 }
 
-/** Makes all checks of a day's lifecycle rows in one read; returns counts by the name of the check. */
+/**
+ * Makes all checks of a day's lifecycle rows in one read, each once for all rows of a row group with the same values.
+ * @returns counts by the name of the check
+ */
 async function countLifecycle(
   { brand, report, lake }: RunContext,
   day: string,
   { lifecycle }: Committed,
 ): Promise<ReadonlyMap<string, number>> {
-  const checks = report.checks.flatMap((check) =>
-    check.rule === 'lifecycle' ? [{ check, count: 0, applies: check.onlyIf === undefined }] : [],
-  );
+  const checks = report.checks.flatMap((check) => {
+    if (check.rule !== 'lifecycle') return [];
+    const names = new Set(check.sql.replaceAll(/'[^']*'/g, '').match(/[a-z_]+/g));
+    return [{ check, names, count: 0, applies: check.onlyIf === undefined }];
+  });
   if (report.lifecycle && lifecycle && lifecycle.rows > 0) {
     const { openCodedFile } = await loadCodedFile();
     const key = versionKey(report.lifecycle.table, brand, day, lifecycle.snapshot);
-    const sql = checks.map(({ check }) => check.sql.replaceAll(/'[^']*'/g, '')).join(' ');
-    const names = [...new Set(sql.match(/[a-z_]+/g))];
     const file = await openCodedFile(fileIn(lake.store, { key, bytes: lifecycle.bytes }));
-    for await (const { rows, columns } of file.groups(names)) {
-      const readers = [...columns].map(([name, column]) => [name, readerOf(column)] as const);
-      // One object for all rows: an object for each row would cost ten times as much as the checks.
-      const row: Record<string, Value | undefined> = {};
-      for (let at = 0; at < rows; at += 1) {
-        for (const [name, read] of readers) row[name] = read(at);
-        for (const each of checks) {
-          if (each.check.holds(row)) each.count += 1;
+    for await (const { rows, columns } of file.groups(checks.flatMap(({ names }) => [...names]))) {
+      const read = [...columns];
+      for (const each of checks) {
+        const own = read.filter(([name]) => each.names.has(name));
+        const readers = own.map(([name, column]) => [name, readerOf(column)] as const);
+        const { codes, firstRows } = combined(
+          rows,
+          own.map(([, column]) => column),
+        );
+        const counts = rowsByCode(rows, { codes }, firstRows.length + 1);
+        // One object for all rows: an object for each row would cost ten times as much as the checks.
+        const row: Record<string, Value | undefined> = {};
+        for (const [index, at] of firstRows.entries()) {
+          for (const [name, valueAt] of readers) row[name] = valueAt(at);
+          if (each.check.holds(row)) each.count += counts[index + 1] ?? 0;
           if (each.check.onlyIf !== undefined && row[each.check.onlyIf] instanceof Date) each.applies = true;
         }
       }

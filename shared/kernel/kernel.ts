@@ -103,6 +103,8 @@ export interface Kernel {
     lengthBytes: number,
     into: number,
   ): void;
+  /** @returns how many bytes are written */
+  packNumbers(numbers: number, count: number, width: number, into: number): number;
   /** @param extremes receives two codes */
   extremesOf(
     bytes: number,
@@ -115,35 +117,6 @@ export interface Kernel {
   ): void;
 }
 
-const FUNCTIONS = [
-  'seedHashes',
-  'releaseAll',
-  'allocate',
-  'allocateZeros',
-  'release',
-  'beginText',
-  'endOfSpace',
-  'endOfString',
-  'endOfValue',
-  'beginOfValue',
-  'endOfRecords',
-  'foundAt',
-  'beginRows',
-  'appendRecords',
-  'rowCount',
-  'rowBytes',
-  'codesAt',
-  'shortNumbers',
-  'plainTexts',
-  'hashTexts',
-  'hashUnits',
-  'addHashes',
-  'mixSums',
-  'storeUnits',
-  'presentValues',
-  'encodeValues',
-  'extremesOf',
-];
 /** I12: how many unused instances are kept; an instance that has grown beyond MOST_SPARE_BYTES is not kept. */
 const MOST_SPARE = 8;
 const MOST_SPARE_FOR_ROWS = 2;
@@ -237,10 +210,7 @@ function shippedInstance(): WebAssembly.Instance {
   }
 }
 
+/** `test/kernel/kernel.test.ts` compares the code with the folder `kernel`, so only the interface above can differ. */
 function isKernel(exports: object): exports is Kernel {
-  const entries = new Map(Object.entries(exports));
-  return (
-    entries.get('memory') instanceof WebAssembly.Memory &&
-    FUNCTIONS.every((name) => typeof entries.get(name) === 'function')
-  );
+  return 'memory' in exports && exports.memory instanceof WebAssembly.Memory;
 }

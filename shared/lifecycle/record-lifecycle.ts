@@ -7,6 +7,7 @@ import type { Committed, Lifecycle, VersionContent } from '../lake/documents/led
 import { versionKey } from '../lake/paths.ts';
 import { Digest } from '../lake/table/digest.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
+import type { ParquetFile } from '../lake/table/parquet.ts';
 import { damageOf, fileIn } from '../lake/table/readable-file.ts';
 import { type LifecycleContext, type Rules, partsOf, recordsOf, rulesOf } from './records.ts';
 import type { Moment } from './rows.ts';
@@ -102,12 +103,9 @@ export async function isLifecycleIntact(
   { lifecycle }: Committed,
 ): Promise<boolean> {
   if (!lifecycle) return true;
-  const { openCodedFile } = await loadCodedFile();
-  const digest = new Digest();
+  const { digestOf, openCodedFile } = await loadCodedFile();
   try {
-    const file = await openCodedFile(fileOf(ctx, day, lifecycle));
-    for await (const { rows, columns } of file.groups()) for (const _ of digest.addColumns(rows, columns));
-    return digest.value() === lifecycle.digest;
+    return (await digestOf(await openCodedFile(fileOf(ctx, day, lifecycle)))) === lifecycle.digest;
   } catch (thrown) {
     damageOf(thrown);
     return false;
@@ -135,27 +133,36 @@ async function writeRows(
   day: string,
   { snapshot, bytes, rows }: Committed,
   how: { rules: Rules; moment: Moment; earlier?: Lifecycle | undefined; most?: number | undefined },
-): Promise<Lifecycle> {
+): Promise<Lifecycle | undefined> {
   const { rules, moment, earlier, most } = how;
-  const [{ writeParquet }, { openCodedFile }, { replay }] = await Promise.all([
+  const [{ writeParquet }, { openCodedFile }, { replay, writeNewRows }] = await Promise.all([
     ...([loadParquet(), loadCodedFile(), import('./replay.ts')] as const),
   ]);
   const { report, brand, lake } = ctx;
   const { lifecycle } = report;
   if (!lifecycle) throw new Error(`${report.name} has no states`);
-  const id = ctx.newId();
   const columns = lifecycleShape(report)?.columns ?? [];
-  const file = writeParquet(lake.store.create(keyOf(ctx, day, id)), columns);
-  try {
-    const key = versionKey(report.table, brand, day, snapshot);
-    const version = await openCodedFile(fileIn(lake.store, { key, bytes }));
-    const records = (isKeyAlone?: boolean) => recordsOf(version, rules, lifecycle, isKeyAlone);
-    const from = earlier && { file: await openCodedFile(fileOf(ctx, day, earlier)), digest: earlier.digest };
-    const digest = await replay(file, columns, { rows, records, moment, earlier: from }, most);
-    const written = await file.finish();
-    return { snapshot: id, rows: written.rows, bytes: written.bytes, digest, basis: rules.basis };
-  } catch (thrown) {
-    await file.abort();
-    throw thrown;
-  }
+  const key = versionKey(report.table, brand, day, snapshot);
+  const version = await openCodedFile(fileIn(lake.store, { key, bytes }));
+  const from = earlier && { file: await openCodedFile(fileOf(ctx, day, earlier)), digest: earlier.digest };
+  const records = () => recordsOf(version, rules, lifecycle);
+  const written = async (write: (file: ParquetFile) => Promise<boolean>): Promise<Lifecycle | undefined> => {
+    const id = ctx.newId();
+    const digest = new Digest();
+    const file = writeParquet(lake.store.create(keyOf(ctx, day, id)), columns, digest);
+    try {
+      if (!(await write(file))) {
+        await file.abort();
+        return undefined;
+      }
+      const { rows: count, bytes: size } = await file.finish();
+      return { snapshot: id, rows: count, bytes: size, digest: digest.value(), basis: rules.basis };
+    } catch (thrown) {
+      await file.abort();
+      throw thrown;
+    }
+  };
+  const input = { rows, records, moment, earlier: from };
+  const first = from ? undefined : await written((file) => writeNewRows(file, columns, input));
+  return first ?? (await written((file) => replay(file, columns, input, most)));
 }

@@ -9,8 +9,8 @@ import type { Committed, Lifecycle } from '../lake/documents/ledger.ts';
 import { evidenceOfVersions } from '../lake/documents/role-evidence.ts';
 import { type BrandRoles, placeOfRole } from '../lake/documents/roles.ts';
 import type { CodedFile } from '../lake/table/coded-columns.ts';
-import { type CodedColumn, valueOfCode } from '../lake/table/coded-rows.ts';
-import { countOf, readerOf, withValues } from '../lake/table/column-facts.ts';
+import { type CodedColumn, isNullCode, valueOfCode } from '../lake/table/coded-rows.ts';
+import { AMOUNT, combined, countOf, readerOf, valuesOf, withValues } from '../lake/table/column-facts.ts';
 import { amountAt, amountsIn, textsIn, wholeTextsOf } from '../lake/table/role-facts.ts';
 import { type Texts, textsOf } from '../lake/table/texts.ts';
 import { keyColumns } from '../planning/primary-key.ts';
@@ -141,59 +141,42 @@ export interface NowColumns {
   columns: ReadonlyMap<string, CodedColumn>;
 }
 
-/** All records of a version, a row group at a time. @param isKeyAlone read only the columns of their keys */
+/** All records of a version, a row group at a time. */
 export async function* recordsOf(
   file: CodedFile,
   { key, places, words, kind }: Rules,
   { states, bonuses }: { states: readonly Role[]; bonuses: { values: readonly string[] } },
-  isKeyAlone = false,
 ): AsyncGenerator<NowColumns, void, undefined> {
   const ofKind = kind && { column: kind, path: [] };
-  const others = isKeyAlone ? [] : [...places.values(), ...(ofKind ? [ofKind] : [])];
-  const used = [...key, ...others].map(({ column }) => column.name);
-  for await (const { rows, columns: read } of file.groups(isKeyAlone ? used : [...used, RESCUED])) {
+  const used = [...key, ...places.values(), ...(ofKind ? [ofKind] : [])].map(({ column }) => column.name);
+  for await (const { rows, columns: read } of file.groups([...used, RESCUED])) {
     const columns = new Map(read);
     const at = (place: RoleColumn | undefined, of = filled) => judgedColumn(columns, place, of);
     const toState = (text: string) => words.get(comparedState(text)) ?? filled(comparedState(text));
+    const isBonus = (type: string | undefined) => type !== undefined && bonuses.values.includes(type);
     const keys = key.map((place) => at(place, nonEmpty));
-    const parts = keys.length === 1 ? [] : keys.map((column) => textsAt(column));
-    const ofKey =
-      parts.length === 0 ? keys[0] : madeColumn(rows, (row) => textOfKey(parts.map((part) => part(row))));
-    if (isKeyAlone) yield { rows, columns: filledOnly({ key: ofKey }) };
-    else {
-      const [type, first, second] = [
-        at(ofKind),
-        at(places.get(states[0] ?? 'state'), toState),
-        states[1] && at(places.get(states[1]), toState),
-      ];
-      const [typeAt, firstAt, secondAt] = [textsAt(type), textsAt(first), textsAt(second)];
-      const state =
-        first && second ? madeColumn(rows, (row) => firstAt(row) ?? secondAt(row)) : (first ?? second);
-      const amount = amountColumn(rows, columns, places.get('amount'));
-      const commission = amountColumn(rows, columns, places.get('commission'));
-      const now: { [name in keyof Now]: CodedColumn | undefined } = {
-        key: ofKey,
-        records: { codes: new Uint32Array(rows).fill(1), values: [undefined, 1n] },
-        order_id: at(places.get('order_id')),
-        product: at(places.get('product')),
-        kind: madeColumn(rows, (row) => (bonuses.values.includes(typeAt(row) ?? '') ? 'bonus' : 'sale')),
-        publisher_id: at(places.get('publisher_id')),
-        publisher_name: at(places.get('publisher_name')),
-        currency: at(places.get('currency'), (text) => filled(text.toUpperCase())),
-        state,
-        ...{ amount, commission },
-        counted_amount: countedColumn(rows, amount, state),
-        counted_commission: countedColumn(rows, commission, state),
-      };
-      yield { rows, columns: filledOnly(now) };
-    }
+    const [first, second] = states.map((role) => at(places.get(role), toState));
+    const state =
+      first && second ? derivedColumn(rows, [first, second], ([a, b]) => a ?? b) : (first ?? second);
+    const amount = amountColumn(rows, columns, places.get('amount'));
+    const commission = amountColumn(rows, columns, places.get('commission'));
+    const now: { [name in keyof Now]: CodedColumn | undefined } = {
+      key: keys.length > 1 ? derivedColumn(rows, keys, textOfKey) : keys[0],
+      records: { codes: new Uint32Array(rows).fill(1), values: [undefined, 1n] },
+      order_id: at(places.get('order_id')),
+      product: at(places.get('product')),
+      kind: derivedColumn(rows, [at(ofKind)], ([type]) => (isBonus(type) ? 'bonus' : 'sale')),
+      publisher_id: at(places.get('publisher_id')),
+      publisher_name: at(places.get('publisher_name')),
+      currency: at(places.get('currency'), (text) => filled(text.toUpperCase())),
+      state,
+      ...{ amount, commission },
+      counted_amount: countedColumn(rows, amount, state),
+      counted_commission: countedColumn(rows, commission, state),
+    };
+    const named = Object.entries(now).flatMap(([name, column]) => (column ? [[name, column] as const] : []));
+    yield { rows, columns: new Map(named) };
   }
-}
-
-function filledOnly(columns: Readonly<Record<string, CodedColumn | undefined>>): Map<string, CodedColumn> {
-  return new Map(
-    Object.entries(columns).flatMap(([name, column]) => (column ? [[name, column] as const] : [])),
-  );
 }
 
 /** Returns a function that reads a record of a group as an object. */
@@ -236,17 +219,16 @@ function textsAt(column: CodedColumn | undefined): (row: number) => string | und
   };
 }
 
-/** A column of texts that are computed for each row. */
-function madeColumn(rows: number, textAt: (row: number) => string | undefined): CodedColumn {
-  const codeOf = new Map<string | undefined, number>([[undefined, 0]]);
-  const codes = new Uint32Array(rows);
-  for (let row = 0; row < rows; row += 1) {
-    const text = textAt(row);
-    const code = codeOf.get(text) ?? codeOf.size;
-    if (code === codeOf.size) codeOf.set(text, code);
-    codes[row] = code;
-  }
-  return { codes, texts: textsOf([...codeOf.keys()]) };
+/** A column of texts, each computed once for all rows that have the same texts in the other columns. */
+function derivedColumn(
+  rows: number,
+  columns: readonly (CodedColumn | undefined)[],
+  textOf: (texts: readonly (string | undefined)[]) => string | undefined,
+): CodedColumn {
+  const { codes, firstRows } = combined(rows, columns);
+  const read = columns.map((column) => textsAt(column));
+  const texts = firstRows.map((row) => textOf(read.map((textAt) => textAt(row))));
+  return { codes, texts: textsOf([undefined, ...texts]) };
 }
 
 /** The amounts that are not void; 0 for all other rows. */
@@ -255,12 +237,14 @@ function countedColumn(
   worth: CodedColumn | undefined,
   state: CodedColumn | undefined,
 ): CodedColumn {
-  const [none, stateAt] = [worth ? countOf(worth) : 1, textsAt(state)];
-  const valueAt = worth ? readerOf(worth) : () => undefined;
-  const codes = new Uint32Array(rows);
-  for (let row = 0; row < rows; row += 1)
-    codes[row] = valueAt(row) === undefined || stateAt(row) === 'void' ? none : (worth?.codes[row] ?? none);
-  return withValues(worth, codes, [0n], 'decimal(38,9)');
+  const none = worth ? countOf(worth) : 1;
+  const isVoid = state ? valuesOf(state).map((value) => value === 'void') : [];
+  const codes = new Uint32Array(rows).fill(none);
+  for (let row = 0; worth && row < rows; row += 1) {
+    const code = worth.codes[row] ?? 0;
+    if (!isNullCode(worth, code) && isVoid[state?.codes[row] ?? 0] !== true) codes[row] = code;
+  }
+  return withValues(worth, codes, [0n], AMOUNT);
 }
 
 /** The text of a key, as in the table `changes`. */

@@ -5,13 +5,12 @@
  */
 import type { Column } from '../column-types.ts';
 import { type CodedFile, rowsOf } from '../lake/table/coded-columns.ts';
-import { type CodedColumn, CodedRows, type NamedColumn } from '../lake/table/coded-rows.ts';
+import type { CodedColumn, NamedColumn } from '../lake/table/coded-rows.ts';
 import { countOf, readerOf, withValues } from '../lake/table/column-facts.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { HashIndex } from '../lake/table/diff.ts';
 import { Digest, RowHashes, columnHashes } from '../lake/table/digest.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
-import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import { type Lanes, shortHashOfBytes, viewOf } from '../records/murmur.ts';
 import { newRows } from './new-rows.ts';
 import { type NowColumns, recordReader } from './records.ts';
@@ -28,14 +27,38 @@ export interface Replay {
   earlier?: { file: CodedFile; digest: string } | undefined;
   /** The number of records in the version, and a function that returns them all: it is called once for each part. */
   rows: number;
-  records: (isKeyAlone?: boolean) => AsyncIterable<NowColumns>;
+  records: () => AsyncIterable<NowColumns>;
   moment: Moment;
 }
 
 /**
+ * Writes the rows of a day's first version.
+ * @returns `false` if records share a key, or there are too many (I12): then `replay` has to write the file
+ */
+export async function writeNewRows(
+  file: ParquetFile,
+  columns: readonly Column[],
+  { rows, records, moment }: Replay,
+): Promise<boolean> {
+  if (rows > MAX_HASHED) return false;
+  const keys = new RowHashes();
+  const isUnique = () => new HashIndex(keys.all()).isUnique;
+  let written = 0;
+  for await (const group of records()) {
+    keys.append(keyHashes(group));
+    // Most shared keys show before anything is written.
+    if (written === 0 && !isUnique()) return false;
+    await file.writeGroup(group.rows, newRows(columns, group, moment));
+    written += group.rows;
+  }
+  if (written !== rows) throw new Error(`${written} rows are read instead of ${rows}`);
+  return isUnique();
+}
+
+/**
+ * Writes the rows of a version that replaces another, or whose records share keys.
  * @param columns of the table
  * @param most how many records are in memory
- * @returns the digest of the rows
  * @throws if a file differs from what was written
  */
 export async function replay(
@@ -43,26 +66,8 @@ export async function replay(
   columns: readonly Column[],
   { earlier, rows, records, moment }: Replay,
   most = MAX_RECORDS,
-): Promise<string> {
-  const digest = new Digest();
-  let pending = new CodedRows();
-  const write = (count: number, group: Iterable<NamedColumn>) =>
-    file.writeGroup(count, digest.addColumns(count, group));
-  const flush = async () => {
-    const held = pending;
-    pending = new CodedRows();
-    if (held.rows > 0) await write(held.rows, held.columns());
-  };
-  const append = async (row: Row | undefined) => {
-    if (row) pending.append(row);
-    if (pending.rows >= maxRowsOfGroup(columns.length) || pending.bytes >= ROW_GROUP_BYTES) await flush();
-  };
-  const known = await sameRows(records, earlier?.file);
-  if (known && !earlier) {
-    for await (const group of records()) await write(group.rows, newRows(columns, group, moment));
-    if (digest.rows !== rows) throw new Error(`${digest.rows} rows are read instead of ${rows}`);
-    return digest.value();
-  }
+): Promise<true> {
+  const known = earlier && (await sameRows(records, rows, earlier.file));
   const parts = Math.ceil(Math.max(1, known?.others ?? Math.max(rows, earlier?.file.rows ?? 0)) / most);
   let met = 0;
   for (let part = 0; part < parts; part += 1) {
@@ -80,11 +85,9 @@ export async function replay(
       }
       firstRow += group.rows;
     }
-    let firstBefore = 0;
     const found = new Digest();
     const left: Row[] = [];
     for await (const group of earlier?.file.groups() ?? []) {
-      const from = firstBefore;
       const read = new Map(found.addColumns(group.rows, group.columns));
       // When a day reaches an age, this is often all that changes.
       const counted = read.get('counted_commission');
@@ -95,25 +98,31 @@ export async function replay(
         moment,
         isOfPart,
         left,
-        known && ((row) => (known.isStill(from + row) ? part : undefined)),
+        known && ((row) => (known.isStill(group.firstRow + row) ? part : undefined)),
       );
-      firstBefore += group.rows;
       const next = columns.flatMap(({ name, type }): NamedColumn[] => {
         const column = changedColumn({ name, type }, read.get(name), kept);
         return column ? [[name, column]] : [];
       });
-      if (kept.rows.length >= WHOLE_ROWS) {
-        await flush();
-        await write(kept.rows.length, next);
-      } else for (const row of rowsOf({ rows: kept.rows.length, columns: next })) await append(row);
+      if (kept.rows.length >= WHOLE_ROWS) await file.writeGroup(kept.rows.length, next);
+      else for (const row of rowsOf({ rows: kept.rows.length, columns: next })) await file.append(row);
     }
     if (earlier && found.value() !== earlier.digest)
       throw new Error('its digest differs from the committed digest');
-    for (const [before, record] of now.rest(left)) await append(rowAfter(before, record, moment));
+    for (const [before, record] of now.rest(left)) {
+      const row = rowAfter(before, record, moment);
+      if (row) await file.append(row);
+    }
   }
   if (met !== rows) throw new Error(`${met} rows are read instead of ${rows}`);
-  await flush();
-  return digest.value();
+  return true;
+}
+
+function keyHashes({ rows, columns }: NowColumns): Lanes {
+  return columnHashes(
+    rows,
+    [...columns].filter(([name]) => name === 'key'),
+  );
 }
 
 function hashOf(text: string): number {
@@ -150,23 +159,16 @@ interface SameRows {
 /** @returns `undefined` if records of the version share a key, or there are too many (I12): then all rows are compared */
 async function sameRows(
   records: Replay['records'],
-  earlier: CodedFile | undefined,
+  rows: number,
+  earlier: CodedFile,
 ): Promise<SameRows | undefined> {
+  if (rows > MAX_HASHED || earlier.rows > MAX_HASHED) return undefined;
   const [keys, after, before] = [new RowHashes(), new RowHashes(), new RowHashes()];
-  let rows = 0;
-  for await (const group of records(!earlier)) {
-    rows += group.rows;
-    if (rows > MAX_HASHED || (earlier?.rows ?? 0) > MAX_HASHED) return undefined;
-    keys.append(
-      columnHashes(
-        group.rows,
-        [...group.columns].filter(([name]) => name === 'key'),
-      ),
-    );
-    if (earlier) after.append(columnHashes(group.rows, group.columns));
+  for await (const group of records()) {
+    keys.append(keyHashes(group));
+    after.append(columnHashes(group.rows, group.columns));
   }
   if (!new HashIndex(keys.all()).isUnique) return undefined;
-  if (!earlier) return { isKept: () => false, isStill: () => false, others: rows };
   for await (const group of earlier.groups(IDENTITY_AND_NOW))
     before.append(columnHashes(group.rows, group.columns));
   const [ofAfter, ofBefore] = [after.all(), before.all()];

@@ -1,4 +1,5 @@
 /* Decides which row a record continues, and how a row changes when the version of its day is replaced. */
+import type { Value } from '../column-types.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { Now } from './records.ts';
 import { KEPT_STATES } from './shape.ts';
@@ -20,7 +21,11 @@ export interface Moment {
 }
 
 /** @returns `undefined` if the row is left out */
-export function rowAfter(before: Row | undefined, now: Now | undefined, moment: Moment): Row | undefined {
+export function rowAfter(
+  before: Row | undefined,
+  now: Readonly<Record<keyof Now, Value | undefined>> | undefined,
+  moment: Moment,
+): Row | undefined {
   const { after, by, isReading, hasOtherStates, ages, isErasure } = moment;
   if (!now && isErasure) return undefined;
   const isThere = before !== undefined && before.records !== 0n;

@@ -89,13 +89,13 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
   const fields = decidedRoles((await ctx.roles.cached()).brands[brand], settings.fields);
   const width = (columns ?? (await ctx.schema.cached()).columns).length;
   const limits = { rows: maxRowsOfGroup(width), bytes: basis.groupBytes ?? ROW_GROUP_BYTES };
-  const groups = new RowGroups(limits, digest, async () => {
+  const groups = new RowGroups(limits, async () => {
     const { writeParquet } = await loadParquet();
     const chosen = columns ?? growSchema(await ctx.schema.cached(), observations, settings.columns).columns;
     const output = lake.store.create(keys.version(snapshot));
     return {
       columns: chosen,
-      file: writeParquet(output, chosen),
+      file: writeParquet(output, chosen, digest),
       facts: new ColumnFacts(chosen),
       roles: new RoleFacts(chosen, { fields, states: settings.states }),
     };
@@ -175,11 +175,9 @@ async function isIntact(
   try {
     if (Buffer.from(await file.range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
     if (!readBack) return true;
-    const { readParquetRows } = await loadCodedFile();
-    const found = new Digest();
-    for await (const row of readParquetRows(file)) found.add(row);
+    const { digestOf, openCodedFile } = await loadCodedFile();
     return (
-      found.value() === digest &&
+      (await digestOf(await openCodedFile(file))) === digest &&
       (!changes || (await areIntact(ctx, day, changes))) &&
       (await isLifecycleIntact(ctx, day, committed))
     );

@@ -1,18 +1,7 @@
 const WORD = 4;
-/** The widest element that is written. */
-const SPARE_BYTES = 8;
 
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-/**
- * A view to write `bytes` bytes through. It has spare room at its end because of V8's Maglev (Node 24). Maglev takes a
- * write into the last bytes of a view for a write past its end and drops its code. After that, each write in that place
- * is a call into the runtime.
- */
-export function writableView(bytes: number): DataView<ArrayBuffer> {
-  return new DataView(new ArrayBuffer(bytes + SPARE_BYTES));
 }
 
 /**

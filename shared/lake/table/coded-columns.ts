@@ -12,6 +12,7 @@ import { viewOf } from '../../records/murmur.ts';
 import { type CodedColumn, type NamedColumn, valueOfCode } from './coded-rows.ts';
 import { AMOUNT } from './column-facts.ts';
 import type { Row } from './columns.ts';
+import { Digest, type RowHashes } from './digest.ts';
 import { columnsOf, filledColumns, readMetadata, startOf } from './parquet-footer.ts';
 import type { ReadableFile } from './readable-file.ts';
 import type { Texts } from './texts.ts';
@@ -19,6 +20,8 @@ import type { Texts } from './texts.ts';
 /** Rows of one row group. */
 export interface CodedGroup {
   rows: number;
+  /** The number of its first row in the file. */
+  firstRow: number;
   /** The columns that have a value in the row group. */
   columns: Iterable<NamedColumn>;
 }
@@ -27,10 +30,15 @@ export interface CodedGroup {
 export interface CodedFile {
   columns: Column[];
   rows: number;
-  /** All rows. @param names only these columns */
-  groups(names?: readonly string[]): AsyncGenerator<CodedGroup, void, undefined>;
-  /** Some rows alone, in their order. @param rows ascending, counted from 0 */
-  pick(rows: readonly number[]): AsyncGenerator<CodedGroup, void, undefined>;
+  /**
+   * All rows.
+   * @param names only these columns
+   * @param isWanted whether to read a row group, by the number of its first row and of the row after its last
+   */
+  groups(
+    names?: readonly string[],
+    isWanted?: (from: number, to: number) => boolean,
+  ): AsyncGenerator<CodedGroup, void, undefined>;
 }
 
 /** Opens a file that `writeParquet` wrote. */
@@ -40,21 +48,12 @@ export async function openCodedFile(file: ReadableFile): Promise<CodedFile> {
   return {
     columns,
     rows: Number(metadata.num_rows),
-    async *groups(names) {
+    async *groups(names, isWanted = () => true) {
       const wanted = columns.filter(({ name }) => names?.includes(name) ?? true);
-      for (const group of metadata.row_groups) yield await readGroup(file, group, wanted);
-    },
-    async *pick(rows) {
       let firstRow = 0;
       for (const group of metadata.row_groups) {
         const behind = firstRow + Number(group.num_rows);
-        const picked = rows.filter((row) => row >= firstRow && row < behind).map((row) => row - firstRow);
-        const pickRows = (chunk: Chunk) => pickedColumn(chunk, picked);
-        if (picked.length > 0)
-          yield {
-            rows: picked.length,
-            columns: await chunksOf(file, group, placesIn(group, columns), pickRows),
-          };
+        if (isWanted(firstRow, behind)) yield { ...(await readGroup(file, group, wanted)), firstRow };
         firstRow = behind;
       }
     },
@@ -66,9 +65,15 @@ export async function readGroup(
   file: ReadableFile,
   group: RowGroup,
   columns: readonly Column[],
-): Promise<CodedGroup> {
-  const places = placesIn(group, columns);
-  return { rows: Number(group.num_rows), columns: await chunksOf(file, group, places, wholeColumn) };
+): Promise<Omit<CodedGroup, 'firstRow'>> {
+  return { rows: Number(group.num_rows), columns: await chunksOf(file, group, placesIn(group, columns)) };
+}
+
+/** The digest of all rows. @param hashes receives the hash of each row */
+export async function digestOf(file: CodedFile, hashes?: RowHashes): Promise<string> {
+  const digest = new Digest(hashes);
+  for await (const { rows, columns } of file.groups()) for (const _ of digest.addColumns(rows, columns));
+  return digest.value();
 }
 
 /** The rows of a file; a NULL is missing from its row. @param names only these columns */
@@ -79,7 +84,7 @@ export async function* readParquetRows(
   for await (const group of (await openCodedFile(file)).groups(names)) yield* rowsOf(group);
 }
 
-export function rowsOf({ rows, columns }: CodedGroup): Row[] {
+export function rowsOf({ rows, columns }: Omit<CodedGroup, 'firstRow'>): Row[] {
   const made = Array.from({ length: rows }, (): Row => ({}));
   for (const [name, column] of columns) {
     // Rows with the same value share it in memory.
@@ -120,7 +125,6 @@ async function chunksOf(
   file: ReadableFile,
   group: RowGroup,
   places: readonly Place[],
-  read: (chunk: Chunk) => CodedColumn,
 ): Promise<Iterable<NamedColumn>> {
   if (places.length === 0) return [];
   const from = Math.min(...places.map(({ start }) => start));
@@ -128,7 +132,10 @@ async function chunksOf(
   return (function* () {
     for (const place of places) {
       const bytes = all.subarray(place.start - from, place.end - from);
-      yield [place.column.name, read(unpackedChunk({ ...place, bytes }, Number(group.num_rows)))] as const;
+      yield [
+        place.column.name,
+        wholeColumn(unpackedChunk({ ...place, bytes }, Number(group.num_rows))),
+      ] as const;
     }
   })();
 }
@@ -214,22 +221,6 @@ function wholeColumn({ column, codes, pages }: Chunk): CodedColumn {
   for (const { view, values: count } of pages)
     for (let index = 0; index < count; index += 1) values.push(valueAt(view, index));
   return { codes, values };
-}
-
-/** Only these rows of the chunk; the values of other rows are not read. */
-function pickedColumn({ column, codes, pages }: Chunk, rows: readonly number[]): CodedColumn {
-  const picked = Uint32Array.from(rows, (row) => codes[row] ?? 0);
-  if (column.type === 'string') return { codes: picked, texts: textsOfPages(pages) };
-  const valueAt = reader(column);
-  const values = Array.from(picked, (code) => {
-    let index = code - 1;
-    for (const { view, values: count } of pages) {
-      if (index < count) return index < 0 ? undefined : valueAt(view, index);
-      index -= count;
-    }
-    return undefined;
-  });
-  return { codes: Uint32Array.from(rows.keys()), values };
 }
 
 const LENGTH_BYTES = 4;

@@ -12,10 +12,7 @@ import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
-import { packedNumbers } from './packed-numbers.ts';
-import { type PlainValues, plainValues } from './plain-values.ts';
-import { type Present, StoredValues } from './stored-values.ts';
-import { textsOf } from './texts.ts';
+import { type Part, type Present, StoredValues } from './stored-values.ts';
 
 /**
  * A page of values ends at this many bytes. A page of places needs no limit: it has two bytes for each row of a row
@@ -41,29 +38,12 @@ export async function writeColumnChunk(
   compress: Compress,
 ): Promise<ColumnChunk> {
   const { parquet } = typeSpec(type);
-  const { element } = parquet;
-  const plain = plainValues(parquet, cells ?? NO_CELLS[element.type === 'BYTE_ARRAY' ? 'texts' : 'values']);
-  const values = new StoredValues(plain);
+  const values = cells && new StoredValues(parquet, rows, cells);
   try {
-    const present = values.present(rows, cells?.codes ?? new Uint32Array(rows));
-    return await writePages(output, name, element.type, rows, { plain, values, present }, compress);
+    return await writePages(output, name, parquet.element.type, rows, values, compress);
   } finally {
-    values.close();
+    values?.close();
   }
-}
-
-interface ColumnValues {
-  plain: PlainValues;
-  values: StoredValues;
-  present: Present;
-}
-
-/** The contents of a page: some rows, and the values of the rows that are not NULL. */
-export interface Part {
-  fromRow: number;
-  toRow: number;
-  fromPlace: number;
-  toPlace: number;
 }
 
 async function writePages(
@@ -71,11 +51,12 @@ async function writePages(
   name: string,
   type: ParquetElement['type'],
   rows: number,
-  { plain, values, present }: ColumnValues,
+  values: StoredValues | undefined,
   compress: Compress,
 ): Promise<ColumnChunk> {
+  const present = values?.present ?? { filled: 0, distinct: 0, distinctBytes: 0, rowBytes: 0 };
   // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.
-  const isDictionary = type !== 'BOOLEAN' && dictionaryPays(present, plain);
+  const isDictionary = type !== 'BOOLEAN' && dictionaryPays(present);
   const encoding = isDictionary ? 'RLE_DICTIONARY' : 'PLAIN';
 
   const start = output.offset;
@@ -94,14 +75,14 @@ async function writePages(
     output.appendBytes(levels);
     output.appendBytes(compressed);
   };
-  if (isDictionary) {
-    const dictionary_page_header = { num_values: present.distinct.length, encoding: 'PLAIN' } as const;
-    await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, values.encode(present.distinct));
+  if (values && isDictionary) {
+    const dictionary_page_header = { num_values: present.distinct, encoding: 'PLAIN' } as const;
+    await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, values.dictionary());
   }
   const dataStart = output.offset;
-  const parts = isDictionary ? [wholeColumn(rows, present)] : partsOf(rows, plain, present);
+  const parts = values?.parts(isDictionary ? Number.POSITIVE_INFINITY : PAGE_BYTES) ?? [allNull(rows)];
   for (const part of parts) {
-    const levels = definitionLevels(part, present.levels);
+    const levels = definitionLevels(part, values);
     const num_rows = part.toRow - part.fromRow;
     const data_page_header_v2 = {
       num_values: num_rows,
@@ -112,10 +93,8 @@ async function writePages(
       repetition_levels_byte_length: 0,
       is_compressed: true,
     } as const;
-    const body = isDictionary
-      ? packedPlaces(present)
-      : values.encode(present.filled.subarray(part.fromPlace, part.toPlace));
-    await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body, levels);
+    const body = isDictionary ? values?.packedPlaces(bitWidth(present.distinct)) : values?.values(part);
+    await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body ?? NOTHING, levels);
   }
   return {
     file_offset: BigInt(start),
@@ -129,7 +108,7 @@ async function writePages(
       total_uncompressed_size: BigInt(uncompressedBytes),
       data_page_offset: BigInt(dataStart),
       ...(isDictionary && { dictionary_page_offset: BigInt(start) }),
-      statistics: statisticsOf(rows, { plain, values, present }),
+      statistics: statisticsOf(rows - present.filled, values),
       encoding_stats: [
         ...(isDictionary ? [{ page_type: 'DICTIONARY_PAGE', encoding: 'PLAIN', count: 1 } as const] : []),
         { page_type: 'DATA_PAGE_V2', encoding, count: parts.length },
@@ -143,21 +122,15 @@ type PageSize = 'uncompressed_page_size' | 'compressed_page_size';
 const NOTHING = new Uint8Array();
 const COMPRESSED_NOTHING = zstdCompressSync(NOTHING);
 
-/** The cells of a column without any value. */
-const NO_CELLS = {
-  texts: { codes: new Uint32Array(), texts: textsOf([undefined]) },
-  values: { codes: new Uint32Array(), values: [undefined] },
-};
+/** The page of a column without any value. */
+function allNull(rows: number): Part {
+  return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: 0, bytes: 0 };
+}
 
 /** Whether a dictionary takes at most half the bytes; a smaller gain would not pay for a reader's extra work. */
-function dictionaryPays(
-  { distinct, places, distinctBytes, rowBytes }: Present,
-  { lengthBytes }: PlainValues,
-): boolean {
-  if (distinct.length === places.length) return false;
-  const placesBytes = Math.ceil((places.length * bitWidth(distinct.length)) / 8);
-  const dictionaryBytes = distinctBytes + distinct.length * lengthBytes;
-  return 2 * (placesBytes + dictionaryBytes) <= rowBytes + places.length * lengthBytes;
+function dictionaryPays({ filled, distinct, distinctBytes, rowBytes }: Present): boolean {
+  const placesBytes = Math.ceil((filled * bitWidth(distinct)) / 8);
+  return distinct < filled && 2 * (placesBytes + distinctBytes) <= rowBytes;
 }
 
 /** How many bits a place takes among this many values. */
@@ -165,39 +138,11 @@ function bitWidth(distinct: number): number {
   return 32 - Math.clz32(distinct - 1);
 }
 
-/** The pages of a column without a dictionary: each has at most `mostBytes`, or one value. */
-export function partsOf(
-  rows: number,
-  { stored: { starts, ends }, lengthBytes }: PlainValues,
-  present: Present,
-  mostBytes = PAGE_BYTES,
-): Part[] {
-  const { filled, levels, rowBytes } = present;
-  if (rowBytes + filled.length * lengthBytes <= mostBytes) return [wholeColumn(rows, present)];
-  const parts: Part[] = [];
-  let [fromRow, fromPlace, place, bytes] = [0, 0, 0, 0];
-  for (let row = 0; row < rows; row += 1) {
-    if (levels[row] === 0) continue;
-    const code = filled[place] ?? 0;
-    const size = lengthBytes + (ends[code] ?? 0) - (starts[code] ?? 0);
-    if (bytes > 0 && bytes + size > mostBytes) {
-      parts.push({ fromRow, toRow: row, fromPlace, toPlace: place });
-      [fromRow, fromPlace, bytes] = [row, place, 0];
-    }
-    bytes += size;
-    place += 1;
-  }
-  return [...parts, { fromRow, toRow: rows, fromPlace, toPlace: place }];
-}
-
-function wholeColumn(rows: number, { filled }: Present): Part {
-  return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: filled.length };
-}
-
 /** Runs and groups of bits, without the length prefix of older page formats. */
-function definitionLevels({ fromRow, toRow, fromPlace, toPlace }: Part, levels: Uint32Array): Uint8Array {
-  const [rows, present] = [toRow - fromRow, toPlace - fromPlace];
-  if (present > 0 && present < rows) return packedNumbers(levels.subarray(fromRow, toRow), 1);
+function definitionLevels(part: Part, values: StoredValues | undefined): Uint8Array {
+  const [rows, present] = [part.toRow - part.fromRow, part.toPlace - part.fromPlace];
+  // A copy, because the values of the page are encoded after it.
+  if (values && present > 0 && present < rows) return values.packedLevels(part).slice();
   // One run. Most columns have only this run, and in a wide table the rows would be read a thousand times otherwise.
   const bytes = new ByteWriter(16);
   bytes.appendVarInt(rows << 1);
@@ -205,18 +150,11 @@ function definitionLevels({ fromRow, toRow, fromPlace, toPlace }: Part, levels: 
   return bytes.getBytes();
 }
 
-/** A byte with the number of bits for each place, then the places. */
-function packedPlaces({ places, distinct }: Present): Uint8Array {
-  const width = bitWidth(distinct.length);
-  return Buffer.concat([Uint8Array.of(width), packedNumbers(places, width)]);
-}
-
-function statisticsOf(rows: number, { plain, values, present }: ColumnValues): Statistics {
-  const { distinct, places } = present;
-  const null_count = BigInt(rows - places.length);
-  if (distinct.length === 0) return { null_count };
-  const { min, max } = values.extremes(distinct);
-  const [min_value, max_value] = [boundOf(plain.valueOf(min), -0), boundOf(plain.valueOf(max), 0)];
+function statisticsOf(nulls: number, values: StoredValues | undefined): Statistics {
+  const null_count = BigInt(nulls);
+  if (!values || values.present.distinct === 0) return { null_count };
+  const [min, max] = values.extremes();
+  const [min_value, max_value] = [boundOf(min, -0), boundOf(max, 0)];
   return min_value === undefined || max_value === undefined
     ? { null_count }
     : { min_value, max_value, null_count };

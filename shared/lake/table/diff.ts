@@ -8,8 +8,8 @@ import { randomFillSync } from 'node:crypto';
 import { type Column, type TypeSpec, typeSpec } from '../../column-types.ts';
 import { LANES, type Lanes, avalanche } from '../../records/murmur.ts';
 import { type CodedColumn, valueOfCode } from './coded-rows.ts';
-import { type CodedFile, openCodedFile } from './coded-columns.ts';
-import { Digest, RowHashes, columnHashes, counts } from './digest.ts';
+import { type CodedFile, digestOf, openCodedFile } from './coded-columns.ts';
+import { RowHashes, columnHashes, counts } from './digest.ts';
 import type { ReadableFile } from './readable-file.ts';
 
 /** How many changed records are listed at most, and how many letters they may have in both versions. */
@@ -58,12 +58,7 @@ export async function openVersion(
   const file = await openCodedFile(snapshot);
   if (known) return { file, hashes: known };
   const hashes = new RowHashes();
-  const digest = new Digest(hashes);
-  for await (const { rows, columns } of file.groups()) {
-    const counted = digest.addColumns(rows, columns);
-    while (!counted.next().done);
-  }
-  return { file, hashes, digest: digest.value() };
+  return { file, hashes, digest: await digestOf(file, hashes) };
 }
 
 /**
@@ -261,15 +256,18 @@ async function textsOf(
 ): Promise<RowTexts[] | undefined> {
   const typeOf = new Map(file.columns.map(({ name, type }) => [name, type]));
   const texts: RowTexts[] = [];
-  for await (const { rows: picked, columns } of file.pick(rows)) {
-    const ofGroup = Array.from({ length: picked }, (): RowTexts => new Map());
+  const within = (from: number, to: number) => rows.filter((row) => row >= from && row < to);
+  const isWanted = (from: number, to: number) => within(from, to).length > 0;
+  for await (const { firstRow, rows: count, columns } of file.groups(undefined, isWanted)) {
+    const picked = within(firstRow, firstRow + count);
+    const ofGroup = picked.map((): RowTexts => new Map());
     for (const ofRow of ofGroup) texts.push(ofRow);
     for (const [name, column] of columns) {
       const type = typeOf.get(name);
       if (type === undefined || !counts(name)) continue;
       const spec = typeSpec(type);
       for (const [row, textOfRow] of ofGroup.entries()) {
-        const text = textAt(column, row, spec);
+        const text = textAt(column, (picked[row] ?? 0) - firstRow, spec);
         if (text === undefined) continue;
         textOfRow.set(name, text);
         budget.bytes -= name.length + text.length;

@@ -15,6 +15,7 @@ import { readGroup, rowsOf } from './coded-columns.ts';
 import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
 import { type Compress, writeColumnChunk } from './column-chunk.ts';
 import type { Row } from './columns.ts';
+import type { Digest } from './digest.ts';
 import { FIELDS_KEY, columnsOf, readMetadata } from './parquet-footer.ts';
 import type { ReadableFile } from './readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from './row-group-limits.ts';
@@ -48,8 +49,9 @@ export interface ParquetFile {
  * when it is full, with at most ROW_GROUP_ROWS rows. Annotations are the older converted types, which every reader
  * supports. By the format's rules a timestamp with such an annotation is in UTC, so no engine moves it to its session's zone.
  * @param columns all columns of the table, in the order of its schema
+ * @param digest receives all rows
  */
-export function writeParquet(output: ObjectWriter, columns: readonly Column[]): ParquetFile {
+export function writeParquet(output: ObjectWriter, columns: readonly Column[], digest?: Digest): ParquetFile {
   const bytes = new ByteWriter();
   const compress = compressor();
   const groups: RowGroup[] = [];
@@ -71,7 +73,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
       written.set(column.name, chunk);
       return chunk;
     };
-    for (const [name, coded] of cells) {
+    for (const [name, coded] of digest?.addColumns(rows, cells) ?? cells) {
       const column = columnOf.get(name);
       if (column) await write(column, coded);
     }

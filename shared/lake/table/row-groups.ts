@@ -6,7 +6,6 @@ import { type Column, SYNCED_AT } from '../../column-types.ts';
 import type { RecordList } from '../../records/record-list.ts';
 import type { NamedColumn } from './coded-rows.ts';
 import type { ColumnFacts } from './column-facts.ts';
-import type { Digest } from './digest.ts';
 import type { ParquetFile } from './parquet.ts';
 import type { RoleFacts } from './role-facts.ts';
 import { RecordColumns } from './record-columns.ts';
@@ -27,7 +26,6 @@ const FIRST_ROWS = 256;
 
 export class RowGroups {
   readonly #open: () => Promise<RowGroupTarget>;
-  readonly #digest: Digest;
   readonly #records: RecordColumns;
   #codes = new Uint32Array();
   /** By row: when its content was first read, as an index into `#times`, counted from 1. */
@@ -40,9 +38,8 @@ export class RowGroups {
    * @param limits of a row group
    * @param open called once, when the first row group is full: until then no row depends on the columns
    */
-  constructor(limits: RowGroupLimits, digest: Digest, open: () => Promise<RowGroupTarget>) {
+  constructor(limits: RowGroupLimits, open: () => Promise<RowGroupTarget>) {
     this.#open = open;
-    this.#digest = digest;
     this.#records = new RecordColumns(limits);
   }
 
@@ -77,8 +74,7 @@ export class RowGroups {
     const { columns, file, facts, roles } = this.#target;
     const { rows } = this.#records;
     if (rows === 0) return this.#target;
-    const counted = roles.count(rows, facts.count(rows, this.#columns(rows, columns, facts)));
-    await file.writeGroup(rows, this.#digest.addColumns(rows, counted));
+    await file.writeGroup(rows, roles.count(rows, facts.count(rows, this.#columns(rows, columns, facts))));
     this.#largest = this.largest;
     this.#records.clear();
     this.#times = [undefined];

@@ -1,7 +1,11 @@
 /**
- * Keeps the different values of a column in the kernel's memory, as the bytes that Parquet stores. It finds the values
- * that some row has, their layout in a page, the smallest and the largest value.
+ * Keeps a column of a row group in the kernel's memory, as Parquet stores it (its encoding PLAIN, little-endian): each
+ * different value becomes bytes once, and pages copy these bytes. It finds the values that some row has, the smallest and the
+ * largest value, and the bytes of pages.
+ * One piece of code serves all types, so it is compiled once and creates no garbage. A value that its type cannot hold is a
+ * bug of the caller and fails here; otherwise it would be cut to the type's width unnoticed.
  */
+import type { ParquetElement, PhysicalValue, TypeSpec, Value } from '../../column-types.ts';
 import {
   allocated,
   copied,
@@ -11,133 +15,306 @@ import {
   release,
   takeKernel,
 } from '../../kernel/kernel.ts';
-import { ORDERS, type PlainValues } from './plain-values.ts';
-import type { Texts } from './texts.ts';
+import { type CodedColumn, valueOfCode } from './coded-rows.ts';
+import { countOf } from './column-facts.ts';
 
-/** The values that are not NULL. */
+/** The kernel's numbers for the orders of values, by their bytes. */
+const ORDERS = { bytes: 0, big_endian: 1, int32: 2, int64: 3, double: 4 };
+
+interface PlainType {
+  /** Bytes of a value. */
+  width: number;
+  /** @throws RangeError if the value does not belong to the type */
+  write: (view: DataView, at: number, value: PhysicalValue) => void;
+  order: keyof typeof ORDERS;
+}
+
+const PLAIN_TYPES = {
+  // A byte each here, and a bit in a page.
+  BOOLEAN: () => ({
+    width: 1,
+    write(view, at, value) {
+      if (typeof value !== 'boolean') throw unfit(value, 'BOOLEAN');
+      view.setUint8(at, Number(value));
+    },
+    order: 'bytes',
+  }),
+  INT32: () => ({
+    width: 4,
+    write(view, at, value) {
+      if (typeof value !== 'number' || (value | 0) !== value) throw unfit(value, 'INT32');
+      view.setInt32(at, value, true);
+    },
+    order: 'int32',
+  }),
+  INT64: () => ({
+    width: 8,
+    write(view, at, value) {
+      if (typeof value !== 'bigint' || BigInt.asIntN(64, value) !== value) throw unfit(value, 'INT64');
+      view.setBigInt64(at, value, true);
+    },
+    order: 'int64',
+  }),
+  DOUBLE: () => ({
+    width: 8,
+    write(view, at, value) {
+      if (typeof value !== 'number' || Number.isNaN(value)) throw unfit(value, 'DOUBLE');
+      view.setFloat64(at, value, true);
+    },
+    order: 'double',
+  }),
+  FIXED_LEN_BYTE_ARRAY: ({ type_length: width = 0 }) => ({
+    width,
+    write: (view, at, value) => writeBigEndian(view, at, value, width),
+    order: 'big_endian',
+  }),
+} satisfies Record<Exclude<ParquetElement['type'], 'BYTE_ARRAY'>, (element: ParquetElement) => PlainType>;
+
+/** Before each text in a page stands how many bytes it has. */
+const LENGTH_BYTES = 4;
+const NUMBER_BYTES = 4;
+/** In packed numbers: how many numbers share a header, and its most bytes. */
+const GROUP = 8;
+const HEADER_BYTES = 5;
+
+/** The values of a column that are not NULL. */
 export interface Present {
-  /** The code of each value that some row has, in the order of their first occurrence. */
-  distinct: Uint32Array;
-  /** For each row that is not NULL: its code, and the place of its value in `distinct`. */
-  filled: Uint32Array;
-  places: Uint32Array;
-  /** For each row: 1, or 0 for NULL. */
-  levels: Uint32Array;
-  /** The bytes of the values in `distinct`, and of the values of all rows. */
+  /** The number of rows that are not NULL, and of different values that they have. */
+  filled: number;
+  distinct: number;
+  /** The bytes in a page of each different value once, and of the values of all rows. */
   distinctBytes: number;
   rowBytes: number;
 }
 
-const NUMBER_BYTES = 4;
+/** Some rows: by their places among all rows, and among the rows that are not NULL. */
+export interface Part {
+  fromRow: number;
+  toRow: number;
+  fromPlace: number;
+  toPlace: number;
+  /** How many bytes their values take in a page. */
+  bytes: number;
+}
 
-/** Occupies an instance of the kernel until it is closed. */
+/**
+ * Occupies an instance of the kernel until it is closed. Bytes that it returns lie in the kernel's memory and are valid
+ * until its next call.
+ */
 export class StoredValues {
+  readonly present: Present;
+  readonly #rows: number;
   readonly #kernel: Kernel = takeKernel();
-  readonly #plain: PlainValues;
+  readonly #parquet: TypeSpec['parquet'];
+  readonly #cells: CodedColumn;
+  readonly #lengthBytes: number;
+  readonly #order: number;
   readonly #count: number;
   readonly #bytes: Piece;
   readonly #starts: Piece;
   readonly #ends: Piece;
+  /** The code of each value that some row has, in the order of their first occurrence. */
+  readonly #distinct: Piece;
+  /** For each row that is not NULL: its code, and the place of its value in `distinct`. */
+  readonly #filled: Piece;
+  readonly #places: Piece;
+  /** For each row: 1, or 0 for NULL. */
+  readonly #levels: Piece;
+  #page: Piece | undefined;
 
-  constructor(plain: PlainValues) {
-    const { bytes, starts, ends } = plain.stored;
-    this.#plain = plain;
-    this.#kernel.releaseAll();
-    this.#count = starts.length;
-    this.#bytes = copied(this.#kernel, bytes);
-    this.#starts = copied(this.#kernel, starts);
-    this.#ends = copied(this.#kernel, ends);
-  }
-
-  /** @param codes of the rows, at least `rows` of them */
-  present(rows: number, codes: Uint32Array): Present {
+  /** @param cells at least `rows` codes @throws RangeError if a value does not belong to the type */
+  constructor(parquet: TypeSpec['parquet'], rows: number, cells: CodedColumn) {
     const kernel = this.#kernel;
-    const ofRows = copied(kernel, codes.subarray(0, rows));
-    const distinct = allocated(kernel, this.#count * NUMBER_BYTES);
-    const filled = allocated(kernel, rows * NUMBER_BYTES);
-    const places = allocated(kernel, rows * NUMBER_BYTES);
-    const levels = allocated(kernel, rows * NUMBER_BYTES);
-    const placeOf = copied(kernel, new Uint32Array(this.#count));
-    const totals = allocated(kernel, 24);
-    kernel.presentValues(
-      this.#starts.at,
-      this.#ends.at,
-      this.#count,
-      ofRows.at,
-      rows,
-      distinct.at,
-      filled.at,
-      places.at,
-      levels.at,
-      placeOf.at,
-      totals.at,
-    );
-    const { buffer } = kernel.memory;
-    const [distinctBytes = 0, rowBytes = 0] = new Float64Array(buffer, totals.at, 2);
-    const [met, placed] = new Uint32Array(buffer, totals.at + 16, 2);
-    const present = {
-      distinct: new Uint32Array(buffer, distinct.at, met).slice(),
-      filled: new Uint32Array(buffer, filled.at, placed).slice(),
-      places: new Uint32Array(buffer, places.at, placed).slice(),
-      levels: new Uint32Array(buffer, levels.at, rows).slice(),
-      distinctBytes,
-      rowBytes,
-    };
-    release(kernel, ofRows, distinct, filled, places, levels, placeOf, totals);
-    return present;
-  }
-
-  /** The values as they lie in a page. @throws RangeError if one of them is NULL */
-  encode(codes: Uint32Array): Uint8Array {
-    const { stored, isBits, lengthBytes } = this.#plain;
-    if (isBits) return bitsOf(stored, codes);
-    let bytes = codes.length * lengthBytes;
-    for (let index = 0; index < codes.length; index += 1) {
-      const code = codes[index] ?? 0;
-      const length = (stored.ends[code] ?? 0) - (stored.starts[code] ?? 0);
-      if (length < 0) throw new RangeError('NULL has no bytes, and one of the codes stands for it');
-      bytes += length;
+    kernel.releaseAll();
+    this.#rows = rows;
+    this.#parquet = parquet;
+    this.#cells = cells;
+    const { element } = parquet;
+    if (element.type === 'BYTE_ARRAY') {
+      if (!('texts' in cells)) throw new RangeError('a Parquet column of BYTE_ARRAY holds texts alone');
+      const { bytes, starts, ends } = cells.texts;
+      this.#count = starts.length;
+      this.#bytes = copied(kernel, bytes);
+      this.#starts = copied(kernel, starts);
+      this.#ends = copied(kernel, ends);
+      this.#lengthBytes = LENGTH_BYTES;
+      this.#order = ORDERS.bytes;
+    } else {
+      if ('texts' in cells) throw new RangeError(`a Parquet column of ${element.type} cannot hold texts`);
+      const type = PLAIN_TYPES[element.type](element);
+      this.#count = countOf(cells);
+      this.#bytes = allocated(kernel, this.#count * type.width);
+      this.#starts = allocated(kernel, this.#count * NUMBER_BYTES);
+      this.#ends = allocated(kernel, this.#count * NUMBER_BYTES);
+      this.#lengthBytes = 0;
+      this.#order = ORDERS[type.order];
+      if ('units' in cells) this.#storeUnits(cells.units, type.width);
+      else this.#storeValues(cells.values, type);
     }
-    const kernel = this.#kernel;
-    const wanted = copied(kernel, codes);
-    const page = allocated(kernel, bytes);
+    const codes = copied(kernel, cells.codes.subarray(0, rows));
+    this.#distinct = allocated(kernel, this.#count * NUMBER_BYTES);
+    this.#filled = allocated(kernel, rows * NUMBER_BYTES);
+    this.#places = allocated(kernel, rows * NUMBER_BYTES);
+    this.#levels = allocated(kernel, rows * NUMBER_BYTES);
+    const placeOf = kernel.allocateZeros(this.#count * NUMBER_BYTES);
+    const totals = kernel.allocate(24);
     const [starts, ends] = [this.#starts.at, this.#ends.at];
-    kernel.encodeValues(this.#bytes.at, starts, ends, wanted.at, codes.length, lengthBytes, page.at);
-    const encoded = new Uint8Array(kernel.memory.buffer, page.at, page.bytes).slice();
-    release(kernel, wanted, page);
-    return encoded;
+    const pieces = [this.#distinct.at, this.#filled.at, this.#places.at, this.#levels.at] as const;
+    kernel.presentValues(starts, ends, this.#count, codes.at, rows, ...pieces, placeOf, totals);
+    const [distinctBytes = 0, rowBytes = 0] = new Float64Array(kernel.memory.buffer, totals, 2);
+    const [distinct = 0, filled = 0] = this.#numbers({ at: totals + 16, bytes: 8 });
+    this.present = {
+      ...{ filled, distinct },
+      distinctBytes: distinctBytes + distinct * this.#lengthBytes,
+      rowBytes: rowBytes + filled * this.#lengthBytes,
+    };
   }
 
-  /** The codes of the smallest and the largest value. @param codes at least one */
-  extremes(codes: Uint32Array): { min: number; max: number } {
-    const kernel = this.#kernel;
-    const wanted = copied(kernel, codes);
-    const extremes = allocated(kernel, 2 * NUMBER_BYTES);
-    kernel.extremesOf(
-      this.#bytes.at,
-      this.#starts.at,
-      this.#ends.at,
-      wanted.at,
-      codes.length,
-      ORDERS[this.#plain.order],
-      extremes.at,
-    );
-    const [min = 0, max = 0] = new Uint32Array(kernel.memory.buffer, extremes.at, 2);
-    release(kernel, wanted, extremes);
-    return { min, max };
+  /** The different values, as a dictionary page has them. */
+  dictionary(): Uint8Array {
+    const { distinct, distinctBytes } = this.present;
+    return this.#encoded(this.#distinct.at, distinct, distinctBytes);
+  }
+
+  /** For each row that is not NULL, the place of its value in the dictionary. @param width bits of a place */
+  packedPlaces(width: number): Uint8Array {
+    return this.#packed(this.#places.at, this.present.filled, width, 1);
+  }
+
+  /** The values of a part, as a page without a dictionary has them. */
+  values({ fromPlace, toPlace, bytes }: Part): Uint8Array {
+    return this.#encoded(this.#filled.at + fromPlace * NUMBER_BYTES, toPlace - fromPlace, bytes);
+  }
+
+  /** A bit for each row of the part: whether it is not NULL. */
+  packedLevels({ fromRow, toRow }: Part): Uint8Array {
+    return this.#packed(this.#levels.at + fromRow * NUMBER_BYTES, toRow - fromRow, 1);
+  }
+
+  /** Divides the rows into parts whose values take at most `mostBytes`, or which have one value. */
+  parts(mostBytes: number): Part[] {
+    const rows = this.#rows;
+    const { filled, rowBytes } = this.present;
+    if (rowBytes <= mostBytes)
+      return [{ fromRow: 0, toRow: rows, fromPlace: 0, toPlace: filled, bytes: rowBytes }];
+    const [starts, ends] = [this.#numbers(this.#starts), this.#numbers(this.#ends)];
+    const [codes, levels] = [this.#numbers(this.#filled), this.#numbers(this.#levels)];
+    const parts: Part[] = [];
+    let [fromRow, fromPlace, place, bytes] = [0, 0, 0, 0];
+    for (let row = 0; row < rows; row += 1) {
+      if (levels[row] === 0) continue;
+      const code = codes[place] ?? 0;
+      const size = this.#lengthBytes + (ends[code] ?? 0) - (starts[code] ?? 0);
+      if (bytes > 0 && bytes + size > mostBytes) {
+        parts.push({ fromRow, toRow: row, fromPlace, toPlace: place, bytes });
+        [fromRow, fromPlace, bytes] = [row, place, 0];
+      }
+      bytes += size;
+      place += 1;
+    }
+    return [...parts, { fromRow, toRow: rows, fromPlace, toPlace: place, bytes }];
+  }
+
+  /** The smallest and the largest value, for a text its bytes; some row must have a value. */
+  extremes(): (PhysicalValue | Uint8Array | undefined)[] {
+    const [starts, ends, distinct] = [this.#starts.at, this.#ends.at, this.#distinct.at];
+    const found = allocated(this.#kernel, 2 * NUMBER_BYTES);
+    const count = this.present.distinct;
+    this.#kernel.extremesOf(this.#bytes.at, starts, ends, distinct, count, this.#order, found.at);
+    return Array.from(this.#numbers(found), (code) => {
+      if ('texts' in this.#cells) {
+        const { texts } = this.#cells;
+        return texts.bytes.subarray(texts.starts[code], texts.ends[code]);
+      }
+      const value = valueOfCode(this.#cells, code);
+      return value === undefined ? undefined : this.#parquet.toPhysical(value);
+    });
   }
 
   close(): void {
     giveBackKernel(this.#kernel);
   }
+
+  #storeUnits(units: Float64Array, width: number): void {
+    const kernel = this.#kernel;
+    const given = copied(kernel, units);
+    const [bytes, starts, ends] = [this.#bytes.at, this.#starts.at, this.#ends.at];
+    const fit = kernel.storeUnits(given.at, units.length, width, this.#order, bytes, starts, ends);
+    const { type } = this.#parquet.element;
+    if (fit < units.length || (type !== 'INT64' && type !== 'FIXED_LEN_BYTE_ARRAY'))
+      throw unfit(units[fit] ?? Number.NaN, `${width} bytes (${type})`);
+  }
+
+  #storeValues(values: readonly (Value | undefined)[], { width, write }: PlainType): void {
+    // To the end of the memory: V8's Maglev (Node 24) takes a write into the last bytes of a view for a write past its end
+    // and drops its code. After that, each write in that place is a call into the runtime.
+    const view = new DataView(this.#kernel.memory.buffer, this.#bytes.at);
+    const starts = this.#numbers(this.#starts).fill(1);
+    const ends = this.#numbers(this.#ends).fill(0);
+    for (let code = 0; code < values.length; code += 1) {
+      const value = values[code];
+      if (value === undefined) continue;
+      write(view, code * width, this.#parquet.toPhysical(value));
+      starts[code] = code * width;
+      ends[code] = code * width + width;
+    }
+  }
+
+  #encoded(codes: number, count: number, bytes: number): Uint8Array {
+    const kernel = this.#kernel;
+    const page = this.#newPage(bytes);
+    const [starts, ends] = [this.#starts.at, this.#ends.at];
+    kernel.encodeValues(this.#bytes.at, starts, ends, codes, count, this.#lengthBytes, page.at);
+    const encoded = new Uint8Array(kernel.memory.buffer, page.at, bytes);
+    return this.#parquet.element.type === 'BOOLEAN' ? bitsOf(encoded) : encoded;
+  }
+
+  /** @param widthBytes 1 if the width comes first */
+  #packed(numbers: number, count: number, width: number, widthBytes = 0): Uint8Array {
+    const kernel = this.#kernel;
+    const page = this.#newPage(widthBytes + Math.ceil(count / GROUP) * (HEADER_BYTES + width));
+    const bytes = kernel.packNumbers(numbers, count, width, page.at + widthBytes);
+    const packed = new Uint8Array(kernel.memory.buffer, page.at, widthBytes + bytes);
+    if (widthBytes > 0) packed[0] = width;
+    return packed;
+  }
+
+  #newPage(bytes: number): Piece {
+    if (this.#page) release(this.#kernel, this.#page);
+    this.#page = allocated(this.#kernel, bytes);
+    return this.#page;
+  }
+
+  #numbers({ at, bytes }: Piece): Uint32Array {
+    return new Uint32Array(this.#kernel.memory.buffer, at, bytes / NUMBER_BYTES);
+  }
 }
 
 /** Packs values of one byte each into one bit each, the first value in the lowest bit. */
-function bitsOf({ bytes, starts }: Texts, codes: Uint32Array): Uint8Array {
-  const bits = new Uint8Array(Math.ceil(codes.length / 8));
-  for (let index = 0; index < codes.length; index += 1) {
-    const bit = bytes[starts[codes[index] ?? 0] ?? 0] ?? 0;
+function bitsOf(bytes: Uint8Array): Uint8Array {
+  const bits = new Uint8Array(Math.ceil(bytes.length / 8));
+  for (const [index, bit] of bytes.entries())
     bits[index >> 3] = (bits[index >> 3] ?? 0) | (bit << (index & 7));
-  }
   return bits;
+}
+
+function unfit(value: PhysicalValue, type: string): RangeError {
+  return new RangeError(`a Parquet column of ${type} cannot hold the ${typeof value} ${value}`);
+}
+
+/** A whole number in two's complement, the highest byte first. */
+function writeBigEndian(view: DataView, at: number, value: PhysicalValue, width: number): void {
+  if (typeof value !== 'bigint' || BigInt.asIntN(width * 8, value) !== value)
+    throw unfit(value, `${width} bytes`);
+  const low = BigInt.asIntN(64, value);
+  if (width === 16) {
+    view.setBigInt64(at, low === value ? low >> 63n : value >> 64n);
+    view.setBigInt64(at + 8, low);
+    return;
+  }
+  let rest = value;
+  for (let index = at + width - 1; index >= at; index -= 1) {
+    view.setUint8(index, Number(BigInt.asUintN(8, rest)));
+    rest >>= 8n;
+  }
 }

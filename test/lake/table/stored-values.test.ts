@@ -3,10 +3,8 @@ import fc from 'fast-check';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
 import { typeSpec } from '../../../shared/column-types.ts';
-import { packedNumbers } from '../../../shared/lake/table/packed-numbers.ts';
-import { plainValues } from '../../../shared/lake/table/plain-values.ts';
-import { type Part, partsOf } from '../../../shared/lake/table/column-chunk.ts';
-import { StoredValues } from '../../../shared/lake/table/stored-values.ts';
+import { allocated, copied, takeKernel } from '../../../shared/kernel/kernel.ts';
+import { type Part, StoredValues } from '../../../shared/lake/table/stored-values.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { runs } from '../../fixtures/property-runs.ts';
 
@@ -33,7 +31,16 @@ describe('packed numbers', () => {
       fc.property(numbers, ({ width, all }) => {
         const expected = new ByteWriter();
         writeRleBitPackedHybrid(expected, all, width);
-        expect(Buffer.from(packedNumbers(all, width))).toEqual(Buffer.from(expected.getBytes()));
+        const kernel = takeKernel();
+        kernel.releaseAll();
+        const [numbers, into] = [
+          copied(kernel, all),
+          allocated(kernel, Math.ceil(all.length / 8) * (5 + width)),
+        ];
+        const bytes = kernel.packNumbers(numbers.at, all.length, width, into.at);
+        expect(bytes).toBeLessThanOrEqual(into.bytes);
+        const packed = Buffer.from(kernel.memory.buffer, into.at, bytes);
+        expect(packed.equals(expected.getBytes())).toBe(true);
       }),
       runs(125),
     );
@@ -44,15 +51,15 @@ describe('packed numbers', () => {
 function expectedParts(sizes: readonly (number | undefined)[], mostBytes: number): Part[] {
   const parts: Part[] = [];
   let bytes = 0;
-  let part: Part = { fromRow: 0, toRow: 0, fromPlace: 0, toPlace: 0 };
+  let part: Part = { fromRow: 0, toRow: 0, fromPlace: 0, toPlace: 0, bytes };
   for (const size of sizes) {
     if (size !== undefined && bytes > 0 && bytes + size > mostBytes) {
       parts.push(part);
-      part = { ...part, fromRow: part.toRow, fromPlace: part.toPlace };
       bytes = 0;
+      part = { ...part, fromRow: part.toRow, fromPlace: part.toPlace };
     }
     bytes += size ?? 0;
-    part = { ...part, toRow: part.toRow + 1, toPlace: part.toPlace + (size === undefined ? 0 : 1) };
+    part = { ...part, toRow: part.toRow + 1, toPlace: part.toPlace + (size === undefined ? 0 : 1), bytes };
   }
   return [...parts, part];
 }
@@ -71,14 +78,12 @@ describe('pages of texts', () => {
     fc.assert(
       fc.property(columns, ({ texts, codes, mostBytes }) => {
         const cells = { codes: Uint32Array.from(codes), texts: textsOf(texts) };
-        const plain = plainValues(typeSpec('string').parquet, cells);
-        const values = new StoredValues(plain);
+        const values = new StoredValues(typeSpec('string').parquet, codes.length, cells);
         const sizes = codes.map((code) => {
           const each = texts[code];
           return each === undefined ? undefined : LENGTH_BYTES + Buffer.byteLength(each);
         });
-        const present = values.present(codes.length, cells.codes);
-        expect(partsOf(codes.length, plain, present, mostBytes)).toEqual(expectedParts(sizes, mostBytes));
+        expect(values.parts(mostBytes)).toEqual(expectedParts(sizes, mostBytes));
         values.close();
       }),
       runs(125),
