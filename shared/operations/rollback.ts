@@ -13,7 +13,7 @@ import { type BrandReport, createBrandReport, type LakeAccess } from '../context
 import { type OpenDay, changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
 import type { ErrorCode } from '../error-codes.ts';
-import { asBrandReportsError, BrandReportsError } from '../errors.ts';
+import { BrandReportsError } from '../errors.ts';
 import { versionsOf } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
 import { namedDays, readCloses } from '../lake/documents/close.ts';
@@ -24,7 +24,7 @@ import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { decidedRoles } from '../lake/documents/roles.ts';
 import { readContent, type SnapshotContent } from '../lake/table/read-content.ts';
-import { findFile } from '../lake/table/readable-file.ts';
+import { damageOf, findFile } from '../lake/table/readable-file.ts';
 import { publishDay } from '../pipeline/publish.ts';
 import { replaceVersion } from '../pipeline/replace-version.ts';
 import { enabledPolicy } from '../planning/policy.ts';
@@ -283,14 +283,10 @@ async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: strin
     );
   const file = await findFile(ctx.lake.store, keys.version(snapshot));
   if (!file) throw unreadable('it is missing');
-  try {
-    return await readContent(file, decidedRoles((await ctx.roles.cached()).brands[ctx.brand]));
-  } catch (thrown) {
-    const { kind, message } = asBrandReportsError(thrown);
-    // If the store fails, that proves nothing about the object.
-    if (kind !== 'bug') throw thrown;
-    throw unreadable(message);
-  }
+  const fields = decidedRoles((await ctx.roles.cached()).brands[ctx.brand]);
+  return readContent(file, fields).catch((thrown: unknown) => {
+    throw unreadable(damageOf(thrown));
+  });
 }
 
 async function rowsOf(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Promise<number | null> {
@@ -299,7 +295,7 @@ async function rowsOf(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Pr
   try {
     return file ? (await openCodedFile(file)).rows : null;
   } catch (thrown) {
-    if (asBrandReportsError(thrown).kind !== 'bug') throw thrown;
+    damageOf(thrown);
     return null;
   }
 }
