@@ -122,8 +122,6 @@ export interface RoleChoice {
   evidence: string;
   /** The settings line that fixes the role, with its place; `undefined` if a setting has decided. */
   setting: string | undefined;
-  /** The field that would be chosen now, if a different field was stored before. */
-  better?: string;
 }
 
 /** The input of the choice. */
@@ -158,17 +156,8 @@ export function chooseRoles(
       const why = set === null ? 'the setting `fields` has null' : shownFor(role, set, evidence);
       return { ...choice, field: set ?? undefined, by: 'setting', evidence: why, setting: undefined };
     }
-    if (before !== undefined && before !== null) {
-      const isBetter = only !== undefined && only.path !== before;
-      const better = isBetter ? { better: only.path } : {};
-      return {
-        ...choice,
-        field: before,
-        by: 'stored',
-        evidence: shownFor(role, before, evidence),
-        ...better,
-      };
-    }
+    if (before !== undefined && before !== null)
+      return { ...choice, field: before, by: 'stored', evidence: shownFor(role, before, evidence) };
     if (only) return { ...choice, field: only.path, by: 'data', evidence: shown(role, only) };
     return { ...choice, field: undefined, by: 'none', evidence: whyNone(role, candidates, fitting.length) };
   });
