@@ -5,7 +5,7 @@
  */
 import { forEachConcurrent, mapConcurrent } from '../concurrency.ts';
 import { monthOf } from '../days.ts';
-import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import { configError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { readCloses } from '../lake/documents/close.ts';
 import type { BrandRoles } from '../lake/documents/roles.ts';
@@ -103,8 +103,7 @@ async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments
 
 function catalogOf({ lake }: RebuildOptions): Catalog {
   if (lake.catalog) return lake.catalog;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'no_catalog',
     `The lake ${lake.store.url} has no catalog to rebuild. Name a Glue database.`,
   );

@@ -9,7 +9,7 @@ import { type Column, RESCUED, typeSpec } from '../column-types.ts';
 import type { BrandReport, LakeAccess } from '../context/context.ts';
 import { changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { type BrandReportsError, configError } from '../errors.ts';
 import { type Json, isJsonObject, numberText, parseJson } from '../json.ts';
 import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
 import { claimLost, forgetHistory, releaseDay } from '../lake/documents/ledger.ts';
@@ -52,8 +52,7 @@ export async function daysWithRecords(
     const names = await Promise.all(
       contexts.map(async ({ schema }) => (await schema.cached()).columns.map(({ name }) => name)),
     );
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'unknown_field',
       `No table has the field, column or role "${records.field}". Columns: ${[...new Set(names.flat())].sort().join(', ')}.`,
     );
@@ -85,8 +84,7 @@ function unreadable(
   key: string,
   why: string,
 ): BrandReportsError {
-  return new BrandReportsError(
-    'config',
+  return configError(
     'version_unreadable',
     `${key}, the current version of ${report.name} ${day}, cannot be read (${why}), so nothing was erased. Erase the whole day with --brand ${brand} --from ${day} --to ${day}, or find out how to repair it with "brand-reports verify".`,
   );
