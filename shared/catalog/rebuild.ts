@@ -76,17 +76,11 @@ async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments
   const tables = new Map<string, TableShape['columns']>();
   const roles = new Map<string, Readonly<Record<string, BrandRoles>>>();
   for (const report of Object.values(reports)) {
-    const { columns } = await ensureTable({
-      ...{ report, lake, schema: documents.schema(report), roles: documents.roles(report) },
-    });
-    await ensureClosedTables({
-      report,
-      lake,
-      schema: documents.schema(report),
-      roles: documents.roles(report),
-    });
+    const of = { report, lake, schema: documents.schema(report), roles: documents.roles(report) };
+    const { columns } = await ensureTable(of);
+    await ensureClosedTables(of);
     tables.set(report.table, columns);
-    const { brands } = await documents.roles(report).cached();
+    const { brands } = await of.roles.cached();
     roles.set(report.table, withSettings(brands, report, options.settings));
   }
   await catalog.ensureTable(coverageTable);

@@ -19,7 +19,7 @@ import { closeKey, dayPartition, partitionPrefix, versionKey } from '../lake/pat
 import { lifecycleShape } from '../lifecycle/index.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import { type ReportRegistry, dayTables } from '../reports/definition.ts';
-import { dayRanges } from '../status/problems.ts';
+import { rangesText } from '../status/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** The month, and everything else that a close needs. */
@@ -336,13 +336,10 @@ function notWhole({ brand, month, exceptions }: Close): string {
 /** `order_list missing 2026-10-01 to 2026-10-03, 2026-10-05; order_list failed 2026-10-09` */
 export function exceptionsText(exceptions: Close['exceptions']): string {
   const groups = [...Map.groupBy(exceptions, ({ report, why }) => `${report} ${why}`)];
-  return groups.map(([what, own]) => `${what} ${spans(own.map(({ day }) => day))}`).join('; ');
-}
-
-/** `2026-10-01 to 2026-10-03, 2026-10-05` */
-function spans(days: readonly string[]): string {
-  const ranges = dayRanges(days.map((dt) => ({ dt })));
-  return ranges.map(({ from, to }) => (from === to ? from : `${from} to ${to}`)).join(', ');
+  const daysOf = (own: Close['exceptions']) => own.map(({ day }) => ({ dt: day }));
+  return groups
+    .map(([what, own]) => `${what} ${rangesText(daysOf(own), Number.POSITIVE_INFINITY)}`)
+    .join('; ');
 }
 
 function alreadyClosed({ brand, month, closedAt }: Close): string {

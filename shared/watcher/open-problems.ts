@@ -10,7 +10,7 @@ import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/report-stat
 import type { DayFacts } from '../day-facts.ts';
 import { gracePeriodMs, type ProblemState } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
-import { type Problem, dayRanges, problemsOf } from '../status/problems.ts';
+import { type Problem, problemsOf, rangesText } from '../status/problems.ts';
 import { type Remedy, remedyOf, remedyOfFailure } from '../status/remedies.ts';
 import type { TableStatus } from '../status/table-statuses.ts';
 
@@ -68,7 +68,6 @@ const IN_PROGRESS_MS = DAY_MS;
 const THROTTLED_SHARE = 0.1;
 /** In a run with fewer requests, a share proves nothing. */
 const THROTTLED_REQUESTS = 20;
-const MAX_RANGES = 4;
 
 /** Everything that looks wrong with a report. */
 export function candidatesOf(watched: WatchedReport, nowMs: number): Candidate[] {
@@ -256,11 +255,4 @@ function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessCa
 /** `2 days` */
 export function counted(days: readonly unknown[]): string {
   return days.length === 1 ? '1 day' : `${days.length} days`;
-}
-
-/** `2026-11-01 to 2026-11-03, 2026-11-07` */
-export function rangesText(days: readonly Pick<DayFacts, 'dt'>[]): string {
-  const ranges = dayRanges(days).map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
-  const rest = ranges.length - MAX_RANGES;
-  return [...ranges.slice(0, MAX_RANGES), ...(rest > 0 ? [`${rest} more ranges`] : [])].join(', ');
 }
