@@ -15,34 +15,18 @@ import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.t
 import { type WatchOptions, watch } from '../../shared/watcher/watch.ts';
 import type { LakeEvent, Message } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings/settings.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
 import { type MemoryStore, memoryStore } from '../fakes/memory-store.ts';
 import { daysWithCoupon } from '../status/field-days.ts';
 import { failure } from '../status/made-statuses.ts';
-import { readDay, storeDays } from '../status/stored-ledgers.ts';
+import { ordersFrom, readDay, storeDays } from '../status/stored-ledgers.ts';
 
 const NOW_MS = Date.parse('2026-11-20T15:50:00Z');
 const TODAY = '2026-11-20';
 const YESTERDAY = addDays(TODAY, -1);
 const FIRST = '2025-11-01';
-const off = { enabled: false };
-const settings = parseSettings(
-  {
-    brands: {
-      acme: {
-        baseUrl: 'https://service.example/api/brand',
-        service: 'ACME',
-        timeZone: 'UTC',
-        startDate: FIRST,
-        secretName: 'brand-reports/acme',
-        reports: { clicks_list: off, transaction_list: off, amazon_attribution_report: off },
-      },
-    },
-  },
-  reports,
-);
+const settings = ordersFrom(FIRST);
 const policy = reports.order_list && enabledPolicy(settings, 'acme', reports.order_list);
 
 let store: MemoryStore;
