@@ -1,6 +1,6 @@
 /** Formats the plan of `sync --plan`: each report, with its days by the reason for which a run would read them. */
 import type { PlannedReport, RunPlan } from '../shared/run/plan-run.ts';
-import { rangesText } from '../shared/watcher/index.ts';
+import { rangesText } from '../shared/status/problems.ts';
 import { counted } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';
 import { durationText } from './run-progress.ts';

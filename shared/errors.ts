@@ -31,6 +31,11 @@ export class BrandReportsError extends Error {
   }
 }
 
+/** An error that the operator has to act on. */
+export function configError(code: ErrorCode, message: string): BrandReportsError {
+  return new BrandReportsError('config', code, message);
+}
+
 /** Any thrown value as a BrandReportsError; an unexpected one becomes a `bug`. */
 export function asBrandReportsError(thrown: unknown): BrandReportsError {
   if (thrown instanceof BrandReportsError) return thrown;

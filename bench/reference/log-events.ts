@@ -1,6 +1,6 @@
 /** Writes docs/reference/log-events.md: names, fields and levels come from shared/log-events.ts, the meanings stand here. */
 import { readFileSync } from 'node:fs';
-import { LEVELS, type LogEvent } from '../../shared/log-events.ts';
+import { EVENTS, type LogEvent } from '../../shared/log-events.ts';
 import { block, code, entriesOf, pageOf, tableOf } from './markdown.ts';
 
 type EventName = LogEvent['event'];
@@ -75,11 +75,11 @@ const MEANINGS: Record<EventName, string> = {
   watch_ended: 'A watcher run has ended. `message`: the subject of the message that it sent.',
 };
 
-/** The interfaces of shared/log-events.ts: what each event has in addition to its own fields. */
+/** The tables of shared/log-events.ts: what each event has in addition to its own fields. */
 const OWNERS: Readonly<Record<string, { title: string; intro: string }>> = {
-  ReportDetails: { title: 'Reports', intro: 'Each of these events also has `brand` and `report`.' },
-  BrandDetails: { title: 'Brands', intro: 'Each of these events also has `brand`.' },
-  ProcessDetails: { title: 'Processes', intro: 'These events have their own fields only.' },
+  REPORT_EVENTS: { title: 'Reports', intro: 'Each of these events also has `brand` and `report`.' },
+  BRAND_EVENTS: { title: 'Brands', intro: 'Each of these events also has `brand`.' },
+  PROCESS_EVENTS: { title: 'Processes', intro: 'These events have their own fields only.' },
 };
 
 /** Fields that several events take from a type. */
@@ -91,13 +91,11 @@ const SHARED_FIELDS: Readonly<Record<string, string[]>> = {
 
 const source = readFileSync(new URL('../../shared/log-events.ts', import.meta.url), 'utf8');
 
-/** The events of an interface with their fields, as the source declares them. */
+/** The events of a table with their fields, as the source declares them. */
 export function eventsOf(owner: string): [name: string, fields: string[]][] {
-  const [, rest = ''] = source.split(`interface ${owner} {\n`);
-  const [body = ''] = rest.split('\n}\n');
-  const members = [
-    ...body.replaceAll(/\/\*\*.*?\*\//gs, '').matchAll(/^ {2}(\w+): ([^;{]*(?:\{.*?\})?[^;{}]*);$/gms),
-  ];
+  const [, rest = ''] = source.split(`const ${owner} = {\n`);
+  const [body = ''] = rest.split('\n};\n');
+  const members = [...body.replaceAll(/\/\*\*.*?\*\//gs, '').matchAll(/^ {2}(\w+): \w+<(.*?)>\(\),$/gms)];
   return members.map(([, name = '', type = '']) => {
     const own = [...type.matchAll(/(\w+\??): /g)].map(([, field = '']) => field);
     const taken = entriesOf(SHARED_FIELDS).flatMap(([each, fields]) =>
@@ -132,7 +130,7 @@ export function logEventsPage(): string {
         ['event', 'level', 'fields', 'meaning'],
         eventsOf(owner).map(([name, fields]) => [
           code(name),
-          isEvent(name) ? LEVELS[name] : '',
+          isEvent(name) ? EVENTS[name].level : '',
           fields.map(code).join(', '),
           isEvent(name) ? MEANINGS[name] : '',
         ]),
@@ -143,5 +141,5 @@ export function logEventsPage(): string {
 }
 
 function isEvent(name: string): name is EventName {
-  return Object.hasOwn(LEVELS, name);
+  return Object.hasOwn(EVENTS, name);
 }

@@ -15,7 +15,7 @@ import { CLICK_ONCE_SQL } from '../../shared/reports/attribution.ts';
 import type { ReportDefinition, ReportRegistry, ReportView } from '../../shared/reports/definition.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
 import * as sql from '../../shared/reports/views/view-sql.ts';
-import { ROLES, type Role } from '../../shared/roles/index.ts';
+import { ROLES } from '../../shared/roles/index.ts';
 import * as files from './files.ts';
 
 /** The sources of a project. */
@@ -33,23 +33,20 @@ export interface DbtLake {
 
 /** By table, the SQL of columns that replace the table's columns of the same name in a staging model. */
 const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  clicks: ofRoles('clicks', 'publisher_id', 'channel_id'),
+  clicks: typed('clicks', 'publisher_id', 'channel_id'),
   orders: {
-    ...ofRoles('orders', 'order_id', 'publisher_id', 'publisher_name', 'channel_id', 'state'),
-    ...ofRoles('orders', 'currency', 'amount', 'commission'),
-    kind: sql.ORDER_KIND_SQL,
+    ...typed('orders', 'order_id', 'publisher_id', 'publisher_name', 'channel_id', 'state'),
+    ...typed('orders', 'currency', 'amount', 'commission', 'kind'),
   },
   transactions: {
-    ...ofRoles('transactions', 'order_id', 'publisher_id', 'product', 'currency', 'amount', 'commission'),
-    state: sql.TRANSACTION_STATE_SQL,
-    kind: sql.TRANSACTION_KIND_SQL,
+    ...typed('transactions', 'order_id', 'publisher_id', 'product', 'currency', 'amount', 'commission'),
+    ...typed('transactions', 'state', 'kind'),
   },
   attribution: { click: CLICK_ONCE_SQL },
 };
 
-function ofRoles(table: string, ...roles: readonly Role[]): Record<string, string> {
-  const typed = (role: Role) => (['amount', 'commission'].includes(role) ? sql.amountSql : sql.textSql);
-  return Object.fromEntries(roles.map((role) => [role, typed(role)(`{${table}.${role}}`)]));
+function typed(table: Parameters<typeof sql.fieldSql>[0], ...fields: readonly string[]) {
+  return Object.fromEntries(fields.map((field) => [field, sql.fieldSql(table, field)]));
 }
 
 /** The source view of each mart, by the mart's name. */

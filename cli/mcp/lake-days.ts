@@ -7,7 +7,8 @@ import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { CELL_KINDS, type CellKind, cellKindOf } from '../../shared/status/cell-kinds.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
-import { counted, rangesText } from '../../shared/watcher/index.ts';
+import { rangesText } from '../../shared/status/problems.ts';
+import { counted } from '../../shared/watcher/index.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { enumerated } from '../sql-versions.ts';
 

@@ -3,9 +3,9 @@
  * edited by hand or older than the lake. It may run at any time, even concurrently with syncs. Partitions that fail, or
  * for which no time is left, wait for the next sync, which publishes pending days before anything else (I3).
  */
-import { mapConcurrent } from '../concurrency.ts';
+import { forEachConcurrent, mapConcurrent } from '../concurrency.ts';
 import { monthOf } from '../days.ts';
-import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import { configError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { readCloses } from '../lake/documents/close.ts';
 import type { BrandRoles } from '../lake/documents/roles.ts';
@@ -76,17 +76,11 @@ async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments
   const tables = new Map<string, TableShape['columns']>();
   const roles = new Map<string, Readonly<Record<string, BrandRoles>>>();
   for (const report of Object.values(reports)) {
-    const { columns } = await ensureTable({
-      ...{ report, lake, schema: documents.schema(report), roles: documents.roles(report) },
-    });
-    await ensureClosedTables({
-      report,
-      lake,
-      schema: documents.schema(report),
-      roles: documents.roles(report),
-    });
+    const of = { report, lake, schema: documents.schema(report), roles: documents.roles(report) };
+    const { columns } = await ensureTable(of);
+    await ensureClosedTables(of);
     tables.set(report.table, columns);
-    const { brands } = await documents.roles(report).cached();
+    const { brands } = await of.roles.cached();
     roles.set(report.table, withSettings(brands, report, options.settings));
   }
   await catalog.ensureTable(coverageTable);
@@ -103,8 +97,7 @@ async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments
 
 function catalogOf({ lake }: RebuildOptions): Catalog {
   if (lake.catalog) return lake.catalog;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'no_catalog',
     `The lake ${lake.store.url} has no catalog to rebuild. Name a Glue database.`,
   );
@@ -118,79 +111,52 @@ async function publishAll(
   options: RebuildOptions,
   documents: LakeDocuments,
 ): Promise<{ published: number; remaining: number }> {
-  const skip = createSkipper(options);
+  const { skip, remaining } = createSkipper(options);
   const months = await mapConcurrent(
     await monthsInLake(options, documents),
     CONCURRENCY,
-    async ({ context, month }) => ({
-      context,
-      month,
-      ledger: await skip(() => context.ledger(month).cached()),
-    }),
+    async ({ context, month }) => {
+      const ledger = await skip(1, () => context.ledger(month).cached());
+      return ledger ? [{ context, ledger }] : [];
+    },
   );
-  const readable = months.flatMap(({ context, month, ledger }) =>
-    ledger ? [{ context, month, ledger }] : [],
-  );
-  const reports = [...Map.groupBy(readable, ({ context }) => context)];
+  const reports = [...Map.groupBy(months.flat(), ({ context }) => context)].map(([context, own]) => ({
+    context,
+    ledgers: own.map(({ ledger }) => ledger),
+  }));
 
-  const pending = await mapConcurrent(reports, CONCURRENCY, async ([context, own]) => {
-    const days = await skip(() =>
-      pendingPublications(
-        context,
-        own.map(({ ledger }) => ledger),
-      ),
-    );
-    return { context, days, months: own.length };
+  const pending = await mapConcurrent(reports, CONCURRENCY, async ({ context, ledgers }) => {
+    const days = await skip(ledgers.length, () => pendingPublications(context, ledgers));
+    return (days ?? []).map((day) => ({ context, day }));
   });
-  const days = pending
-    .flatMap(({ context, days: own = [] }) => own.map((day) => ({ context, day })))
-    .sort((a, b) => (a.day < b.day ? 1 : -1));
-  const published = await mapConcurrent(days, CONCURRENCY, ({ context, day }) =>
-    skip(async () => {
+  const days = pending.flat().sort((a, b) => (a.day < b.day ? 1 : -1));
+  let published = 0;
+  await forEachConcurrent(days, CONCURRENCY, ({ context, day }) =>
+    skip(1, async () => {
       await publishDay(context, day);
       await context.ledger(monthOf(day)).flush();
-      return day;
+      published += 1;
     }),
   );
-  const covered = await mapConcurrent(reports, CONCURRENCY, async ([context, own]) => {
-    const { length } = own;
-    return {
-      length,
-      months: await skip(() =>
-        coverMonths(
-          context,
-          own.map(({ month }) => month),
-        ),
+  await forEachConcurrent(reports, CONCURRENCY, ({ context, ledgers }) =>
+    skip(ledgers.length, () =>
+      coverMonths(
+        context,
+        ledgers.map(({ month }) => month),
       ),
-    };
-  });
-
-  const closes = await skip(() => readCloses(options.lake.store));
-  const closed = await mapConcurrent(closes ? reports : [], CONCURRENCY, ([context]) =>
-    skip(async () => {
-      await publishCloses(context, closes ?? []);
-      return true;
-    }),
+    ),
   );
 
-  const tables = Map.groupBy(reports, ([context]) => context.report);
-  const projected = await mapConcurrent([...tables.values()], CONCURRENCY, async ([first]) =>
-    skip(async () => {
-      if (first) await publishIceberg(first[0], 'all');
-      return true;
-    }),
+  const closes = await skip(1, () => readCloses(options.lake.store));
+  await forEachConcurrent(closes ? reports : [], CONCURRENCY, ({ context }) =>
+    skip(1, () => publishCloses(context, closes ?? [])),
   );
 
-  const unread = months.length - readable.length;
-  const notCompared = sum(pending.map((report) => (report.days ? 0 : report.months)));
-  const notPublished = published.filter((day) => day === undefined).length;
-  const notCovered = sum(covered.map((report) => (report.months ? 0 : report.length)));
-  const notClosed = closes ? closed.filter((isClosed) => !isClosed).length : 1;
-  const notProjected = projected.filter((isProjected) => !isProjected).length;
-  return {
-    published: published.length - notPublished,
-    remaining: unread + notCompared + notPublished + notCovered + notClosed + notProjected,
-  };
+  const tables = new Map(reports.map(({ context }) => [context.report, context]));
+  await forEachConcurrent([...tables.values()], CONCURRENCY, (context) =>
+    skip(1, () => publishIceberg(context, 'all')),
+  );
+  return { published, remaining: remaining() };
 }
 
 /** Every month that has a ledger in the lake, newest first, whatever the settings are now. */
@@ -206,32 +172,29 @@ async function monthsInLake(
   });
 }
 
-async function coverMonths(context: BrandReport, months: readonly string[]): Promise<readonly string[]> {
+async function coverMonths(context: BrandReport, months: readonly string[]): Promise<void> {
   const { hasReturnedRecords } = await context.reportState.cached();
   await writeCoverage(context, months, hasReturnedRecords);
   await writeSchemaChanges(context, months);
   await writeChanges(context, months);
-  return months;
 }
 
 /**
- * Does a piece of work. @returns `undefined` if the work is left to the next sync: out of time, or a failure that is
- * not fatal
+ * `skip` does a piece of work, unless time is up. It leaves the work to the next sync after a failure that is not fatal,
+ * and adds its units to `remaining`.
  */
 function createSkipper({ deadline, clock, log, isFatal }: RebuildOptions) {
   const time = createTimeBudget(deadline, clock.monotonicMs);
-  return async <T>(work: () => Promise<T>): Promise<T | undefined> => {
-    if (time.isUp()) return undefined;
+  let left = 0;
+  const skip = async <T>(units: number, work: () => Promise<T>): Promise<T | undefined> => {
     try {
-      return await work();
+      if (!time.isUp()) return await work();
     } catch (thrown) {
       if (isFatal(thrown)) throw thrown;
       log({ event: 'catalog_entry_skipped', ...errorSummary(rethrowBugs(thrown)) });
-      return undefined;
     }
+    left += units;
+    return undefined;
   };
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
+  return { skip, remaining: () => left };
 }

@@ -14,7 +14,7 @@ import {
   withoutSpaces,
 } from '../reports/definition.ts';
 import { trimmedSql } from '../reports/views/view-sql.ts';
-import { ROLES, type Role } from '../roles/index.ts';
+import { type Role, isRole } from '../roles/index.ts';
 
 /** The columns of each table. */
 export type TableColumns = ReadonlyMap<string, readonly Column[]>;
@@ -59,8 +59,7 @@ export function viewOver(
     ...view,
     sql: sql.replaceAll(NAME_IN_SQL, (_match, table: string, name: string) => {
       const own = columns.get(table) ?? [];
-      const role = ROLES.find((each) => each === name);
-      if (role) return roleSql(role, own, Object.entries(roles.get(table) ?? {}));
+      if (isRole(name)) return roleSql(name, own, Object.entries(roles.get(table) ?? {}));
       return own.some((column) => column.name === name) ? quoted(name) : 'NULL';
     }),
   };

@@ -117,29 +117,24 @@ export function findingsOf({ day, report, entryOn, policy, roles = {} }: Finding
   // Rows that fell are usually also far from the usual number: report only one of the two.
   const hasFewerRows = falls.some(({ check }) => check !== 'sum_fell');
   const unusual = hasFewerRows ? [] : unusualRows(day, committed, entryOn);
+  const odd = (check: keyof typeof COMMON, detail: string, more: Partial<Finding> = {}): Finding => ({
+    ...{ check, ...COMMON[check], detail, since, isCertain: true, ...more },
+  });
   return [
-    ...falls.map(({ check, detail }) => ({
-      ...{ check, ...COMMON[check], detail, since: before?.at ?? since, isCertain },
-      ...(check === 'sum_fell' && { title: `the sum of ${report.measure} fell` }),
-    })),
-    ...unusual.map((detail) => ({
-      ...{ check: 'unusual_rows', ...COMMON.unusual_rows, detail, since, isCertain },
-    })),
-    ...givenUpLookups(committed).map((detail) => ({
-      ...{ check: 'lookups_given_up', ...COMMON.lookups_given_up, detail, since, isCertain: true },
-    })),
-    ...endOf(committed, disregarded).map(({ check, detail, at = since }) => ({
-      ...{ check, ...COMMON[check], detail, since: at, isCertain: true },
-    })),
-    ...zoneSeam(day, committed, report, entryOn).map((detail) => ({
-      ...{ check: 'zone_seam', ...COMMON.zone_seam, detail, since, isCertain: true },
-    })),
+    ...falls.map(({ check, detail }) => {
+      const title = check === 'sum_fell' && { title: `the sum of ${report.measure} fell` };
+      return odd(check, detail, { since: before?.at ?? since, isCertain, ...title });
+    }),
+    ...unusual.map((detail) => odd('unusual_rows', detail, { isCertain })),
+    ...givenUpLookups(committed).map((detail) => odd('lookups_given_up', detail)),
+    ...endOf(committed, disregarded).map(({ check, detail, at }) =>
+      odd(check, detail, { since: at ?? since }),
+    ),
+    ...zoneSeam(day, committed, report, entryOn).map((detail) => odd('zone_seam', detail)),
     ...roleFindings(committed.values, report.name, roles, policy?.words ?? {}).map((found) => ({
       ...{ ...found, since, isCertain },
     })),
-    ...(committed.values?.keyUnused === undefined ? [] : [committed.values.keyUnused]).map((detail) => ({
-      ...{ check: 'key_unused', ...COMMON.key_unused, detail, since, isCertain: true },
-    })),
+    ...(committed.values?.keyUnused === undefined ? [] : [odd('key_unused', committed.values.keyUnused)]),
     ...report.checks.flatMap(({ name, counts, advice }: Check) => {
       const count = committed.checks?.findings?.[name] ?? 0;
       if (count === 0) return [];

@@ -43,55 +43,50 @@ export const changesTable: TableShape = {
 /** The cause of a new version of a closed day: another reading, a rollback to an older snapshot, or a rebuild. */
 export type ChangeCause = 'reading' | 'rollback' | 'rebuild';
 
+/** The content of a version. */
+export type Version = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
+
 /** One version of a day replaced by another. */
 export interface Change {
-  day: string;
-  /** The snapshots. */
-  id: string;
-  previousId: string;
-  at: Date;
+  before: Version;
+  after: Version;
   cause: ChangeCause;
-  rowsBefore: number;
-  rowsAfter: number;
-  /** The counts and sums of the values of each version. */
-  valuesBefore: Committed['values'];
-  valuesAfter: Committed['values'];
-  /** Missing if a version could not be read. */
-  diff: TableDiff | undefined;
 }
 
-/** The rows of a change, in the columns of `changesTable`; the first row sums the change up. */
-export function* changeRows({ diff, ...change }: Change): Generator<Row, void, undefined> {
-  const common = {
-    dt: change.day,
-    change_id: change.id,
-    previous_id: change.previousId,
-    changed_at: change.at,
-    cause: change.cause,
-  };
+/**
+ * The rows of a change, in the columns of `changesTable`; the first row sums the change up.
+ * @param diff missing if a version could not be read
+ */
+export function* changeRows(
+  day: string,
+  at: Date,
+  { before: { rows, values, snapshot: previous }, after, cause }: Change,
+  diff: TableDiff | undefined,
+): Generator<Row, void, undefined> {
+  const common = { dt: day, change_id: after.snapshot, previous_id: previous, changed_at: at, cause };
   yield {
     ...common,
     what: 'day',
-    rows_before: BigInt(change.rowsBefore),
-    rows_after: BigInt(change.rowsAfter),
+    rows_before: BigInt(rows),
+    rows_after: BigInt(after.rows),
     added: diff && BigInt(diff.added),
     removed: diff && BigInt(diff.removed),
     altered: diff && BigInt(diff.altered),
     listed: diff?.records !== undefined,
   };
-  const { sums: before = {}, totals: totalsBefore } = change.valuesBefore ?? {};
-  const { sums: after = {}, totals: totalsAfter } = change.valuesAfter ?? {};
-  for (const column of keysOf(before, after))
+  const { sums = {}, totals } = values ?? {};
+  const { sums: sumsAfter = {}, totals: totalsAfter } = after.values ?? {};
+  for (const column of keysOf(sums, sumsAfter))
     yield {
       ...common,
       what: 'sum',
       column_name: column,
-      old_value: before[column],
-      new_value: after[column],
+      old_value: sums[column],
+      new_value: sumsAfter[column],
     };
-  if (isDeepStrictEqual(totalsBefore?.fields, totalsAfter?.fields))
-    for (const key of keysOf(totalsBefore?.byCurrency, totalsAfter?.byCurrency)) {
-      const [old, now] = [totalsBefore?.byCurrency[key] ?? {}, totalsAfter?.byCurrency[key] ?? {}];
+  if (isDeepStrictEqual(totals?.fields, totalsAfter?.fields))
+    for (const key of keysOf(totals?.byCurrency, totalsAfter?.byCurrency)) {
+      const [old, now] = [totals?.byCurrency[key] ?? {}, totalsAfter?.byCurrency[key] ?? {}];
       for (const role of keysOf(old, now))
         yield {
           ...common,
@@ -121,15 +116,14 @@ function recordRows(record: ChangedRecord): Row[] {
   return [{ key: record.key, copies: BigInt(record.copies), record: JSON.stringify(record.record) }];
 }
 
-/** The parts of a ledger entry's changes that follow from the rows alone. */
-export type ChangesSummary = Pick<DayChanges, 'at' | 'times' | 'last'>;
-
 /**
  * Sums up the changes that have these rows, the oldest first. A change to equal content does not count and is not reported.
  * @returns `changeId`: the id of the newest change
  * @throws if no row is the first row of a change
  */
-export function summaryOfRows(rows: Iterable<Row>): ChangesSummary & { changeId: string } {
+export function summaryOfRows(
+  rows: Iterable<Row>,
+): Pick<DayChanges, 'at' | 'times' | 'last'> & { changeId: string } {
   let newest: Row | undefined;
   let last: Row | undefined;
   let times = 0;

@@ -5,7 +5,7 @@
  */
 import { amountSql } from '../reports/views/view-sql.ts';
 import { changesTable } from './change-rows.ts';
-import { ROLES } from '../roles/index.ts';
+import { isRole } from '../roles/index.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 
 /** The views over `changes`; for each report they show the sums of its `measure` by currency. */
@@ -85,10 +85,6 @@ WHERE what <> 'day' OR sums = 0
 GROUP BY ${CHANGE}, currency
 HAVING coalesce(max(added + removed + altered), 1) > 0`,
   };
-}
-
-function isRole(measure: string): boolean {
-  return ROLES.some((role) => role === measure);
 }
 
 const restatements: View = {

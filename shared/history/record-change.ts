@@ -10,7 +10,7 @@ import { loadDiff, loadRetyped } from '../lake/table/load-parquet.ts';
 import { damageOf, fileIn } from '../lake/table/readable-file.ts';
 import { keyColumns } from '../planning/primary-key.ts';
 import type { ReportSettings } from '../settings/settings.ts';
-import { type ChangeCause, changeRows } from './change-rows.ts';
+import { type Change, type Version, changeRows } from './change-rows.ts';
 import { addChange } from './day-changes.ts';
 import type { BrandReport } from '../context/context.ts';
 
@@ -25,16 +25,11 @@ export type ChangesContext = Pick<
   settings?: Pick<ReportSettings, 'key'>;
 };
 
-/** The content of a version. */
-export type Version = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
-
 /** A version that will replace the committed version. */
-export interface Replacement {
+export interface Replacement extends Change {
   before: Committed;
-  after: Version;
-  /** The hashes of its rows, if they are known; otherwise its snapshot is read. */
+  /** The hashes of the new version's rows, if they are known; otherwise its snapshot is read. */
   afterHashes?: RowHashes;
-  cause: ChangeCause;
 }
 
 /**
@@ -48,24 +43,14 @@ export async function recordChange(
   day: string,
   replacement: Replacement,
 ): Promise<DayChanges | undefined> {
-  const { before, after, cause } = replacement;
+  const { before, after } = replacement;
   const wasClosed = before.state !== 'open' || before.changes !== undefined;
   if (!wasClosed || before.snapshot === after.snapshot) return before.changes;
-  const change = {
-    day,
-    id: after.snapshot,
-    previousId: before.snapshot,
-    at: timeOfChange(ctx, before.changes),
-    cause,
-    rowsBefore: before.rows,
-    rowsAfter: after.rows,
-    valuesBefore: before.values,
-    valuesAfter: after.values,
-  };
+  const at = timeOfChange(ctx, before.changes);
   const diff = before.digest === after.digest ? NOTHING_CHANGED : await diffOrLog(ctx, day, replacement);
   const room = MAX_LISTED_DAY_ROWS - (before.changes?.rows ?? 0);
-  const listed = [...changeRows({ ...change, diff })];
-  const rows = listed.length <= room ? listed : [...changeRows({ ...change, diff: diff && countsOf(diff) })];
+  const listed = [...changeRows(day, at, replacement, diff)];
+  const rows = listed.length <= room ? listed : [...changeRows(day, at, replacement, diff && countsOf(diff))];
   return addChange(ctx, day, before.changes, rows);
 }
 

@@ -9,7 +9,7 @@ import {
   shortened,
 } from './backfill-months.ts';
 import { monthOf } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError, configError } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { readLedger } from '../lake/documents/read.ts';
@@ -40,8 +40,7 @@ export async function readMonth(
   const { brand, from, to, since } = read;
   const report = options.reports[read.report];
   if (!report)
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'unknown_report',
       `Unknown report "${read.report}"; allowed: ${Object.keys(options.reports).join(', ')}.`,
     );
@@ -51,11 +50,12 @@ export async function readMonth(
   if (!outcomeOfRun)
     throw new BrandReportsError('bug', 'no_outcome', `the run has no outcome of ${report.name}`);
   const { next, waitSeconds, progress, status, why } = nextStep(before, outcomeOfRun);
+  const ledger = await ledgerOf(options, report, read);
   const outcome = {
     from,
     to,
     status,
-    rows: await rowsRead(options, report, read),
+    rows: ledger ? rowsIn(read, ledger) : 0,
     left: progress.left,
     ...(why !== undefined && { why }),
     ...(status === 'complete' && (await withoutUpstream(options, report, read))),
@@ -76,11 +76,6 @@ async function withoutUpstream(
   if (missing.length === 0) return {};
   const why = `${upstream.name} has not been read yet for ${missing.length} days, the first of them ${missing[0]}: start a backfill of ${upstream.name} for this range, then this one again`;
   return { status: 'failed', left: missing.length, why: shortened(why) };
-}
-
-async function rowsRead(options: StepOptions, report: ReportDefinition, read: MonthToRead): Promise<number> {
-  const ledger = await ledgerOf(options, report, read);
-  return ledger ? rowsIn(read, ledger) : 0;
 }
 
 /** `undefined` if the ledger is damaged: the outcome of the run already contains that error. */

@@ -10,8 +10,7 @@ import { publishCloses } from '../catalog/closed-tables.ts';
 import { withSettings } from '../catalog/view-roles.ts';
 import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
 import { daysOfMonth, endOfDay, monthOf } from '../days.ts';
-import type { ErrorCode } from '../error-codes.ts';
-import { BrandReportsError } from '../errors.ts';
+import { configError } from '../errors.ts';
 import { type Close, type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import type { DayEntry } from '../lake/documents/ledger.ts';
@@ -20,7 +19,7 @@ import { closeKey, dayPartition, partitionPrefix, versionKey } from '../lake/pat
 import { lifecycleShape } from '../lifecycle/index.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import { type ReportRegistry, dayTables } from '../reports/definition.ts';
-import { dayRanges } from '../status/problems.ts';
+import { rangesText } from '../status/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** The month, and everything else that a close needs. */
@@ -70,7 +69,8 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
     drafts.push({ of, draft });
   }
   const partial = anyway ? [] : drafts.filter(({ draft }) => draft.exceptions.length > 0);
-  if (partial.length > 0) throw refused('not_whole', partial.map(({ draft }) => notWhole(draft)).join('\n'));
+  if (partial.length > 0)
+    throw configError('not_whole', partial.map(({ draft }) => notWhole(draft)).join('\n'));
   const closed: Close[] = [];
   for (const { of, draft } of drafts) {
     const close = await commitClose(options, of, draft);
@@ -79,8 +79,8 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
   }
   if (closed.length > 0) return { status: 'complete', closed, before };
   throw before.length > 0
-    ? refused('already_closed', before.map(alreadyClosed).join('\n'))
-    : refused(
+    ? configError('already_closed', before.map(alreadyClosed).join('\n'))
+    : configError(
         'nothing_to_close',
         `${lake.store.url} has no day of ${month}. "brand-reports status" shows its days.`,
       );
@@ -124,7 +124,7 @@ export async function removeCloses(options: CloseOptions): Promise<string[]> {
   if (removed.length > 0) return removed;
   const closes = await readCloses(lake.store, only, () => {});
   const known = [...new Set(closes.map((close) => close.month))].join(', ') || 'none';
-  throw refused('not_closed', `${month} is not closed. Closed months: ${known}.`);
+  throw configError('not_closed', `${month} is not closed. Closed months: ${known}.`);
 }
 
 async function publish({ reports }: BrandReports, closes: readonly Close[], month: string): Promise<void> {
@@ -148,7 +148,7 @@ async function brandReports(options: CloseOptions): Promise<BrandReports[]> {
   const wanted = brands.filter(({ brand }) => brand === (options.brand ?? brand));
   if (wanted.length > 0) return wanted;
   const allowed = brands.map(({ brand }) => brand).join(', ') || 'none';
-  throw refused(
+  throw configError(
     'unknown_brand',
     options.brand === undefined
       ? `${lake.store.url} has no day yet. To read days: "brand-reports sync"`
@@ -193,7 +193,7 @@ function refuseBeforeEnd({ settings, clock }: CloseOptions, { brand, month, days
   // If neither settings nor versions have a time zone of the brand, use the zone in which a day ends last.
   const endMs = endOfDay(daysOfMonth(month).at(-1) ?? '', zone ?? 'Etc/GMT+12');
   if (endMs <= runClock(clock, { clockSkewMs: 0 }).now().getTime()) return;
-  throw refused(
+  throw configError(
     'month_not_over',
     `${month} of ${brand} is not over: it ends at ${new Date(endMs).toISOString()}. Close it then, or close an earlier month.`,
   );
@@ -210,7 +210,7 @@ function refuseWithoutStates({ reports }: BrandReports, { brand, days }: Close):
       `"brand-reports rebuild ${report} --brand ${brand} --from ${own[0]?.day} --to ${own.at(-1)?.day}"`,
   );
   if (commands.length === 0) return;
-  throw refused(
+  throw configError(
     'no_states',
     `An older program wrote ${old.length} versions of ${brand}, without the states of their records. To add them: ${commands.join(', ')}`,
   );
@@ -276,14 +276,14 @@ async function commitClose(options: CloseOptions, of: BrandReports, first: Close
     const [own = ''] = draft.recentWrites;
     const document = createLakeDocuments({ store, ...options }).close(draft);
     const written = await document.update((current) => (current === draft ? { ...draft } : current));
-    if (!written.recentWrites.includes(own)) throw refused('already_closed', alreadyClosed(written));
+    if (!written.recentWrites.includes(own)) throw configError('already_closed', alreadyClosed(written));
     lost = await lostOf(of, draft);
     if (lost.length === 0) return draft;
     await store.delete([closeKey(draft.brand, draft.month)]);
     draft = (await draftOf(options, of, await readCloses(store, of.brand))) ?? draft;
-    if (draft.exceptions.length > 0 && !options.anyway) throw refused('not_whole', notWhole(draft));
+    if (draft.exceptions.length > 0 && !options.anyway) throw configError('not_whole', notWhole(draft));
   }
-  throw refused(
+  throw configError(
     'version_lost',
     `${lost[0]} is missing. To find out how to repair it: "brand-reports verify"`,
   );
@@ -336,19 +336,12 @@ function notWhole({ brand, month, exceptions }: Close): string {
 /** `order_list missing 2026-10-01 to 2026-10-03, 2026-10-05; order_list failed 2026-10-09` */
 export function exceptionsText(exceptions: Close['exceptions']): string {
   const groups = [...Map.groupBy(exceptions, ({ report, why }) => `${report} ${why}`)];
-  return groups.map(([what, own]) => `${what} ${spans(own.map(({ day }) => day))}`).join('; ');
-}
-
-/** `2026-10-01 to 2026-10-03, 2026-10-05` */
-function spans(days: readonly string[]): string {
-  const ranges = dayRanges(days.map((dt) => ({ dt })));
-  return ranges.map(({ from, to }) => (from === to ? from : `${from} to ${to}`)).join(', ');
+  const daysOf = (own: Close['exceptions']) => own.map(({ day }) => ({ dt: day }));
+  return groups
+    .map(([what, own]) => `${what} ${rangesText(daysOf(own), Number.POSITIVE_INFINITY)}`)
+    .join('; ');
 }
 
 function alreadyClosed({ brand, month, closedAt }: Close): string {
   return `${month} of ${brand} was closed at ${closedAt}. To close it again, remove that close first: "brand-reports close ${month} --brand ${brand} --remove"`;
-}
-
-function refused(code: ErrorCode, message: string): BrandReportsError {
-  return new BrandReportsError('config', code, message);
 }

@@ -11,8 +11,7 @@
 import { rebuildCatalog } from '../catalog/rebuild.ts';
 import { forEachConcurrent } from '../concurrency.ts';
 import type { LakeAccess } from '../context/context.ts';
-import type { ErrorCode } from '../error-codes.ts';
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError, configError } from '../errors.ts';
 import {
   LAKE_FORMAT,
   type StoredFormat,
@@ -99,19 +98,22 @@ export async function copyLake(options: CopyOptions): Promise<CopyOutcome> {
 /** Marks the copy as unfinished. */
 async function begin(from: ObjectStore, to: ObjectStore): Promise<'unfinished' | 'finished'> {
   if ((await keysIn(from, paths.LEDGERS_PREFIX)).length === 0)
-    throw refused(
+    throw configError(
       'nothing_to_copy',
-      `The lake ${from.url} has no days. Name the folder or bucket of a lake.`,
+      `The lake ${from.url} has no days. Name the folder or bucket of a lake. Nothing was copied.`,
     );
   const { format, copyOf } = parseFormat((await to.get(paths.FORMAT_KEY))?.body);
   if (copyOf === from.url) return format === undefined ? 'unfinished' : 'finished';
   if (copyOf !== undefined || (format ?? LAKE_FORMAT) !== LAKE_FORMAT) {
     const found = copyOf === undefined ? `a lake of format ${format}` : `a copy of ${copyOf}`;
-    throw refused('other_data', `${to.url} is ${found}. Name an empty place.`);
+    throw configError('other_data', `${to.url} is ${found}. Name an empty place. Nothing was copied.`);
   }
   for await (const { key } of to.list(''))
     if (!NO_DATA.some((prefix) => key.startsWith(prefix)))
-      throw refused('other_data', `${to.url} has other data, e.g. ${key}. Name an empty place.`);
+      throw configError(
+        'other_data',
+        `${to.url} has other data, e.g. ${key}. Name an empty place. Nothing was copied.`,
+      );
   await putFormat(to, { copyOf: from.url });
   return 'unfinished';
 }
@@ -195,10 +197,6 @@ async function copyDocuments(from: ObjectStore, to: ObjectStore, keys: readonly 
       throw writtenByOthers(to, key);
   });
   return written;
-}
-
-function refused(code: ErrorCode, message: string): BrandReportsError {
-  return new BrandReportsError('config', code, `${message} Nothing was copied.`);
 }
 
 function writtenByOthers({ url }: ObjectStore, key: string): BrandReportsError {

@@ -9,7 +9,7 @@ import { type Column, RESCUED, typeSpec } from '../column-types.ts';
 import type { BrandReport, LakeAccess } from '../context/context.ts';
 import { changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
-import { BrandReportsError, asBrandReportsError } from '../errors.ts';
+import { type BrandReportsError, configError } from '../errors.ts';
 import { type Json, isJsonObject, numberText, parseJson } from '../json.ts';
 import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
 import { claimLost, forgetHistory, releaseDay } from '../lake/documents/ledger.ts';
@@ -17,7 +17,7 @@ import { decidedRoles } from '../lake/documents/roles.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { readContent } from '../lake/table/read-content.ts';
-import { fileIn, findFile } from '../lake/table/readable-file.ts';
+import { damageOf, fileIn, findFile } from '../lake/table/readable-file.ts';
 import { dueAtMs, upstreamState } from '../planning/due.ts';
 import { publishDay } from '../pipeline/publish.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -52,8 +52,7 @@ export async function daysWithRecords(
     const names = await Promise.all(
       contexts.map(async ({ schema }) => (await schema.cached()).columns.map(({ name }) => name)),
     );
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'unknown_field',
       `No table has the field, column or role "${records.field}". Columns: ${[...new Set(names.flat())].sort().join(', ')}.`,
     );
@@ -64,12 +63,10 @@ export async function daysWithRecords(
     if (!matches) continue;
     const { ctx, day, id: version } = of;
     const isFound = await hasRecords(ctx, object, matches, records.value).catch(async (thrown: unknown) => {
-      const { kind, message } = asBrandReportsError(thrown);
-      // If the store fails, that proves nothing about the object.
-      if (kind !== 'bug') throw thrown;
+      const why = damageOf(thrown);
       const { committed } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
       if (object.kind === 'versions' && committed?.snapshot === version)
-        throw unreadable(ctx, day, object.key, message);
+        throw unreadable(ctx, day, object.key, why);
       // The object may have such records, and a damaged object is of no use: it counts as found.
       return true;
     });
@@ -87,8 +84,7 @@ function unreadable(
   key: string,
   why: string,
 ): BrandReportsError {
-  return new BrandReportsError(
-    'config',
+  return configError(
     'version_unreadable',
     `${key}, the current version of ${report.name} ${day}, cannot be read (${why}), so nothing was erased. Erase the whole day with --brand ${brand} --from ${day} --to ${day}, or find out how to repair it with "brand-reports verify".`,
   );

@@ -15,8 +15,7 @@ import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-change
 import { mapConcurrent } from '../concurrency.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
 import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../days.ts';
-import type { ErrorCode } from '../error-codes.ts';
-import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import { configError, rethrowBugs } from '../errors.ts';
 import { publishIceberg } from '../iceberg/index.ts';
 import { type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
@@ -167,7 +166,7 @@ async function scopeOf(options: EraseOptions): Promise<Scope> {
   const listed = await listLedgers(lake.store, reports);
   const known = [...new Set([...listed.map((each) => each.brand), ...Object.keys(settings?.brands ?? {})])];
   if (!known.includes(brand))
-    throw refused(
+    throw configError(
       'unknown_brand',
       `Neither ${lake.store.url} nor the settings have the brand "${brand}". Allowed: ${known.join(', ') || 'none'}.`,
     );
@@ -175,7 +174,7 @@ async function scopeOf(options: EraseOptions): Promise<Scope> {
     ? []
     : await Array.fromAsync(lake.store.list(partitionPrefix(COVERAGE_TABLE, brandPartitions(brand))));
   if (covered.length > 0)
-    throw refused(
+    throw configError(
       'no_catalog',
       `A Glue database points at the objects of ${lake.store.url}. Name it with --database: otherwise its partitions would stay.`,
     );
@@ -210,14 +209,10 @@ async function refuseClosed(
   const months = closes.filter((close) => isAll || namedDays(close).some(isErased)).map(({ month }) => month);
   if (months.length === 0) return;
   const commands = months.map((month) => `"brand-reports close ${month} --brand ${brand} --remove"`);
-  throw refused(
+  throw configError(
     'closed_days',
     `The closes ${months.join(', ')} of ${brand} name days that would be erased, so nothing is deleted. If they need not stay as they were, remove the closes first: ${commands.join(', ')}`,
   );
-}
-
-function refused(code: ErrorCode, message: string): BrandReportsError {
-  return new BrandReportsError('config', code, message);
 }
 
 /** The ledgers by month, as read when no live run worked on the days. */

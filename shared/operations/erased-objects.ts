@@ -155,8 +155,9 @@ export async function purge(range: ErasedRange): Promise<Amount> {
     const listed = await Array.fromAsync(noncurrent?.list(prefix) ?? []);
     const found = listed.flatMap((version) => foundAt(range, places, version));
     await noncurrent?.delete(found);
-    amount.objects += found.length;
-    amount.bytes += found.reduce((sum, { bytes }) => sum + bytes, 0);
+    const { objects, bytes } = amountOf(found);
+    amount.objects += objects;
+    amount.bytes += bytes;
   }
   return amount;
 }
@@ -170,10 +171,9 @@ export interface Amount {
 /** The number and size of the objects, by kind. */
 export function amountsOf(objects: readonly ErasedObject[]): Partial<Record<Kind | 'noncurrent', Amount>> {
   const byKind = [...Map.groupBy(objects, ({ kind }) => kind)];
-  return Object.fromEntries(
-    byKind.map(([kind, own]) => [
-      kind,
-      { objects: own.length, bytes: own.reduce((sum, { bytes }) => sum + bytes, 0) },
-    ]),
-  );
+  return Object.fromEntries(byKind.map(([kind, own]) => [kind, amountOf(own)]));
+}
+
+function amountOf(objects: readonly { bytes: number }[]): Amount {
+  return { objects: objects.length, bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0) };
 }

@@ -218,11 +218,8 @@ async function measureFirstPage(ctx: FetchContext): Promise<0 | 1 | undefined> {
 }
 
 function pageIfAny(ctx: FetchContext, number: number): Promise<Page | undefined> {
-  return numberedPage(ctx, number).catch(contractOnly);
-}
-
-function numberedPage(ctx: FetchContext, number: number): Promise<Page> {
-  return fetchFirstPage(withBrandSettings(ctx, { firstPage: number }), sampleFields(ctx));
+  const numbered = withBrandSettings(ctx, { firstPage: number });
+  return fetchFirstPage(numbered, sampleFields(ctx)).catch(contractOnly);
 }
 
 async function answersInstant(ctx: FetchContext): Promise<boolean> {

@@ -4,9 +4,9 @@
  * JSON only, so that no field name can add a setting.
  */
 import { dayOf } from '../days.ts';
-import { type Json, type JsonObject, isJsonObject, stringifyJson } from '../json.ts';
+import { type Json, type JsonObject, stringifyJson } from '../json.ts';
 import { shownZones, usualName } from '../proofs/time-zone.ts';
-import { fieldsOfKey } from '../records/record-list.ts';
+import { fieldsOfKey, keyOf } from '../records/record-list.ts';
 import { type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
 import { type RoleChoice, chooseRoles, evidenceOf } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
@@ -152,19 +152,13 @@ function keyLine({ primaryKey }: ReportDefinition, sample: readonly JsonObject[]
     new Set(sample.map((record) => stringifyJson(fields.map((field) => record[field] ?? null)))).size ===
     sample.length;
   const names = Object.keys(sample[0] ?? {}).filter((name) => /id|no|number|key|sku|asin/i.test(name));
-  const filled = names.filter((name) => sample.every((record) => isKeyPart(record[name])));
+  const filled = names.filter((name) => sample.every((record) => keyOf(record[name]) !== undefined));
   if (primaryKey && isUnique(fieldsOfKey(primaryKey.field))) return undefined;
   const pairs = filled.flatMap((one, index) => filled.slice(index + 1).map((other) => [one, other]));
   const key = [...filled.map((name) => [name]), ...pairs].find(isUnique);
   return (
     key &&
     doubtful('key', key.length === 1 ? (key[0] ?? '') : key, `Different in each of ${sample.length} records.`)
-  );
-}
-
-function isKeyPart(value: Json | undefined): boolean {
-  return (
-    value !== undefined && value !== null && value !== '' && !isJsonObject(value) && !Array.isArray(value)
   );
 }
 

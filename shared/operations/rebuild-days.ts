@@ -99,12 +99,13 @@ async function rebuildReport(
     ctx.log({ event: 'report_planned', dueDays: committed.length });
     const columnsBefore = await prepare(ctx, months);
     for (const day of committed) {
-      const rebuilt = time.tryStartDay() ? await rebuildDay(ctx, day) : notRebuilt(day);
+      const pending = { dt: day, outcome: 'pending' as const, rows: 0 };
+      const rebuilt = time.tryStartDay() ? await rebuildDay(ctx, day) : pending;
       ctx.log({ event: 'day_rebuilt', day, outcome: rebuilt.outcome, rows: rebuilt.rows });
       days.push(rebuilt);
     }
     const published = days.filter(({ outcome }) => outcome === 'published').map(({ dt }) => dt);
-    await finish(ctx, { months, published, columnsBefore });
+    await finish(ctx, months, published, columnsBefore);
     if (damage) return { ...of, status: 'failed', days, error: errorSummary(damage) };
     return { ...of, status: worstOf(days.map(statusOf)), days };
   } catch (thrown) {
@@ -112,10 +113,6 @@ async function rebuildReport(
     ctx.log({ event: 'report_failed', ...errorSummary(error), ...stackOf(error) });
     return { ...of, status: 'failed', days, error: errorSummary(error) };
   }
-}
-
-function notRebuilt(dt: string): RebuiltDay {
-  return { dt, outcome: 'pending', rows: 0 };
 }
 
 /** The days of the range that have a committed version; `damage`: the error of the first ledger that cannot be read. */
@@ -145,11 +142,9 @@ async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<
 
 async function finish(
   ctx: RebuildContext,
-  {
-    months,
-    published,
-    columnsBefore,
-  }: { months: readonly string[]; published: string[]; columnsBefore: number },
+  months: readonly string[],
+  published: readonly string[],
+  columnsBefore: number,
 ): Promise<void> {
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   // A view may have been waiting for a new column.

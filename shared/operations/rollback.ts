@@ -12,8 +12,7 @@ import { writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { type BrandReport, createBrandReport, type LakeAccess } from '../context/context.ts';
 import { type OpenDay, changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
-import type { ErrorCode } from '../error-codes.ts';
-import { asBrandReportsError, BrandReportsError } from '../errors.ts';
+import { configError } from '../errors.ts';
 import { versionsOf } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
 import { namedDays, readCloses } from '../lake/documents/close.ts';
@@ -24,7 +23,7 @@ import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { decidedRoles } from '../lake/documents/roles.ts';
 import { readContent, type SnapshotContent } from '../lake/table/read-content.ts';
-import { findFile } from '../lake/table/readable-file.ts';
+import { damageOf, findFile } from '../lake/table/readable-file.ts';
 import { publishDay } from '../pipeline/publish.ts';
 import { replaceVersion } from '../pipeline/replace-version.ts';
 import { enabledPolicy } from '../planning/policy.ts';
@@ -224,16 +223,14 @@ async function keptByCloses(
 function nothingCommitted({ report, day, brand, lake }: RollbackOptions, all: readonly DayOfBrand[]) {
   const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
   const hint = all.length > 0 ? ` It has the day of: ${brandsOf(all)}.` : '';
-  return new BrandReportsError(
-    'config',
+  return configError(
     'day_not_committed',
     `${lake.store.url} has no version of ${report.name} ${day}${whose}.${hint} Compare the day, --brand and --lake with the output of "brand-reports status".`,
   );
 }
 
 function severalBrands({ report, day, lake }: RollbackOptions, all: readonly DayOfBrand[]) {
-  return new BrandReportsError(
-    'config',
+  return configError(
     'several_brands',
     `${lake.store.url} has ${report.name} ${day} for several brands. Choose one with --brand: ${brandsOf(all)}.`,
   );
@@ -249,48 +246,40 @@ function assertCanReturn(all: readonly Superseded[], committed: Committed, to: s
   const versions = kept.filter(({ snapshot }) => snapshot === to);
   const allowed = [...new Set(kept.map(({ snapshot }) => snapshot))].join(', ') || 'none';
   if (to === committed.snapshot)
-    throw refused(
+    throw configError(
       'already_current',
       `${to} is the current version of ${day}. Other versions that are kept: ${allowed}.`,
     );
   if (versions.length === 0)
-    throw refused('version_not_kept', `${to} is not a kept version of ${day}. Allowed: ${allowed}.`);
+    throw configError('version_not_kept', `${to} is not a kept version of ${day}. Allowed: ${allowed}.`);
   if (committed.state === 'open') return;
   const whole = versions.filter((version) => version.whole);
   if (whole.length === 0)
-    throw refused(
+    throw configError(
       'version_is_part',
       `${to} was read while ${day} was not over, or a repair has lost whether it was. Choose a version that contains the whole day.`,
     );
   const { timeZone } = committed;
   if (timeZone !== undefined && whole.every((version) => version.timeZone !== timeZone))
-    throw refused(
+    throw configError(
       'version_of_other_zone',
       `${to} was read in the time zone ${whole[0]?.timeZone}, but the boundaries of ${day} now follow ${timeZone}. Choose a version of that zone.`,
     );
 }
 
-function refused(code: ErrorCode, message: string): BrandReportsError {
-  return new BrandReportsError('config', code, message);
-}
-
 /** @throws BrandReportsError `config` if the snapshot is missing or damaged */
 async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Promise<SnapshotContent> {
   const unreadable = (why: string) =>
-    refused(
+    configError(
       'version_unreadable',
       `${keys.version(snapshot)} cannot be read (${why}); nothing was changed. Choose another version.`,
     );
   const file = await findFile(ctx.lake.store, keys.version(snapshot));
   if (!file) throw unreadable('it is missing');
-  try {
-    return await readContent(file, decidedRoles((await ctx.roles.cached()).brands[ctx.brand]));
-  } catch (thrown) {
-    const { kind, message } = asBrandReportsError(thrown);
-    // If the store fails, that proves nothing about the object.
-    if (kind !== 'bug') throw thrown;
-    throw unreadable(message);
-  }
+  const fields = decidedRoles((await ctx.roles.cached()).brands[ctx.brand]);
+  return readContent(file, fields).catch((thrown: unknown) => {
+    throw unreadable(damageOf(thrown));
+  });
 }
 
 async function rowsOf(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Promise<number | null> {
@@ -299,7 +288,7 @@ async function rowsOf(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Pr
   try {
     return file ? (await openCodedFile(file)).rows : null;
   } catch (thrown) {
-    if (asBrandReportsError(thrown).kind !== 'bug') throw thrown;
+    damageOf(thrown);
     return null;
   }
 }

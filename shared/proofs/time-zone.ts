@@ -6,6 +6,7 @@
 import { addDays, dayOf, startOfDay } from '../days.ts';
 import { exactInstant } from '../exact-values.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { comparedName, words } from '../roles/index.ts';
 
 /** The records that the service returned for one day: their earliest and latest time, in milliseconds. */
 export interface SeenDay {
@@ -75,30 +76,11 @@ export function decisiveDay(zones: readonly string[], days: readonly string[]): 
 }
 
 /** Well-known names; one of them is shown for zones with the same days. */
-const USUAL = [
-  'UTC',
-  'Europe/London',
-  'Europe/Berlin',
-  'Europe/Athens',
-  'Europe/Moscow',
-  'Asia/Dubai',
-  'Asia/Kolkata',
-]
-  .concat([
-    'Asia/Shanghai',
-    'Asia/Singapore',
-    'Asia/Tokyo',
-    'Australia/Sydney',
-    'Australia/Brisbane',
-    'America/New_York',
-  ])
-  .concat([
-    'America/Chicago',
-    'America/Denver',
-    'America/Phoenix',
-    'America/Los_Angeles',
-    'America/Sao_Paulo',
-  ]);
+const USUAL = words(
+  'UTC Europe/London Europe/Berlin Europe/Athens Europe/Moscow Asia/Dubai Asia/Kolkata Asia/Shanghai Asia/Singapore',
+  'Asia/Tokyo Australia/Sydney Australia/Brisbane America/New_York America/Chicago America/Denver America/Phoenix',
+  'America/Los_Angeles America/Sao_Paulo',
+);
 
 /** The best-known name of zones with the same days. */
 export function usualName(zones: readonly string[]): string | undefined {
@@ -113,30 +95,19 @@ export function shownZones(zones: readonly string[], beside: string): string {
 }
 
 /** Names of fields with the time of the order, or else of the record, in lower case without separators; earlier names come first. */
-const CREATED = [
-  'ordertime',
-  'orderedat',
-  'ordercreatedat',
-  'ordercreatedtime',
-  'ordercreatetime',
-  'orderdate',
-  'purchasetime',
-]
-  .concat(['purchasedate', 'transactiontime', 'transtime', 'transactiondate'])
-  .concat(['createdtime', 'createtime', 'createdat', 'created', 'creationtime', 'datecreated']);
+const CREATED = words(
+  'ordertime orderedat ordercreatedat ordercreatedtime ordercreatetime orderdate purchasetime purchasedate',
+  'transactiontime transtime transactiondate createdtime createtime createdat created creationtime datecreated',
+);
 
 /** The field that contains the time of each record: it has a known name, and all its values are instants. */
 export function timeField(records: readonly JsonObject[]): string | undefined {
   const names = [...new Set(records.flatMap(Object.keys))];
-  const known = CREATED.flatMap((known) => names.filter((name) => plain(name) === known));
+  const known = CREATED.flatMap((known) => names.filter((name) => comparedName(name) === known));
   return known.find((name) => {
     const values = records.map((record) => record[name]).filter(hasValue);
     return values.length > 0 && values.every((value) => instantIn(value) !== undefined);
   });
-}
-
-function plain(name: string): string {
-  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
 function hasValue(value: Json | undefined): value is Json {

@@ -5,6 +5,7 @@ import type { Committed, DayChanges, Ledger, Superseded, VersionContent } from '
 import {
   brandPartitions,
   changesPrefix,
+  dayPartition,
   parseDayKey,
   partitionPath,
   partitionPrefix,
@@ -16,7 +17,7 @@ import { readContent } from '../lake/table/read-content.ts';
 import { summaryOfRows } from '../history/index.ts';
 import { lifecycleOfFound } from '../lifecycle/index.ts';
 import { type LakeAccess, createBrandReport } from '../context/context.ts';
-import type { Lake, ListedObject, Partition } from '../ports.ts';
+import type { Lake, ListedObject } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Restored } from './restore-schema.ts';
 
@@ -40,10 +41,8 @@ export async function restoreLedger(options: RestoreOptions, scope: LedgerScope)
   const { lake, newId, clock } = options;
   const { report, brand, month } = scope;
   const now = new Date(clock.wallMs()).toISOString();
-  const found = await snapshotsByDay(lake, month, report.table, brandPartitions(brand));
-  const ofLifecycle = report.lifecycle
-    ? await snapshotsByDay(lake, month, report.lifecycle.table, brandPartitions(brand))
-    : undefined;
+  const found = await snapshotsByDay(lake, month, report.table, brand);
+  const ofLifecycle = report.lifecycle && (await snapshotsByDay(lake, month, report.lifecycle.table, brand));
   const documents = createLakeDocuments({ store: lake.store, ...options });
   const ctx = createBrandReport(options, documents, { brand, report, policy: undefined });
   const ofChanges = await objectsByDay(lake, month, changesPrefix(brand, report.name));
@@ -113,19 +112,17 @@ interface DaySnapshots {
 }
 
 async function snapshotsByDay(
-  { store, catalog }: Lake,
+  lake: Lake,
   month: string,
   table: string,
-  leading: Partition,
+  brand: string,
 ): Promise<Map<string, DaySnapshots>> {
-  const stored = await objectsByDay({ store }, month, partitionPrefix(table, leading));
-  const pointed = await catalog?.snapshotsByPartition(table, leading);
-  return new Map(
-    [...stored].map(([day, byAge]) => {
-      const ids = pointed && (pointed.get(partitionPath([...leading, ['dt', day]])) ?? []);
-      return [day, { byAge, ...(ids && { pointed: ids }) }];
-    }),
-  );
+  const leading = brandPartitions(brand);
+  const stored = await objectsByDay(lake, month, partitionPrefix(table, leading));
+  const pointed = await lake.catalog?.snapshotsByPartition(table, leading);
+  const pointedOn = (day: string) =>
+    pointed && { pointed: pointed.get(partitionPath(dayPartition(brand, day))) ?? [] };
+  return new Map([...stored].map(([day, byAge]) => [day, { byAge, ...pointedOn(day) }]));
 }
 
 /** The versions of a day. */
@@ -154,7 +151,7 @@ function versionsAmong(
 
 /** The objects below a prefix by day of the month, the oldest first. */
 async function objectsByDay(
-  { store }: Pick<Lake, 'store'>,
+  { store }: Lake,
   month: string,
   prefix: string,
 ): Promise<Map<string, Snapshot[]>> {

@@ -21,6 +21,10 @@ export const ROLES = [
 ] as const;
 export type Role = (typeof ROLES)[number];
 
+export function isRole(name: string): name is Role {
+  return ROLES.some((role) => role === name);
+}
+
 /** The field of each role: a path such as `commission.value`, or null if the service has no such field. */
 export type RoleFields = Readonly<Partial<Record<Role, string | null>>>;
 
@@ -95,7 +99,7 @@ const SPECS: Readonly<Record<Role, RoleSpec>> = {
 
 /** The role that a field can have by its name; a nested field can have it by its own name or by the name of its object. */
 export function roleOfName(path: string): Role | undefined {
-  const parts = path.split('.').map(compared);
+  const parts = path.split('.').map(comparedName);
   const last = parts.at(-1) ?? '';
   const parent = parts.at(-2);
   const name = parent !== undefined && VALUE_NAMES.has(last) ? parent : last;
@@ -122,8 +126,6 @@ export interface RoleChoice {
   evidence: string;
   /** The settings line that fixes the role, with its place; `undefined` if a setting has decided. */
   setting: string | undefined;
-  /** The field that would be chosen now, if a different field was stored before. */
-  better?: string;
 }
 
 /** The input of the choice. */
@@ -158,17 +160,8 @@ export function chooseRoles(
       const why = set === null ? 'the setting `fields` has null' : shownFor(role, set, evidence);
       return { ...choice, field: set ?? undefined, by: 'setting', evidence: why, setting: undefined };
     }
-    if (before !== undefined && before !== null) {
-      const isBetter = only !== undefined && only.path !== before;
-      const better = isBetter ? { better: only.path } : {};
-      return {
-        ...choice,
-        field: before,
-        by: 'stored',
-        evidence: shownFor(role, before, evidence),
-        ...better,
-      };
-    }
+    if (before !== undefined && before !== null)
+      return { ...choice, field: before, by: 'stored', evidence: shownFor(role, before, evidence) };
     if (only) return { ...choice, field: only.path, by: 'data', evidence: shown(role, only) };
     return { ...choice, field: undefined, by: 'none', evidence: whyNone(role, candidates, fitting.length) };
   });
@@ -196,7 +189,7 @@ function couldHave(role: Role, each: FieldEvidence): boolean {
   const known = roleOfName(each.path);
   if (known !== undefined) return known === role;
   if (role === 'currency' && each.currencies === each.filled) return true;
-  const isSimilar = SPECS[role].similar?.test(compared(each.path)) ?? false;
+  const isSimilar = SPECS[role].similar?.test(comparedName(each.path)) ?? false;
   return isSimilar && fits(role, each);
 }
 
@@ -214,7 +207,7 @@ function fits(role: Role, each: FieldEvidence): boolean {
 
 /** Whether records have the field of a setting. The setting may use the name in the records or in the table, such as `brand_2`. */
 function isMet(field: string, evidence: readonly FieldEvidence[]): boolean {
-  const first = (path: string) => compared((path.split('.')[0] ?? '').replace(/_\d+$/, ''));
+  const first = (path: string) => comparedName((path.split('.')[0] ?? '').replace(/_\d+$/, ''));
   return evidence.length === 0 || evidence.some(({ path }) => first(path) === first(field));
 }
 
@@ -245,10 +238,12 @@ function settingOf(report: string, role: Role, field: string | undefined, brand 
   return `"fields": { "${role}": ${JSON.stringify(field ?? null)} } in brands.${brand}.reports.${report}`;
 }
 
-function compared(name: string): string {
+/** A name in lower case and without separators, in which names are compared. */
+export function comparedName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-function words(text: string): readonly string[] {
-  return text.split(' ');
+/** The words of these texts. */
+export function words(...texts: readonly string[]): readonly string[] {
+  return texts.join(' ').split(' ');
 }

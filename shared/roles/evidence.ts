@@ -2,7 +2,7 @@
  * Counts which values of a record's fields look like amounts, currencies or states. The counts prove which field has which
  * role (`roles/choose.ts`). No value is kept, because a value may be personal data.
  */
-import { type Json, type JsonObject, isJsonObject, isRawNumber } from '../json.ts';
+import { type Json, type JsonObject, isJsonObject, numberText } from '../json.ts';
 import { STATE_WORDS, comparedState } from '../reports/definition.ts';
 
 /** The counts of the values of one field; `path`: `commission.value` for a field of a nested object. */
@@ -70,9 +70,7 @@ export function noEvidence(path: string, records: number): FieldEvidence {
 
 /** A text, or the digits of a number; `undefined` for every other value. */
 export function textOf(value: Json | undefined): string | undefined {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'number') return String(value);
-  return isRawNumber(value) ? value.rawJSON : undefined;
+  return typeof value === 'string' ? value : numberText(value);
 }
 
 function isEmpty(value: Json): boolean {

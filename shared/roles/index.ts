@@ -12,8 +12,11 @@ export {
   type RoleChoice,
   type RoleFields,
   chooseRoles,
+  comparedName,
   isCurrencyUnclear,
+  isRole,
   kindOfRole,
   roleOfName,
+  words,
 } from './choose.ts';
 export { type RoleColumn, columnOfField, columnsNamed, fieldsIn, textAt } from './resolve.ts';

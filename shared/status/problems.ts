@@ -35,6 +35,15 @@ function tableCompleteThrough({ days }: TableStatus): string | undefined {
   return (firstOther === -1 ? days.at(-1) : days[firstOther - 1])?.dt;
 }
 
+const MAX_RANGES = 4;
+
+/** `2026-11-01 to 2026-11-03, 2026-11-07`. @param most so many ranges, and the number of the others */
+export function rangesText(days: readonly Pick<DayFacts, 'dt'>[], most = MAX_RANGES): string {
+  const ranges = dayRanges(days).map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
+  const rest = ranges.length - most;
+  return [...ranges.slice(0, most), ...(rest > 0 ? [`${rest} more ranges`] : [])].join(', ');
+}
+
 /** Days in order, as ranges without a gap. */
 export function dayRanges(days: readonly Pick<DayFacts, 'dt'>[]): { from: string; to: string }[] {
   const ranges: { from: string; to: string }[] = [];

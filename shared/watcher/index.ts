@@ -1,3 +1,3 @@
 export type { TextControls } from './message.ts';
-export { counted, rangesText } from './open-problems.ts';
+export { counted } from './open-problems.ts';
 export { watch, type WatchOutcome } from './watch.ts';

@@ -10,7 +10,7 @@ import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/report-stat
 import type { DayFacts } from '../day-facts.ts';
 import { gracePeriodMs, type ProblemState } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
-import { type Problem, dayRanges, problemsOf } from '../status/problems.ts';
+import { type Problem, problemsOf, rangesText } from '../status/problems.ts';
 import { type Remedy, remedyOf, remedyOfFailure } from '../status/remedies.ts';
 import type { TableStatus } from '../status/table-statuses.ts';
 
@@ -68,7 +68,6 @@ const IN_PROGRESS_MS = DAY_MS;
 const THROTTLED_SHARE = 0.1;
 /** In a run with fewer requests, a share proves nothing. */
 const THROTTLED_REQUESTS = 20;
-const MAX_RANGES = 4;
 
 /** Everything that looks wrong with a report. */
 export function candidatesOf(watched: WatchedReport, nowMs: number): Candidate[] {
@@ -76,13 +75,9 @@ export function candidatesOf(watched: WatchedReport, nowMs: number): Candidate[]
   const { lastRun } = table;
   const days = table.days.filter(({ dt }) => watched.isJudged(monthOf(dt)));
   const problems = problemsOf([{ ...table, days }], dayOf(nowMs, policy.timeZone));
-  const ofDays = [
-    ...failedDays(problems, policy),
-    ...unreadDays(watched, problems, nowMs),
-    ...otherDays(problems, policy),
-  ];
   const candidates = [
-    ...ofDays,
+    ...failedDays(problems, policy),
+    ...otherDays(watched, problems, nowMs),
     ...(lastRun ? failedRun(lastRun, policy) : []),
     ...(lastRun ? throttledRun(lastRun, policy) : []),
     silence(lastRun, policy),
@@ -136,10 +131,11 @@ function failedDays(problems: readonly Problem[], policy: Policy): NamelessCandi
 }
 
 /**
- * Days that were never read to their end, as two candidates. The late days are those after the newest day that was read, and
- * yesterday, which every run reads first. The days before them are the history, which takes time.
+ * The days in all other states. Days that were never read to their end are two candidates. The late days are those after
+ * the newest day that was read, and yesterday, which every run reads first. The days before them are the history, which
+ * takes time.
  */
-function unreadDays(
+function otherDays(
   { table, policy, isJudged }: WatchedReport,
   problems: readonly Problem[],
   nowMs: number,
@@ -150,35 +146,43 @@ function unreadDays(
   const daysOf = (state: ProblemState) =>
     problems.filter((problem) => problem.state === state).flatMap(({ days }) => days);
   const graceMs = gracePeriodMs(policy);
-  const [late, history] = [true, false].map((isLate) =>
-    daysOf('missing').filter(({ dt }) => (dt > newestRead || dt === yesterday) === isLate),
-  );
-  const unread = { why: 'no run has read them to their end' };
+  const isLate = ({ dt }: DayFacts) => dt > newestRead || dt === yesterday;
+  const overdue = daysOf('overdue');
+  const due = overdue.flatMap(({ nextDue }) => (nextDue === null ? [] : Date.parse(nextDue)));
+  const why = 'no run has read them to their end';
   return [
-    ...candidateDays(late, 'missing', {
-      ...unread,
-      kind: 'missing',
-      graceMs,
-      remedy: remedyOf('missing', undefined),
-    }),
-    ...candidateDays(history, 'of the history not read yet', {
-      ...HISTORY,
-      graceMs: Math.max(graceMs, HISTORY_MS),
-    }),
+    ...candidateDays('missing', daysOf('missing').filter(isLate), { why, graceMs }),
+    ...candidateDays(
+      'missing',
+      daysOf('missing').filter((day) => !isLate(day)),
+      {
+        ...HISTORY,
+        graceMs: Math.max(graceMs, HISTORY_MS),
+      },
+    ),
     // One candidate for each day: while a history is read, some day is always in progress, but a different one each hour.
     ...daysOf('in_progress').flatMap((day) =>
-      candidateDays([day], 'in progress', {
-        ...unread,
-        kind: `in_progress ${day.dt}`,
+      candidateDays('in_progress', [day], {
+        ...{ kind: `in_progress ${day.dt}`, what: 'in progress', why },
         graceMs: Math.max(graceMs, IN_PROGRESS_MS),
-        remedy: remedyOf('in_progress', undefined),
       }),
     ),
+    ...candidateDays('overdue', overdue, {
+      ...(due.length > 0 && { sinceMs: Math.min(...due) }),
+      graceMs: 0,
+      why: 'no run has read them again since they were due',
+    }),
+    ...candidateDays('unverified', daysOf('unverified'), {
+      what: 'without a record',
+      graceMs,
+      why: 'the report has never returned a record',
+    }),
   ];
 }
 
 const HISTORY = {
   kind: 'history',
+  what: 'of the history not read yet',
   why: 'runs read the newest days first, as far as their time reaches',
   remedy: {
     sentence: 'Nothing, if the history is long: runs go on with it. To have it sooner, start a backfill',
@@ -186,35 +190,14 @@ const HISTORY = {
 };
 
 function candidateDays(
-  days: readonly DayFacts[] | undefined,
-  what: string,
-  rest: Omit<NamelessCandidate, 'what' | 'days'>,
+  state: ProblemState,
+  days: readonly DayFacts[],
+  candidate: Partial<NamelessCandidate> & Pick<NamelessCandidate, 'graceMs' | 'why'>,
 ): NamelessCandidate[] {
-  if (!days || days.length === 0) return [];
-  const text = `${counted(days)} ${what}: ${rangesText(days)}`;
-  return [{ ...rest, what: text, days: days.map(({ dt }) => dt) }];
-}
-
-function otherDays(problems: readonly Problem[], policy: Policy): NamelessCandidate[] {
-  return problems.flatMap(({ state, days }) => {
-    if (state === 'overdue') {
-      const due = days.flatMap(({ nextDue }) => (nextDue === null ? [] : Date.parse(nextDue)));
-      return candidateDays(days, 'overdue', {
-        kind: state,
-        ...(due.length > 0 && { sinceMs: Math.min(...due) }),
-        graceMs: 0,
-        why: 'no run has read them again since they were due',
-        remedy: remedyOf(state, undefined),
-      });
-    }
-    if (state !== 'unverified') return [];
-    return candidateDays(days, 'without a record', {
-      kind: state,
-      graceMs: gracePeriodMs(policy),
-      why: 'the report has never returned a record',
-      remedy: remedyOf(state, undefined),
-    });
-  });
+  if (days.length === 0) return [];
+  const what = `${counted(days)} ${candidate.what ?? state}: ${rangesText(days)}`;
+  const remedy = remedyOf(state, undefined);
+  return [{ kind: state, remedy, ...candidate, what, days: days.map(({ dt }) => dt) }];
 }
 
 /** A run that failed although no day did: it could not begin. Failed days are problems of their own until they are read. */
@@ -272,11 +255,4 @@ function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessCa
 /** `2 days` */
 export function counted(days: readonly unknown[]): string {
   return days.length === 1 ? '1 day' : `${days.length} days`;
-}
-
-/** `2026-11-01 to 2026-11-03, 2026-11-07` */
-export function rangesText(days: readonly Pick<DayFacts, 'dt'>[]): string {
-  const ranges = dayRanges(days).map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
-  const rest = ranges.length - MAX_RANGES;
-  return [...ranges.slice(0, MAX_RANGES), ...(rest > 0 ? [`${rest} more ranges`] : [])].join(', ');
 }

@@ -3,12 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { coverageRows, coverageTable } from '../../shared/catalog/coverage.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { writeParquet } from '../../shared/lake/table/parquet.ts';
 import { entriesIn } from '../../shared/findings/findings.ts';
-import { startGlueServer } from '../fakes/glue-server.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { NOW, NOW_MS, ledgersOf, policy, readAt } from '../planning/entries.ts';
 
@@ -66,22 +64,5 @@ describe('the findings of coverage', () => {
     expect(await daysWhere("findings LIKE '%rows_fell%'")).toEqual(['2026-03-13']);
     expect(await daysWhere('findings IS NOT NULL')).toEqual(['2026-03-13', '2026-03-14']);
     connection.closeSync();
-  });
-
-  it('are a text column in Glue, which is added to a table without it', async () => {
-    const server = await startGlueServer('reports');
-    clean = async () => {
-      server.client.destroy();
-      await server.close();
-    };
-    const catalog = openGlueCatalog('reports', 's3://bucket/lake', server.client);
-    const older = coverageTable.columns.filter(({ name }) => name !== 'findings');
-    await catalog.ensureTable({ ...coverageTable, columns: older });
-    await catalog.ensureTable(coverageTable);
-    expect(server.tables.get('coverage')?.table.StorageDescriptor).toMatchObject({
-      Columns: expect.arrayContaining([
-        { Name: 'findings', Type: 'string', Comment: expect.stringMatching(/\w/) },
-      ]),
-    });
   });
 });

@@ -12,7 +12,7 @@ import {
 } from '../../bench/reference/error-codes.ts';
 import { eventsOf } from '../../bench/reference/log-events.ts';
 import { commands } from '../../cli/program.ts';
-import { LEVELS } from '../../shared/log-events.ts';
+import { EVENTS } from '../../shared/log-events.ts';
 import { root, textOf } from './pages.ts';
 
 let pages: Record<string, string> = {};
@@ -74,8 +74,8 @@ describe('docs/reference/errors.md', () => {
 
 describe('docs/reference/log-events.md', () => {
   it('has the events of the source, each once', () => {
-    const owners = ['ReportDetails', 'BrandDetails', 'ProcessDetails'];
+    const owners = ['REPORT_EVENTS', 'BRAND_EVENTS', 'PROCESS_EVENTS'];
     const names = owners.flatMap(eventsOf).map(([name]) => name);
-    expect(names.sort()).toEqual(Object.keys(LEVELS).sort());
+    expect(names.sort()).toEqual(Object.keys(EVENTS).sort());
   });
 });

@@ -153,15 +153,6 @@ describe('a choice', () => {
     });
   });
 
-  it('names the field that fits better than the stored one', () => {
-    const stored = { commission: 'commission' };
-    expect(chosen('commission', valuesOf('sale_commission', 1), { stored })).toMatchObject({
-      field: 'commission',
-      better: 'sale_commission',
-    });
-    expect(chosen('commission', two, { stored }).better).toBeUndefined();
-  });
-
   it('is made for every role, even without records', () => {
     const choices = chooseRoles(report, { evidence: [] });
     expect(choices.map(({ role }) => role)).toEqual([...ROLES]);

@@ -4,8 +4,19 @@ import { reportStateKey, ledgerKey } from '../../shared/lake/paths.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import type { Settings } from '../../shared/settings/settings.ts';
+import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { readAt } from '../planning/entries.ts';
+
+/** Settings of the brand acme, in UTC, that enable its orders alone. */
+export function ordersFrom(startDate: string): Settings {
+  const off = { enabled: false };
+  const acme = {
+    ...{ baseUrl: 'https://service.example/api/brand', service: 'ACME', secretName: 'brand-reports/acme' },
+    ...{ timeZone: 'UTC', startDate },
+    reports: { clicks_list: off, transaction_list: off, amazon_attribution_report: off },
+  };
+  return parseSettings({ brands: { acme } }, reports);
+}
 
 /** A committed reading of a whole day, with the queries of the settings. */
 export function readDay(settings: Settings, report: string, changes: Partial<Committed> = {}): DayEntry {

@@ -1,4 +1,16 @@
+import fc from 'fast-check';
 import { MINUTE_MS } from '../../shared/days.ts';
+import type { Candidate } from '../../shared/watcher/open-problems.ts';
+
+export const START_MS = Date.parse('2026-03-01T00:50:00Z');
+
+export function candidate(id: string, more: Partial<Candidate> = {}): Candidate {
+  const of = { id, brand: 'acme', report: 'order_list', what: `${id} is wrong`, why: 'it is' };
+  return { ...of, graceMs: 0, remedy: { sentence: 'Wait' }, ...more };
+}
+
+/** The ids of problems. */
+export const wrong = fc.subarray(['a', 'b', 'c', 'd']);
 
 /** One watcher run in a history: the time since the run before, the ids of the problems, and how the run ends. */
 export interface HistoricWatch<Fate> {
@@ -7,16 +19,26 @@ export interface HistoricWatch<Fate> {
   fate: Fate;
 }
 
-/** Performs the runs one after another. @returns the time of the last run, in milliseconds */
-export function liveThrough<Fate>(
-  history: readonly HistoricWatch<Fate>[],
-  startMs: number,
-  run: (nowMs: number, wrong: readonly string[], fate: Fate) => void,
-): number {
-  let nowMs = startMs;
-  for (const { afterMinutes, wrong, fate } of history) {
-    nowMs += afterMinutes * MINUTE_MS;
-    run(nowMs, wrong, fate);
-  }
-  return nowMs;
+export function histories<Fate>(least: number, ...fates: Fate[]): fc.Arbitrary<HistoricWatch<Fate>[]> {
+  const afterMinutes = fc.integer({ min: least, max: 150 });
+  return fc.array(fc.record({ afterMinutes, wrong, fate: fc.constantFrom(...fates) }), { maxLength: 40 });
 }
+
+/** Performs the runs one after another. @returns the watcher, and the time of the last run, in milliseconds */
+export function liveThrough<Fate, Watcher extends { run: Run<Fate> }>(
+  watcher: Watcher,
+  history: readonly HistoricWatch<Fate>[],
+): Watcher & { nowMs: number } {
+  let nowMs = START_MS;
+  for (const { afterMinutes, wrong: ids, fate } of history) {
+    nowMs += afterMinutes * MINUTE_MS;
+    watcher.run(
+      nowMs,
+      ids.map((id) => candidate(id)),
+      fate,
+    );
+  }
+  return { ...watcher, nowMs };
+}
+
+type Run<Fate> = (nowMs: number, candidates: readonly Candidate[], fate: Fate) => void;

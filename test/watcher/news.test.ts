@@ -4,18 +4,11 @@ import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
 import { MINUTES_BETWEEN_MESSAGES, afterWatch, afterMessage, changeFrom } from '../../shared/watcher/news.ts';
 import { type OpenProblem, type Candidate, openProblems } from '../../shared/watcher/open-problems.ts';
-import { type HistoricWatch, liveThrough } from './live-through.ts';
+import { type HistoricWatch, START_MS, candidate, histories, liveThrough, wrong } from './live-through.ts';
 
-const START_MS = Date.parse('2026-03-01T00:50:00Z');
-
-function candidate(id: string, graceMs = 0): Candidate {
-  const remedy = { sentence: 'Wait' };
-  return { id, brand: 'acme', report: id, what: `${id} is wrong`, why: 'it is', graceMs, remedy };
-}
-
-/** The id in a text such as `acme a: a is wrong`. */
+/** The id in a text such as `acme order_list: a is wrong`. */
 function idIn(what: string): string {
-  return what.replace(/^acme (.*):.*$/, '$1');
+  return what.replace(/^acme order_list: (.*) is wrong$/, '$1');
 }
 
 /** How a watcher run ends: `unsent` dies before the message, `unrecorded` after it. */
@@ -46,20 +39,13 @@ function startWatcher() {
   };
 }
 
-const wrong = fc.subarray(['a', 'b', 'c', 'd']);
-const histories = fc.array(
-  fc.record({
-    afterMinutes: fc.integer({ min: 1, max: 150 }),
-    wrong,
-    fate: fc.constantFrom<Fate>('ends', 'ends', 'ends', 'unsent', 'unrecorded'),
-  }),
-  { maxLength: 40 },
-);
+const FATES: Fate[] = ['ends', 'ends', 'ends', 'unsent', 'unrecorded'];
+const livedThrough = (history: readonly HistoricWatch<Fate>[]) => liveThrough(startWatcher(), history);
 
 describe('the watcher, whatever goes wrong and whenever it runs', () => {
   it('sends at most one message an hour', () => {
     fc.assert(
-      fc.property(histories, (history) => {
+      fc.property(histories(1, ...FATES), (history) => {
         const { messages } = livedThrough(history);
         for (const [index, { atMs }] of messages.entries()) {
           const before = messages[index - 1];
@@ -71,7 +57,7 @@ describe('the watcher, whatever goes wrong and whenever it runs', () => {
 
   it('sends no message without a change since the last one', () => {
     fc.assert(
-      fc.property(histories, (history) => {
+      fc.property(histories(1, ...FATES), (history) => {
         const { messages } = livedThrough(history.map((each) => ({ ...each, fate: 'ends' as const })));
         let before: string[] = [];
         for (const { opened, open, solved } of messages) {
@@ -86,7 +72,7 @@ describe('the watcher, whatever goes wrong and whenever it runs', () => {
 
   it('solves a problem only if two runs in a row did not see it', () => {
     fc.assert(
-      fc.property(histories, (history) => {
+      fc.property(histories(1, ...FATES), (history) => {
         const { messages } = livedThrough(history);
         const atMs = history.map((_, index) => timeOf(history, index));
         for (const message of messages) {
@@ -100,10 +86,10 @@ describe('the watcher, whatever goes wrong and whenever it runs', () => {
 
   it('loses no change: two hours after runs end normally again, the last message lists the open problems', () => {
     fc.assert(
-      fc.property(histories, wrong, (history, last) => {
-        const { watcher, nowMs, messages } = livedThrough(history);
+      fc.property(histories(1, ...FATES), wrong, (history, last) => {
+        const { run, nowMs, messages } = livedThrough(history);
         for (const hours of [1, 2, 3])
-          watcher.run(
+          run(
             nowMs + hours * HOUR_MS,
             last.map((id) => candidate(id)),
           );
@@ -119,18 +105,6 @@ function timeOf(history: readonly { afterMinutes: number }[], index: number): nu
     .reduce((ms, { afterMinutes }) => ms + afterMinutes * MINUTE_MS, START_MS);
 }
 
-function livedThrough(history: readonly HistoricWatch<Fate>[]) {
-  const watcher = startWatcher();
-  const nowMs = liveThrough(history, START_MS, (atMs, ids, fate) =>
-    watcher.run(
-      atMs,
-      ids.map((id) => candidate(id)),
-      fate,
-    ),
-  );
-  return { watcher, nowMs, messages: watcher.messages };
-}
-
 describe('a watcher run', () => {
   it('sends a message an hour later by the schedule’s minute, even if the last message was late within its minute', () => {
     const { run, messages } = startWatcher();
@@ -141,7 +115,7 @@ describe('a watcher run', () => {
 
   it('ignores that a problem is gone for one run, and does not begin its grace period anew', () => {
     const { run, messages } = startWatcher();
-    const wrong = [candidate('a', HOUR_MS)];
+    const wrong = [candidate('a', { graceMs: HOUR_MS })];
     for (const [hours, seen] of [wrong, wrong, [], wrong, [], wrong, [], []].entries())
       run(START_MS + hours * HOUR_MS, seen);
     expect(messages.map(({ opened, solved }) => [opened, solved])).toEqual([
@@ -165,13 +139,14 @@ describe('a watcher run', () => {
 
   it('waits for the grace period from the run that first saw the problem', () => {
     const { run, messages } = startWatcher();
-    for (const hours of [0, 1, 2, 3]) run(START_MS + hours * HOUR_MS, [candidate('a', 2 * HOUR_MS)]);
+    for (const hours of [0, 1, 2, 3])
+      run(START_MS + hours * HOUR_MS, [candidate('a', { graceMs: 2 * HOUR_MS })]);
     expect(messages).toEqual([{ atMs: START_MS + 2 * HOUR_MS, opened: ['a'], open: ['a'], solved: [] }]);
   });
 
   it('begins the grace period anew if the problem was gone in between', () => {
     const { run, messages } = startWatcher();
-    const slow = [candidate('a', 2 * HOUR_MS)];
+    const slow = [candidate('a', { graceMs: 2 * HOUR_MS })];
     for (const [hours, seen] of [slow, [], slow, slow].entries()) run(START_MS + hours * HOUR_MS, seen);
     expect(messages).toEqual([]);
   });

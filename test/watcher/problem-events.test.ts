@@ -5,24 +5,9 @@ import { type WatchRecord, parseWatchRecord } from '../../shared/lake/documents/
 import { afterWatch } from '../../shared/watcher/news.ts';
 import { type Candidate, openProblems } from '../../shared/watcher/open-problems.ts';
 import { withEvents, withoutEvents } from '../../shared/watcher/problem-events.ts';
-import { type HistoricWatch, liveThrough } from './live-through.ts';
+import { type HistoricWatch, START_MS, candidate, histories, liveThrough, wrong } from './live-through.ts';
 
-const START_MS = Date.parse('2026-03-01T00:50:00Z');
 type Pending = NonNullable<WatchRecord['events']>['pending'];
-
-function candidate(id: string, more: Partial<Candidate> = {}): Candidate {
-  const remedy = { sentence: 'Wait' };
-  return {
-    id,
-    brand: 'acme',
-    report: 'order_list',
-    what: `${id} is wrong`,
-    why: 'it is',
-    graceMs: 0,
-    remedy,
-    ...more,
-  };
-}
 
 /** How a watcher run ends: `unsent` dies before it sends the events, `unconfirmed` after that. `lost`: the record is damaged afterwards. */
 type Fate = 'ends' | 'unsent' | 'unconfirmed' | 'lost';
@@ -59,49 +44,33 @@ function openByEvents(events: Pending): string[] {
   return [...newest].flatMap(([id, { type }]) => (type === 'Problem Opened' ? [id] : [])).sort();
 }
 
-const wrong = fc.subarray(['a', 'b', 'c']);
-const histories = (...fates: Fate[]) =>
-  fc.array(
-    fc.record({
-      afterMinutes: fc.integer({ min: 0, max: 150 }),
-      wrong,
-      fate: fc.constantFrom<Fate>('ends', ...fates),
-    }),
-    { maxLength: 30 },
-  );
-
-function livedThrough(history: readonly HistoricWatch<Fate>[]) {
-  const watcher = startWatcher();
-  const nowMs = liveThrough(history, START_MS, (atMs, ids, fate) =>
-    watcher.run(
-      atMs,
-      ids.map((id) => candidate(id)),
-      fate,
-    ),
-  );
-  return { ...watcher, nowMs };
-}
+const livedThrough = (history: readonly HistoricWatch<Fate>[]) => liveThrough(startWatcher(), history);
 
 describe('the events of problems, whenever the watcher dies', () => {
   it('show the open problems in the end, in whatever order and however often they arrive', () => {
     fc.assert(
-      fc.property(histories('unsent', 'unconfirmed'), wrong, fc.nat(), (history, last, turn) => {
-        const { run, nowMs, received, record } = livedThrough(history);
-        for (const hours of [1, 2])
-          run(
-            nowMs + hours * HOUR_MS,
-            last.map((id) => candidate(id)),
-          );
-        const turned = [...received.slice(turn % (received.length + 1)), ...received];
-        expect(openByEvents(turned.reverse())).toEqual([...last].sort());
-        expect(record().events?.pending ?? []).toEqual([]);
-      }),
+      fc.property(
+        histories<Fate>(0, 'ends', 'unsent', 'unconfirmed'),
+        wrong,
+        fc.nat(),
+        (history, last, turn) => {
+          const { run, nowMs, received, record } = livedThrough(history);
+          for (const hours of [1, 2])
+            run(
+              nowMs + hours * HOUR_MS,
+              last.map((id) => candidate(id)),
+            );
+          const turned = [...received.slice(turn % (received.length + 1)), ...received];
+          expect(openByEvents(turned.reverse())).toEqual([...last].sort());
+          expect(record().events?.pending ?? []).toEqual([]);
+        },
+      ),
     );
   });
 
   it('open and solve a problem in turn by their numbers, and equal numbers are the same event', () => {
     fc.assert(
-      fc.property(histories('unsent', 'unconfirmed'), (history) => {
+      fc.property(histories<Fate>(0, 'ends', 'unsent', 'unconfirmed'), (history) => {
         const bySequence = new Map<number, Pending[number]>();
         for (const event of livedThrough(history).received) {
           expect(bySequence.get(event.detail.sequence) ?? event).toEqual(event);
@@ -117,10 +86,8 @@ describe('the events of problems, whenever the watcher dies', () => {
 
   it('have numbers that were never used, even after the record was lost', () => {
     fc.assert(
-      fc.property(histories('lost'), (history) => {
-        const { received } = livedThrough(
-          history.map((each) => ({ ...each, afterMinutes: each.afterMinutes + 1 })),
-        );
+      fc.property(histories<Fate>(1, 'ends', 'lost'), (history) => {
+        const { received } = livedThrough(history);
         const numbers = received.map(({ detail }) => detail.sequence);
         expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
       }),

@@ -4,29 +4,16 @@ import { HOUR_MS } from '../../shared/days.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
 import type { LakeEvent } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings/settings.ts';
 import { watch } from '../../shared/watcher/index.ts';
 import { diesAtN } from '../fakes/dies-at-n-store.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { failure } from '../status/made-statuses.ts';
-import { readDay, storeDays } from '../status/stored-ledgers.ts';
+import { ordersFrom, readDay, storeDays } from '../status/stored-ledgers.ts';
 
 const NOW_MS = Date.parse('2026-11-20T15:50:00Z');
 const DAY = '2026-11-19';
 const OF_ORDERS = { report: 'order_list', brand: 'acme' };
-const off = { enabled: false };
-const settings = parseSettings(
-  {
-    brands: {
-      acme: {
-        baseUrl: 'https://service.example/api/brand',
-        ...{ service: 'ACME', timeZone: 'UTC', startDate: DAY, secretName: 'brand-reports/acme' },
-        reports: { clicks_list: off, transaction_list: off, amazon_attribution_report: off },
-      },
-    },
-  },
-  reports,
-);
+const settings = ordersFrom(DAY);
 const controls = { region: 'us-east-1', stack: 'BrandReports' };
 
 it.each(['before', 'after'] as const)(

@@ -6,6 +6,7 @@ import {
   type RoleChoice,
   type RoleFields,
   chooseRoles,
+  isRole,
   kindOfRole,
   noEvidence,
   roleOfName,
@@ -155,8 +156,4 @@ export function measured(values: Committed['values'], measure: string | undefine
 export function isMeasured(values: Committed['values'], measure: string | undefined): boolean {
   if (measure === undefined || !isRole(measure)) return measure !== undefined;
   return values?.totals !== undefined && Object.keys(values.totals.byCurrency).length <= 1;
-}
-
-function isRole(name: string): boolean {
-  return ROLES.some((role) => role === name);
 }

@@ -1,5 +1,7 @@
 import type { ReportView } from '../definition.ts';
-import { ORDER_KIND_SQL, textSql } from './view-sql.ts';
+import { recordsSql } from './view-sql.ts';
+
+const FIELDS = ['kind', 'channel_id', 'state'];
 
 /** By month, because most orders of a day do not follow a click of that day, so that a day's rate would mean little. */
 export const channelConversion: ReportView = {
@@ -23,21 +25,9 @@ FROM (
     CAST(count(CASE WHEN kind = 'sale' THEN 1 END) AS bigint) AS orders,
     CAST(count(CASE WHEN kind = 'sale' AND state = 'void' THEN 1 END) AS bigint) AS orders_void
   FROM (
-    SELECT
-      CAST(brand AS varchar) AS brand,
-      substr(CAST(dt AS varchar), 1, 7) AS month,
-      ${textSql('{clicks.channel_id}')} AS channel_id,
-      'click' AS kind,
-      CAST(NULL AS varchar) AS state
-    FROM clicks
+    ${recordsSql('clicks', FIELDS)}
     UNION ALL
-    SELECT
-      CAST(brand AS varchar) AS brand,
-      substr(CAST(dt AS varchar), 1, 7) AS month,
-      ${textSql('{orders.channel_id}')} AS channel_id,
-      ${ORDER_KIND_SQL} AS kind,
-      ${textSql('{orders.state}')} AS state
-    FROM orders
+    ${recordsSql('orders', FIELDS)}
   ) AS records
   WHERE kind <> 'bonus'
   GROUP BY brand, month, channel_id

@@ -1,5 +1,5 @@
 import type { ReportView } from '../definition.ts';
-import { TRANSACTION_KIND_SQL, TRANSACTION_STATE_SQL, amountSql, textSql } from './view-sql.ts';
+import { recordsSql } from './view-sql.ts';
 
 /** Uses transactions, because only they record what is locked and what is paid. */
 export const commissionDue: ReportView = {
@@ -26,15 +26,7 @@ export const commissionDue: ReportView = {
   CAST(sum(commission) AS decimal(38,9)) AS commission,
   CAST(sum(CASE WHEN kind = 'bonus' THEN commission END) AS decimal(38,9)) AS bonus
 FROM (
-  SELECT
-    CAST(brand AS varchar) AS brand,
-    substr(CAST(dt AS varchar), 1, 7) AS month,
-    ${textSql('{transactions.publisher_id}')} AS publisher_id,
-    ${TRANSACTION_STATE_SQL} AS state,
-    ${textSql('{transactions.currency}')} AS currency,
-    ${TRANSACTION_KIND_SQL} AS kind,
-    ${amountSql('{transactions.commission}')} AS commission
-  FROM transactions
+    ${recordsSql('transactions', ['kind', 'publisher_id', 'state', 'currency', 'commission'])}
 ) AS records
 GROUP BY brand, month, publisher_id, state, currency`,
 };

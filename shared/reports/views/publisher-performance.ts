@@ -1,5 +1,7 @@
 import type { ReportView } from '../definition.ts';
-import { ORDER_KIND_SQL, amountSql, textSql } from './view-sql.ts';
+import { recordsSql } from './view-sql.ts';
+
+const FIELDS = ['kind', 'publisher_id', 'publisher_name', 'currency', 'state', 'amount', 'commission'];
 
 /**
  * Adds up clicks and orders of a day separately and stacks them instead of joining them: a join would repeat one side
@@ -62,36 +64,16 @@ FROM (
       CAST(count(CASE WHEN kind = 'sale' AND state = 'new' THEN 1 END) AS bigint) AS orders_new,
       CAST(count(CASE WHEN kind = 'sale' AND state = 'effective' THEN 1 END) AS bigint) AS orders_effective,
       CAST(count(CASE WHEN kind = 'sale' AND state = 'void' THEN 1 END) AS bigint) AS orders_void,
-      CAST(sum(CASE WHEN kind = 'sale' AND state <> 'void' THEN amount END) AS decimal(38,9)) AS amount,
-      CAST(sum(CASE WHEN state <> 'void' THEN commission END) AS decimal(38,9)) AS commission,
+      CAST(sum(CASE WHEN kind = 'sale' AND state IS DISTINCT FROM 'void' THEN amount END) AS decimal(38,9)) AS amount,
+      CAST(sum(CASE WHEN state IS DISTINCT FROM 'void' THEN commission END) AS decimal(38,9)) AS commission,
       CAST(sum(CASE WHEN state = 'new' THEN commission END) AS decimal(38,9)) AS commission_new,
       CAST(sum(CASE WHEN state = 'effective' THEN commission END) AS decimal(38,9)) AS commission_effective,
       CAST(sum(CASE WHEN state = 'void' THEN commission END) AS decimal(38,9)) AS commission_void,
-      CAST(sum(CASE WHEN kind = 'bonus' AND state <> 'void' THEN commission END) AS decimal(38,9)) AS bonus
+      CAST(sum(CASE WHEN kind = 'bonus' AND state IS DISTINCT FROM 'void' THEN commission END) AS decimal(38,9)) AS bonus
     FROM (
-      SELECT
-        CAST(brand AS varchar) AS brand,
-        CAST(dt AS varchar) AS dt,
-        ${textSql('{clicks.publisher_id}')} AS publisher_id,
-        CAST(NULL AS varchar) AS publisher_name,
-        CAST(NULL AS varchar) AS currency,
-        'click' AS kind,
-        'none' AS state,
-        CAST(NULL AS decimal(38,9)) AS amount,
-        CAST(NULL AS decimal(38,9)) AS commission
-      FROM clicks
-      UNION ALL
-      SELECT
-        CAST(brand AS varchar) AS brand,
-        CAST(dt AS varchar) AS dt,
-        ${textSql('{orders.publisher_id}')} AS publisher_id,
-        ${textSql('{orders.publisher_name}')} AS publisher_name,
-        ${textSql('{orders.currency}')} AS currency,
-        ${ORDER_KIND_SQL} AS kind,
-        COALESCE(${textSql('{orders.state}')}, 'none') AS state,
-        ${amountSql('{orders.amount}')} AS amount,
-        ${amountSql('{orders.commission}')} AS commission
-      FROM orders
+    ${recordsSql('clicks', FIELDS)}
+    UNION ALL
+    ${recordsSql('orders', FIELDS)}
     ) AS records
     GROUP BY brand, dt, publisher_id, currency
   ) AS sums

@@ -1,5 +1,7 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
-import { NOW_SQL, TRANSACTION_STATE_SQL, amountSql, listSql, textSql } from './view-sql.ts';
+import { NOW_SQL, listSql, recordsSql } from './view-sql.ts';
+
+const FIELDS = ['state', 'currency', 'commission'];
 
 /**
  * An order and its transactions are the same money, so they have separate columns: in separate rows they would be added
@@ -43,23 +45,9 @@ FROM (
     CAST(count(CASE WHEN origin = 'transactions' THEN 1 END) AS bigint) AS transactions,
     CAST(sum(CASE WHEN origin = 'transactions' THEN commission END) AS decimal(38,9)) AS transactions_commission
   FROM (
-    SELECT
-      CAST(brand AS varchar) AS brand,
-      CAST(dt AS varchar) AS dt,
-      ${textSql('{orders.state}')} AS state,
-      ${textSql('{orders.currency}')} AS currency,
-      'orders' AS origin,
-      ${amountSql('{orders.commission}')} AS commission
-    FROM orders
+    ${recordsSql('orders', FIELDS)}
     UNION ALL
-    SELECT
-      CAST(brand AS varchar) AS brand,
-      CAST(dt AS varchar) AS dt,
-      ${TRANSACTION_STATE_SQL} AS state,
-      ${textSql('{transactions.currency}')} AS currency,
-      'transactions' AS origin,
-      ${amountSql('{transactions.commission}')} AS commission
-    FROM transactions
+    ${recordsSql('transactions', FIELDS)}
   ) AS records
   WHERE state IS NULL OR state NOT IN (${listSql(FINAL_STATES)})
   GROUP BY brand, dt, state, currency

@@ -40,14 +40,41 @@ export function amountSql(column: string): string {
 export const ORDER_BONUSES = ['bonus', 'campaign_proposal_pay', 'campaign_bonus', 'campaign_proposal_bonus'];
 export const TRANSACTION_BONUSES = ['bonus', 'campaign_bonus', 'campaign_payment', 'performance_bonus'];
 
-/**
- * `sale` or `bonus`: the service lists bonuses and campaign payments among the orders, although nobody bought anything.
- */
-export const ORDER_KIND_SQL = kindSql('{orders.type}', ORDER_BONUSES);
-export const TRANSACTION_KIND_SQL = kindSql('{transactions.transaction_type}', TRANSACTION_BONUSES);
+/** Tables with a row for each record, whose fields have the same names in all views. */
+type RecordTable = 'clicks' | 'orders' | 'transactions';
 
-/** The state of the line, because the state of its order may be `mixed`. */
-export const TRANSACTION_STATE_SQL = `COALESCE(${textSql('{transactions.line_state}')}, ${textSql('{transactions.state}')})`;
+const NONE = 'CAST(NULL AS varchar)';
+/** The fields of a table that are not the column, or the role, of that name. */
+const OTHER_FIELDS: Readonly<Record<RecordTable, Readonly<Record<string, string>>>> = {
+  clicks: {
+    kind: "'click'",
+    ...{ publisher_name: NONE, currency: NONE, state: NONE },
+    ...{ amount: amountSql('NULL'), commission: amountSql('NULL') },
+  },
+  orders: { kind: kindSql('{orders.type}', ORDER_BONUSES) },
+  transactions: {
+    kind: kindSql('{transactions.transaction_type}', TRANSACTION_BONUSES),
+    // The state of the line, because the state of its order may be `mixed`.
+    state: `COALESCE(${textSql('{transactions.line_state}')}, ${textSql('{transactions.state}')})`,
+  },
+};
+
+/**
+ * The SQL of a field of a record. `kind` is `click`, `sale` or `bonus`: the service lists bonuses and campaign payments
+ * among the orders, although nobody bought anything.
+ */
+export function fieldSql(table: RecordTable, field: string): string {
+  const sqlOf = ['amount', 'commission'].includes(field) ? amountSql : textSql;
+  return OTHER_FIELDS[table][field] ?? sqlOf(`{${table}.${field}}`);
+}
+
+/** The SQL of a row for each record: its day, month and table, and these fields. */
+export function recordsSql(table: RecordTable, fields: readonly string[]): string {
+  return `SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt,
+      substr(CAST(dt AS varchar), 1, 7) AS month, '${table}' AS origin,
+      ${fields.map((field) => `${fieldSql(table, field)} AS ${field}`).join(',\n      ')}
+    FROM ${table}`;
+}
 
 export function listSql(texts: readonly string[]): string {
   return texts.map((text) => `'${text}'`).join(', ');
