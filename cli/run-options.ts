@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
 import {
   CREDENTIALS_SHAPE,
   credentialsInVariables,
@@ -23,19 +22,13 @@ import { reports } from '../shared/reports/index.ts';
 import type { PlanOptions } from '../shared/run/plan-run.ts';
 import { type RunOptions, brandSettingsOf, selectBrands } from '../shared/run/run.ts';
 import { note } from './output.ts';
-import { printedCommand } from './printed-command.ts';
+import type { SharedFlags } from './options.ts';
+import { isGiven, printedCommand } from './printed-command.ts';
 import { readCredentials } from '../shared/service/credentials.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
-/** The flags of the commands that send requests to the service: sync and check. */
-export interface RunFlags {
-  settings: string;
-  environment?: string;
-  credentials?: string;
-  lake: string;
-  database?: string;
-  brand?: string;
-  now?: Date;
+/** The flags of the commands that plan days. */
+export interface RunFlags extends SharedFlags {
   from?: string;
   to?: string;
   acceptFewer?: boolean;
@@ -107,12 +100,12 @@ export async function openExistingLake(url: string, options?: { database?: strin
 
 /** The lake of the flags, with the clock, log and random source of commands that write to it. */
 export async function lakeAccess(
-  { lake, database, now }: Pick<RunFlags, 'lake' | 'database' | 'now'>,
-  log: Log,
+  { lake, database, now }: Pick<SharedFlags, 'lake' | 'database' | 'now'>,
+  log: Log = () => {},
   open = openExistingLake,
 ): Promise<LakeAccess> {
   return {
-    lake: await open(lake, database === undefined ? {} : { database }),
+    lake: await open(lake, { database }),
     clock: systemClock(now),
     log,
     random: Math.random,
@@ -120,16 +113,28 @@ export async function lakeAccess(
   };
 }
 
+/** The lake of a command that needs no settings, for SQL. @throws like `readSettingsIfAny` and `openExistingLake` */
+export async function sqlLake(flags: Pick<SharedFlags, 'lake' | 'settings' | 'environment'>) {
+  // Without settings, `coverage.next_due` is NULL.
+  const settings = await readSettingsIfAny(flags);
+  const { store } = await openExistingLake(flags.lake);
+  return { store, reports, settings, nowMs: Date.now() };
+}
+
+/** The access of a command that needs no settings and writes to the lake. @throws like `sqlLake` */
+export async function writableLake(flags: SharedFlags) {
+  const settings = await readSettingsIfAny(flags);
+  return { ...(await lakeAccess(flags)), reports, settings };
+}
+
 /**
  * The settings for a command that does not need them: `undefined` if no flag names a file and the default file does not exist.
  * @throws BrandReportsError `config` if the file cannot be read or its settings are invalid
  */
 export async function readSettingsIfAny(
-  command: Command,
-  flags: Pick<RunFlags, 'settings' | 'environment'>,
+  flags: Pick<SharedFlags, 'settings' | 'environment'>,
 ): Promise<Settings | undefined> {
-  const isDefault = command.getOptionValueSource('settings') === 'default';
-  const isNamed = !isDefault || flags.environment !== undefined;
+  const isNamed = isGiven('settings') || isGiven('environment');
   return isNamed || existsSync(flags.settings) ? readSettings(flags) : undefined;
 }
 
@@ -137,7 +142,7 @@ export async function readSettingsIfAny(
 export async function readSettings({
   settings: file,
   environment,
-}: Pick<RunFlags, 'settings' | 'environment'>): Promise<Settings> {
+}: Pick<SharedFlags, 'settings' | 'environment'>): Promise<Settings> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new BrandReportsError(
       'config',
@@ -211,7 +216,7 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
 
 /** @returns the credentials. If they are local, reading them sends no request, so errors are found before the run */
 export async function credentialSource(
-  { credentials: given, lake }: Pick<RunFlags, 'credentials' | 'lake'>,
+  { credentials: given, lake }: Pick<SharedFlags, 'credentials' | 'lake'>,
   settings: Pick<Settings, 'brands' | 'deployment'>,
 ): Promise<{ isLocal: boolean; credentials: CredentialSource }> {
   const local = (credentials: CredentialSource) => ({ isLocal: true, credentials });

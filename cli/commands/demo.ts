@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { Command } from 'commander';
 import { restate } from '../../sample/brand.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
@@ -25,7 +24,7 @@ import { type Settings, parseSettings } from '../../shared/settings/settings.ts'
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import { DEFAULT_LAKE, lakeOption } from '../options.ts';
+import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
 import { print, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
@@ -83,11 +82,11 @@ ORDER BY created_time DESC, id LIMIT 5`,
   ],
 ] as const;
 
-export function addDemo(program: Command): void {
+export function addDemo(program: CliCommand): void {
   program
     .command('demo')
     .description('try it out: serve sample data on this machine, sync every report, run some queries')
-    .addOption(lakeOption())
+    .takes('lake')
     .addHelpText('after', '\nExample:\n  $ brand-reports demo --lake demo-lake')
     .action(async (flags: { lake: string }) => {
       const lake = await openDemoLake(flags.lake);

@@ -3,7 +3,6 @@
  * the records that were added, removed or altered. If there are too many records to list, it prints their number.
  */
 import type { Json } from '@duckdb/node-api';
-import type { Command } from 'commander';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
@@ -11,7 +10,7 @@ import { changesTable } from '../../shared/history/index.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { day, instantOrDay, jsonOption, lakeOption } from '../options.ts';
+import { type CliCommand, type SharedFlags, day, instantOrDay } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { openExistingLake, reportNamed } from '../run-options.ts';
@@ -19,17 +18,10 @@ import { type SqlLake, createSqlConnection, literal } from '../sql-tables.ts';
 import { oneLine, styleText, truncate } from '../terminal-text.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
-interface DiffFlags {
-  brand?: string;
-  lake: string;
-  since?: Date;
-  json?: boolean;
-}
-
 /** The records of a change that are listed; SQL shows the others. */
 const MAX_SHOWN_RECORDS = 20;
 
-export function addDiff(program: Command): void {
+export function addDiff(program: CliCommand): void {
   program
     .command('diff')
     .description('show what later readings changed on a day that was closed')
@@ -37,8 +29,8 @@ export function addDiff(program: Command): void {
     .argument('<day>', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')
     .option('--since <time>', 'only changes since this day (UTC) or instant', instantOrDay)
-    .addOption(lakeOption())
-    .addOption(jsonOption('print the changes as one JSON document'))
+    .takes('lake')
+    .option('--json', 'print the changes as one JSON document')
     .addHelpText(
       'after',
       `
@@ -48,15 +40,17 @@ The same as SQL: the table "changes" and the views "changes_daily" and "restatem
 Example:
   $ brand-reports diff orders 2026-01-31 --since 2026-02-05`,
     )
-    .action(async (name: string, of: string, { brand, since, lake, json }: DiffFlags) => {
-      const { store } = await openExistingLake(lake);
-      const report = reportNamed(name);
-      const found = await changedDays(store, report, of, since);
-      const days = found.filter((each) => brand === undefined || each.brand === brand);
-      if (days.length === 0) throw nothingOf(store, report, of, brand, found);
-      if (json) printJson({ days });
-      else print(days.map((each) => dayText(each, report, since)).join('\n\n'));
-    });
+    .action(
+      async (name: string, of: string, { brand, since, lake, json }: SharedFlags & { since?: Date }) => {
+        const { store } = await openExistingLake(lake);
+        const report = reportNamed(name);
+        const found = await changedDays(store, report, of, since);
+        const days = found.filter((each) => brand === undefined || each.brand === brand);
+        if (days.length === 0) throw nothingOf(store, report, of, brand, found);
+        if (json) printJson({ days });
+        else print(days.map((each) => dayText(each, report, since)).join('\n\n'));
+      },
+    );
 }
 
 type ChangedDay = Awaited<ReturnType<typeof changedDays>>[number];

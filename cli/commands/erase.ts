@@ -1,50 +1,33 @@
-import type { Command } from 'commander';
 import type { ErrorCode } from '../../shared/error-codes.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type EraseOptions, type EraseOutcome, erase, undoErasure } from '../../shared/operations/erase.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import {
-  databaseOption,
-  environmentOption,
-  fromOption,
-  jsonOption,
-  lakeOption,
-  settingsOption,
-  toOption,
-} from '../options.ts';
+import { type CliCommand, day } from '../options.ts';
 import { count, counted, note, print, printJson } from '../output.ts';
-import { checkOrder, checkRange, lakeAccess, readSettingsIfAny } from '../run-options.ts';
+import { type RunFlags, checkOrder, checkRange, writableLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 
-interface EraseFlags {
+interface EraseFlags extends RunFlags {
   brand: string;
-  from?: string;
-  to?: string;
   key?: string;
   undo?: boolean;
   plan?: boolean;
   yes?: boolean;
   queue: string[];
-  lake: string;
-  database?: string;
-  settings: string;
-  environment?: string;
-  json?: boolean;
 }
 
-export function addErase(program: Command): void {
-  const command = program.command('erase');
-  command
+export function addErase(program: CliCommand): void {
+  program
+    .command('erase')
     .description(
       'erase days of a brand, or the records of one customer or publisher, and keep runs from reading the days again',
     )
     .requiredOption('--brand <name>', 'the brand')
-    .addOption(fromOption('the first day to erase (default: the first day of the brand)'))
-    .addOption(toOption('the last day to erase (default: today)'))
+    .option('--from <day>', 'the first day to erase (default: the first day of the brand)', day)
+    .option('--to <day>', 'the last day to erase (default: today)', day)
     .option(
       '--key <field=value>',
       'erase only the records whose column, field or role has this value; the days stay',
@@ -58,11 +41,8 @@ export function addErase(program: Command): void {
       (url: string, urls: string[]) => [...urls, url],
       [],
     )
-    .addOption(lakeOption())
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(jsonOption('print what was removed, and what remains, as one JSON document'))
+    .takes('lake', 'database', 'settings', 'environment')
+    .option('--json', 'print what was removed, and what remains, as one JSON document')
     .addHelpText(
       'after',
       `
@@ -71,7 +51,7 @@ Examples:
   $ brand-reports erase --brand acme --key customer_id=8841 --yes`,
     )
     .action(async (flags: EraseFlags) => {
-      const options = await eraseOptions(flags, command);
+      const options = await eraseOptions(flags);
       await confirm(flags);
       const outcome = await (flags.undo ? undoErasure(options) : erase(options));
       const remains = [...outcome.remains, ...(await eraseQueues(flags))];
@@ -83,10 +63,10 @@ Examples:
     });
 }
 
-async function eraseOptions(flags: EraseFlags, command: Command): Promise<EraseOptions> {
+async function eraseOptions(flags: EraseFlags): Promise<EraseOptions> {
   const { brand, from, to, key, plan = false } = flags;
-  const settings = await readSettingsIfAny(command, flags);
-  if (settings) checkRange(flags, settings);
+  const lake = await writableLake(flags);
+  if (lake.settings) checkRange(flags, lake.settings);
   else checkOrder(from, to);
   const [, field = '', value = ''] = /^([^=]+)=(.+)$/s.exec(key ?? '') ?? [];
   if (key !== undefined && (field === '' || flags.undo))
@@ -95,8 +75,8 @@ async function eraseOptions(flags: EraseFlags, command: Command): Promise<EraseO
       `--key "${key}" is not FIELD=VALUE, e.g. customer_id=8841, or it was given with --undo. Correct it, or leave it out.`,
     );
   return {
-    ...(await lakeAccess(flags, () => {})),
-    ...{ reports, settings, brand, from, to, plans: plan },
+    ...lake,
+    ...{ brand, from, to, plans: plan },
     ...(key !== undefined && { records: { field, value } }),
   };
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { credentialsInVariables, fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
@@ -18,7 +18,7 @@ import { loadSettings, parseSettings } from '../../shared/settings/settings.ts';
 import { shellWord } from '../../shared/shell-word.ts';
 import { type Questions, openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
-import { DEFAULT_LAKE, credentialsOption } from '../options.ts';
+import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
 import { refuseFullPlace, writeNew } from '../new-file.ts';
 import { note, print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
@@ -40,12 +40,12 @@ type Asked = keyof typeof QUESTIONS;
 const ASKED = ['baseUrl', 'service', 'brand', 'startDate'] as const satisfies readonly Asked[];
 const ZONE_FLAG = '--time-zone <zone>';
 
-export function addInit(program: Command): void {
+export function addInit(program: CliCommand): void {
   const command = program
     .command('init')
     .description('write the settings of a brand from what its service shows; overwrites nothing')
     .addOption(new Option('--settings <file>', 'the file to write').default(OWN_SETTINGS))
-    .addOption(credentialsOption());
+    .takes('credentials');
   for (const name of ASKED) command.addOption(new Option(QUESTIONS[name][0], QUESTIONS[name][1]));
   command
     .addOption(
@@ -206,7 +206,7 @@ async function measureOptions(
     reports,
     'Your answers',
   );
-  const access = await lakeAccess({ lake: DEFAULT_LAKE }, () => undefined, openLake);
+  const access = await lakeAccess({ lake: DEFAULT_LAKE }, undefined, openLake);
   const { credentials } =
     typed === undefined
       ? await credentialSource({ ...flags, lake: DEFAULT_LAKE }, settings)

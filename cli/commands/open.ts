@@ -1,27 +1,23 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import type { Command } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { shellWord } from '../../shared/shell-word.ts';
 import { databaseFile, scriptOf, writeDatabase } from '../open-database.ts';
-import { environmentOption, lakeOption, settingsOption } from '../options.ts';
+import type { CliCommand, SharedFlags } from '../options.ts';
 import { print } from '../output.ts';
-import { type RunFlags, openExistingLake, readSettingsIfAny } from '../run-options.ts';
+import { sqlLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 
 const SCRIPT = 'brand_reports.sql';
 
-export function addOpen(program: Command): void {
-  const command = program.command('open');
-  command
+export function addOpen(program: CliCommand): void {
+  program
+    .command('open')
     .description(
       'write a DuckDB database over the current files of the lake, and show how other tools open it',
     )
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
+    .takes('lake', 'settings', 'environment')
     .addHelpText(
       'after',
       `
@@ -31,12 +27,9 @@ For a lake in S3 it is ${SCRIPT} in this folder, which only this command replace
 Example:
   $ brand-reports open`,
     )
-    .action(async (flags: Pick<RunFlags, 'lake' | 'settings' | 'environment'>) => {
-      // Only coverage.next_due needs settings.
-      const settings = await readSettingsIfAny(command, flags);
-      const { store } = await openExistingLake(flags.lake);
-      const lake = { store, reports, settings, nowMs: Date.now() };
-      const { localFolder: folder } = store;
+    .action(async (flags: SharedFlags) => {
+      const lake = await sqlLake(flags);
+      const { localFolder: folder } = lake.store;
       if (folder === undefined) {
         await writeFile(SCRIPT, await scriptOf(lake));
         return print(SCRIPT_TEXT);

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { Log } from '../../shared/log-events.ts';
 import {
   type RebuildOptions,
@@ -10,18 +9,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import {
-  brandOption,
-  databaseOption,
-  environmentOption,
-  fromOption,
-  jsonOption,
-  lakeOption,
-  nowOption,
-  seconds,
-  settingsOption,
-  toOption,
-} from '../options.ts';
+import { type CliCommand, day, seconds } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
 import {
@@ -36,30 +24,24 @@ import { oneLine, styleText } from '../terminal-text.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
-interface RebuildFlags extends Omit<RunFlags, 'credentials'> {
+interface RebuildFlags extends RunFlags {
   from: string;
   to: string;
   maxSeconds?: number;
-  json?: boolean;
 }
 
-export function addRebuild(program: Command): void {
+export function addRebuild(program: CliCommand): void {
   program
     .command('rebuild')
     .description(
       'rebuild days from their raw records with the current settings; sends no request to the service',
     )
     .argument('<report>', 'a report or its table, e.g. orders')
-    .addOption(fromOption('the first day to rebuild').makeOptionMandatory())
-    .addOption(toOption('the last day to rebuild').makeOptionMandatory())
-    .addOption(brandOption())
-    .addOption(lakeOption())
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(nowOption())
+    .requiredOption('--from <day>', 'the first day to rebuild', day)
+    .requiredOption('--to <day>', 'the last day to rebuild', day)
+    .takes('brand', 'lake', 'database', 'settings', 'environment', 'now')
     .option('--max-seconds <n>', 'start no further day after this time', seconds)
-    .addOption(jsonOption('print the outcome as one JSON document'))
+    .option('--json', 'print the outcome as one JSON document')
     .addHelpText(
       'after',
       '\nExample:\n  $ brand-reports rebuild order_list --brand acme --from 2026-01-01 --to 2026-01-31',

@@ -4,22 +4,14 @@
  */
 import { dirname } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { daysOfMonth } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type ReportLedgers, daysOfLedgers } from '../../shared/lake/documents/read.ts';
 import { closedTable } from '../../shared/lake/paths.ts';
-import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
-import {
-  asOfCloseOption,
-  environmentOption,
-  jsonOption,
-  lakeOption,
-  month,
-  settingsOption,
-} from '../options.ts';
+import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { count, counted, note, print, printJson, printPieces } from '../output.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
 import { query, resultObjects, tableText } from '../query-result.ts';
@@ -27,30 +19,24 @@ import { FILE_ROLES, type FileColumns, MEASURES, loadFile } from '../reconcile/f
 import { printedCommand } from '../printed-command.ts';
 import { CAUSES_SQL, compare, rowsOf, sumsSql } from '../reconcile/match.ts';
 import { REPORT_RELATIONS, compareReports } from '../reconcile/reports.ts';
-import { openExistingLake, readSettingsIfAny, unknown } from '../run-options.ts';
+import { sqlLake, unknown } from '../run-options.ts';
 import { createSqlConnection } from '../sql-tables.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { terminalColumns } from '../text-table.ts';
 
-interface ReconcileFlags {
+interface ReconcileFlags extends SharedFlags {
   month?: string;
-  brand?: string;
   publisher?: string;
   against: keyof typeof TABLES;
   map?: FileColumns;
-  asOfClose?: string;
   output?: string;
-  json?: boolean;
-  lake: string;
-  settings: string;
-  environment?: string;
 }
 
 const TABLES = { orders: 'order_states', transactions: 'transaction_states' } as const;
 
-export function addReconcile(program: Command): void {
-  const command = program.command('reconcile');
-  command
+export function addReconcile(program: CliCommand): void {
+  program
+    .command('reconcile')
     .description('compare an export or an invoice with the lake: each difference with its cause')
     .argument('[file]', 'a CSV file; missing: compare orders, transactions and attribution')
     .option('--month <month>', 'the month, YYYY-MM (default: the days of the file)', month)
@@ -62,12 +48,10 @@ export function addReconcile(program: Command): void {
         .default('orders'),
     )
     .option('--map <role=column>', `a column, e.g. commission=Comm; roles: ${FILE_ROLES.join(', ')}`, mapped)
-    .addOption(asOfCloseOption())
+    .takes('asOfClose')
     .option('--output <file>', 'write every difference to a file, e.g. differences.xlsx')
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(jsonOption('print sums, causes and every difference as one JSON document'))
+    .takes('lake', 'settings', 'environment')
+    .option('--json', 'print sums, causes and every difference as one JSON document')
     .addHelpText(
       'after',
       `
@@ -78,16 +62,15 @@ Example:
   $ brand-reports reconcile --month 2026-10`,
     )
     .action(async (file: string | undefined, flags: ReconcileFlags) => {
-      const settings = await readSettingsIfAny(command, flags);
-      const { store } = await openExistingLake(flags.lake);
+      const sources = await sqlLake(flags);
       const { output, asOfClose } = flags;
       const ending = output === undefined ? undefined : fileFormat(output, undefined);
       const relations = file === undefined ? REPORT_RELATIONS : relationsOf(flags);
       const run = async (path?: string) => {
         const ledgers: ReportLedgers[] = [];
         const lake = {
-          ...{ store, reports, settings, nowMs: Date.now() },
-          ...(asOfClose !== undefined && { asOfClose }),
+          ...sources,
+          asOfClose,
           ...(path !== undefined && { outputFolder: dirname(path) }),
           onLedgers: (all: readonly ReportLedgers[]) => void ledgers.push(...all),
         };
@@ -96,13 +79,13 @@ Example:
           relations.map((name) => `FROM ${name}`).join('; '),
         );
         try {
-          await reconcile(connection, file, flags, brandOf(ledgers, flags.brand, settings));
+          await reconcile(connection, file, flags, brandOf(ledgers, flags.brand, sources.settings));
           if (ending && path !== undefined) await writeRows(connection, DIFFERENCES, ending, path);
         } finally {
           connection.closeSync();
         }
       };
-      await (output === undefined ? run() : writeWhole(output, store.localFolder, run));
+      await (output === undefined ? run() : writeWhole(output, sources.store.localFolder, run));
     });
 }
 

@@ -2,13 +2,12 @@
  * Shows the changes in a month after it was closed, by publisher, currency and state, and the correction for a person who has
  * booked the month: the view `since_close`, its sums, and one sentence.
  */
-import type { Command } from 'commander';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { exactNumber } from '../../shared/exact-number.ts';
 import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { sinceClose } from '../../shared/reports/views/since-close.ts';
-import { jsonOption, lakeOption, month } from '../options.ts';
+import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { counted, note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { TEXTS } from '../query-formats.ts';
@@ -18,20 +17,14 @@ import { createSqlConnection, literal } from '../sql-tables.ts';
 import { showPieces } from '../pager.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
-interface SinceCloseFlags {
-  brand?: string;
-  lake: string;
-  json?: boolean;
-}
-
-export function addSinceClose(program: Command): void {
+export function addSinceClose(program: CliCommand): void {
   program
     .command('since-close')
     .description('show what changed in a month after it was closed, and what to book')
     .argument('[month]', 'the closed month, YYYY-MM (default: the newest one)', month)
     .option('--brand <name>', 'only this brand (default: each that has closed the month)')
-    .addOption(lakeOption())
-    .addOption(jsonOption('print the closes, the changes and their sums as one JSON document'))
+    .takes('lake')
+    .option('--json', 'print the closes, the changes and their sums as one JSON document')
     .addHelpText(
       'after',
       `
@@ -41,7 +34,7 @@ The same as SQL: the view "since_close".
 Example:
   $ brand-reports since-close 2026-10 --brand acme`,
     )
-    .action(async (asked: string | undefined, { brand, lake, json }: SinceCloseFlags) => {
+    .action(async (asked: string | undefined, { brand, lake, json }: SharedFlags) => {
       const { store } = await openExistingLake(lake);
       const warn = ({ message }: BrandReportsError) => note(oneLine(withRunnableCommands(message)));
       const all = await readCloses(store, brand, warn);

@@ -2,14 +2,14 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { BrandReportsError } from '../../shared/errors.ts';
-import { environmentOption, lakeOption, month, settingsOption } from '../options.ts';
+import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { joined, note, printPieces } from '../output.ts';
 import { writeWhole } from '../query-file.ts';
 import { TEXTS } from '../query-formats.ts';
 import { query, tableText } from '../query-result.ts';
-import { type RunFlags, lakeAccess, readSettingsIfAny } from '../run-options.ts';
+import { writableLake } from '../run-options.ts';
 import { literal } from '../sql-tables.ts';
 import { statementPage } from '../statement-page.ts';
 import { type Statement, TOTALS_SQL, entriesSql, readStatements } from '../statement.ts';
@@ -17,7 +17,7 @@ import { oneLine, styleText } from '../terminal-text.ts';
 import { terminalColumns } from '../text-table.ts';
 import { csvOutput } from './query.ts';
 
-interface StatementFlags extends Pick<RunFlags, 'lake' | 'settings' | 'environment' | 'brand'> {
+interface StatementFlags extends SharedFlags {
   month: string;
   publisher?: string;
   format?: Format;
@@ -36,9 +36,9 @@ const FORMATS = {
 type Format = keyof typeof FORMATS;
 const FILE_FORMATS = ['csv', 'json', 'html'] as const;
 
-export function addStatement(program: Command): void {
-  const command = program.command('statement');
-  command
+export function addStatement(program: CliCommand): void {
+  program
+    .command('statement')
     .description(
       'show what each publisher gets for a month, order by order, with changes in months closed before',
     )
@@ -55,9 +55,7 @@ export function addStatement(program: Command): void {
       '--output <file>',
       'write to a file; without --format its ending decides the format: .csv, .json or .html',
     )
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
+    .takes('lake', 'settings', 'environment')
     .addHelpText(
       'after',
       `
@@ -70,9 +68,8 @@ Example:
     .action(async (flags: StatementFlags) => {
       const format = formatOf(flags);
       const { month: of, brand, publisher } = flags;
-      const settings = await readSettingsIfAny(command, flags);
-      const access = await lakeAccess(flags, () => {});
-      const options = { ...access, settings, month: of, ...(brand !== undefined && { brand }) };
+      const access = await writableLake(flags);
+      const options = { ...access, month: of, brand };
       const { connection, statements } = await readStatements(options, publisher);
       try {
         const pieces = FORMATS[format](statements, connection);

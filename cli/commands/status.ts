@@ -1,6 +1,6 @@
 import { lstat, rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
@@ -20,28 +20,14 @@ import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
 import { EXIT } from '../exit-codes.ts';
 import { brandNamed, openExistingLake, readSettings } from '../run-options.ts';
-import {
-  brandOption,
-  environmentOption,
-  jsonOption,
-  lakeOption,
-  month,
-  nowOption,
-  settingsOption,
-} from '../options.ts';
+import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { count, note, print, printJson } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { table, terminalColumns } from '../text-table.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
-interface StatusFlags {
-  lake: string;
-  settings: string;
-  environment?: string;
-  brand?: string;
+interface StatusFlags extends SharedFlags {
   month?: string;
-  now?: Date;
-  json?: boolean;
   html?: string;
   failOn?: string[];
 }
@@ -49,23 +35,20 @@ interface StatusFlags {
 /** Each day of each report is a cell of the page. */
 const MAX_MONTHS = 24;
 
-export function addStatus(program: Command): void {
+export function addStatus(program: CliCommand): void {
   program
     .command('status')
     .description('show the state of every day: complete, missing, overdue, failed, ...')
-    .addOption(brandOption())
+    .takes('brand')
     .option('--month <month>', 'show this month, YYYY-MM (default: the last two)', month)
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(nowOption())
+    .takes('lake', 'settings', 'environment', 'now')
     .addOption(
       new Option(
         '--fail-on <words>',
         `exit with 1 if a day has one of these states, separated by commas: ${FAIL_ON.join(', ')}; "problem" means each of the states before it`,
       ).argParser(failOnWords),
     )
-    .addOption(jsonOption('print every day as one JSON document'))
+    .option('--json', 'print every day as one JSON document')
     .addOption(
       new Option(
         '--html <file>',

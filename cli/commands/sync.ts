@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { dayOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
@@ -8,20 +7,7 @@ import { eventSink } from '../event-sink.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
-import {
-  brandOption,
-  command,
-  credentialsOption,
-  databaseOption,
-  fromOption,
-  jsonOption,
-  lakeOption,
-  nowOption,
-  seconds,
-  environmentOption,
-  settingsOption,
-  toOption,
-} from '../options.ts';
+import { type CliCommand, command, day, seconds } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
@@ -34,29 +20,23 @@ interface SyncFlags extends RunFlags {
   plan?: boolean;
   includeDisabled?: boolean;
   onPublished?: string;
-  json?: boolean;
 }
 
-export function addSync(program: Command): void {
+export function addSync(program: CliCommand): void {
   program
     .command('sync')
     .description('fetch the days that are due and publish them in the lake')
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
-    .addOption(brandOption())
-    .addOption(fromOption('fetch this day and later days, due or not'))
-    .addOption(toOption('… up to and including this day (default: today)'))
+    .takes('brand')
+    .option('--from <day>', 'fetch this day and later days, due or not', day)
+    .option('--to <day>', '… up to and including this day (default: today)', day)
     .option('--accept-fewer', 'for the days of --from and --to, accept fewer records than before')
     .option(
       '--plan',
       'show which days a run would read, why, and the requests and time; reads and writes nothing',
     )
     .option('--include-disabled', 'read the named reports even if the settings disable them')
-    .addOption(lakeOption())
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(credentialsOption())
-    .addOption(nowOption())
+    .takes('lake', 'database', 'settings', 'environment', 'credentials', 'now')
     .option(
       '--max-seconds <n>',
       'start nothing new after this time; run the same command again to continue',
@@ -67,7 +47,7 @@ export function addSync(program: Command): void {
       'run this command for each day that is published or changes, with the event as JSON on its standard input',
       command,
     )
-    .addOption(jsonOption('print each event and then the outcome, each as one line of JSON'))
+    .option('--json', 'print each event and then the outcome, each as one line of JSON')
     .addHelpText(
       'after',
       '\nExample:\n  $ brand-reports sync order_list --brand acme --from 2026-01-01 --to 2026-01-31',

@@ -10,7 +10,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Command } from 'commander';
 import type { Column } from '../../shared/column-types.ts';
 import { type MonthSpan, isDay, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
@@ -41,30 +40,13 @@ import { type ReportDefinition, dayTables } from '../../shared/reports/definitio
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type LinkDamage, linkAt, linkDamages, linkKey, linking } from '../local-links.ts';
-import { checkOrder, openExistingLake, reportNamed } from '../run-options.ts';
-import {
-  credentialsOption,
-  databaseOption,
-  environmentOption,
-  fromOption,
-  jsonOption,
-  lakeOption,
-  settingsOption,
-  toOption,
-} from '../options.ts';
+import { type RunFlags, checkOrder, openExistingLake, reportNamed } from '../run-options.ts';
+import { type CliCommand, day } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showLine } from '../progress-line.ts';
 import { styleText } from '../terminal-text.ts';
 import { table, terminalColumns } from '../text-table.ts';
-
-interface VerifyFlags {
-  brand?: string;
-  lake: string;
-  from?: string;
-  to?: string;
-  json?: boolean;
-}
 
 /** A difference, and the command that heals it. */
 type Mismatch = Omit<LinkDamage, 'brand'>;
@@ -81,7 +63,7 @@ interface VerifiedTable {
   damaged?: (DamagedDocument & Pick<Mismatch, 'advice'>)[];
 }
 
-export function addVerify(program: Command): void {
+export function addVerify(program: CliCommand): void {
   program
     .command('verify')
     .description(
@@ -89,20 +71,16 @@ export function addVerify(program: Command): void {
     )
     .argument('[report...]', 'reports or their tables, e.g. orders (default: all)')
     .option('--brand <name>', 'only this brand')
-    .addOption(fromOption('only this day and later days'))
-    .addOption(toOption('… up to and including this day'))
-    .addOption(lakeOption())
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(credentialsOption())
-    .addOption(jsonOption('print the findings as one JSON document'))
+    .option('--from <day>', 'only this day and later days', day)
+    .option('--to <day>', '… up to and including this day', day)
+    .takes('lake', 'database', 'settings', 'environment', 'credentials')
+    .option('--json', 'print the findings as one JSON document')
     .addHelpText(
       'after',
       '\nIt needs only the lake. The other flags appear in the commands that it prints.\n' +
         '\nExample:\n  $ brand-reports verify orders transactions --from 2026-01-01 --to 2026-01-31',
     )
-    .action(async (names: string[], flags: VerifyFlags) => {
+    .action(async (names: string[], flags: RunFlags) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map((name) => reportNamed(name).table);
       const { store } = await openExistingLake(flags.lake);
@@ -140,14 +118,14 @@ function nothingToVerify({ url }: ObjectStore): BrandReportsError {
 }
 
 /** The months that the days lie in. */
-function spanOf({ from, to }: VerifyFlags): MonthSpan {
+function spanOf({ from, to }: RunFlags): MonthSpan {
   return { ...(from !== undefined && { from: monthOf(from) }), ...(to !== undefined && { to: monthOf(to) }) };
 }
 
 async function verifyTables(
   store: ObjectStore,
   wanted: readonly string[],
-  flags: VerifyFlags,
+  flags: RunFlags,
 ): Promise<VerifiedTable[]> {
   const { from = '', to = '9' } = flags;
   const isWanted = (day: string) => day >= from && day <= to;
