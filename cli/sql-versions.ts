@@ -3,18 +3,16 @@
  * with the time in which queries found it. Both follow from the ledgers alone (`history/versions.ts`).
  */
 import { BrandReportsError } from '../shared/errors.ts';
-import {
-  type DayOfLedger,
-  type ReportLedgers,
-  committedDays,
-  snapshotKeyOf,
-} from '../shared/lake/documents/read.ts';
+import { type DayOfLedger, type ReportLedgers, committedDays } from '../shared/lake/documents/read.ts';
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { type Version, versionAt, versionsOf } from '../shared/history/index.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { printedCommand } from './printed-command.ts';
+
+/** The further column of a row of a closed month. */
+export const CLOSE_COLUMNS = [{ name: 'close', type: 'string' }] as const;
 
 /** Further columns of a row of a version: the version's id, and from when to when queries found it. */
 export const VERSION_COLUMNS = [
@@ -60,18 +58,12 @@ export function closedRoles(closes: readonly Close[], reports: readonly ReportDe
   );
 }
 
-/** The version of a day that was current when its month was closed. */
-export interface ClosedVersion extends DayVersion {
-  /** The month, `YYYY-MM`. */
-  close: string;
-}
-
 /** The versions that closes name for a report's days, each with the month of its close. */
-export function closedVersions(closes: readonly Close[], report: ReportDefinition): ClosedVersion[] {
+export function closedVersions(closes: readonly Close[], report: ReportDefinition): DayVersion[] {
   return closes.flatMap(({ brand, month, days }) =>
     days.flatMap(({ report: name, day, snapshot, lifecycle }) => {
       const version = { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) };
-      return name === report.name ? [{ day: { brand, report, day }, version, close: month }] : [];
+      return name === report.name ? [{ day: { brand, report, day }, version, labels: { close: month } }] : [];
     }),
   );
 }
@@ -91,6 +83,8 @@ export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): v
 export interface DayVersion {
   day: Omit<DayOfLedger, 'entry'>;
   version: Pick<Version, 'snapshot' | 'lifecycle'>;
+  /** Values of further columns of its rows, by name: `CLOSE_COLUMNS` or `VERSION_COLUMNS`. */
+  labels?: Row;
 }
 
 /** The versions that are current. */
@@ -137,22 +131,13 @@ function nameOf({ brand, report, day }: DayOfLedger): string {
   return `${brand} ${report.table} ${day}`;
 }
 
-/** A version of a day with the key of its object. */
-export interface KeptVersion {
-  key: string;
-  /** For a warning. */
-  what: string;
-  /** The values of `VERSION_COLUMNS`, by name. */
-  columns: Row;
-}
-
 /** Every kept version of these days, the oldest first. */
-export function keptVersions(days: readonly DayOfLedger[]): KeptVersion[] {
+export function keptVersions(days: readonly DayOfLedger[]): DayVersion[] {
   return days.flatMap((day) =>
     versionsOf(day.entry).map(({ snapshot, fromMs, toMs }) => ({
-      key: snapshotKeyOf(day, snapshot),
-      what: `version ${snapshot} of ${day.report.table} of ${day.brand}, ${day.day}`,
-      columns: {
+      day,
+      version: { snapshot },
+      labels: {
         _snapshot: snapshot,
         _valid_from: fromMs === undefined ? null : new Date(fromMs),
         _valid_to: toMs === undefined ? null : new Date(toMs),
