@@ -195,15 +195,9 @@ async function verifyCloses(
       const problem = await compare(store, written, columns, key);
       if (problem === undefined) continue;
       const link = linkAt(closedTable(table), closedPartition(month, brand, day), snapshot);
-      const { localFolder } = store;
-      const isLinked = localFolder !== undefined && !(await compare(store, written, columns, link));
-      const advice = isLinked ? linking(join(localFolder, link), join(localFolder, key)) : removing(month);
-      found.mismatches.push({
-        dt: day,
-        snapshot,
-        message: `${table} as closed in ${month}: ${problem}`,
-        advice,
-      });
+      const advice = (await relinking(store, written, columns, link, key)) ?? removing(month);
+      const message = `${table} as closed in ${month}: ${problem}`;
+      found.mismatches.push({ dt: day, snapshot, message, advice });
     }
   }
   return closes.length + damaged.length === 0 ? [] : [{ ...found, ...(damaged.length > 0 && { damaged }) }];
@@ -283,31 +277,21 @@ async function verifyDay(
   first: CommittedDay,
   repeated: Set<string>,
 ): Promise<Mismatch | undefined> {
-  let current = first;
-  for (;;) {
-    const { columns } = await readSchema(store, current.report);
-    const ofRows = await compare(store, current.committed, columns, committedSnapshotKey(current));
+  for (let current = first; ; ) {
+    const { report, brand, day, committed } = current;
+    const { columns } = await readSchema(store, report);
+    const key = committedSnapshotKey(current);
+    const ofRows = await compare(store, committed, columns, key);
     const message =
       ofRows ?? (await compareChanges(store, current, repeated)) ?? (await compareLifecycle(store, current));
     if (message === undefined) return undefined;
-    const { report, brand, day, committed } = current;
     const latest = await committedNow(store, report, brand, day);
-    if (!latest || latest.snapshot === committed.snapshot)
-      return { dt: day, snapshot: committed.snapshot, message, advice: await advice(ofRows !== undefined) };
-    current = { ...current, committed: latest };
-
-    async function advice(isSnapshot: boolean): Promise<string> {
-      const { localFolder } = store;
-      const link = linkKey(current);
-      // The link keeps the rows of a file that was deleted or replaced.
-      if (
-        !isSnapshot ||
-        localFolder === undefined ||
-        (await compare(store, current.committed, columns, link))
-      )
-        return healing(current);
-      return linking(join(localFolder, link), join(localFolder, committedSnapshotKey(current)));
+    if (latest && latest.snapshot !== committed.snapshot) {
+      current = { ...current, committed: latest };
+      continue;
     }
+    const linked = ofRows && (await relinking(store, committed, columns, linkKey(current), key));
+    return { dt: day, snapshot: committed.snapshot, message, advice: linked ?? healing(current) };
   }
 }
 
@@ -315,28 +299,46 @@ async function committedNow(store: ObjectStore, report: ReportDefinition, brand:
   return (await readLedger(store, report, brand, monthOf(day))).days[day]?.committed;
 }
 
+/** @returns how the rows of the object differ from what was written, by the ledger */
 async function compare(
   store: ObjectStore,
-  { rows, digest: committedDigest }: Pick<Committed, 'rows' | 'digest'>,
+  { rows, digest: written }: Pick<Committed, 'rows' | 'digest'>,
   columns: readonly Column[],
   key: string,
+  onRow?: (row: Row) => void,
 ): Promise<string | undefined> {
   const object = await store.get(key);
   if (!object) return 'the snapshot is missing';
   const digest = new Digest();
   try {
-    for await (const row of readWithParquetjs(object.body, columns)) digest.add(row);
+    for await (const row of readWithParquetjs(object.body, columns)) {
+      digest.add(row);
+      onRow?.(row);
+    }
   } catch (thrown) {
     if (!(thrown instanceof BrandReportsError)) throw thrown;
-    return asBrandReportsError(thrown).message;
+    return thrown.message;
   }
   if (digest.rows !== rows) return `${counted(digest.rows, 'row')}, but the ledger has ${count(rows)}`;
-  return digest.value() === committedDigest
+  return digest.value() === written
     ? undefined
     : 'the digest differs: the values were changed after they were written';
 }
 
-/** Compares the day in the lifecycle table with the ledger: its digest, and as many records as the version has rows. */
+/** A command that restores a file from its link, which keeps the rows of a file that was deleted or replaced. */
+async function relinking(
+  store: ObjectStore,
+  written: Pick<Committed, 'rows' | 'digest'>,
+  columns: readonly Column[],
+  link: string,
+  key: string,
+): Promise<string | undefined> {
+  const { localFolder } = store;
+  if (localFolder === undefined || (await compare(store, written, columns, link))) return undefined;
+  return linking(join(localFolder, link), join(localFolder, key));
+}
+
+/** Compares the day in the lifecycle table with the ledger: its rows, and as many records as the version has rows. */
 async function compareLifecycle(
   store: ObjectStore,
   { report, brand, day, committed }: CommittedDay,
@@ -345,23 +347,13 @@ async function compareLifecycle(
   const shape = lifecycleShape(report);
   if (!lifecycle || !shape) return undefined;
   const key = versionKey(shape.name, brand, day, lifecycle.snapshot);
-  const object = await store.get(key);
-  if (!object) return `its rows in ${shape.name} are missing (${key})`;
-  const digest = new Digest();
   let records = 0;
-  try {
-    for await (const row of readWithParquetjs(object.body, shape.columns)) {
-      digest.add(row);
-      records += Number(row.records);
-    }
-  } catch (thrown) {
-    return `its rows in ${shape.name} cannot be read (${key}: ${asBrandReportsError(thrown).message})`;
-  }
-  if (digest.value() !== lifecycle.digest)
-    return `its rows in ${shape.name} were changed after they were written (${key}: the digest differs)`;
-  return records === committed.rows
-    ? undefined
-    : `its rows in ${shape.name} count ${counted(records, 'record')}, but the day has ${counted(committed.rows, 'row')} (${key})`;
+  const problem = await compare(store, lifecycle, shape.columns, key, (row) => {
+    records += Number(row.records);
+  });
+  const counts = `${counted(records, 'record')}, but the day has ${counted(committed.rows, 'row')}`;
+  const wrong = problem ?? (records === committed.rows ? undefined : counts);
+  return wrong && `its rows in ${shape.name} (${key}): ${wrong}`;
 }
 
 /** Compares the changes with the ledger: their number, and that each lists its records. One change is in memory at a time. */
