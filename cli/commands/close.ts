@@ -3,11 +3,11 @@ import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operat
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
-import { count, counted, note, print, printJson } from '../output.ts';
+import { counted, note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { openExistingLake, writableLake } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
-import { table, terminalColumns } from '../text-table.ts';
+import { table } from '../text-table.ts';
 
 type CloseFlags = SharedFlags & { anyway?: boolean; remove?: boolean };
 
@@ -84,18 +84,11 @@ function closedText(close: Close): string {
 }
 
 function closesTable(closes: readonly Close[]): string {
-  const cells = closes
-    .map(summaryOf)
-    .map(({ brand, month: of, closedAt, days, rows, carried, exceptions }) => [
-      ...[brand, of, closedAt],
-      ...[days, rows, exceptions.length, carried].map(count),
-    ]);
-  const right = ['days', 'rows', 'not whole', 'carried'].map((name) => ({ name, align: 'right' as const }));
-  return table(
-    [{ name: 'brand' }, { name: 'month' }, { name: 'closed' }, ...right],
-    cells,
-    terminalColumns(),
-  );
+  const rows = closes.map(summaryOf).map(({ closedAt, exceptions, carried, ...close }) => ({
+    ...{ brand: close.brand, month: close.month, closed: closedAt, days: close.days, rows: close.rows },
+    ...{ 'not whole': exceptions.length, carried },
+  }));
+  return table(rows);
 }
 
 function noneText(): string {

@@ -16,7 +16,7 @@ import { printedCommand } from '../printed-command.ts';
 import { openExistingLake, reportNamed } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, literal } from '../sql-tables.ts';
 import { oneLine, styleText, truncate } from '../terminal-text.ts';
-import { table, terminalColumns } from '../text-table.ts';
+import { tableLayout, terminalColumns } from '../text-table.ts';
 
 /** The records of a change that are listed; SQL shows the others. */
 const MAX_SHOWN_RECORDS = 20;
@@ -247,10 +247,9 @@ function recordText(record: ChangedRecord): string[] {
 
 /** Cells in columns, without a head. */
 function indented(cells: readonly (readonly string[])[], align: 'left' | 'right'): string[] {
-  if (cells.length === 0) return [];
   const columns = [{ name: '' }, { name: '', align }, { name: '' }, { name: '', align }];
-  const [, , ...lines] = table(columns, cells, terminalColumns() - 2).split('\n');
-  return lines.map((line) => `  ${line}`);
+  const { line } = tableLayout(columns, cells, terminalColumns() - 2);
+  return cells.map((row) => `  ${line(row)}`);
 }
 
 /** A text of the table, `none` for NULL. */

@@ -5,7 +5,7 @@ import { openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, day } from '../options.ts';
-import { count, counted, note, print, printJson } from '../output.ts';
+import { counted, note, print, printJson } from '../output.ts';
 import { type RunFlags, checkOrder, checkRange, writableLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
@@ -117,20 +117,13 @@ function outcomeText({ status, brand, from, to, days, removed, remains }: EraseO
     return `busy: a run is reading a day of ${range}. Nothing more was erased. Run the same command again after that run.`;
   if (status === 'undone')
     return `${styleText('green', 'done')}: runs read the erased days of ${range} again by the normal rules.`;
-  const amounts = Object.entries(removed).map(([kind, { objects, bytes }]) => [
-    kind,
-    count(objects),
-    count(bytes),
-  ]);
-  const columns = [
-    { name: status === 'planned' ? 'would be removed' : 'removed' },
-    ...['objects', 'bytes'].map((name) => ({ name, align: 'right' as const })),
-  ];
+  const head = status === 'planned' ? 'would be removed' : 'removed';
+  const amounts = Object.entries(removed).map(([kind, amount]) => ({ [head]: kind, ...amount }));
   const again = days?.filter(({ isReread }) => isReread) ?? [];
   return [
     `${range}: ${days ? `records on ${counted(days.length, 'day')}` : 'all days'}`,
     '',
-    table(columns, amounts),
+    amounts.length > 0 ? table(amounts, Number.POSITIVE_INFINITY) : `${head}: nothing`,
     ...(again.length > 0
       ? [
           '',

@@ -10,7 +10,7 @@ import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, day, seconds } from '../options.ts';
-import { count, print, printJson } from '../output.ts';
+import { print, printJson } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
 import {
   type RunFlags,
@@ -22,7 +22,8 @@ import {
 } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { withRunnableCommands } from '../printed-command.ts';
-import { table, terminalColumns } from '../text-table.ts';
+import { COLOURS, countOf } from './sync.ts';
+import { table } from '../text-table.ts';
 
 interface RebuildFlags extends RunFlags {
   from: string;
@@ -76,26 +77,15 @@ async function rebuildOptions(report: string, flags: RebuildFlags, log: Log): Pr
   };
 }
 
-const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
-
 function rebuildText({ status, reports }: RebuildOutcome): string {
-  const columns = [
-    { name: 'brand' },
-    { name: 'report' },
-    { name: 'status' },
-    ...['new', 'same', 'kept', 'busy', 'left'].map((name) => ({ name, align: 'right' as const })),
-  ];
-  const rows = reports.map(({ brand, report, status: ended, days }) => [
-    brand,
-    report,
-    ended,
-    ...(['published', 'unchanged', 'kept', 'busy', 'pending'] as const).map((wanted) =>
-      count(days.filter(({ outcome }) => outcome === wanted).length),
-    ),
-  ]);
+  const rows = reports.map(({ brand, report, status: ended, days }) => ({
+    ...{ brand, report, status: ended },
+    ...{ new: countOf(days, 'published'), same: countOf(days, 'unchanged'), kept: countOf(days, 'kept') },
+    ...{ busy: countOf(days, 'busy'), left: countOf(days, 'pending') },
+  }));
   const next = nextStep(reports);
   return [
-    table(columns, rows, terminalColumns()),
+    table(rows),
     ...reports.flatMap(problems),
     '',
     styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`),

@@ -8,7 +8,7 @@ import {
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, type SharedFlags, day } from '../options.ts';
-import { count, counted, note, print, printJson } from '../output.ts';
+import { counted, note, print, printJson } from '../output.ts';
 import { reportNamed, writableLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
@@ -58,26 +58,20 @@ Example:
 }
 
 function versionsText({ brand, report, day: of, versions }: DayVersions): string {
-  const cells = versions.map(({ snapshot, from, to, rows, open, closes = [] }) => [
+  const cells = versions.map(({ snapshot, from, to, rows, open, closes = [] }) => ({
     snapshot,
-    from ?? 'unknown',
-    to ?? 'current',
-    rows === null ? 'unreadable' : count(rows),
-    (open === null ? 'not known' : open ? 'while the day was open' : 'whole') +
+    'found by queries from': from ?? 'unknown',
+    until: to ?? 'current',
+    rows: rows ?? 'unreadable',
+    read:
+      (open === null ? 'not known' : open ? 'while the day was open' : 'whole') +
       closes.map((month) => `, kept by close ${month}`).join(''),
-  ]);
-  const columns = [
-    { name: 'snapshot' },
-    { name: 'found by queries from' },
-    { name: 'until' },
-    { name: 'rows', align: 'right' as const },
-    { name: 'read' },
-  ];
+  }));
   return [
     `${brand} ${report} ${of}: ${counted(versions.length, 'version')} kept`,
     '',
     // In full, so that people can copy the id.
-    table(columns, cells),
+    table(cells, Number.POSITIVE_INFINITY),
   ].join('\n');
 }
 

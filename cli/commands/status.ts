@@ -23,7 +23,7 @@ import { brandNamed, openExistingLake, readSettings } from '../run-options.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { count, note, print, printJson } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
-import { table, terminalColumns } from '../text-table.ts';
+import { table } from '../text-table.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
 interface StatusFlags extends SharedFlags {
@@ -230,21 +230,13 @@ function totals({ tables, today }: Section): string {
   const problems = PROBLEM_STATES.toReversed().filter((state) =>
     tables.some(({ days }) => daysOfKind(state, days) > 0),
   );
-  const heads = [
-    { name: 'table' },
-    { name: 'newest complete' },
-    ...['rows', 'days', 'present', ...problems.map((state) => CELL_KINDS[state].name)].map((name) => ({
-      name,
-      align: 'right' as const,
-    })),
-  ];
-  const lines = tables.map(({ table: name, newestComplete, rows, days, hasReturnedRecords }) => [
-    name,
-    newestComplete ?? (hasReturnedRecords ? 'none' : 'none (unverified)'),
-    ...[rows, days.length, days.filter((day) => day.rows !== null).length].map(count),
-    ...problems.map((state) => count(daysOfKind(state, days))),
-  ]);
-  return table(heads, lines, terminalColumns());
+  const lines = tables.map(({ table: name, newestComplete, rows, days, hasReturnedRecords }) => ({
+    table: name,
+    'newest complete': newestComplete ?? (hasReturnedRecords ? 'none' : 'none (unverified)'),
+    ...{ rows, days: days.length, present: days.filter((day) => day.rows !== null).length },
+    ...Object.fromEntries(problems.map((state) => [CELL_KINDS[state].name, daysOfKind(state, days)])),
+  }));
+  return table(lines);
 }
 
 /** The findings about days of these months, one line for each kind. */

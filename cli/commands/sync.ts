@@ -1,6 +1,6 @@
 import { dayOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
-import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
+import { type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
 import type { PlanOptions } from '../../shared/run/plan-run.ts';
 import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
 import { eventSink } from '../event-sink.ts';
@@ -8,12 +8,12 @@ import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
 import { type CliCommand, command, day, seconds } from '../options.ts';
-import { count, print, printJson } from '../output.ts';
+import { print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
-import { table, terminalColumns } from '../text-table.ts';
+import { table } from '../text-table.ts';
 
 interface SyncFlags extends RunFlags {
   maxSeconds?: number;
@@ -102,7 +102,8 @@ function readable<Options extends PlanOptions>(options: Options, flags: SyncFlag
   throw new BrandReportsError('config', 'report_off', message);
 }
 
-const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
+/** By the status of an outcome. */
+export const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
 
 const NEXT_STEPS = {
   complete: undefined,
@@ -125,22 +126,14 @@ export function syncText(outcome: SyncOutcome): string {
   const unfinished = (['kept', 'pending', 'busy', 'waiting', 'failed'] as const).filter((outcome) =>
     reports.some(({ days }) => countOf(days, outcome) > 0),
   );
-  const columns = [
-    { name: 'brand' },
-    { name: 'report' },
-    { name: 'status' },
-    ...['new', 'same', ...unfinished, 'rows', 'requests'].map((name) => ({ name, align: 'right' as const })),
-  ];
-  const rows = reports.map(({ brand, report, status: state, days, requests }) => [
-    brand,
-    report,
-    state,
-    ...(['published', 'unchanged', ...unfinished] as const).map((outcome) => count(countOf(days, outcome))),
-    count(days.reduce((sum, { rows }) => sum + rows, 0)),
-    count(requests),
-  ]);
+  const rows = reports.map(({ brand, report, status: state, days, requests }) => ({
+    ...{ brand, report, status: state },
+    ...{ new: countOf(days, 'published'), same: countOf(days, 'unchanged') },
+    ...Object.fromEntries(unfinished.map((outcome) => [outcome, countOf(days, outcome)])),
+    ...{ rows: days.reduce((sum, { rows }) => sum + rows, 0), requests },
+  }));
   return [
-    table(columns, rows, terminalColumns()),
+    table(rows),
     ...reports.flatMap(problem),
     '',
     styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`),
@@ -158,6 +151,7 @@ function problem({ brand, report, days, error }: ReportOutcome): string[] {
   ];
 }
 
-function countOf(days: readonly DayOutcome[], wanted: DayOutcome['outcome']): number {
+/** The number of days with this outcome. */
+export function countOf<Outcome>(days: readonly { outcome: Outcome }[], wanted: Outcome): number {
   return days.filter(({ outcome }) => outcome === wanted).length;
 }

@@ -46,7 +46,7 @@ import { count, counted, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showLine } from '../progress-line.ts';
 import { styleText } from '../terminal-text.ts';
-import { table, terminalColumns } from '../text-table.ts';
+import { table } from '../text-table.ts';
 
 /** A difference, and the command that heals it. */
 type Mismatch = Omit<LinkDamage, 'brand'>;
@@ -410,16 +410,10 @@ function listsWhatItCounts(facts: readonly Row[]): boolean {
 }
 
 function verifyText(tables: readonly VerifiedTable[]): string {
-  const columns = [
-    { name: 'brand' },
-    { name: 'table' },
-    ...['days', 'rows', 'older versions', 'mismatches'].map((name) => ({ name, align: 'right' as const })),
-  ];
-  const cells = tables.map(({ brand, table: name, days, rows, versions, mismatches }) => [
-    brand,
-    name,
-    ...[days, rows, versions, mismatches.length].map(count),
-  ]);
+  const cells = tables.map(({ brand, table: name, days, rows, versions, mismatches }) => ({
+    ...{ brand, table: name, days, rows },
+    ...{ 'older versions': versions, mismatches: mismatches.length },
+  }));
   const findings = tables.flatMap(({ brand, table: name, mismatches, damaged = [] }) => {
     const ofDays = mismatches.map(({ dt, ...damage }) => ({ ...damage, where: dt }));
     const ofDocuments = damaged.map(({ month = '', ...damage }) => ({ ...damage, where: month }));
@@ -434,11 +428,5 @@ function verifyText(tables: readonly VerifiedTable[]): string {
     findings.length === 0
       ? `${styleText('green', 'ok')}: ${counted(days, 'day')} as in the ledger`
       : `${styleText('red', 'failed')}: ${counted(findings.length, 'finding')} in ${counted(days, 'day')}. To heal them, run:`;
-  return [
-    table(columns, cells, terminalColumns()),
-    '',
-    ...findings.map(({ text }) => text),
-    verdict,
-    ...advised,
-  ].join('\n');
+  return [table(cells), '', ...findings.map(({ text }) => text), verdict, ...advised].join('\n');
 }
