@@ -13,6 +13,7 @@ import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { orders } from '../shared/reports/orders.ts';
 import { transactions } from '../shared/reports/transactions.ts';
+import { instantText } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';
 import { snapshotFiles } from './snapshot-cache.ts';
@@ -213,10 +214,12 @@ function headOf({ close, draft }: Omit<Source, 'before'>) {
   const current = new Set(draft.days.map(idOf));
   const command = (name: string) => printedCommand(name, [month], { brand });
   const notes = [
-    close ? `closed: ${instant(closedAt)}` : `not closed: may still change. To close it: ${command('close')}`,
+    close
+      ? `closed: ${instantText(closedAt)}`
+      : `not closed: may still change. To close it: ${command('close')}`,
     completeAsOf === null
       ? `days missing: ${exceptionsText(missing)}`
-      : `complete as of ${instant(completeAsOf)}`,
+      : `complete as of ${instantText(completeAsOf)}`,
     `from ${source.table}${source === orders ? ', because the brand has no transactions of the month' : ''}`,
     ...(days.every((day) => current.has(idOf(day)))
       ? []
@@ -231,9 +234,4 @@ function headOf({ close, draft }: Omit<Source, 'before'>) {
     missing,
     notes,
   };
-}
-
-/** `2026-11-05 06:12 UTC` */
-function instant(at: string): string {
-  return `${at.slice(0, 16).replace('T', ' ')} UTC`;
 }

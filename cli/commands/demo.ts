@@ -6,14 +6,12 @@ import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
-import { newId } from '../../shared/adapters/new-id.ts';
 import { makeLakeFolder } from '../../shared/adapters/local/lake-folder.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { systemClock } from '../../shared/adapters/system-clock.ts';
+import type { LakeAccess } from '../../shared/context/context.ts';
 import { addDays, dayOf, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
-import type { JsonObject } from '../../shared/json.ts';
 import { LEDGERS_PREFIX } from '../../shared/lake/paths.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { closeMonth } from '../../shared/operations/close-month.ts';
@@ -28,6 +26,7 @@ import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
 import { print, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
+import { lakeAccess } from '../run-options.ts';
 import { query, tableText } from '../query-result.ts';
 import { createSqlConnection } from '../sql-tables.ts';
 import { readStatements } from '../statement.ts';
@@ -89,7 +88,8 @@ export function addDemo(program: CliCommand): void {
     .takes('lake')
     .addHelpText('after', '\nExample:\n  $ brand-reports demo --lake demo-lake')
     .action(async (flags: { lake: string }) => {
-      const lake = await openDemoLake(flags.lake);
+      const access = await lakeAccess(flags, undefined, openDemoLake);
+      const { lake } = access;
       const service = await startSampleService();
       try {
         const input = sampleSettings(service);
@@ -98,12 +98,12 @@ export function addDemo(program: CliCommand): void {
           `A sample brand service is running at ${service.url}. Syncing its reports into ${displayPath(lake)}.\n`,
         );
         const settings = parseSettings(input, reports);
-        const sync = (scope: RunScope) => syncSample(lake, settings, sampleCredentials(service), scope);
+        const sync = (scope: RunScope) => syncSample(access, settings, service, scope);
         const outcome = await sync({});
         print(syncText(outcome));
         process.exitCode = EXIT[outcome.status];
         await showQueries(lake, settings, QUERIES);
-        const month = await showClose(lake, settings, service, sync);
+        const month = await showClose(access, settings, service, sync);
         print(nextSteps(lake, flags.lake, month));
       } finally {
         await service.close();
@@ -133,27 +133,17 @@ async function openDemoLake(url: string): Promise<Lake> {
 }
 
 async function syncSample(
-  lake: Lake,
+  access: LakeAccess,
   settings: Settings,
-  credentials: JsonObject,
+  service: SampleService,
   scope: RunScope,
 ): Promise<SyncOutcome> {
   const progress = showProgress();
-  const options = {
-    settings,
-    reports,
-    lake,
-    credentials: fixedCredentials(JSON.stringify(credentials), 'the sample service'),
-    send: sendRequest,
-    scope,
-    clock: systemClock(),
-    log: progress.log,
-    random: Math.random,
-    newId,
-  };
-  const run = untilStopped(undefined, (limits) => runSync({ ...options, ...limits }));
+  const credentials = fixedCredentials(JSON.stringify(sampleCredentials(service)), 'the sample service');
+  const options = { ...access, settings, reports, credentials, scope, log: progress.log };
+  const run = untilStopped(undefined, (limits) => runSync({ ...options, send: sendRequest, ...limits }));
   const outcome = await run.finally(progress.end);
-  await rewriteDatabase(lake, settings);
+  await rewriteDatabase(access.lake, settings);
   return outcome;
 }
 
@@ -162,7 +152,7 @@ async function syncSample(
  * @returns the current month, whose statement carries this correction over
  */
 async function showClose(
-  lake: Lake,
+  access: LakeAccess,
   settings: Settings,
   service: SampleService,
   sync: (scope: RunScope) => Promise<SyncOutcome>,
@@ -172,16 +162,8 @@ async function showClose(
   const day = addDays(`${monthOf(today)}-01`, -1);
   const scope = { brands: ['acme'], reports: [transactions.name], from: day, to: day };
   await sync(scope);
-  const access = {
-    lake,
-    settings,
-    brand: 'acme',
-    clock: systemClock(),
-    log: () => {},
-    random: Math.random,
-    newId,
-  };
-  const closed = { ...access, reports, month: monthOf(day), anyway: true };
+  const ofBrand = { ...access, settings, brand: 'acme' };
+  const closed = { ...ofBrand, reports, month: monthOf(day), anyway: true };
   // An earlier demo has closed the month.
   await closeMonth(closed).catch((thrown) => {
     if (asBrandReportsError(thrown).code !== 'already_closed') throw thrown;
@@ -194,14 +176,14 @@ async function showClose(
       })),
     );
   await sync(scope);
-  await showQueries(lake, settings, [
+  await showQueries(access.lake, settings, [
     [
       `${monthOf(day)} was closed, then the service voided transactions: what to book`,
       `SELECT publisher_id, what, currency, records, correction FROM since_close WHERE close = '${monthOf(day)}' ORDER BY correction`,
     ],
   ]);
   const month = monthOf(today);
-  const { connection, statements } = await readStatements({ ...access, month }, STATED_PUBLISHER);
+  const { connection, statements } = await readStatements({ ...ofBrand, month }, STATED_PUBLISHER);
   print('');
   await printPieces(statementTables(statements, connection));
   connection.closeSync();

@@ -11,7 +11,7 @@ import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { type CliCommand, type SharedFlags, day, instantOrDay } from '../options.ts';
-import { count, counted, print, printJson } from '../output.ts';
+import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { openExistingLake, reportNamed } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, literal } from '../sql-tables.ts';
@@ -180,7 +180,7 @@ function dayText(
   const times = changes.length === 1 ? 'once' : `${count(changes.length)} times`;
   const changed = changes.length === 0 ? 'not changed' : `changed ${times}`;
   const when = since
-    ? `since ${instant(since.toISOString())}`
+    ? `since ${instantText(since.toISOString())}`
     : closed
       ? 'since it was closed first'
       : 'since it was read';
@@ -192,7 +192,7 @@ function changeText(change: Change): string {
   const { at, cause, rowsBefore, rowsAfter, diff } = change;
   const size = `${count(rowsBefore)} → ${counted(rowsAfter, 'row')}`;
   return [
-    `${styleText('cyan', instant(at))}  ${cause}  ${size}  ${diff ? countsText(diff) : 'the version before cannot be read'}`,
+    `${styleText('cyan', instantText(at))}  ${cause}  ${size}  ${diff ? countsText(diff) : 'the version before cannot be read'}`,
     ...sumLines(change),
     ...(diff ? recordLines(diff) : []),
   ].join('\n');
@@ -255,9 +255,4 @@ function indented(cells: readonly (readonly string[])[], align: 'left' | 'right'
 /** A text of the table, `none` for NULL. */
 function shown(value: unknown): string {
   return typeof value === 'string' ? value : 'none';
-}
-
-/** `2026-02-05 06:12 UTC` */
-function instant(at: string): string {
-  return `${at.slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -8,7 +8,7 @@ import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { sinceClose } from '../../shared/reports/views/since-close.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
-import { counted, note, print, printJson } from '../output.ts';
+import { counted, instantText, note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { TEXTS } from '../query-formats.ts';
 import { cell, query, resultObjects } from '../query-result.ts';
@@ -77,7 +77,7 @@ const DETAILS =
 /** `acme 2026-10, closed 2026-11-03 06:00 UTC, 1 day recorded as not whole` */
 function headText({ brand, month: of, closedAt, exceptions }: Close): string {
   const days = exceptions.length === 0 ? '' : `, ${counted(exceptions.length, 'day')} recorded as not whole`;
-  return styleText('bold', `${brand} ${of}, closed ${closedAt.slice(0, 16).replace('T', ' ')} UTC${days}`);
+  return styleText('bold', `${brand} ${of}, closed ${instantText(closedAt)}${days}`);
 }
 
 /** @param totals rows of brand, report, currency and correction */
