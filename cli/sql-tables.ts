@@ -290,16 +290,16 @@ async function addTable(
   versions: readonly DayVersion[],
   labels: readonly Pick<Column, 'name' | 'type'>[] = [],
 ): Promise<void> {
-  const [first] = labels;
   // I3: the keys come from the ledger, and a snapshot's files never change.
-  const tableFiles = versions.flatMap(({ day: { brand, day }, version, labels: values = {} }) => {
-    const object = objectOf(version);
-    const which = first ? `, ${first.name.replace('_', '')} ${String(values[first.name])}` : '';
-    const what = `${table} of ${brand}, ${day}${which}`;
-    return object === undefined ? [] : [{ key: versionKey(table, brand, day, object), what, values }];
-  });
+  const tableFiles = versions.flatMap(
+    ({ day: { brand, day }, version, prefix = '', labels: values = {} }) => {
+      const object = objectOf(version);
+      const what = `${prefix}${table} of ${brand}, ${day}`;
+      return object === undefined ? [] : [{ key: versionKey(table, brand, day, object), what, values }];
+    },
+  );
   const rowsOf = (paths: Paths) => {
-    if (!first) return rowsOfFiles(paths, PARTITION_COLUMNS);
+    if (labels.length === 0) return rowsOfFiles(paths, PARTITION_COLUMNS);
     const names = labels.map((label) => label.name);
     const labelled = tableFiles.flatMap(({ key, values }) => {
       const path = paths.get(key);

@@ -63,7 +63,9 @@ export function closedVersions(closes: readonly Close[], report: ReportDefinitio
   return closes.flatMap(({ brand, month, days }) =>
     days.flatMap(({ report: name, day, snapshot, lifecycle }) => {
       const version = { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) };
-      return name === report.name ? [{ day: { brand, report, day }, version, labels: { close: month } }] : [];
+      return name === report.name
+        ? [{ day: { brand, report, day }, version, prefix: 'closed ', labels: { close: month } }]
+        : [];
     }),
   );
 }
@@ -83,6 +85,8 @@ export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): v
 export interface DayVersion {
   day: Omit<DayOfLedger, 'entry'>;
   version: Pick<Version, 'snapshot' | 'lifecycle'>;
+  /** Its words before the name of the table, for a warning. */
+  prefix?: string;
   /** Values of further columns of its rows, by name: `CLOSE_COLUMNS` or `VERSION_COLUMNS`. */
   labels?: Row;
 }
@@ -137,6 +141,7 @@ export function keptVersions(days: readonly DayOfLedger[]): DayVersion[] {
     versionsOf(day.entry).map(({ snapshot, fromMs, toMs }) => ({
       day,
       version: { snapshot },
+      prefix: `version ${snapshot} of `,
       labels: {
         _snapshot: snapshot,
         _valid_from: fromMs === undefined ? null : new Date(fromMs),
