@@ -5,6 +5,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { BrandReportsError } from '../shared/errors.ts';
+import { configError } from './config-error.ts';
 import { echo, note } from './output.ts';
 
 export interface Questions {
@@ -67,9 +68,5 @@ export function openQuestions(): Questions {
 }
 
 function noAnswer(): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'no_answer',
-    'The input ended before all questions were answered. Nothing was written.',
-  );
+  return configError('no_answer', 'The input ended before all questions were answered. Nothing was written.');
 }

@@ -64,6 +64,12 @@ export class CliCommand extends Command {
     for (const name of names) this.addOption(SHARED[name]);
     return this;
   }
+
+  /** Ends the help. @param examples what follows the name of the program */
+  example(examples: string | readonly string[], notes = ''): this {
+    const lines = [examples].flat().map((example) => `  $ brand-reports ${example}`);
+    return this.addHelpText('after', ['', ...(notes ? [notes, ''] : []), 'Example:', ...lines].join('\n'));
+  }
 }
 
 export function day(text: string): string {

@@ -11,6 +11,7 @@ import { type DuckDBConnection, type DuckDBType, DuckDBTypeId, type Json } from 
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
+import { configError } from './config-error.ts';
 import { count, joined } from './output.ts';
 import { TEXTS } from './query-formats.ts';
 import { DIGITS, type QueryResult, asSqlError, cell, isNumeric, query } from './query-result.ts';
@@ -83,7 +84,7 @@ function isInside(path: string, folder: string): boolean {
 }
 
 function badOutput(message: string): BrandReportsError {
-  return new BrandReportsError('config', 'bad_output', message);
+  return configError('bad_output', message);
 }
 
 /**

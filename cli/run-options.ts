@@ -12,7 +12,6 @@ import { openLake } from '../shared/adapters/open-lake.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { dayOf } from '../shared/days.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';
 import type { Log } from '../shared/log-events.ts';
 import type { LakeAccess } from '../shared/context/context.ts';
@@ -21,6 +20,7 @@ import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { PlanOptions } from '../shared/run/plan-run.ts';
 import { type RunOptions, brandSettingsOf, selectBrands } from '../shared/run/run.ts';
+import { configError } from './config-error.ts';
 import { note } from './output.ts';
 import type { SharedFlags } from './options.ts';
 import { isGiven, printedCommand } from './printed-command.ts';
@@ -67,8 +67,7 @@ export async function createPlanOptions(
   checkRange(flags, settings);
   const { from, to, acceptFewer } = flags;
   if (acceptFewer && from === undefined && to === undefined)
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'no_days_named',
       '--accept-fewer replaces rows that can no longer change, so it needs the days: add --from and --to.',
     );
@@ -91,8 +90,7 @@ export async function openExistingLake(url: string, options?: { database?: strin
   const lake = await openLake(url, options);
   const { localFolder } = lake.store;
   if (localFolder === undefined || existsSync(localFolder)) return lake;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'no_lake',
     `There is no lake: the folder ${localFolder} does not exist. Name the folder of a lake with --lake, or fill a new lake: ${printedCommand('sync')}`,
   );
@@ -144,8 +142,7 @@ export async function readSettings({
   environment,
 }: Pick<SharedFlags, 'settings' | 'environment'>): Promise<Settings> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'settings_unreadable',
       `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE, or write one: ${printedCommand('init')}`,
     );
@@ -177,11 +174,7 @@ export function unknown(
   meant = closestMatch(name, allowed),
 ) {
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-  return new BrandReportsError(
-    'config',
-    `unknown_${what}`,
-    `Unknown ${what} "${name}". Allowed: ${allowed.join(', ')}.${hint}`,
-  );
+  return configError(`unknown_${what}`, `Unknown ${what} "${name}". Allowed: ${allowed.join(', ')}.${hint}`);
 }
 
 /** @throws BrandReportsError `config` if the days are in the wrong order or in the future */
@@ -201,17 +194,13 @@ export function checkRange(
     ['--to', to],
   ] as const) {
     if (day !== undefined && day > today)
-      throw new BrandReportsError(
-        'config',
-        'day_to_come',
-        `${flag} ${day} is in the future. Allowed: up to ${today}.`,
-      );
+      throw configError('day_to_come', `${flag} ${day} is in the future. Allowed: up to ${today}.`);
   }
 }
 
 export function checkOrder(from: string | undefined, to: string | undefined): void {
   if (from === undefined || to === undefined || from <= to) return;
-  throw new BrandReportsError('config', 'days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
+  throw configError('days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
 }
 
 /** @returns the credentials. If they are local, reading them sends no request, so errors are found before the run */
@@ -230,8 +219,7 @@ export async function credentialSource(
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
     return { isLocal: false, credentials: secretsOf(settings, { needsBaseUrl: false }) };
   }
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'no_credentials',
     `No credentials were given. Give them in one of these ways:
 - --credentials FILE with {"<brand>":${CREDENTIALS_SHAPE}}

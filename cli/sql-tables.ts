@@ -8,7 +8,6 @@
 import { rm } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { DAY_PARTITION_KEYS, LEDGER_TABLES, closedTable, versionKey } from '../shared/lake/paths.ts';
 import { DERIVED_COLUMNS, type Row } from '../shared/lake/table/columns.ts';
@@ -29,6 +28,7 @@ import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { rolesInLake, viewOver } from '../shared/catalog/view-roles.ts';
+import { configError } from './config-error.ts';
 import { gapNotes } from './role-notes.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
@@ -177,8 +177,7 @@ export async function createRelations(
     for (const { message } of damaged) note(oneLine(`warning: ${withRunnableCommands(message)}`));
   }
   if (/\/(brand|dt|report)=/.test(files.folder))
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'lake_folder',
       `The path ${files.folder} contains "brand=", "report=" or "dt=", which DuckDB would read as a partition. Use a path without them, for example a symbolic link.`,
     );

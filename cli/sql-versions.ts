@@ -9,6 +9,7 @@ import { type Version, versionAt, versionsOf } from '../shared/history/index.ts'
 import type { Row } from '../shared/lake/table/columns.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
+import { configError } from './config-error.ts';
 import { printedCommand } from './printed-command.ts';
 
 /** The further column of a row of a closed month. */
@@ -29,8 +30,7 @@ export function versionsTable({ table }: Pick<ReportDefinition, 'table'>): strin
 /** @param named the tables in SQL as of the past that exist only as of now */
 export function refusePresent(named: readonly string[], flag: '--as-of' | '--as-of-close'): void {
   if (named.length === 0) return;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'not_as_of',
     `${flag} cannot answer for ${named.join(' and ')}: coverage, freshness and the tables of changes describe the lake as it is now, and tables of versions or closes contain all times. Query them without ${flag}.`,
   );
@@ -44,8 +44,7 @@ export async function closesOf(store: ObjectStore, month: string): Promise<Close
   const found = closes.filter((close) => close.month === month);
   if (found.length > 0) return found;
   const months = [...new Set(closes.map((close) => close.month))].sort().join(', ') || 'none';
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'not_closed',
     `${month} is not closed. Closed months: ${months}. To close it: ${printedCommand('close', [month])}`,
   );
@@ -74,8 +73,7 @@ export function closedVersions(closes: readonly Close[], report: ReportDefinitio
 export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): void {
   const [first = ''] = days.flatMap(({ entry }) => entry.firstCommittedAt ?? []).sort();
   if (new Date(atMs).toISOString() >= first) return;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'before_first_version',
     `The lake had no version of these tables at ${new Date(atMs).toISOString()}: the first one is of ${first}. Choose that instant or a later one: --as-of ${first}`,
   );
@@ -124,8 +122,7 @@ function notKept(days: readonly DayOfLedger[], atMs: number): BrandReportsError 
   );
   const next =
     knownFromMs > atMs ? `: from ${new Date(knownFromMs).toISOString()} on these days are known` : '';
-  return new BrandReportsError(
-    'config',
+  return configError(
     'version_not_kept',
     `The versions of these days at ${new Date(atMs).toISOString()} are no longer kept: ${enumerated(days.map(nameOf))}. A replaced version is kept for as many days as the setting "snapshotRetentionDays". Choose a later instant${next}.`,
   );

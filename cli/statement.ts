@@ -13,6 +13,7 @@ import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { orders } from '../shared/reports/orders.ts';
 import { transactions } from '../shared/reports/transactions.ts';
+import { configError } from './config-error.ts';
 import { instantText } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';
@@ -178,7 +179,7 @@ ${from} WHERE side <> 'record' GROUP BY publisher_id, dt, kind, currency, key HA
   await connection.run(sql).catch((thrown: unknown) => {
     const [why] = String(thrown).split('\n', 1);
     const message = `Rows of the statement cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`;
-    throw new BrandReportsError('config', 'statement_unreadable', message);
+    throw configError('statement_unreadable', message);
   });
 }
 
@@ -189,8 +190,7 @@ function idOf({ snapshot, lifecycle }: ClosedDay): string {
 function nothingOf(lake: string, month: string, publisher: string | undefined): BrandReportsError {
   const whose = publisher === undefined ? '' : ` of the publisher "${publisher}"`;
   const next = `The view commission_due shows all commission: ${printedCommand('query', ['FROM commission_due'])}`;
-  return new BrandReportsError(
-    'config',
+  return configError(
     'nothing_to_state',
     `${lake} has no order and no transaction of ${month}${whose}. ${next}`,
   );
@@ -199,7 +199,7 @@ function nothingOf(lake: string, month: string, publisher: string | undefined): 
 function withoutStates(brand: string, { report, day }: ClosedDay): BrandReportsError {
   const next = printedCommand('rebuild', [report, '--brand', brand, '--from', day, '--to', day]);
   const message = `An older program wrote ${report} ${day} of ${brand} without the states of its records. Next step: ${next}`;
-  return new BrandReportsError('config', 'no_states', message);
+  return configError('no_states', message);
 }
 
 function headOf({ close, draft }: Omit<Source, 'before'>) {

@@ -12,13 +12,7 @@ export function addCompletion(program: CliCommand, addAll: (to: CliCommand) => P
     .command('completion')
     .description('print a script that completes commands, options, reports and tables in a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh']))
-    .addHelpText(
-      'after',
-      `
-Example:
-  $ brand-reports completion bash >> ~/.bashrc
-  $ brand-reports completion zsh >> ~/.zshrc`,
-    )
+    .example(['completion bash >> ~/.bashrc', 'completion zsh >> ~/.zshrc'])
     .action(async (shell: string) => {
       const all = new CliCommand();
       await addAll(all);

@@ -41,7 +41,7 @@ export function addContract(program: CliCommand): void {
     .description('print the data contract of tables: columns, keys, roles, freshness (ODCS 3.1, YAML)')
     .argument('[table...]', 'reports or their tables, e.g. orders (default: every table)')
     .takes('lake', 'settings', 'environment', 'database')
-    .addHelpText('after', '\nExample:\n  $ brand-reports contract orders > orders.odcs.yaml')
+    .example('contract orders > orders.odcs.yaml')
     .action(async (names: readonly string[], flags: SharedFlags) => {
       // Only the promise of freshness needs settings.
       const { store, settings, nowMs } = await sqlLake(flags);

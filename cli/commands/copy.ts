@@ -22,7 +22,7 @@ export function addCopy(program: CliCommand): void {
     .argument('<to>', 'an empty place, or the copy of this lake that was interrupted')
     .takes('database', 'settings', 'environment')
     .option('--json', 'print the outcome as one JSON document')
-    .addHelpText('after', '\nExample:\n  $ brand-reports copy ./lake s3://acme-reports/lake')
+    .example('copy ./lake s3://acme-reports/lake')
     .action(async (from: string, to: string, { json, ...flags }: Omit<SharedFlags, 'lake'>) => {
       const settings = await readSettingsIfAny(flags);
       const { store } = await openExistingLake(from);

@@ -11,6 +11,7 @@ import type { Policy } from '../../shared/planning/due.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { shellWord } from '../../shared/shell-word.ts';
+import { configError } from '../config-error.ts';
 import { dbtProject } from '../dbt/project.ts';
 import { writeNew } from '../new-file.ts';
 import { writeDatabase } from '../open-database.ts';
@@ -26,7 +27,7 @@ export function addDbt(program: CliCommand): void {
     .addArgument(new Argument('<action>', 'what to do').choices(['init']))
     .argument('<folder>', 'a new or an empty folder for the project')
     .takes('lake', 'settings', 'environment')
-    .addHelpText('after', '\nExample:\n  $ brand-reports dbt init dbt-project')
+    .example('dbt init dbt-project')
     .action((_action: string, folder: string, flags: SharedFlags) => writeProject(folder, flags));
 }
 
@@ -69,5 +70,5 @@ function graceHours(policies: readonly (Policy | undefined)[]): number {
 }
 
 function refused(message: string): BrandReportsError {
-  return new BrandReportsError('config', 'no_dbt_project', message);
+  return configError('no_dbt_project', message);
 }

@@ -10,7 +10,7 @@ import { makeLakeFolder } from '../../shared/adapters/local/lake-folder.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import type { LakeAccess } from '../../shared/context/context.ts';
 import { addDays, dayOf, monthOf } from '../../shared/days.ts';
-import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
+import { asBrandReportsError } from '../../shared/errors.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import { LEDGERS_PREFIX } from '../../shared/lake/paths.ts';
 import type { Lake } from '../../shared/ports.ts';
@@ -19,6 +19,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { transactions } from '../../shared/reports/transactions.ts';
 import { type RunScope, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
+import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
@@ -27,11 +28,11 @@ import { print, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { lakeAccess } from '../run-options.ts';
-import { query, tableText } from '../query-result.ts';
+import { TEXTS } from '../query-formats.ts';
+import { query } from '../query-result.ts';
 import { createSqlConnection } from '../sql-tables.ts';
 import { readStatements } from '../statement.ts';
 import { styleText } from '../terminal-text.ts';
-import { terminalColumns } from '../text-table.ts';
 import { statementTables } from './statement.ts';
 import { syncText } from './sync.ts';
 
@@ -86,7 +87,7 @@ export function addDemo(program: CliCommand): void {
     .command('demo')
     .description('try it out: serve sample data on this machine, sync every report, run some queries')
     .takes('lake')
-    .addHelpText('after', '\nExample:\n  $ brand-reports demo --lake demo-lake')
+    .example('demo --lake demo-lake')
     .action(async (flags: { lake: string }) => {
       const access = await lakeAccess(flags, undefined, openDemoLake);
       const { lake } = access;
@@ -116,15 +117,10 @@ async function openDemoLake(url: string): Promise<Lake> {
   const lake = await openLake(url);
   const { store } = lake;
   if (store.localFolder === undefined)
-    throw new BrandReportsError(
-      'config',
-      'demo_lake',
-      `The demo writes to a folder, not to ${url}. Use --lake FOLDER.`,
-    );
+    throw configError('demo_lake', `The demo writes to a folder, not to ${url}. Use --lake FOLDER.`);
   const [ledger] = await Array.fromAsync(store.list(LEDGERS_PREFIX));
   if (ledger && !existsSync(join(store.localFolder, SETTINGS_FILE)))
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'demo_lake',
       `The lake ${store.url} contains reports of another service, and the demo would add its own to them. Use another folder: --lake FOLDER.`,
     );
@@ -200,7 +196,7 @@ async function showQueries(
   for (const [title, sql] of queries) {
     const lines = sql.split('\n').map((line) => styleText('dim', line));
     print(`\n${styleText('bold', title)}\n${lines.join('\n')}\n`);
-    await printPieces(tableText(await query(connection, sql), terminalColumns()));
+    await printPieces(TEXTS.table(await query(connection, sql)));
   }
   connection.closeSync();
 }

@@ -10,6 +10,7 @@ import { changesTable } from '../../shared/history/index.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { configError } from '../config-error.ts';
 import { type CliCommand, type SharedFlags, day, instantOrDay } from '../options.ts';
 import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
@@ -31,14 +32,10 @@ export function addDiff(program: CliCommand): void {
     .option('--since <time>', 'only changes since this day (UTC) or instant', instantOrDay)
     .takes('lake')
     .option('--json', 'print the changes as one JSON document')
-    .addHelpText(
-      'after',
-      `
-An open day grows, and that is no change: the first version that was read whole is what later ones are compared with.
-The same as SQL: the table "changes" and the views "changes_daily" and "restatements".
-
-Example:
-  $ brand-reports diff orders 2026-01-31 --since 2026-02-05`,
+    .example(
+      'diff orders 2026-01-31 --since 2026-02-05',
+      `An open day grows, and that is no change: the first version that was read whole is what later ones are compared with.
+The same as SQL: the table "changes" and the views "changes_daily" and "restatements".`,
     )
     .action(
       async (name: string, of: string, { brand, since, lake, json }: SharedFlags & { since?: Date }) => {
@@ -94,8 +91,7 @@ async function readFacts(lake: SqlLake, [days, facts]: [string, string]): Promis
 }
 
 function onUnreadable(what: string, why: string): never {
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'changes_unreadable',
     `The ${what} cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`,
   );
@@ -165,8 +161,7 @@ function nothingOf(
 ): BrandReportsError {
   const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
   const hint = others.length > 0 ? ` It has the day of: ${others.map((each) => each.brand).join(', ')}.` : '';
-  return new BrandReportsError(
-    'config',
+  return configError(
     'day_not_committed',
     `${url} has nothing of ${report.name} ${of}${whose}.${hint} Compare the day, --brand and --lake with what "${printedCommand('status')}" shows.`,
   );

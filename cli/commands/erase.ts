@@ -1,6 +1,5 @@
-import type { ErrorCode } from '../../shared/error-codes.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { type EraseOptions, type EraseOutcome, erase, undoErasure } from '../../shared/operations/erase.ts';
+import { configError } from '../config-error.ts';
 import { openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
@@ -43,13 +42,10 @@ export function addErase(program: CliCommand): void {
     )
     .takes('lake', 'database', 'settings', 'environment')
     .option('--json', 'print what was removed, and what remains, as one JSON document')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ brand-reports erase --brand acme --from 2026-01-01 --to 2026-01-31 --plan
-  $ brand-reports erase --brand acme --key customer_id=8841 --yes`,
-    )
+    .example([
+      'erase --brand acme --from 2026-01-01 --to 2026-01-31 --plan',
+      'erase --brand acme --key customer_id=8841 --yes',
+    ])
     .action(async (flags: EraseFlags) => {
       const options = await eraseOptions(flags);
       await confirm(flags);
@@ -70,7 +66,7 @@ async function eraseOptions(flags: EraseFlags): Promise<EraseOptions> {
   else checkOrder(from, to);
   const [, field = '', value = ''] = /^([^=]+)=(.+)$/s.exec(key ?? '') ?? [];
   if (key !== undefined && (field === '' || flags.undo))
-    throw refused(
+    throw configError(
       'bad_key',
       `--key "${key}" is not FIELD=VALUE, e.g. customer_id=8841, or it was given with --undo. Correct it, or leave it out.`,
     );
@@ -85,7 +81,7 @@ async function eraseOptions(flags: EraseFlags): Promise<EraseOptions> {
 async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
   if (plan || undo || yes) return;
   if (!process.stdin.isTTY)
-    throw refused(
+    throw configError(
       'not_confirmed',
       'Nothing was erased: without a terminal, add --yes. To see what would be removed, add --plan.',
     );
@@ -93,11 +89,8 @@ async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
   const typed = await questions
     .ask(`This cannot be undone. Type the name of the brand (${brand}) to erase`, 'visible')
     .finally(() => questions.close());
-  if (typed !== brand) throw refused('not_confirmed', `"${typed}" is not "${brand}". Nothing was erased.`);
-}
-
-function refused(code: ErrorCode, message: string): BrandReportsError {
-  return new BrandReportsError('config', code, message);
+  if (typed !== brand)
+    throw configError('not_confirmed', `"${typed}" is not "${brand}". Nothing was erased.`);
 }
 
 /** @returns lines about messages that remain */

@@ -6,7 +6,7 @@ import { OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { dayOf } from '../../shared/days.ts';
-import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
+import { asBrandReportsError } from '../../shared/errors.ts';
 import { hasErrors, judgeBrand } from '../../shared/operations/connection-test.ts';
 import { type BrandMeasurement, measureBrand, zoneEvidence } from '../../shared/operations/measure-brand.ts';
 import { type BrandAnswers, proposedSettings, provenZone } from '../../shared/operations/propose-settings.ts';
@@ -16,6 +16,7 @@ import type { RunOptions } from '../../shared/run/run.ts';
 import { readCredentials } from '../../shared/service/credentials.ts';
 import { loadSettings, parseSettings } from '../../shared/settings/settings.ts';
 import { shellWord } from '../../shared/shell-word.ts';
+import { configError } from '../config-error.ts';
 import { type Questions, openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
@@ -54,10 +55,7 @@ export function addInit(program: CliCommand): void {
         "the brand's time zone, e.g. Europe/Berlin (default: the zone that the records prove)",
       ),
     )
-    .addHelpText(
-      'after',
-      '\nIt prompts for every value that no flag gives.\n\nExample:\n  $ brand-reports init',
-    )
+    .example('init', 'It prompts for every value that no flag gives.')
     .action(async (flags: InitFlags) => {
       const questions = process.stdin.isTTY ? openQuestions() : undefined;
       try {
@@ -109,11 +107,7 @@ async function init(flags: InitFlags, questions: Questions | undefined): Promise
 async function ask(flags: Given, questions: Questions | undefined): Promise<BrandAnswers> {
   const missing = ASKED.filter((name) => flags[name] === undefined).map((name) => QUESTIONS[name][0]);
   if (missing.length > 0 && !questions)
-    throw new BrandReportsError(
-      'config',
-      'no_terminal',
-      `There is no terminal for questions. Add: ${missing.join(' ')}`,
-    );
+    throw configError('no_terminal', `There is no terminal for questions. Add: ${missing.join(' ')}`);
   const answers: BrandAnswers = {
     brand: '',
     baseUrl: '',
@@ -125,11 +119,7 @@ async function ask(flags: Given, questions: Questions | undefined): Promise<Bran
   parseSettings({ brands: { [answers.brand]: settingsOf(answers) } }, reports, 'Your answers');
   const problem = startProblem(answers.startDate);
   if (problem !== undefined)
-    throw new BrandReportsError(
-      'config',
-      'start_date',
-      `The start date ${answers.startDate} is not ${problem}.`,
-    );
+    throw configError('start_date', `The start date ${answers.startDate} is not ${problem}.`);
   return answers;
 }
 
@@ -178,8 +168,7 @@ async function askCredentials(
   questions: Questions | undefined,
 ): Promise<string> {
   if (!questions)
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'no_terminal',
       'There is no terminal to enter the credentials. Add: --credentials FILE',
     );
@@ -228,15 +217,13 @@ async function chooseZone(
     : 'no record shows its days';
   if (timeZone !== undefined) {
     if (!zone?.fits.length || zone.fits.includes(timeZone)) return timeZone;
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'time_zone',
       `--time-zone ${timeZone} contradicts the records; ${fits}. Nothing was written.`,
     );
   }
   if (!questions)
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'time_zone',
       `The records prove no time zone: ${fits}. Add: ${ZONE_FLAG}, as in the dashboard. Nothing was written.`,
     );

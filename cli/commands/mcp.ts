@@ -6,7 +6,7 @@ export function addMcp(program: CliCommand): void {
     .command('mcp')
     .description('serve the lake to an assistant, read-only, on standard input (Model Context Protocol)')
     .takes('lake', 'settings', 'environment')
-    .addHelpText('after', '\nExample:\n  $ brand-reports mcp --lake /data/lake')
+    .example('mcp --lake /data/lake')
     .action(async (flags: SharedFlags) => {
       const { serve } = await import('../mcp/server.ts');
       serve(() => sqlLake(flags));

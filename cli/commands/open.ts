@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { shellWord } from '../../shared/shell-word.ts';
+import { configError } from '../config-error.ts';
 import { databaseFile, scriptOf, writeDatabase } from '../open-database.ts';
 import type { CliCommand, SharedFlags } from '../options.ts';
 import { print } from '../output.ts';
@@ -18,14 +18,10 @@ export function addOpen(program: CliCommand): void {
       'write a DuckDB database over the current files of the lake, and show how other tools open it',
     )
     .takes('lake', 'settings', 'environment')
-    .addHelpText(
-      'after',
-      `
-The file is brand_reports.duckdb in the folder of the lake; every later sync, rollback, rebuild and repair replaces it.
-For a lake in S3 it is ${SCRIPT} in this folder, which only this command replaces.
-
-Example:
-  $ brand-reports open`,
+    .example(
+      'open',
+      `The file is brand_reports.duckdb in the folder of the lake; every later sync, rollback, rebuild and repair replaces it.
+For a lake in S3 it is ${SCRIPT} in this folder, which only this command replaces.`,
     )
     .action(async (flags: SharedFlags) => {
       const lake = await sqlLake(flags);
@@ -39,7 +35,7 @@ Example:
         const code = textOf(error, 'code');
         if (!/^E[A-Z]+$/.test(code)) throw error;
         const message = `${databaseFile(folder)} cannot be written (${code}). Make the folder of the lake writable, remove any other file of that name, then run open again.`;
-        throw new BrandReportsError('config', 'database_unwritable', message);
+        throw configError('database_unwritable', message);
       });
       print(databaseText(file, isOld));
     });

@@ -8,13 +8,13 @@ import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
-import type { ErrorCode } from '../../shared/error-codes.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
 import type { View } from '../../shared/reports/definition.ts';
 import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
+import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
 import { sqlLake, unknown } from '../run-options.ts';
 import type { CliCommand, SharedFlags } from '../options.ts';
@@ -84,21 +84,17 @@ async function readSql(argument: string | undefined, file: string | undefined): 
   if (file === undefined && (argument !== undefined || !process.stdin.isTTY))
     return argument === undefined || argument === '-' ? text(process.stdin) : argument;
   if (file === undefined || argument !== undefined)
-    throw wrong(
+    throw configError(
       'bad_source',
       `Give the SQL once, as an argument, with --file or on standard input. Try: ${printedCommand('query', ['SHOW TABLES'])}`,
     );
   const sql = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw wrong(
+    throw configError(
       'bad_source',
       `The file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --file.`,
     );
   });
   return sql.replace(/^\ufeff/, '');
-}
-
-function wrong(code: ErrorCode, message: string): BrandReportsError {
-  return new BrandReportsError('config', code, message);
 }
 
 async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise<void> {

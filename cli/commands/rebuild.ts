@@ -43,10 +43,7 @@ export function addRebuild(program: CliCommand): void {
     .takes('brand', 'lake', 'database', 'settings', 'environment', 'now')
     .option('--max-seconds <n>', 'start no further day after this time', seconds)
     .option('--json', 'print the outcome as one JSON document')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ brand-reports rebuild order_list --brand acme --from 2026-01-01 --to 2026-01-31',
-    )
+    .example('rebuild order_list --brand acme --from 2026-01-01 --to 2026-01-31')
     .action(async (report: string, flags: RebuildFlags) => {
       const progress = showProgress();
       const options = await rebuildOptions(report, flags, progress.log);

@@ -10,11 +10,13 @@ import { BrandReportsError } from '../../shared/errors.ts';
 import { type ReportLedgers, daysOfLedgers } from '../../shared/lake/documents/read.ts';
 import { closedTable } from '../../shared/lake/paths.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
+import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { count, counted, note, print, printJson, printPieces } from '../output.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
-import { query, resultObjects, tableText } from '../query-result.ts';
+import { TEXTS } from '../query-formats.ts';
+import { query, resultObjects } from '../query-result.ts';
 import { FILE_ROLES, type FileColumns, MEASURES, loadFile } from '../reconcile/file.ts';
 import { printedCommand } from '../printed-command.ts';
 import { CAUSES_SQL, compare, rowsOf, sumsSql } from '../reconcile/match.ts';
@@ -22,7 +24,6 @@ import { REPORT_RELATIONS, compareReports } from '../reconcile/reports.ts';
 import { sqlLake, unknown } from '../run-options.ts';
 import { createSqlConnection } from '../sql-tables.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
-import { terminalColumns } from '../text-table.ts';
 
 interface ReconcileFlags extends SharedFlags {
   month?: string;
@@ -52,14 +53,9 @@ export function addReconcile(program: CliCommand): void {
     .option('--output <file>', 'write every difference to a file, e.g. differences.xlsx')
     .takes('lake', 'settings', 'environment')
     .option('--json', 'print sums, causes and every difference as one JSON document')
-    .addHelpText(
-      'after',
-      `
-Exit code 0: everything agrees, or the lake proves the cause of each difference; 1: something is not explained.
-
-Example:
-  $ brand-reports reconcile invoice.csv --month 2026-10 --map commission=Comm
-  $ brand-reports reconcile --month 2026-10`,
+    .example(
+      ['reconcile invoice.csv --month 2026-10 --map commission=Comm', 'reconcile --month 2026-10'],
+      'Exit code 0: everything agrees, or the lake proves the cause of each difference; 1: something is not explained.',
     )
     .action(async (file: string | undefined, flags: ReconcileFlags) => {
       const sources = await sqlLake(flags);
@@ -138,7 +134,7 @@ async function reconcile(
   }
   const details = [CAUSES_SQL, ...(loaded ? [] : [`FROM days LIMIT ${MAX_ROWS}`]), SOME_DIFFERENCES];
   for (const sql of [sums, ...(all > 0 ? details : [])]) {
-    await printPieces(tableText(await query(connection, sql), terminalColumns()));
+    await printPieces(TEXTS.table(await query(connection, sql)));
     print('');
   }
   print(verdict(all, open));
@@ -150,8 +146,7 @@ function brandOf(all: readonly ReportLedgers[], named: string | undefined, setti
   const brand = named ?? brands[0] ?? '';
   if (named !== undefined && !brands.includes(named)) throw unknown('brand', named, brands);
   if (named === undefined && brands.length > 1)
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'several_brands',
       `The lake has several brands: ${brands.join(', ')}. Name one, for example --brand ${brand}.`,
     );
@@ -163,7 +158,7 @@ function brandOf(all: readonly ReportLedgers[], named: string | undefined, setti
 /** Two empty sides are an error: the month may be mistyped, or its days were not read. */
 function nothingToCompare(from: string | undefined, to: string | undefined): BrandReportsError {
   const message = `There is nothing to compare from ${from} to ${to}: neither side has a record. To see which days were read: ${printedCommand('status')}`;
-  return new BrandReportsError('config', 'nothing_to_compare', message);
+  return configError('nothing_to_compare', message);
 }
 
 function verdict(all: number, open: number): string {

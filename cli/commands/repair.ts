@@ -15,7 +15,7 @@ export function addRepair(program: CliCommand): void {
     .takes('lake', 'database')
     .option('--apply', 'rebuild them from the rest of the lake; the damaged bytes are copied first')
     .option('--json', 'print what was found and done as one JSON document')
-    .addHelpText('after', '\nExample:\n  $ brand-reports repair\n  $ brand-reports repair --apply')
+    .example(['repair', 'repair --apply'])
     .action(async ({ apply = false, json, ...flags }: SharedFlags & { apply?: boolean }) => {
       const access = await lakeAccess(flags);
       const outcome = await repairLake({ ...access, reports, apply });

@@ -27,15 +27,10 @@ export function addRollback(program: CliCommand): void {
     .option('--brand <name>', 'the brand (default: the only one that has the day)')
     .takes('lake', 'database', 'settings', 'environment', 'now')
     .option('--json', 'print the versions, or what was done, as one JSON document')
-    .addHelpText(
-      'after',
-      `
-The version holds until a reading finds other content: the refresh policy goes on, and a settled day stays as it is.
-How long versions are kept: the setting snapshotRetentionDays.
-
-Example:
-  $ brand-reports rollback order_list 2026-01-31
-  $ brand-reports rollback order_list 2026-01-31 --to 20260202t061500-4f1c9a2b7d60`,
+    .example(
+      ['rollback order_list 2026-01-31', 'rollback order_list 2026-01-31 --to 20260202t061500-4f1c9a2b7d60'],
+      `The version holds until a reading finds other content: the refresh policy goes on, and a settled day stays as it is.
+How long versions are kept: the setting snapshotRetentionDays.`,
     )
     .action(async (name: string, of: string, flags: RollbackFlags) => {
       const { brand } = flags;

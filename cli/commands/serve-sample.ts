@@ -23,10 +23,7 @@ export function addServeSample(program: CliCommand): void {
       '--write-settings <folder>',
       'write a settings.json and a credentials.json for it into this folder',
     )
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ brand-reports serve-sample --port 8080 --write-settings sample-settings',
-    )
+    .example('serve-sample --port 8080 --write-settings sample-settings')
     .action(async (flags: ServeFlags) => {
       const service = await startSampleService({ port: flags.port });
       try {

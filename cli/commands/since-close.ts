@@ -7,6 +7,7 @@ import { exactNumber } from '../../shared/exact-number.ts';
 import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { sinceClose } from '../../shared/reports/views/since-close.ts';
+import { configError } from '../config-error.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { counted, instantText, note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
@@ -25,14 +26,10 @@ export function addSinceClose(program: CliCommand): void {
     .option('--brand <name>', 'only this brand (default: each that has closed the month)')
     .takes('lake')
     .option('--json', 'print the closes, the changes and their sums as one JSON document')
-    .addHelpText(
-      'after',
-      `
-Orders and transactions are the same money: book the correction of one of the two reports.
-The same as SQL: the view "since_close".
-
-Example:
-  $ brand-reports since-close 2026-10 --brand acme`,
+    .example(
+      'since-close 2026-10 --brand acme',
+      `Orders and transactions are the same money: book the correction of one of the two reports.
+The same as SQL: the view "since_close".`,
     )
     .action(async (asked: string | undefined, { brand, lake, json }: SharedFlags) => {
       const { store } = await openExistingLake(lake);
@@ -99,5 +96,5 @@ function notClosed(asked = 'No month', brand: string | undefined, months: readon
   const known = `Closed months${brand === undefined ? '' : ` of ${brand}`}: ${months.join(', ') || 'none'}`;
   const next = printedCommand('close', [asked === 'No month' ? '2026-10' : asked]);
   const message = `${asked} is ${asked === 'No month' ? '' : 'not '}closed. ${known}. To close one: ${next}`;
-  return new BrandReportsError('config', 'not_closed', message);
+  return configError('not_closed', message);
 }

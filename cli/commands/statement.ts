@@ -3,18 +3,17 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { Option } from 'commander';
-import { BrandReportsError } from '../../shared/errors.ts';
+import { configError } from '../config-error.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { joined, note, printPieces } from '../output.ts';
 import { writeWhole } from '../query-file.ts';
 import { TEXTS } from '../query-formats.ts';
-import { query, tableText } from '../query-result.ts';
+import { query } from '../query-result.ts';
 import { writableLake } from '../run-options.ts';
 import { literal } from '../sql-tables.ts';
 import { statementPage } from '../statement-page.ts';
 import { type Statement, TOTALS_SQL, entriesSql, readStatements } from '../statement.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
-import { terminalColumns } from '../text-table.ts';
 import { csvOutput } from './query.ts';
 
 interface StatementFlags extends SharedFlags {
@@ -56,14 +55,9 @@ export function addStatement(program: CliCommand): void {
       'write to a file; without --format its ending decides the format: .csv, .json or .html',
     )
     .takes('lake', 'settings', 'environment')
-    .addHelpText(
-      'after',
-      `
-The statement of a closed month is the same as long as its close exists. docs/how-to/statements.md describes the formats.
-
-Example:
-  $ brand-reports statement --month 2026-10
-  $ brand-reports statement --month 2026-10 --publisher 1012 --output statement.html`,
+    .example(
+      ['statement --month 2026-10', 'statement --month 2026-10 --publisher 1012 --output statement.html'],
+      'The statement of a closed month is the same as long as its close exists. docs/how-to/statements.md describes the formats.',
     )
     .action(async (flags: StatementFlags) => {
       const format = formatOf(flags);
@@ -93,7 +87,7 @@ function formatOf({ format, output }: StatementFlags): Format {
   if (output === undefined || format !== undefined || ofFile !== undefined)
     return format ?? ofFile ?? 'table';
   const message = `${output} has no known ending. Allowed: .csv, .json and .html, or add --format.`;
-  throw new BrandReportsError('config', 'bad_output', message);
+  throw configError('bad_output', message);
 }
 
 /** The sums of each statement as a table. */
@@ -106,7 +100,7 @@ export async function* statementTables(
     const wanted = publisher === null ? 'true' : "publishers = 'one'";
     const sql = `SELECT * EXCLUDE (brand, publishers) REPLACE (CASE publishers WHEN 'all' THEN 'all' ELSE publisher_id END AS publisher_id)
 FROM (${TOTALS_SQL}) WHERE ${wanted} AND brand = ${literal(brand)}`;
-    yield* tableText(await query(connection, sql), terminalColumns());
+    yield* TEXTS.table(await query(connection, sql));
     yield '\n';
   }
 }

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { readCloses } from '../../shared/lake/documents/close.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { whenToSet } from '../../shared/lake/documents/role-evidence.ts';
@@ -18,6 +17,7 @@ import { counted, rangesText } from '../../shared/watcher/index.ts';
 import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
+import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
 import { brandNamed, openExistingLake, readSettings } from '../run-options.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
@@ -55,10 +55,11 @@ export function addStatus(program: CliCommand): void {
         `write the calendar as a page (default: the last ${MAX_MONTHS} months)`,
       ).conflicts('json'),
     )
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ brand-reports status --brand acme --month 2026-01\n  $ brand-reports status --html coverage.html\n  $ brand-reports status --fail-on failed,missing,overdue',
-    )
+    .example([
+      'status --brand acme --month 2026-01',
+      'status --html coverage.html',
+      'status --fail-on failed,missing,overdue',
+    ])
     .action(async (flags: StatusFlags) => {
       const settings = await readSettings(flags);
       if (flags.brand !== undefined) brandNamed(flags.brand, settings);
@@ -141,8 +142,7 @@ async function writePage(file: string, markup: string): Promise<void> {
     }
   } catch (error) {
     await rm(half, { force: true });
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'page_unwritable',
       `The page ${file} cannot be written (${textOf(error, 'code')}). Name another file: --html FILE.`,
     );

@@ -1,8 +1,8 @@
 import { dayOf } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
 import type { PlanOptions } from '../../shared/run/plan-run.ts';
 import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
+import { configError } from '../config-error.ts';
 import { eventSink } from '../event-sink.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
@@ -48,10 +48,7 @@ export function addSync(program: CliCommand): void {
       command,
     )
     .option('--json', 'print each event and then the outcome, each as one line of JSON')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ brand-reports sync order_list --brand acme --from 2026-01-01 --to 2026-01-31',
-    )
+    .example('sync order_list --brand acme --from 2026-01-01 --to 2026-01-31')
     .action(async (reports: string[], flags: SyncFlags) => {
       if (flags.plan) return showPlan(reports, flags);
       const progress = showProgress();
@@ -93,13 +90,13 @@ function readable<Options extends PlanOptions>(options: Options, flags: SyncFlag
     const today = dayOf((flags.now ?? new Date()).getTime(), timeZone);
     if (startDate <= today) continue;
     const message = `${flags.settings}: brands.${name}.startDate is "${startDate}", so there is no day to read. Allowed: up to ${today}, which is today in ${timeZone}. Correct the setting, or read another brand: --brand NAME.`;
-    throw new BrandReportsError('config', 'start_to_come', message);
+    throw configError('start_to_come', message);
   }
   const isOff = (report: string) => !brands.some(({ reports }) => reports[report]?.enabled);
   const off = flags.includeDisabled ? undefined : scope.reports?.find(isOff);
   if (off === undefined) return { ...options, scope: { ...scope, onlyEnabled: !flags.includeDisabled } };
   const message = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false. Set it to true, or add --include-disabled to read the report this time.`;
-  throw new BrandReportsError('config', 'report_off', message);
+  throw configError('report_off', message);
 }
 
 /** By the status of an outcome. */

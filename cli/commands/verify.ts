@@ -38,6 +38,7 @@ import { lifecycleShape } from '../../shared/lifecycle/index.ts';
 import { lostVersions } from '../../shared/repair/index.ts';
 import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type LinkDamage, linkAt, linkDamages, linkKey, linking } from '../local-links.ts';
 import { type RunFlags, checkOrder, openExistingLake, reportNamed } from '../run-options.ts';
@@ -75,10 +76,9 @@ export function addVerify(program: CliCommand): void {
     .option('--to <day>', '… up to and including this day', day)
     .takes('lake', 'database', 'settings', 'environment', 'credentials')
     .option('--json', 'print the findings as one JSON document')
-    .addHelpText(
-      'after',
-      '\nIt needs only the lake. The other flags appear in the commands that it prints.\n' +
-        '\nExample:\n  $ brand-reports verify orders transactions --from 2026-01-01 --to 2026-01-31',
+    .example(
+      'verify orders transactions --from 2026-01-01 --to 2026-01-31',
+      'It needs only the lake. The other flags appear in the commands that it prints.',
     )
     .action(async (names: string[], flags: RunFlags) => {
       checkOrder(flags.from, flags.to);
@@ -110,8 +110,7 @@ function healing(day: CommittedDay): string {
 const repairCommand = () => printedCommand('repair', ['--apply']);
 
 function nothingToVerify({ url }: ObjectStore): BrandReportsError {
-  return new BrandReportsError(
-    'config',
+  return configError(
     'nothing_to_verify',
     `There is nothing to verify: ${url} has no committed day that matches the flags. Correct --lake or the other flags. To fill a new lake: ${printedCommand('sync')}`,
   );

@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
+import { configError } from '../config-error.ts';
 
 /** A line of the file. A cell with line breaks continues in the next lines. */
 export interface CsvLine {
@@ -58,5 +59,5 @@ export function* csvLines(text: string, delimiter: string): Generator<CsvLine> {
 
 /** An error of the file that is compared. */
 export function badFile(message: string): BrandReportsError {
-  return new BrandReportsError('config', 'bad_file', message);
+  return configError('bad_file', message);
 }
