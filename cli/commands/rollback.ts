@@ -1,4 +1,3 @@
-import { Option } from 'commander';
 import {
   type DayVersions,
   type RollbackOutcome,
@@ -23,7 +22,7 @@ export function addRollback(program: CliCommand): void {
     .description('publish an older version of a day again; without --to, list the versions that are kept')
     .argument('<report>', 'a report or its table, e.g. orders')
     .argument('<day>', 'the day, YYYY-MM-DD', day)
-    .addOption(new Option('--to <snapshot>', 'the version to go back to, as the list names it'))
+    .option('--to <snapshot>', 'the version to go back to, as the list names it')
     .option('--brand <name>', 'the brand (default: the only one that has the day)')
     .takes('lake', 'database', 'settings', 'environment', 'now')
     .option('--json', 'print the versions, or what was done, as one JSON document')

@@ -41,7 +41,7 @@ export function addStatement(program: CliCommand): void {
     .description(
       'show what each publisher gets for a month, order by order, with changes in months closed before',
     )
-    .addOption(new Option('--month <month>', 'the month, YYYY-MM').argParser(month).makeOptionMandatory())
+    .requiredOption('--month <month>', 'the month, YYYY-MM', month)
     .option('--brand <name>', 'only this brand (default: each that has days of the month)')
     .option('--publisher <id>', 'only this publisher')
     .addOption(
