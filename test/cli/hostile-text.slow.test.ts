@@ -2,7 +2,6 @@
 import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { runCli, startCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -21,18 +20,11 @@ let ownSettings: string[];
 
 beforeAll(async () => {
   sample = await serveSampleBrand();
-  const { service, firstDay, flags, folder, lake } = sample;
+  const { acme, firstDay, flags, folder, lake } = sample;
   ownSettings = flags.slice(0, 2);
-  const { acme } = service.brands;
-  if (!acme) throw new Error('the service has no brand acme');
   for (const { record } of acme.records.order_list) Object.assign(record, { publisher_name: HOSTILE });
   expect((await runCli(['sync', ...flags])).code).toBe(0);
-  restate(acme, 'order_list', firstDay, (held) =>
-    held.map((each) => ({
-      ...each,
-      record: { ...each.record, note: `${HOSTILE} later`, [HOSTILE]: HOSTILE },
-    })),
-  );
+  sample.alter('order_list', firstDay, () => ({ note: `${HOSTILE} later`, [HOSTILE]: HOSTILE }));
   expect((await runCli(['sync', 'order_list', ...flags, '--from', firstDay, '--to', firstDay])).code).toBe(0);
 
   spoiled = join(folder, 'spoiled');

@@ -31,9 +31,8 @@ describe('query', () => {
       ...inLake,
       'SELECT 9007199254740993 AS big, 1.10::DECIMAL(38,9) AS exact, count(*) AS n FROM orders',
     ]);
-    const { acme } = sample.service.brands;
     const days = [sample.firstDay, addDays(sample.firstDay, 1), sample.today];
-    const held = days.flatMap((day) => (acme ? recordsOfDay(acme, 'order_list', day) : [])).length;
+    const held = days.flatMap((day) => recordsOfDay(sample.acme, 'order_list', day)).length;
     expect(stdout.trim()).toBe(`[{"big":9007199254740993,"exact":1.100000000,"n":${held}}]`);
   });
 
@@ -118,11 +117,11 @@ describe('status', () => {
     const takeOut = [
       service.addFault({ on: { action: 'report/order_list' }, fault: { kind: 'missing_list' } }),
     ];
-    const empty = service.brands.acme?.records.clicks_list.splice(0) ?? [];
+    const empty = sample.acme.records.clicks_list.splice(0);
     const lake = join(folder, 'failing');
     await runCli(['sync', 'clicks_list', 'order_list', ...sample.flags, '--lake', lake]);
     for (const out of takeOut) out();
-    service.brands.acme?.records.clicks_list.push(...empty);
+    sample.acme.records.clicks_list.push(...empty);
     const { stdout } = await runCli(['status', ...flags(), '--lake', lake]);
     expect(stdout).toMatch(/^clicks +none \(unverified\) +0 +3 +3/m);
     expect(stdout).toMatch(
@@ -134,8 +133,7 @@ describe('status', () => {
   });
 
   it('and coverage show the findings about a day', async () => {
-    const { acme } = sample.service.brands;
-    if (!acme) throw new Error('the service has no brand acme');
+    const { acme } = sample;
     const { records } = acme;
     const lake = ['--lake', join(sample.folder, 'fallen')];
     const sync = () => runCli(['sync', 'order_list', ...sample.flags, ...lake]);

@@ -31,9 +31,7 @@ beforeAll(async () => {
 afterAll(() => sample.close());
 
 const change = (of: (held: Held[]) => Held[]) => {
-  const { acme } = sample.service.brands;
-  if (!acme) throw new Error('the service has no brand acme');
-  restate(acme, 'order_list', sample.firstDay, of);
+  restate(sample.acme, 'order_list', sample.firstDay, of);
 };
 const changed = (held: Held, fields: Record<string, string>) => ({
   ...held,

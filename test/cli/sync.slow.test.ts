@@ -37,13 +37,14 @@ async function rowsInLake(reports: readonly ReportName[]): Promise<Record<string
 }
 
 function rowsInService(reports: readonly ReportName[]): Record<string, Record<string, number>> {
-  const { acme } = sample.service.brands;
-  if (!acme) throw new Error('the sample has a brand acme');
   return Object.fromEntries(
     reports.map((name) => [
       name,
       Object.fromEntries(
-        daysFrom(sample.firstDay, sample.today).map((day) => [day, recordsOfDay(acme, name, day).length]),
+        daysFrom(sample.firstDay, sample.today).map((day) => [
+          day,
+          recordsOfDay(sample.acme, name, day).length,
+        ]),
       ),
     ]),
   );
@@ -57,9 +58,7 @@ function outcomesOf({ stdout }: CliResult) {
 describe('sync', () => {
   it('keeps rows that can no longer change if the service has fewer, until --accept-fewer is given', async () => {
     sample = await serveSampleBrand({ daysBefore: 3 });
-    const { firstDay: day, service } = sample;
-    const { acme } = service.brands;
-    if (!acme) throw new Error('the sample has a brand acme');
+    const { firstDay: day, acme } = sample;
     const refresh = [{ untilAgeDays: 1, every: 'run' }];
     const settings = JSON.parse(await readFile(sample.flags[1] ?? '', 'utf8'));
     settings.brands.acme.reports = { transaction_list: { refresh, watchUnsettledDays: 0 } };
@@ -136,9 +135,7 @@ describe('sync', () => {
 
   it('reads credentials from environment variables, JSON first, and with --credentials aws from Secrets Manager', async () => {
     sample = await serveSampleBrand({ daysBefore: 0 });
-    const { acme } = sample.service.brands;
-    if (!acme) throw new Error('the sample has a brand acme');
-    const { bid, token, secret } = acme;
+    const { bid, token, secret } = sample.acme;
     const secrets = await startSecretsServer();
     secrets.secrets.set('brand-reports/acme', JSON.stringify({ bid, token, secret }));
     const separate = (of: string) => ({
@@ -193,8 +190,7 @@ describe('sync', () => {
 
   it('exits 1 when the service rejects the credentials', async () => {
     sample = await serveSampleBrand({ daysBefore: 0 });
-    const { acme } = sample.service.brands;
-    if (acme) acme.secret = 'rotated meanwhile';
+    sample.acme.secret = 'rotated meanwhile';
     const { code, stdout } = await runCli(['sync', '--json', ...sample.flags]);
     expect(code).toBe(1);
     expect(outcomesOf({ code, stdout, stderr: '' }).reports[0].error.message).toMatch(
