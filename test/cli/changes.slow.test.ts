@@ -24,15 +24,8 @@ beforeEach(async () => {
 afterEach(() => sample.close());
 
 async function sync(): Promise<void> {
-  const { code, stderr } = await runCli([
-    'sync',
-    'order_list',
-    '--from',
-    day,
-    '--to',
-    other,
-    ...sample.flags,
-  ]);
+  const range = ['--from', day, '--to', other];
+  const { code, stderr } = await runCli(['sync', 'order_list', ...range, ...sample.flags]);
   if (code !== 0) throw new Error(stderr);
 }
 

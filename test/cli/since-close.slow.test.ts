@@ -17,13 +17,8 @@ beforeAll(async () => {
   inLake = ['--lake', sample.lake];
   const range = ['--from', sample.firstDay, '--to', addDays(sample.firstDay, 1)];
   sync = async () => {
-    const { code, stderr } = await runCli([
-      'sync',
-      'order_list',
-      'transaction_list',
-      ...range,
-      ...sample.flags,
-    ]);
+    const reports = ['order_list', 'transaction_list'];
+    const { code, stderr } = await runCli(['sync', ...reports, ...range, ...sample.flags]);
     expect({ code, stderr }).toMatchObject({ code: 0 });
   };
   await sync();

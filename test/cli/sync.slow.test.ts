@@ -24,13 +24,7 @@ async function rowsInLake(reports: readonly ReportName[]): Promise<Record<string
   const sql = reports
     .map((name) => `SELECT '${name}' AS report, dt, count(*) AS n FROM ${TABLES[name]} GROUP BY dt`)
     .join(' UNION ALL ');
-  const { stdout } = await runCli([
-    'query',
-    '--json',
-    ...sample.flags.slice(0, 2),
-    ...sample.flags.slice(4),
-    sql,
-  ]);
+  const { stdout } = await runCli(['query', '--json', '--lake', sample.lake, sql]);
   const found: Record<string, Record<string, number>> = Object.fromEntries(reports.map((name) => [name, {}]));
   for (const { report, dt, n } of JSON.parse(stdout)) Object.assign(found[report] ?? {}, { [dt]: n });
   return found;
@@ -118,15 +112,8 @@ describe('sync', () => {
 
   it('prints a table, and fetches only the requested reports and days', async () => {
     sample = await serveSampleBrand();
-    const { code, stdout } = await runCli([
-      'sync',
-      'order_list',
-      '--from',
-      sample.firstDay,
-      '--to',
-      sample.firstDay,
-      ...sample.flags,
-    ]);
+    const day = ['--from', sample.firstDay, '--to', sample.firstDay];
+    const { code, stdout } = await runCli(['sync', 'order_list', ...day, ...sample.flags]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
       /^brand +report +status +new +same +rows +requests\n[─ ]+\nacme +order_list +complete +1 +0 +\d+ +\d+\n\ncomplete\n$/,

@@ -62,16 +62,8 @@ it('--version prints the version of package.json, from any folder', async () => 
 });
 
 it('--environment applies the settings of that environment', async () => {
-  const { stdout } = await runCli([
-    'status',
-    '--json',
-    '--settings',
-    settings,
-    '--lake',
-    lake,
-    '--environment',
-    'staging',
-  ]);
+  const flags = ['--settings', settings, '--lake', lake, '--environment', 'staging'];
+  const { stdout } = await runCli(['status', '--json', ...flags]);
   const days = [...stdout.matchAll(/"dt": ?"([\d-]+)"/g)].map(([, dt]) => dt);
   expect(new Set(days)).toEqual(new Set([today]));
 });
