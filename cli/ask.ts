@@ -4,7 +4,6 @@
  */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { BrandReportsError } from '../shared/errors.ts';
 import { configError } from './config-error.ts';
 import { echo, note } from './output.ts';
 
@@ -67,6 +66,6 @@ export function openQuestions(): Questions {
   };
 }
 
-function noAnswer(): BrandReportsError {
+function noAnswer() {
   return configError('no_answer', 'The input ended before all questions were answered. Nothing was written.');
 }

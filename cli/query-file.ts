@@ -9,7 +9,6 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type DuckDBConnection, type DuckDBType, DuckDBTypeId, type Json } from '@duckdb/node-api';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { configError } from './config-error.ts';
 import { count, joined } from './output.ts';
@@ -83,7 +82,7 @@ function isInside(path: string, folder: string): boolean {
   return !isAbsolute(way) && way.split(/[\\/]/, 1)[0] !== '..';
 }
 
-function badOutput(message: string): BrandReportsError {
+function badOutput(message: string) {
   return configError('bad_output', message);
 }
 

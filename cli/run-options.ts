@@ -75,13 +75,7 @@ export async function createPlanOptions(
     ...(await lakeAccess(flags, log, openLake)),
     settings,
     reports,
-    scope: {
-      ...(brands && { brands }),
-      ...(names.length > 0 && { reports: names }),
-      ...(from !== undefined && { from }),
-      ...(to !== undefined && { to }),
-      ...(acceptFewer && { acceptFewer }),
-    },
+    scope: { brands, reports: names.length > 0 ? names : undefined, from, to, acceptFewer },
   };
 }
 

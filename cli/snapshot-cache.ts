@@ -12,7 +12,6 @@ import { newId } from '../shared/adapters/new-id.ts';
 import { mayReplace, othersMay } from '../shared/adapters/others-may.ts';
 import { forEachConcurrent } from '../shared/concurrency.ts';
 import { DAY_MS } from '../shared/days.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { configError } from './config-error.ts';
@@ -87,7 +86,7 @@ function homeFolder(): string {
   }
 }
 
-function noCache(why: string): BrandReportsError {
+function noCache(why: string) {
   const nextStep = 'Set XDG_CACHE_HOME to the absolute path of a folder that you may write.';
   return configError('no_cache', `${why}. ${nextStep}`);
 }

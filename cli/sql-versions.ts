@@ -2,7 +2,6 @@
  * Finds the earlier versions of a table for SQL: the snapshots that were current at an instant, and all kept versions, each row
  * with the time in which queries found it. Both follow from the ledgers alone (`history/versions.ts`).
  */
-import { BrandReportsError } from '../shared/errors.ts';
 import { type DayOfLedger, type ReportLedgers, committedDays } from '../shared/lake/documents/read.ts';
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { type Version, versionAt, versionsOf } from '../shared/history/index.ts';
@@ -115,7 +114,7 @@ export function enumerated(names: readonly string[]): string {
   return `${names.slice(0, MOST_NAMES).join(', ')}${more}`;
 }
 
-function notKept(days: readonly DayOfLedger[], atMs: number): BrandReportsError {
+function notKept(days: readonly DayOfLedger[], atMs: number) {
   const knownFromMs = days.reduce(
     (latest, { entry }) => Math.max(latest, versionsOf(entry)[0]?.fromMs ?? 0),
     0,

@@ -5,7 +5,6 @@
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import { coverageTable } from '../shared/catalog/coverage.ts';
 import { type Close, type ClosedDay, namedDays } from '../shared/lake/documents/close.ts';
 import { type CloseOptions, draftCloses, exceptionsText } from '../shared/operations/close-month.ts';
@@ -187,7 +186,7 @@ function idOf({ snapshot, lifecycle }: ClosedDay): string {
   return lifecycle?.snapshot ?? snapshot;
 }
 
-function nothingOf(lake: string, month: string, publisher: string | undefined): BrandReportsError {
+function nothingOf(lake: string, month: string, publisher: string | undefined) {
   const whose = publisher === undefined ? '' : ` of the publisher "${publisher}"`;
   const next = `The view commission_due shows all commission: ${printedCommand('query', ['FROM commission_due'])}`;
   return configError(
@@ -196,7 +195,7 @@ function nothingOf(lake: string, month: string, publisher: string | undefined): 
   );
 }
 
-function withoutStates(brand: string, { report, day }: ClosedDay): BrandReportsError {
+function withoutStates(brand: string, { report, day }: ClosedDay) {
   const next = printedCommand('rebuild', [report, '--brand', brand, '--from', day, '--to', day]);
   const message = `An older program wrote ${report} ${day} of ${brand} without the states of its records. Next step: ${next}`;
   return configError('no_states', message);

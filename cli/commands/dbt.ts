@@ -4,7 +4,6 @@ import { Argument } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { rolesInLake } from '../../shared/catalog/view-roles.ts';
 import { MINUTE_MS } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { readSchema, readWantedLedgers } from '../../shared/lake/documents/read.ts';
 import { gracePeriodMs } from '../../shared/planning/day-state.ts';
 import type { Policy } from '../../shared/planning/due.ts';
@@ -69,6 +68,6 @@ function graceHours(policies: readonly (Policy | undefined)[]): number {
   return 12 + Math.max(3, ...minutes.map((each) => Math.ceil(each / 60)));
 }
 
-function refused(message: string): BrandReportsError {
+function refused(message: string) {
   return configError('no_dbt_project', message);
 }

@@ -4,7 +4,6 @@
  */
 import type { Json } from '@duckdb/node-api';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
 import { changesTable } from '../../shared/history/index.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
@@ -15,7 +14,7 @@ import { type CliCommand, type SharedFlags, day, instantOrDay } from '../options
 import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { openExistingLake, reportNamed } from '../run-options.ts';
-import { type SqlLake, createSqlConnection, literal } from '../sql-tables.ts';
+import { createSqlConnection, literal } from '../sql-tables.ts';
 import { oneLine, styleText, truncate } from '../terminal-text.ts';
 import { tableLayout, terminalColumns } from '../text-table.ts';
 
@@ -58,7 +57,10 @@ type ChangedRecord = NonNullable<TableDiff['records']>[number];
 /** A row of a result. */
 type Fact = Readonly<Record<string, Json>>;
 
-/** The day of each brand, with its changes, the newest first, in the form of `--json`. */
+/**
+ * The day of each brand, with its changes, the newest first, in the form of `--json`.
+ * @throws BrandReportsError `config` if an object with changes is missing or damaged
+ */
 async function changedDays(
   store: ObjectStore,
   report: ReportDefinition,
@@ -70,24 +72,17 @@ async function changedDays(
   // DuckDB keeps the order of a file: the oldest change first, and each change begins with its row of the kind `day`.
   const at = "strftime(changed_at, '%Y-%m-%dT%H:%M:%S.%gZ')";
   const factsSql = `SELECT * REPLACE (${at} AS changed_at) FROM ${changesTable.name} WHERE ${isOfDay} AND changed_at >= ${literal(since ?? new Date(0))}`;
-  const [days, facts] = await readFacts(
-    { store, reports: { [report.name]: report }, settings: undefined, nowMs: Date.now(), day: of },
-    [daysSql, factsSql],
-  );
+  const lake = { store, reports: { [report.name]: report }, settings: undefined, nowMs: Date.now(), day: of };
+  const connection = await createSqlConnection({ ...lake, onUnreadable }, `${daysSql}; ${factsSql}`);
+  const rowsOf = async (sql: string): Promise<Fact[]> =>
+    (await connection.runAndReadAll(sql)).getRowObjectsJson();
+  const [days, facts] = [await rowsOf(daysSql), await rowsOf(factsSql)];
+  connection.closeSync();
   return days.map(({ brand, rows, closed }) => {
     const own = facts.filter((fact) => fact.brand === brand);
     const changes = [...Map.groupBy(own, ({ changed_at }) => changed_at).values()].map(changeOf).toReversed();
     return { brand: shown(brand), report: report.name, day: of, rows: Number(rows), closed, changes };
   });
-}
-
-/** @throws BrandReportsError `config` if an object with changes is missing or damaged */
-async function readFacts(lake: SqlLake, [days, facts]: [string, string]): Promise<[Fact[], Fact[]]> {
-  const connection = await createSqlConnection({ ...lake, onUnreadable }, `${days}; ${facts}`);
-  const rowsOf = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson();
-  const results: [Fact[], Fact[]] = [await rowsOf(days), await rowsOf(facts)];
-  connection.closeSync();
-  return results;
 }
 
 function onUnreadable(what: string, why: string): never {
@@ -158,7 +153,7 @@ function nothingOf(
   of: string,
   brand: string | undefined,
   others: readonly ChangedDay[],
-): BrandReportsError {
+) {
   const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
   const hint = others.length > 0 ? ` It has the day of: ${others.map((each) => each.brand).join(', ')}.` : '';
   return configError(

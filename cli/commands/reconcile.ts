@@ -6,7 +6,6 @@ import { dirname } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { InvalidArgumentError, Option } from 'commander';
 import { daysOfMonth } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { type ReportLedgers, daysOfLedgers } from '../../shared/lake/documents/read.ts';
 import { closedTable } from '../../shared/lake/paths.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
@@ -156,7 +155,7 @@ function brandOf(all: readonly ReportLedgers[], named: string | undefined, setti
 }
 
 /** Two empty sides are an error: the month may be mistyped, or its days were not read. */
-function nothingToCompare(from: string | undefined, to: string | undefined): BrandReportsError {
+function nothingToCompare(from: string | undefined, to: string | undefined) {
   const message = `There is nothing to compare from ${from} to ${to}: neither side has a record. To see which days were read: ${printedCommand('status')}`;
   return configError('nothing_to_compare', message);
 }

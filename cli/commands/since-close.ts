@@ -2,7 +2,7 @@
  * Shows the changes in a month after it was closed, by publisher, currency and state, and the correction for a person who has
  * booked the month: the view `since_close`, its sums, and one sentence.
  */
-import { BrandReportsError } from '../../shared/errors.ts';
+import type { BrandReportsError } from '../../shared/errors.ts';
 import { exactNumber } from '../../shared/exact-number.ts';
 import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { reports } from '../../shared/reports/index.ts';

@@ -29,7 +29,14 @@ import {
   readSchema,
   snapshotsByTable,
 } from '../../shared/lake/documents/read.ts';
-import { closeKey, closedPartition, closedTable, schemaKey, versionKey } from '../../shared/lake/paths.ts';
+import {
+  closeKey,
+  closedPartition,
+  closedTable,
+  dayPartition,
+  schemaKey,
+  versionKey,
+} from '../../shared/lake/paths.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
@@ -40,7 +47,7 @@ import { type ReportDefinition, dayTables } from '../../shared/reports/definitio
 import { reports } from '../../shared/reports/index.ts';
 import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type LinkDamage, linkAt, linkDamages, linkKey, linking } from '../local-links.ts';
+import { type LinkDamage, linkAt, linkDamages, linking } from '../local-links.ts';
 import { type RunFlags, checkOrder, openExistingLake, reportNamed } from '../run-options.ts';
 import { type CliCommand, day } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
@@ -109,7 +116,7 @@ function healing(day: CommittedDay): string {
 
 const repairCommand = () => printedCommand('repair', ['--apply']);
 
-function nothingToVerify({ url }: ObjectStore): BrandReportsError {
+function nothingToVerify({ url }: ObjectStore) {
   return configError(
     'nothing_to_verify',
     `There is nothing to verify: ${url} has no committed day that matches the flags. Correct --lake or the other flags. To fill a new lake: ${printedCommand('sync')}`,
@@ -289,7 +296,8 @@ async function verifyDay(
       current = { ...current, committed: latest };
       continue;
     }
-    const linked = ofRows && (await relinking(store, committed, columns, linkKey(current), key));
+    const link = linkAt(report.table, dayPartition(brand, day), committed.snapshot);
+    const linked = ofRows && (await relinking(store, committed, columns, link, key));
     return { dt: day, snapshot: committed.snapshot, message, advice: linked ?? healing(current) };
   }
 }

@@ -5,7 +5,6 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { configError } from '../config-error.ts';
 
 /** A line of the file. A cell with line breaks continues in the next lines. */
@@ -58,6 +57,6 @@ export function* csvLines(text: string, delimiter: string): Generator<CsvLine> {
 }
 
 /** An error of the file that is compared. */
-export function badFile(message: string): BrandReportsError {
+export function badFile(message: string) {
   return configError('bad_file', message);
 }
