@@ -4,7 +4,7 @@
  */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { BrandReportsError } from '../shared/errors.ts';
+import { configError } from './config-error.ts';
 import { echo, note } from './output.ts';
 
 export interface Questions {
@@ -66,10 +66,6 @@ export function openQuestions(): Questions {
   };
 }
 
-function noAnswer(): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'no_answer',
-    'The input ended before all questions were answered. Nothing was written.',
-  );
+function noAnswer() {
+  return configError('no_answer', 'The input ended before all questions were answered. Nothing was written.');
 }

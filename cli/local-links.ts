@@ -20,12 +20,7 @@ export interface LinkDamage {
   advice: string;
 }
 
-/** The path of a day's link in the folder of the lake. */
-export function linkKey({ brand, report, day, committed }: CommittedDay): string {
-  return linkAt(report.table, dayPartition(brand, day), committed.snapshot);
-}
-
-/** The path of a link of any table. */
+/** The path of a link in the folder of the lake. */
 export function linkAt(table: string, partition: Partition, snapshot: string): string {
   return join(LOCAL_CATALOG_FOLDER, table, partitionPath(partition), `${snapshot}.parquet`);
 }

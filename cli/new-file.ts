@@ -1,7 +1,7 @@
 /** Writes files that must not replace an existing file: settings and credentials of a person. */
 import { rm, writeFile } from 'node:fs/promises';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { BrandReportsError } from '../shared/errors.ts';
+import { configError } from './config-error.ts';
 
 /** Tests that the file can be written, before a person answers questions for it. @throws like `writeNew` */
 export async function refuseFullPlace(file: string): Promise<void> {
@@ -19,6 +19,6 @@ export async function writeNew(file: string, text: string): Promise<void> {
     if (code !== 'EEXIST') await rm(file, { force: true });
     const why = code === 'EEXIST' ? 'exists and is not overwritten' : `cannot be written (${code})`;
     const next = code === 'EEXIST' ? 'Move it away, or choose another place' : 'Choose another place';
-    throw new BrandReportsError('config', 'place_taken', `${file} ${why}. ${next}.`);
+    throw configError('place_taken', `${file} ${why}. ${next}.`);
   }
 }

@@ -1,66 +1,76 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { OWN_SETTINGS, defaultSettings } from '../shared/adapters/default-settings.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, isInstant } from '../shared/days.ts';
 
-// Options that several commands share. A bad value fails while the command line is parsed, with exit code 2.
-
 export const DEFAULT_LAKE = './lake';
 
-export const settingsOption = () =>
-  new Option('--settings <file>', 'the settings: a cdk.json, or a JSON file of just the settings').default(
-    defaultSettings(),
-    `${OWN_SETTINGS} if it exists, else cdk.json`,
-  );
-
-export const environmentOption = () =>
-  new Option('--environment <name>', 'apply the settings of this environment, e.g. staging');
-
-export const credentialsOption = () =>
-  new Option(
+/** Options that several commands share. A bad value fails while the command line is parsed, with exit code 2. */
+const SHARED = {
+  settings: new Option(
+    '--settings <file>',
+    'the settings: a cdk.json, or a JSON file of just the settings',
+  ).default(defaultSettings(), `${OWN_SETTINGS} if it exists, else cdk.json`),
+  environment: new Option('--environment <name>', 'apply the settings of this environment, e.g. staging'),
+  credentials: new Option(
     '--credentials <file>',
     'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …, "baseUrl": …}}; "baseUrl" is optional. Or "aws": the ' +
       'secret that secretName names in AWS Secrets Manager. (Default: the same JSON in the environment variable ' +
       'BRAND_REPORTS_CREDENTIALS, or BRAND_REPORTS_<BRAND>_BID, _TOKEN, _SECRET and _BASE_URL. Then, for a lake in S3, "aws".)',
-  );
-
-export const lakeOption = () =>
-  new Option('--lake <lake>', 'a folder or s3://bucket/prefix').default(DEFAULT_LAKE);
-
-export const databaseOption = () =>
-  new Option(
+  ),
+  lake: new Option('--lake <lake>', 'a folder or s3://bucket/prefix').default(DEFAULT_LAKE),
+  database: new Option(
     '--database <name>',
     'the Glue database to publish to, for a lake in S3 (default: none; only the ledger is updated)',
-  );
-
-export const brandOption = () =>
-  new Option('--brand <name>', 'only this brand (default: every brand of the settings)');
-
-export const nowOption = () =>
-  new Option(
+  ),
+  brand: new Option('--brand <name>', 'only this brand (default: every brand of the settings)'),
+  now: new Option(
     '--now <instant>',
     'replaces the current time by an earlier one, e.g. 2026-01-31T06:00:00Z; requests are still signed with the real time',
-  ).argParser(instant);
-
-export const asOfOption = () =>
-  new Option(
+  ).argParser(instant),
+  asOf: new Option(
     '--as-of <instant>',
     'the tables as they were then: an instant with its zone, e.g. 2026-01-31T06:00:00Z, a day (its end in UTC), ' +
       'or a time ago, e.g. -7d, -12h, -30m',
-  ).argParser(pastInstant);
-
-export const asOfCloseOption = () =>
-  new Option(
+  ).argParser(pastInstant),
+  asOfClose: new Option(
     '--as-of-close <month>',
     'the days of a closed month as they were when it was closed, e.g. 2026-10',
   )
     .argParser(month)
-    .conflicts('asOf');
+    .conflicts('asOf'),
+};
 
-export const fromOption = (what: string) => new Option('--from <day>', what).argParser(day);
+/** The values of shared options. A command has only those of the options that it takes. */
+export interface SharedFlags {
+  settings: string;
+  environment?: string;
+  credentials?: string;
+  lake: string;
+  database?: string;
+  brand?: string;
+  now?: Date;
+  asOf?: number;
+  asOfClose?: string;
+  json?: boolean;
+}
 
-export const toOption = (what: string) => new Option('--to <day>', what).argParser(day);
+/** A command that takes shared options by name. */
+export class CliCommand extends Command {
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name);
+  }
 
-export const jsonOption = (what: string) => new Option('--json', what);
+  takes(...names: readonly (keyof typeof SHARED)[]): this {
+    for (const name of names) this.addOption(SHARED[name]);
+    return this;
+  }
+
+  /** Ends the help. @param examples what follows the name of the program */
+  example(examples: string | readonly string[], notes = ''): this {
+    const lines = [examples].flat().map((example) => `  $ brand-reports ${example}`);
+    return this.addHelpText('after', ['', ...(notes ? [notes, ''] : []), 'Example:', ...lines].join('\n'));
+  }
+}
 
 export function day(text: string): string {
   if (isDay(text)) return text;

@@ -67,6 +67,11 @@ export function count(number: number): string {
   return String(number).replaceAll(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** An instant in ISO 8601 for people: `2026-02-05 06:12 UTC`. */
+export function instantText(at: string): string {
+  return `${at.slice(0, 16).replace('T', ' ')} UTC`;
+}
+
 /** A count with its noun: `1 day`, `2 days`. */
 export function counted(number: number, noun: string): string {
   return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;

@@ -10,6 +10,11 @@ export function rememberFlags(command: Command): void {
   given = Object.fromEntries(named.map((flag) => [flag, String(command.getOptionValue(flag))]));
 }
 
+/** Whether this invocation has the flag; its default does not count. */
+export function isGiven(flag: keyof GivenFlags): boolean {
+  return given[flag] !== undefined;
+}
+
 /** @param flags replace the flags of this invocation */
 export function printedCommand(name: string, words: readonly string[] = [], flags: GivenFlags = {}): string {
   return commandLine(name, words, { ...given, ...flags });

@@ -1,11 +1,11 @@
 /** Builds the program of the command line: its commands, each loaded only when it runs, and the help that they share. */
-import { Command } from 'commander';
+import { CliCommand } from './options.ts';
 import { note, print } from './output.ts';
 import { rememberFlags } from './printed-command.ts';
 
 /** The program without its commands. */
-export function emptyProgram(version: string): Command {
-  return new Command('brand-reports')
+export function emptyProgram(version: string): CliCommand {
+  return new CliCommand('brand-reports')
     .description("Copies a brand's affiliate reports into dated Parquet partitions, and answers SQL on them")
     .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
@@ -30,7 +30,7 @@ Example:
 }
 
 /** What adds each command, by its name. */
-export const commands: Record<string, () => Promise<(program: Command) => void>> = {
+export const commands: Record<string, () => Promise<(program: CliCommand) => void>> = {
   demo: async () => (await import('./commands/demo.ts')).addDemo,
   init: async () => (await import('./commands/init.ts')).addInit,
   sync: async () => (await import('./commands/sync.ts')).addSync,
@@ -61,6 +61,6 @@ export const commands: Record<string, () => Promise<(program: Command) => void>>
 };
 
 /** Adds every command. */
-export async function addAll(to: Command): Promise<void> {
+export async function addAll(to: CliCommand): Promise<void> {
   for (const load of Object.values(commands)) (await load())(to);
 }

@@ -9,8 +9,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type DuckDBConnection, type DuckDBType, DuckDBTypeId, type Json } from '@duckdb/node-api';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
+import { configError } from './config-error.ts';
 import { count, joined } from './output.ts';
 import { TEXTS } from './query-formats.ts';
 import { DIGITS, type QueryResult, asSqlError, cell, isNumeric, query } from './query-result.ts';
@@ -82,8 +82,8 @@ function isInside(path: string, folder: string): boolean {
   return !isAbsolute(way) && way.split(/[\\/]/, 1)[0] !== '..';
 }
 
-function badOutput(message: string): BrandReportsError {
-  return new BrandReportsError('config', 'bad_output', message);
+function badOutput(message: string) {
+  return configError('bad_output', message);
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 } from '@duckdb/node-api';
 import { BrandReportsError } from '../shared/errors.ts';
 import { rawNumber } from '../shared/json.ts';
+import { configError } from './config-error.ts';
 import { rethrowWithDay } from './sql-dates.ts';
 import { prepareQuery } from './sql-statement.ts';
 import { enumerated } from './sql-versions.ts';
@@ -50,13 +51,13 @@ export async function query(connection: DuckDBConnection, sql: string): Promise<
 async function rethrow(statement: DuckDBPreparedStatement): Promise<never> {
   await statement.run().catch(asSqlError);
   const message = 'The query failed after its first rows, and not when it was repeated. Run it again.';
-  throw new BrandReportsError('config', 'sql', message);
+  throw configError('sql', message);
 }
 
 /** For `catch`: turns DuckDB's error into a BrandReportsError. */
 export function asSqlError(thrown: unknown): never {
   if (thrown instanceof BrandReportsError) throw thrown;
-  throw new BrandReportsError('config', 'sql', thrown instanceof Error ? thrown.message : String(thrown));
+  throw configError('sql', thrown instanceof Error ? thrown.message : String(thrown));
 }
 
 /** The rows as one JSON array of objects: numbers stay numbers, with all their digits. */

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
 import {
   CREDENTIALS_SHAPE,
   credentialsInVariables,
@@ -13,7 +12,6 @@ import { openLake } from '../shared/adapters/open-lake.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { dayOf } from '../shared/days.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';
 import type { Log } from '../shared/log-events.ts';
 import type { LakeAccess } from '../shared/context/context.ts';
@@ -22,20 +20,15 @@ import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { PlanOptions } from '../shared/run/plan-run.ts';
 import { type RunOptions, brandSettingsOf, selectBrands } from '../shared/run/run.ts';
+import { configError } from './config-error.ts';
 import { note } from './output.ts';
-import { printedCommand } from './printed-command.ts';
+import type { SharedFlags } from './options.ts';
+import { isGiven, printedCommand } from './printed-command.ts';
 import { readCredentials } from '../shared/service/credentials.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
-/** The flags of the commands that send requests to the service: sync and check. */
-export interface RunFlags {
-  settings: string;
-  environment?: string;
-  credentials?: string;
-  lake: string;
-  database?: string;
-  brand?: string;
-  now?: Date;
+/** The flags of the commands that plan days. */
+export interface RunFlags extends SharedFlags {
   from?: string;
   to?: string;
   acceptFewer?: boolean;
@@ -74,8 +67,7 @@ export async function createPlanOptions(
   checkRange(flags, settings);
   const { from, to, acceptFewer } = flags;
   if (acceptFewer && from === undefined && to === undefined)
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'no_days_named',
       '--accept-fewer replaces rows that can no longer change, so it needs the days: add --from and --to.',
     );
@@ -83,13 +75,7 @@ export async function createPlanOptions(
     ...(await lakeAccess(flags, log, openLake)),
     settings,
     reports,
-    scope: {
-      ...(brands && { brands }),
-      ...(names.length > 0 && { reports: names }),
-      ...(from !== undefined && { from }),
-      ...(to !== undefined && { to }),
-      ...(acceptFewer && { acceptFewer }),
-    },
+    scope: { brands, reports: names.length > 0 ? names : undefined, from, to, acceptFewer },
   };
 }
 
@@ -98,8 +84,7 @@ export async function openExistingLake(url: string, options?: { database?: strin
   const lake = await openLake(url, options);
   const { localFolder } = lake.store;
   if (localFolder === undefined || existsSync(localFolder)) return lake;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'no_lake',
     `There is no lake: the folder ${localFolder} does not exist. Name the folder of a lake with --lake, or fill a new lake: ${printedCommand('sync')}`,
   );
@@ -107,12 +92,12 @@ export async function openExistingLake(url: string, options?: { database?: strin
 
 /** The lake of the flags, with the clock, log and random source of commands that write to it. */
 export async function lakeAccess(
-  { lake, database, now }: Pick<RunFlags, 'lake' | 'database' | 'now'>,
-  log: Log,
+  { lake, database, now }: Pick<SharedFlags, 'lake' | 'database' | 'now'>,
+  log: Log = () => {},
   open = openExistingLake,
 ): Promise<LakeAccess> {
   return {
-    lake: await open(lake, database === undefined ? {} : { database }),
+    lake: await open(lake, { database }),
     clock: systemClock(now),
     log,
     random: Math.random,
@@ -120,16 +105,28 @@ export async function lakeAccess(
   };
 }
 
+/** The lake of a command that needs no settings, for SQL. @throws like `readSettingsIfAny` and `openExistingLake` */
+export async function sqlLake(flags: Pick<SharedFlags, 'lake' | 'settings' | 'environment'>) {
+  // Without settings, `coverage.next_due` is NULL.
+  const settings = await readSettingsIfAny(flags);
+  const { store } = await openExistingLake(flags.lake);
+  return { store, reports, settings, nowMs: Date.now() };
+}
+
+/** The access of a command that needs no settings and writes to the lake. @throws like `sqlLake` */
+export async function writableLake(flags: SharedFlags) {
+  const settings = await readSettingsIfAny(flags);
+  return { ...(await lakeAccess(flags)), reports, settings };
+}
+
 /**
  * The settings for a command that does not need them: `undefined` if no flag names a file and the default file does not exist.
  * @throws BrandReportsError `config` if the file cannot be read or its settings are invalid
  */
 export async function readSettingsIfAny(
-  command: Command,
-  flags: Pick<RunFlags, 'settings' | 'environment'>,
+  flags: Pick<SharedFlags, 'settings' | 'environment'>,
 ): Promise<Settings | undefined> {
-  const isDefault = command.getOptionValueSource('settings') === 'default';
-  const isNamed = !isDefault || flags.environment !== undefined;
+  const isNamed = isGiven('settings') || isGiven('environment');
   return isNamed || existsSync(flags.settings) ? readSettings(flags) : undefined;
 }
 
@@ -137,10 +134,9 @@ export async function readSettingsIfAny(
 export async function readSettings({
   settings: file,
   environment,
-}: Pick<RunFlags, 'settings' | 'environment'>): Promise<Settings> {
+}: Pick<SharedFlags, 'settings' | 'environment'>): Promise<Settings> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'settings_unreadable',
       `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE, or write one: ${printedCommand('init')}`,
     );
@@ -172,11 +168,7 @@ export function unknown(
   meant = closestMatch(name, allowed),
 ) {
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-  return new BrandReportsError(
-    'config',
-    `unknown_${what}`,
-    `Unknown ${what} "${name}". Allowed: ${allowed.join(', ')}.${hint}`,
-  );
+  return configError(`unknown_${what}`, `Unknown ${what} "${name}". Allowed: ${allowed.join(', ')}.${hint}`);
 }
 
 /** @throws BrandReportsError `config` if the days are in the wrong order or in the future */
@@ -196,22 +188,18 @@ export function checkRange(
     ['--to', to],
   ] as const) {
     if (day !== undefined && day > today)
-      throw new BrandReportsError(
-        'config',
-        'day_to_come',
-        `${flag} ${day} is in the future. Allowed: up to ${today}.`,
-      );
+      throw configError('day_to_come', `${flag} ${day} is in the future. Allowed: up to ${today}.`);
   }
 }
 
 export function checkOrder(from: string | undefined, to: string | undefined): void {
   if (from === undefined || to === undefined || from <= to) return;
-  throw new BrandReportsError('config', 'days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
+  throw configError('days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
 }
 
 /** @returns the credentials. If they are local, reading them sends no request, so errors are found before the run */
 export async function credentialSource(
-  { credentials: given, lake }: Pick<RunFlags, 'credentials' | 'lake'>,
+  { credentials: given, lake }: Pick<SharedFlags, 'credentials' | 'lake'>,
   settings: Pick<Settings, 'brands' | 'deployment'>,
 ): Promise<{ isLocal: boolean; credentials: CredentialSource }> {
   const local = (credentials: CredentialSource) => ({ isLocal: true, credentials });
@@ -225,8 +213,7 @@ export async function credentialSource(
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
     return { isLocal: false, credentials: secretsOf(settings, { needsBaseUrl: false }) };
   }
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'no_credentials',
     `No credentials were given. Give them in one of these ways:
 - --credentials FILE with {"<brand>":${CREDENTIALS_SHAPE}}

@@ -12,9 +12,9 @@ import { newId } from '../shared/adapters/new-id.ts';
 import { mayReplace, othersMay } from '../shared/adapters/others-may.ts';
 import { forEachConcurrent } from '../shared/concurrency.ts';
 import { DAY_MS } from '../shared/days.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { shellWord } from '../shared/shell-word.ts';
+import { configError } from './config-error.ts';
 import { note } from './output.ts';
 
 /** Snapshots as local files, which DuckDB can open. */
@@ -51,8 +51,7 @@ function openCache(): string {
   const found = statSync(cache);
   const access = othersMay(found);
   if (access === 'write')
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'unsafe_cache',
       `Other users may change the copies of the lake in ${cache}. Remove them: rm -r ${shellWord(cache)}. The next query downloads them again; XDG_CACHE_HOME names another folder.`,
     );
@@ -64,8 +63,7 @@ function openCache(): string {
   const replaceable =
     intruders &&
     `${intruders.who} may replace the copies of the lake in ${cache}, because ${intruders.why}. To keep them safe, set XDG_CACHE_HOME to another folder, or ${intruders.nextStep}`;
-  if (intruders?.who === 'others')
-    throw new BrandReportsError('config', 'unsafe_cache', `Refused: ${replaceable}`);
+  if (intruders?.who === 'others') throw configError('unsafe_cache', `Refused: ${replaceable}`);
   if (replaceable !== undefined) note(`warning: ${replaceable}`);
   removeUnused(cache, found.mtimeMs);
   return cache;
@@ -88,9 +86,9 @@ function homeFolder(): string {
   }
 }
 
-function noCache(why: string): BrandReportsError {
+function noCache(why: string) {
   const nextStep = 'Set XDG_CACHE_HOME to the absolute path of a folder that you may write.';
-  return new BrandReportsError('config', 'no_cache', `${why}. ${nextStep}`);
+  return configError('no_cache', `${why}. ${nextStep}`);
 }
 
 /** Runs at most daily, by the time of the cache's own folder. A copy that cannot be removed now is tried again then. */

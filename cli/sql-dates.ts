@@ -1,6 +1,7 @@
 /** Explains why `dt`, which is text, does not work as a date, and corrects the SQL: `day` is the same day as a DATE. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { BrandReportsError } from '../shared/errors.ts';
+import { configError } from './config-error.ts';
 import { prepareQuery } from './sql-statement.ts';
 
 const COMPARISON = String.raw`(?:[<>=!]+|(?:NOT\s+)?(?:BETWEEN\b|IN\s*\())`;
@@ -24,7 +25,7 @@ export async function rethrowWithDay(
     const corrected = sql.replace(pattern, 'day');
     if (corrected === sql || !(await prepareQuery(connection, corrected).catch(() => undefined))) continue;
     const message = `${thrown.message}\n\ndt is text (YYYY-MM-DD), and the column "day" is the same day as a DATE. This works: ${corrected}`;
-    throw new BrandReportsError('config', 'sql', message);
+    throw configError('sql', message);
   }
   throw thrown;
 }

@@ -8,7 +8,7 @@ import {
   type DuckDBPreparedStatement,
   StatementType,
 } from '@duckdb/node-api';
-import { BrandReportsError } from '../shared/errors.ts';
+import { configError } from './config-error.ts';
 import { type SqlNames, namesIn } from './sql-names.ts';
 
 /**
@@ -60,9 +60,8 @@ export async function prepareQuery(
 
 const READING: ReadonlySet<StatementType> = new Set([StatementType.SELECT, StatementType.EXPLAIN]);
 
-function refused(what: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
+function refused(what: string) {
+  return configError(
     'sql_refused',
     `${what}. SQL only reads the lake. Allowed: one SELECT (also WITH, FROM and PIVOT), EXPLAIN of one (a PIVOT needs IN there), DESCRIBE, SHOW, SUMMARIZE or VALUES, e.g. "SHOW TABLES". To save rows, use --output FILE with a SELECT; of several statements, run each by itself.`,
   );

@@ -8,7 +8,6 @@
 import { rm } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { DAY_PARTITION_KEYS, LEDGER_TABLES, closedTable, versionKey } from '../shared/lake/paths.ts';
 import { DERIVED_COLUMNS, type Row } from '../shared/lake/table/columns.ts';
@@ -29,6 +28,7 @@ import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { rolesInLake, viewOver } from '../shared/catalog/view-roles.ts';
+import { configError } from './config-error.ts';
 import { gapNotes } from './role-notes.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
@@ -48,7 +48,7 @@ import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { namesIn } from './sql-names.ts';
 import { oneLine } from './terminal-text.ts';
 import {
-  type ClosedVersion,
+  CLOSE_COLUMNS,
   type DayVersion,
   VERSION_COLUMNS,
   closedRoles,
@@ -177,8 +177,7 @@ export async function createRelations(
     for (const { message } of damaged) note(oneLine(`warning: ${withRunnableCommands(message)}`));
   }
   if (/\/(brand|dt|report)=/.test(files.folder))
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'lake_folder',
       `The path ${files.folder} contains "brand=", "report=" or "dt=", which DuckDB would read as a partition. Use a path without them, for example a symbolic link.`,
     );
@@ -207,12 +206,13 @@ export async function createRelations(
       : asOfMs === undefined
         ? currentVersions(own)
         : versionsAt(daysOfLedgers(own), asOfMs, lake.nowMs);
-    for (const table of await tablesOf(store, report, asClosed)) {
+    const ofReport = await tablesOf(store, report, asClosed);
+    for (const table of ofReport) {
       const { name, columns, objectOf } = table;
-      const closed = closedTable(name);
-      if (isClosedRead(closed)) {
-        await addClosed(connection, lake, files, table, closedVersions(closes, report));
-        tables.set(closed, columns);
+      const closed = { ...table, name: closedTable(name) };
+      if (isClosedRead(closed.name)) {
+        await addTable(connection, lake, files, closed, closedVersions(closes, report), CLOSE_COLUMNS);
+        tables.set(closed.name, columns);
       }
       if (wanted !== all && !isRead(name)) continue;
       await addTable(connection, lake, files, table, versions);
@@ -222,7 +222,10 @@ export async function createRelations(
       const why = 'an older program or a repair wrote these versions; the next reading of each day adds it';
       (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
     }
-    if (isNamed(versionsTable(report))) await addVersions(connection, lake, files, report, own);
+    const [records] = ofReport;
+    if (!records || !isNamed(versionsTable(report))) continue;
+    const kept = { ...records, name: versionsTable(report) };
+    await addTable(connection, lake, files, kept, keptVersions(daysOfLedgers(own)), VERSION_COLUMNS);
   }
   const roles = rolesInLake(
     asClosed ? closedRoles(asClosed, wanted) : ledgers,
@@ -240,6 +243,8 @@ export async function createRelations(
 /** A table with a file for each day of a report. */
 interface DayTable {
   name: string;
+  /** The folder of its files. */
+  table: string;
   columns: readonly Column[];
   /** The id of a version's object in this table; `undefined` if it has no object. */
   objectOf: (version: DayVersion['version']) => string | undefined;
@@ -252,11 +257,19 @@ async function tablesOf(
   asClosed: readonly Close[] | undefined,
 ): Promise<DayTable[]> {
   const { columns } = await readSchema(store, report);
-  const own: DayTable = { name: report.table, columns, objectOf: ({ snapshot }) => snapshot };
   const ofLifecycle = lifecycleShape(report);
-  const all = ofLifecycle
-    ? [own, { ...ofLifecycle, objectOf: ({ lifecycle }: DayVersion['version']) => lifecycle }]
-    : [own];
+  const all: DayTable[] = [
+    { name: report.table, table: report.table, columns, objectOf: ({ snapshot }) => snapshot },
+    ...(ofLifecycle
+      ? [
+          {
+            ...ofLifecycle,
+            table: ofLifecycle.name,
+            objectOf: ({ lifecycle }: DayVersion['version']) => lifecycle,
+          },
+        ]
+      : []),
+  ];
   return all.map((table) => {
     // I7: columns are only appended.
     const counts = asClosed?.flatMap(({ tables }) => tables[table.name]?.columns ?? []) ?? [];
@@ -264,28 +277,39 @@ async function tablesOf(
   });
 }
 
-/** `orders of acme, 2026-01-31` */
-function nameOf(table: string, { brand, day }: DayVersion['day']): string {
-  return `${table} of ${brand}, ${day}`;
-}
-
+/**
+ * Adds a table of versions, with one row for each row of each version and its labels.
+ * @param labels the columns of the labels
+ */
 async function addTable(
   connection: EmptySession,
   lake: SqlLake,
   files: SnapshotFiles,
-  { name, columns, objectOf }: DayTable,
+  { name, table, columns, objectOf }: DayTable,
   versions: readonly DayVersion[],
+  labels: readonly Pick<Column, 'name' | 'type'>[] = [],
 ): Promise<void> {
   // I3: the keys come from the ledger, and a snapshot's files never change.
-  const tableFiles = versions.flatMap(({ day, version }): TableFile[] => {
-    const object = objectOf(version);
-    const key = object && versionKey(name, day.brand, day.day, object);
-    return key === undefined ? [] : [{ key, what: nameOf(name, day) }];
-  });
-  const all = withDerivedLast(columns);
-  await createRelation(connection, lake, { name, columns: all }, files, tableFiles, (paths) =>
-    rowsOfFiles(paths, PARTITION_COLUMNS),
+  const tableFiles = versions.flatMap(
+    ({ day: { brand, day }, version, prefix = '', labels: values = {} }) => {
+      const object = objectOf(version);
+      const what = `${prefix}${table} of ${brand}, ${day}`;
+      return object === undefined ? [] : [{ key: versionKey(table, brand, day, object), what, values }];
+    },
   );
+  const rowsOf = (paths: Paths) => {
+    if (labels.length === 0) return rowsOfFiles(paths, PARTITION_COLUMNS);
+    const names = labels.map((label) => label.name);
+    const labelled = tableFiles.flatMap(({ key, values }) => {
+      const path = paths.get(key);
+      const cells = [literal(path), ...names.map((label) => literal(values[label]))];
+      return path === undefined ? [] : [`(${cells.join(', ')})`];
+    });
+    // A file is read once, even if it belongs to several versions.
+    return `SELECT rows.*, ${names.map((label) => `versions.${label}`).join(', ')} FROM ${readParquet(paths, PARTITION_COLUMNS, ["filename = '_file'"])} AS rows JOIN (VALUES ${labelled.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
+  };
+  const all = [...withDerivedLast(columns), ...labels];
+  await createRelation(connection, lake, { name, columns: all }, files, tableFiles, rowsOf);
 }
 
 async function addChanges(
@@ -297,7 +321,9 @@ async function addChanges(
   const days = committedDays(ledgers).filter(({ day }) => lake.day === undefined || lake.day === day);
   const objects = days.flatMap((day): TableFile[] => {
     const key = committedChangesKey(day);
-    return key === undefined ? [] : [{ key, what: `changes of ${nameOf(day.report.table, day)}` }];
+    return key === undefined
+      ? []
+      : [{ key, what: `changes of ${day.report.table} of ${day.brand}, ${day.day}` }];
   });
   const { name, columns, partitionKeys } = changesTable;
   const all = [...columns, ...textColumns(partitionKeys)];
@@ -305,63 +331,6 @@ async function addChanges(
     rowsOfFiles(paths, textColumns(['brand', 'report', 'dt']), 'substr(dt, 1, 7) AS month'),
   );
   for (const view of changeViews(lake.reports)) await createView(connection, view);
-}
-
-async function addVersions(
-  connection: EmptySession,
-  lake: SqlLake,
-  files: SnapshotFiles,
-  report: ReportDefinition,
-  ledgers: readonly ReportLedgers[],
-): Promise<void> {
-  const { columns } = await readSchema(lake.store, report);
-  const versions = keptVersions(daysOfLedgers(ledgers));
-  const table = { name: versionsTable(report), columns };
-  await addLabelled(connection, lake, files, table, VERSION_COLUMNS, versions);
-}
-
-/** The table of closed months. */
-function addClosed(
-  connection: EmptySession,
-  lake: SqlLake,
-  files: SnapshotFiles,
-  { name, columns, objectOf }: DayTable,
-  versions: readonly ClosedVersion[],
-): Promise<void> {
-  const labelled = versions.flatMap(({ day, version, close }): LabelledFile[] => {
-    const object = objectOf(version);
-    const key = object && versionKey(name, day.brand, day.day, object);
-    return key === undefined ? [] : [{ key, what: `${nameOf(name, day)}, as closed`, columns: { close } }];
-  });
-  const table = { name: closedTable(name), columns };
-  return addLabelled(connection, lake, files, table, CLOSE_COLUMNS, labelled);
-}
-
-/** A file whose rows appear once for each of its labels, which are further columns. */
-interface LabelledFile extends TableFile {
-  columns: Row;
-}
-
-/** One row for each row of each readable version. A file is read once, even if it belongs to several versions. */
-async function addLabelled(
-  connection: EmptySession,
-  lake: SqlLake,
-  files: SnapshotFiles,
-  { name, columns }: { name: string; columns: readonly Column[] },
-  labels: readonly Pick<Column, 'name' | 'type'>[],
-  labelled: readonly LabelledFile[],
-): Promise<void> {
-  const names = labels.map((label) => label.name);
-  const rowsOf = (paths: Paths) => {
-    const values = labelled.flatMap(({ key, columns: ofVersion }) => {
-      const path = paths.get(key);
-      const cells = [literal(path), ...names.map((label) => literal(ofVersion[label]))];
-      return path === undefined ? [] : [`(${cells.join(', ')})`];
-    });
-    return `SELECT rows.*, ${names.map((label) => `versions.${label}`).join(', ')} FROM ${readParquet(paths, PARTITION_COLUMNS, ["filename = '_file'"])} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
-  };
-  const all = [...withDerivedLast(columns), ...labels];
-  await createRelation(connection, lake, { name, columns: all }, files, labelled, rowsOf);
 }
 
 /**
@@ -441,7 +410,6 @@ async function createView(connection: SqlSession, view: View): Promise<void> {
 
 /** The columns that the path of a day has. */
 export const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
-const CLOSE_COLUMNS = textColumns(['close']);
 
 /** The order of `SELECT *`: `dt` comes before `_rescued` and `_synced_at`, which interest fewer people. */
 function withDerivedLast(columns: readonly Column[]) {

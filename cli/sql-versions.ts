@@ -2,19 +2,17 @@
  * Finds the earlier versions of a table for SQL: the snapshots that were current at an instant, and all kept versions, each row
  * with the time in which queries found it. Both follow from the ledgers alone (`history/versions.ts`).
  */
-import { BrandReportsError } from '../shared/errors.ts';
-import {
-  type DayOfLedger,
-  type ReportLedgers,
-  committedDays,
-  snapshotKeyOf,
-} from '../shared/lake/documents/read.ts';
+import { type DayOfLedger, type ReportLedgers, committedDays } from '../shared/lake/documents/read.ts';
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { type Version, versionAt, versionsOf } from '../shared/history/index.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
+import { configError } from './config-error.ts';
 import { printedCommand } from './printed-command.ts';
+
+/** The further column of a row of a closed month. */
+export const CLOSE_COLUMNS = [{ name: 'close', type: 'string' }] as const;
 
 /** Further columns of a row of a version: the version's id, and from when to when queries found it. */
 export const VERSION_COLUMNS = [
@@ -31,8 +29,7 @@ export function versionsTable({ table }: Pick<ReportDefinition, 'table'>): strin
 /** @param named the tables in SQL as of the past that exist only as of now */
 export function refusePresent(named: readonly string[], flag: '--as-of' | '--as-of-close'): void {
   if (named.length === 0) return;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'not_as_of',
     `${flag} cannot answer for ${named.join(' and ')}: coverage, freshness and the tables of changes describe the lake as it is now, and tables of versions or closes contain all times. Query them without ${flag}.`,
   );
@@ -46,8 +43,7 @@ export async function closesOf(store: ObjectStore, month: string): Promise<Close
   const found = closes.filter((close) => close.month === month);
   if (found.length > 0) return found;
   const months = [...new Set(closes.map((close) => close.month))].sort().join(', ') || 'none';
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'not_closed',
     `${month} is not closed. Closed months: ${months}. To close it: ${printedCommand('close', [month])}`,
   );
@@ -60,18 +56,14 @@ export function closedRoles(closes: readonly Close[], reports: readonly ReportDe
   );
 }
 
-/** The version of a day that was current when its month was closed. */
-export interface ClosedVersion extends DayVersion {
-  /** The month, `YYYY-MM`. */
-  close: string;
-}
-
 /** The versions that closes name for a report's days, each with the month of its close. */
-export function closedVersions(closes: readonly Close[], report: ReportDefinition): ClosedVersion[] {
+export function closedVersions(closes: readonly Close[], report: ReportDefinition): DayVersion[] {
   return closes.flatMap(({ brand, month, days }) =>
     days.flatMap(({ report: name, day, snapshot, lifecycle }) => {
       const version = { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) };
-      return name === report.name ? [{ day: { brand, report, day }, version, close: month }] : [];
+      return name === report.name
+        ? [{ day: { brand, report, day }, version, prefix: 'closed ', labels: { close: month } }]
+        : [];
     }),
   );
 }
@@ -80,8 +72,7 @@ export function closedVersions(closes: readonly Close[], report: ReportDefinitio
 export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): void {
   const [first = ''] = days.flatMap(({ entry }) => entry.firstCommittedAt ?? []).sort();
   if (new Date(atMs).toISOString() >= first) return;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'before_first_version',
     `The lake had no version of these tables at ${new Date(atMs).toISOString()}: the first one is of ${first}. Choose that instant or a later one: --as-of ${first}`,
   );
@@ -91,6 +82,10 @@ export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): v
 export interface DayVersion {
   day: Omit<DayOfLedger, 'entry'>;
   version: Pick<Version, 'snapshot' | 'lifecycle'>;
+  /** Its words before the name of the table, for a warning. */
+  prefix?: string;
+  /** Values of further columns of its rows, by name: `CLOSE_COLUMNS` or `VERSION_COLUMNS`. */
+  labels?: Row;
 }
 
 /** The versions that are current. */
@@ -119,15 +114,14 @@ export function enumerated(names: readonly string[]): string {
   return `${names.slice(0, MOST_NAMES).join(', ')}${more}`;
 }
 
-function notKept(days: readonly DayOfLedger[], atMs: number): BrandReportsError {
+function notKept(days: readonly DayOfLedger[], atMs: number) {
   const knownFromMs = days.reduce(
     (latest, { entry }) => Math.max(latest, versionsOf(entry)[0]?.fromMs ?? 0),
     0,
   );
   const next =
     knownFromMs > atMs ? `: from ${new Date(knownFromMs).toISOString()} on these days are known` : '';
-  return new BrandReportsError(
-    'config',
+  return configError(
     'version_not_kept',
     `The versions of these days at ${new Date(atMs).toISOString()} are no longer kept: ${enumerated(days.map(nameOf))}. A replaced version is kept for as many days as the setting "snapshotRetentionDays". Choose a later instant${next}.`,
   );
@@ -137,22 +131,14 @@ function nameOf({ brand, report, day }: DayOfLedger): string {
   return `${brand} ${report.table} ${day}`;
 }
 
-/** A version of a day with the key of its object. */
-export interface KeptVersion {
-  key: string;
-  /** For a warning. */
-  what: string;
-  /** The values of `VERSION_COLUMNS`, by name. */
-  columns: Row;
-}
-
 /** Every kept version of these days, the oldest first. */
-export function keptVersions(days: readonly DayOfLedger[]): KeptVersion[] {
+export function keptVersions(days: readonly DayOfLedger[]): DayVersion[] {
   return days.flatMap((day) =>
     versionsOf(day.entry).map(({ snapshot, fromMs, toMs }) => ({
-      key: snapshotKeyOf(day, snapshot),
-      what: `version ${snapshot} of ${day.report.table} of ${day.brand}, ${day.day}`,
-      columns: {
+      day,
+      version: { snapshot },
+      prefix: `version ${snapshot} of `,
+      labels: {
         _snapshot: snapshot,
         _valid_from: fromMs === undefined ? null : new Date(fromMs),
         _valid_to: toMs === undefined ? null : new Date(toMs),

@@ -5,7 +5,6 @@
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import { coverageTable } from '../shared/catalog/coverage.ts';
 import { type Close, type ClosedDay, namedDays } from '../shared/lake/documents/close.ts';
 import { type CloseOptions, draftCloses, exceptionsText } from '../shared/operations/close-month.ts';
@@ -13,6 +12,8 @@ import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { orders } from '../shared/reports/orders.ts';
 import { transactions } from '../shared/reports/transactions.ts';
+import { configError } from './config-error.ts';
+import { instantText } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';
 import { snapshotFiles } from './snapshot-cache.ts';
@@ -177,7 +178,7 @@ ${from} WHERE side <> 'record' GROUP BY publisher_id, dt, kind, currency, key HA
   await connection.run(sql).catch((thrown: unknown) => {
     const [why] = String(thrown).split('\n', 1);
     const message = `Rows of the statement cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`;
-    throw new BrandReportsError('config', 'statement_unreadable', message);
+    throw configError('statement_unreadable', message);
   });
 }
 
@@ -185,20 +186,19 @@ function idOf({ snapshot, lifecycle }: ClosedDay): string {
   return lifecycle?.snapshot ?? snapshot;
 }
 
-function nothingOf(lake: string, month: string, publisher: string | undefined): BrandReportsError {
+function nothingOf(lake: string, month: string, publisher: string | undefined) {
   const whose = publisher === undefined ? '' : ` of the publisher "${publisher}"`;
   const next = `The view commission_due shows all commission: ${printedCommand('query', ['FROM commission_due'])}`;
-  return new BrandReportsError(
-    'config',
+  return configError(
     'nothing_to_state',
     `${lake} has no order and no transaction of ${month}${whose}. ${next}`,
   );
 }
 
-function withoutStates(brand: string, { report, day }: ClosedDay): BrandReportsError {
+function withoutStates(brand: string, { report, day }: ClosedDay) {
   const next = printedCommand('rebuild', [report, '--brand', brand, '--from', day, '--to', day]);
   const message = `An older program wrote ${report} ${day} of ${brand} without the states of its records. Next step: ${next}`;
-  return new BrandReportsError('config', 'no_states', message);
+  return configError('no_states', message);
 }
 
 function headOf({ close, draft }: Omit<Source, 'before'>) {
@@ -213,10 +213,12 @@ function headOf({ close, draft }: Omit<Source, 'before'>) {
   const current = new Set(draft.days.map(idOf));
   const command = (name: string) => printedCommand(name, [month], { brand });
   const notes = [
-    close ? `closed: ${instant(closedAt)}` : `not closed: may still change. To close it: ${command('close')}`,
+    close
+      ? `closed: ${instantText(closedAt)}`
+      : `not closed: may still change. To close it: ${command('close')}`,
     completeAsOf === null
       ? `days missing: ${exceptionsText(missing)}`
-      : `complete as of ${instant(completeAsOf)}`,
+      : `complete as of ${instantText(completeAsOf)}`,
     `from ${source.table}${source === orders ? ', because the brand has no transactions of the month' : ''}`,
     ...(days.every((day) => current.has(idOf(day)))
       ? []
@@ -231,9 +233,4 @@ function headOf({ close, draft }: Omit<Source, 'before'>) {
     missing,
     notes,
   };
-}
-
-/** `2026-11-05 06:12 UTC` */
-function instant(at: string): string {
-  return `${at.slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -1,3 +1,4 @@
+import { count } from './output.ts';
 import { MAX_UNITS_PER_COLUMN, displayWidth, oneLine, styleText, truncate } from './terminal-text.ts';
 
 export interface TableColumn {
@@ -20,14 +21,23 @@ const MIN_COLUMN_WIDTH = 8;
 /** The width up to which a full-length column is padded: padding to a text of 1 MB would print 1 MB for each row. */
 const MAX_PADDED_WIDTH = 200;
 
-/** An aligned table; if it is wider than `maxWidth`, the cells of its widest columns are shortened. */
-export function table(
-  columns: readonly TableColumn[],
-  rows: readonly (readonly string[])[],
-  maxWidth?: number,
-): string {
-  const { head, line } = tableLayout(columns, rows, maxWidth);
-  return [head, ...rows.map(line)].join('\n');
+/** Values by the names of their columns. Numbers have thousands separators, and are at the right of their column. */
+export type TableRow = Readonly<Record<string, string | number>>;
+
+/**
+ * An aligned table; if it is wider than `maxWidth`, the cells of its widest columns are shortened.
+ * @param rows have the same columns
+ */
+export function table(rows: readonly TableRow[], maxWidth = terminalColumns()): string {
+  const columns = Object.keys(rows[0] ?? {}).map((name): TableColumn => {
+    const isNumber = rows.some((row) => typeof row[name] === 'number');
+    return { name, align: isNumber ? 'right' : 'left' };
+  });
+  const cells = rows.map((row) =>
+    Object.values(row).map((value) => (typeof value === 'number' ? count(value) : value)),
+  );
+  const { head, line } = tableLayout(columns, cells, maxWidth);
+  return [head, ...cells.map(line)].join('\n');
 }
 
 /**

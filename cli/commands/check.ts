@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import {
   type BrandCheck,
   type CheckOutcome,
@@ -7,36 +6,23 @@ import {
 } from '../../shared/operations/connection-test.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type RunFlags, createRunOptions } from '../run-options.ts';
-import {
-  brandOption,
-  credentialsOption,
-  jsonOption,
-  lakeOption,
-  nowOption,
-  environmentOption,
-  settingsOption,
-} from '../options.ts';
+import type { CliCommand } from '../options.ts';
 import { print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
-export function addCheck(program: Command): void {
+export function addCheck(program: CliCommand): void {
   program
     .command('check')
     .description(
       'compare the settings with what the service shows: clock, time zone, pages, fields; writes nothing',
     )
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
-    .addOption(brandOption())
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(credentialsOption())
-    .addOption(nowOption())
-    .addOption(jsonOption('print the findings as one JSON document'))
-    .addHelpText('after', '\nExample:\n  $ brand-reports check --brand acme --credentials credentials.json')
-    .action(async (reports: string[], flags: RunFlags & { json?: boolean }) => {
+    .takes('brand', 'lake', 'settings', 'environment', 'credentials', 'now')
+    .option('--json', 'print the findings as one JSON document')
+    .example('check --brand acme --credentials credentials.json')
+    .action(async (reports: string[], flags: RunFlags) => {
       const progress = showProgress();
       const outcome = await runCheck(await createRunOptions(flags, reports, progress.log)).finally(
         progress.end,

@@ -1,29 +1,19 @@
-import type { Command } from 'commander';
 import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import {
-  databaseOption,
-  environmentOption,
-  jsonOption,
-  lakeOption,
-  month,
-  nowOption,
-  settingsOption,
-} from '../options.ts';
-import { count, counted, note, print, printJson } from '../output.ts';
+import { type CliCommand, type SharedFlags, month } from '../options.ts';
+import { counted, note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
-import { type RunFlags, lakeAccess, openExistingLake, readSettingsIfAny } from '../run-options.ts';
+import { openExistingLake, writableLake } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
-import { table, terminalColumns } from '../text-table.ts';
+import { table } from '../text-table.ts';
 
-type CloseFlags = RunFlags & { anyway?: boolean; remove?: boolean; json?: boolean };
+type CloseFlags = SharedFlags & { anyway?: boolean; remove?: boolean };
 
-export function addClose(program: Command): void {
-  const command = program.command('close');
-  command
+export function addClose(program: CliCommand): void {
+  program
+    .command('close')
     .description('close a month: keep the versions of its days, so that its numbers stay available unchanged')
     .argument('<month>', 'the month, YYYY-MM', month)
     .option('--brand <name>', 'only this brand (default: every brand of the lake)')
@@ -32,23 +22,12 @@ export function addClose(program: Command): void {
       'close even if days are missing, failed, open, unconfirmed or erased: the close records them',
     )
     .option('--remove', 'remove the close; versions that nothing else keeps are deleted later')
-    .addOption(lakeOption())
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(nowOption())
-    .addOption(jsonOption('print what was closed, or removed, as one JSON document'))
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ brand-reports close 2026-10 --brand acme\n  $ brand-reports query --as-of-close 2026-10 "SELECT * FROM orders_daily"',
-    )
+    .takes('lake', 'database', 'settings', 'environment', 'now')
+    .option('--json', 'print what was closed, or removed, as one JSON document')
+    .example(['close 2026-10 --brand acme', 'query --as-of-close 2026-10 "SELECT * FROM orders_daily"'])
     .action(async (of: string, flags: CloseFlags) => {
       const { brand, anyway = false } = flags;
-      const settings = await readSettingsIfAny(command, flags);
-      const options: CloseOptions = {
-        ...(await lakeAccess(flags, () => {})),
-        ...{ reports, settings, month: of, anyway, ...(brand !== undefined && { brand }) },
-      };
+      const options: CloseOptions = { ...(await writableLake(flags)), month: of, anyway, brand };
       if (flags.remove) {
         const brands = await removeCloses(options);
         if (flags.json) printJson({ status: 'removed', month: of, brands });
@@ -59,7 +38,7 @@ export function addClose(program: Command): void {
         if (flags.json) printJson({ status, closed: now, before: earlier });
         else print(closed.map(closedText).join('\n'));
       }
-      await rewriteDatabase(options.lake, settings);
+      await rewriteDatabase(options.lake, options.settings);
       if (flags.lake.startsWith('s3://') && !options.lake.catalog)
         note(
           'The tables of closed months in Athena follow with the next deployment: no --database was given.',
@@ -67,14 +46,14 @@ export function addClose(program: Command): void {
     });
 }
 
-export function addCloses(program: Command): void {
+export function addCloses(program: CliCommand): void {
   program
     .command('closes')
     .description('list the closed months')
-    .addOption(lakeOption())
-    .addOption(jsonOption('print them as one JSON document'))
-    .addHelpText('after', '\nExample:\n  $ brand-reports closes')
-    .action(async (flags: { lake: string; json?: boolean }) => {
+    .takes('lake')
+    .option('--json', 'print them as one JSON document')
+    .example('closes')
+    .action(async (flags: SharedFlags) => {
       const { store } = await openExistingLake(flags.lake);
       const damaged: string[] = [];
       const closes = await readCloses(store, undefined, ({ message }) => damaged.push(message));
@@ -102,18 +81,11 @@ function closedText(close: Close): string {
 }
 
 function closesTable(closes: readonly Close[]): string {
-  const cells = closes
-    .map(summaryOf)
-    .map(({ brand, month: of, closedAt, days, rows, carried, exceptions }) => [
-      ...[brand, of, closedAt],
-      ...[days, rows, exceptions.length, carried].map(count),
-    ]);
-  const right = ['days', 'rows', 'not whole', 'carried'].map((name) => ({ name, align: 'right' as const }));
-  return table(
-    [{ name: 'brand' }, { name: 'month' }, { name: 'closed' }, ...right],
-    cells,
-    terminalColumns(),
-  );
+  const rows = closes.map(summaryOf).map(({ closedAt, exceptions, carried, ...close }) => ({
+    ...{ brand: close.brand, month: close.month, closed: closedAt, days: close.days, rows: close.rows },
+    ...{ 'not whole': exceptions.length, carried },
+  }));
+  return table(rows);
 }
 
 function noneText(): string {

@@ -1,25 +1,20 @@
-import { Argument, Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { reports } from '../../shared/reports/index.ts';
 import { print } from '../output.ts';
 import { tableNames } from './query.ts';
+import { CliCommand } from '../options.ts';
 
 const ZSH = 'autoload -Uz compinit bashcompinit && compinit && bashcompinit\n';
 
 /** @param addAll adds every command, whose names and options the script completes */
-export function addCompletion(program: Command, addAll: (to: Command) => Promise<void>): void {
+export function addCompletion(program: CliCommand, addAll: (to: CliCommand) => Promise<void>): void {
   program
     .command('completion')
     .description('print a script that completes commands, options, reports and tables in a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh']))
-    .addHelpText(
-      'after',
-      `
-Example:
-  $ brand-reports completion bash >> ~/.bashrc
-  $ brand-reports completion zsh >> ~/.zshrc`,
-    )
+    .example(['completion bash >> ~/.bashrc', 'completion zsh >> ~/.zshrc'])
     .action(async (shell: string) => {
-      const all = new Command();
+      const all = new CliCommand();
       await addAll(all);
       print((shell === 'zsh' ? ZSH : '') + script(all.commands));
     });

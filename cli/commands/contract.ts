@@ -4,7 +4,6 @@
  * and the settings.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Command } from 'commander';
 import { SYNCED_AT, typeSpec } from '../../shared/column-types.ts';
 import { MINUTE_MS } from '../../shared/days.ts';
 import {
@@ -27,30 +26,26 @@ import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { databaseFile } from '../open-database.ts';
-import { databaseOption, environmentOption, lakeOption, settingsOption } from '../options.ts';
+import type { CliCommand, SharedFlags } from '../options.ts';
 import { print } from '../output.ts';
-import { type RunFlags, openExistingLake, readSettingsIfAny, reportNamed } from '../run-options.ts';
+import { reportNamed, sqlLake } from '../run-options.ts';
 import { literal } from '../sql-tables.ts';
 import { columnsWithRoles } from '../table-columns.ts';
 
 /** YAML reads the escapes that `print` writes for control characters only in double quotes. */
 const QUOTED = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 } as const;
 
-export function addContract(program: Command): void {
-  const command = program.command('contract');
-  command
+export function addContract(program: CliCommand): void {
+  program
+    .command('contract')
     .description('print the data contract of tables: columns, keys, roles, freshness (ODCS 3.1, YAML)')
     .argument('[table...]', 'reports or their tables, e.g. orders (default: every table)')
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(databaseOption())
-    .addHelpText('after', '\nExample:\n  $ brand-reports contract orders > orders.odcs.yaml')
-    .action(async (names: readonly string[], flags: RunFlags) => {
+    .takes('lake', 'settings', 'environment', 'database')
+    .example('contract orders > orders.odcs.yaml')
+    .action(async (names: readonly string[], flags: SharedFlags) => {
       // Only the promise of freshness needs settings.
-      const settings = await readSettingsIfAny(command, flags);
-      const { store } = await openExistingLake(flags.lake);
-      const ledgers = await readLedgers(store, reports, {}, Date.now());
+      const { store, settings, nowMs } = await sqlLake(flags);
+      const ledgers = await readLedgers(store, reports, {}, nowMs);
       const { stringify } = await import('yaml');
       for (const report of names.length > 0 ? new Set(names.map(reportNamed)) : Object.values(reports)) {
         const own = ledgers.filter((each) => each.report === report);

@@ -1,45 +1,40 @@
-import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import type { Log } from '../../shared/log-events.ts';
 import { type CopyOutcome, copyLake } from '../../shared/operations/copy-lake.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { databaseOption, environmentOption, jsonOption, settingsOption } from '../options.ts';
+import type { CliCommand, SharedFlags } from '../options.ts';
 import { count, counted, note, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showLine } from '../progress-line.ts';
 import { lineOf } from '../run-progress.ts';
-import { type RunFlags, lakeAccess, openExistingLake, readSettingsIfAny } from '../run-options.ts';
+import { lakeAccess, openExistingLake, readSettingsIfAny } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 
 /** The number of objects between two updates of the progress line. */
 const SHOWN_EVERY = 100;
 
-export function addCopy(program: Command): void {
-  const command = program.command('copy');
-  command
+export function addCopy(program: CliCommand): void {
+  program
+    .command('copy')
     .description('copy a lake with its history to another folder or bucket; sends no request to the service')
     .argument('<from>', 'the lake: a folder or s3://bucket/prefix')
     .argument('<to>', 'an empty place, or the copy of this lake that was interrupted')
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(jsonOption('print the outcome as one JSON document'))
-    .addHelpText('after', '\nExample:\n  $ brand-reports copy ./lake s3://acme-reports/lake')
-    .action(
-      async (from: string, to: string, { json, ...flags }: Omit<RunFlags, 'lake'> & { json?: boolean }) => {
-        const settings = await readSettingsIfAny(command, flags);
-        const { store } = await openExistingLake(from);
-        // The format of an unfinished copy makes every other command refuse it.
-        const open: typeof openLake = (url, options) => openLake(url, options, (unguarded) => unguarded);
-        const access = await lakeAccess({ ...flags, lake: to }, progressLog(), open);
-        const copying = copyLake({ ...access, from: store, reports, settings });
-        const outcome = await copying.finally(() => showLine(''));
-        if (json) printJson(outcome);
-        else print(copyText(outcome, [from, to], flags.database));
-        process.exitCode = EXIT[outcome.status];
-      },
-    );
+    .takes('database', 'settings', 'environment')
+    .option('--json', 'print the outcome as one JSON document')
+    .example('copy ./lake s3://acme-reports/lake')
+    .action(async (from: string, to: string, { json, ...flags }: Omit<SharedFlags, 'lake'>) => {
+      const settings = await readSettingsIfAny(flags);
+      const { store } = await openExistingLake(from);
+      // The format of an unfinished copy makes every other command refuse it.
+      const open: typeof openLake = (url, options) => openLake(url, options, (unguarded) => unguarded);
+      const access = await lakeAccess({ ...flags, lake: to }, progressLog(), open);
+      const copying = copyLake({ ...access, from: store, reports, settings });
+      const outcome = await copying.finally(() => showLine(''));
+      if (json) printJson(outcome);
+      else print(copyText(outcome, [from, to], flags.database));
+      process.exitCode = EXIT[outcome.status];
+    });
 }
 
 function progressLog(): Log {

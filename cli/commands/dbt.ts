@@ -1,42 +1,38 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Argument, type Command } from 'commander';
+import { Argument } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { rolesInLake } from '../../shared/catalog/view-roles.ts';
 import { MINUTE_MS } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { readSchema, readWantedLedgers } from '../../shared/lake/documents/read.ts';
 import { gracePeriodMs } from '../../shared/planning/day-state.ts';
 import type { Policy } from '../../shared/planning/due.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { shellWord } from '../../shared/shell-word.ts';
+import { configError } from '../config-error.ts';
 import { dbtProject } from '../dbt/project.ts';
 import { writeNew } from '../new-file.ts';
 import { writeDatabase } from '../open-database.ts';
-import { environmentOption, lakeOption, settingsOption } from '../options.ts';
+import type { CliCommand, SharedFlags } from '../options.ts';
 import { print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
-import { type RunFlags, openExistingLake, readSettingsIfAny } from '../run-options.ts';
+import { sqlLake } from '../run-options.ts';
 
-type Flags = Pick<RunFlags, 'lake' | 'settings' | 'environment'>;
-
-export function addDbt(program: Command): void {
-  const command = program.command('dbt');
-  command
+export function addDbt(program: CliCommand): void {
+  program
+    .command('dbt')
     .description('write a dbt project for the tables, columns and roles of the lake; overwrites nothing')
     .addArgument(new Argument('<action>', 'what to do').choices(['init']))
     .argument('<folder>', 'a new or an empty folder for the project')
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addHelpText('after', '\nExample:\n  $ brand-reports dbt init dbt-project')
-    .action((_action: string, folder: string, flags: Flags) => writeProject(command, folder, flags));
+    .takes('lake', 'settings', 'environment')
+    .example('dbt init dbt-project')
+    .action((_action: string, folder: string, flags: SharedFlags) => writeProject(folder, flags));
 }
 
-async function writeProject(command: Command, folder: string, flags: Flags): Promise<void> {
-  const settings = await readSettingsIfAny(command, flags);
-  const { store } = await openExistingLake(flags.lake);
+async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
+  const lake = await sqlLake(flags);
+  const { store, settings } = lake;
   const all = Object.values(reports);
   const ledgers = await readWantedLedgers(store, reports, () => false);
   if (ledgers.length === 0)
@@ -51,7 +47,6 @@ async function writeProject(command: Command, folder: string, flags: Flags): Pro
   if ((await readdir(folder)).length > 0)
     throw refused(`${folder} has files and is not overwritten. Name a new or an empty folder.`);
   const { localFolder } = store;
-  const lake = { store, reports, settings, nowMs: Date.now() };
   const database = localFolder === undefined ? undefined : await writeDatabase(lake, localFolder);
   const policies = ledgers.map(({ brand, report }) => enabledPolicy(settings, brand, report));
   const expected = ledgers.filter((_, index) => !settings || policies[index]);
@@ -73,6 +68,6 @@ function graceHours(policies: readonly (Policy | undefined)[]): number {
   return 12 + Math.max(3, ...minutes.map((each) => Math.ceil(each / 60)));
 }
 
-function refused(message: string): BrandReportsError {
-  return new BrandReportsError('config', 'no_dbt_project', message);
+function refused(message: string) {
+  return configError('no_dbt_project', message);
 }

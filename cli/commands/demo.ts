@@ -1,20 +1,17 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { Command } from 'commander';
 import { restate } from '../../sample/brand.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
-import { newId } from '../../shared/adapters/new-id.ts';
 import { makeLakeFolder } from '../../shared/adapters/local/lake-folder.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { systemClock } from '../../shared/adapters/system-clock.ts';
+import type { LakeAccess } from '../../shared/context/context.ts';
 import { addDays, dayOf, monthOf } from '../../shared/days.ts';
-import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
+import { asBrandReportsError } from '../../shared/errors.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
-import type { JsonObject } from '../../shared/json.ts';
 import { LEDGERS_PREFIX } from '../../shared/lake/paths.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { closeMonth } from '../../shared/operations/close-month.ts';
@@ -22,18 +19,20 @@ import { reports } from '../../shared/reports/index.ts';
 import { transactions } from '../../shared/reports/transactions.ts';
 import { type RunScope, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
+import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import { DEFAULT_LAKE, lakeOption } from '../options.ts';
+import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
 import { print, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
-import { query, tableText } from '../query-result.ts';
+import { lakeAccess } from '../run-options.ts';
+import { TEXTS } from '../query-formats.ts';
+import { query } from '../query-result.ts';
 import { createSqlConnection } from '../sql-tables.ts';
 import { readStatements } from '../statement.ts';
 import { styleText } from '../terminal-text.ts';
-import { terminalColumns } from '../text-table.ts';
 import { statementTables } from './statement.ts';
 import { syncText } from './sync.ts';
 
@@ -83,14 +82,15 @@ ORDER BY created_time DESC, id LIMIT 5`,
   ],
 ] as const;
 
-export function addDemo(program: Command): void {
+export function addDemo(program: CliCommand): void {
   program
     .command('demo')
     .description('try it out: serve sample data on this machine, sync every report, run some queries')
-    .addOption(lakeOption())
-    .addHelpText('after', '\nExample:\n  $ brand-reports demo --lake demo-lake')
+    .takes('lake')
+    .example('demo --lake demo-lake')
     .action(async (flags: { lake: string }) => {
-      const lake = await openDemoLake(flags.lake);
+      const access = await lakeAccess(flags, undefined, openDemoLake);
+      const { lake } = access;
       const service = await startSampleService();
       try {
         const input = sampleSettings(service);
@@ -99,12 +99,12 @@ export function addDemo(program: Command): void {
           `A sample brand service is running at ${service.url}. Syncing its reports into ${displayPath(lake)}.\n`,
         );
         const settings = parseSettings(input, reports);
-        const sync = (scope: RunScope) => syncSample(lake, settings, sampleCredentials(service), scope);
+        const sync = (scope: RunScope) => syncSample(access, settings, service, scope);
         const outcome = await sync({});
         print(syncText(outcome));
         process.exitCode = EXIT[outcome.status];
         await showQueries(lake, settings, QUERIES);
-        const month = await showClose(lake, settings, service, sync);
+        const month = await showClose(access, settings, service, sync);
         print(nextSteps(lake, flags.lake, month));
       } finally {
         await service.close();
@@ -117,15 +117,10 @@ async function openDemoLake(url: string): Promise<Lake> {
   const lake = await openLake(url);
   const { store } = lake;
   if (store.localFolder === undefined)
-    throw new BrandReportsError(
-      'config',
-      'demo_lake',
-      `The demo writes to a folder, not to ${url}. Use --lake FOLDER.`,
-    );
+    throw configError('demo_lake', `The demo writes to a folder, not to ${url}. Use --lake FOLDER.`);
   const [ledger] = await Array.fromAsync(store.list(LEDGERS_PREFIX));
   if (ledger && !existsSync(join(store.localFolder, SETTINGS_FILE)))
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'demo_lake',
       `The lake ${store.url} contains reports of another service, and the demo would add its own to them. Use another folder: --lake FOLDER.`,
     );
@@ -134,27 +129,17 @@ async function openDemoLake(url: string): Promise<Lake> {
 }
 
 async function syncSample(
-  lake: Lake,
+  access: LakeAccess,
   settings: Settings,
-  credentials: JsonObject,
+  service: SampleService,
   scope: RunScope,
 ): Promise<SyncOutcome> {
   const progress = showProgress();
-  const options = {
-    settings,
-    reports,
-    lake,
-    credentials: fixedCredentials(JSON.stringify(credentials), 'the sample service'),
-    send: sendRequest,
-    scope,
-    clock: systemClock(),
-    log: progress.log,
-    random: Math.random,
-    newId,
-  };
-  const run = untilStopped(undefined, (limits) => runSync({ ...options, ...limits }));
+  const credentials = fixedCredentials(JSON.stringify(sampleCredentials(service)), 'the sample service');
+  const options = { ...access, settings, reports, credentials, scope, log: progress.log };
+  const run = untilStopped(undefined, (limits) => runSync({ ...options, send: sendRequest, ...limits }));
   const outcome = await run.finally(progress.end);
-  await rewriteDatabase(lake, settings);
+  await rewriteDatabase(access.lake, settings);
   return outcome;
 }
 
@@ -163,7 +148,7 @@ async function syncSample(
  * @returns the current month, whose statement carries this correction over
  */
 async function showClose(
-  lake: Lake,
+  access: LakeAccess,
   settings: Settings,
   service: SampleService,
   sync: (scope: RunScope) => Promise<SyncOutcome>,
@@ -173,16 +158,8 @@ async function showClose(
   const day = addDays(`${monthOf(today)}-01`, -1);
   const scope = { brands: ['acme'], reports: [transactions.name], from: day, to: day };
   await sync(scope);
-  const access = {
-    lake,
-    settings,
-    brand: 'acme',
-    clock: systemClock(),
-    log: () => {},
-    random: Math.random,
-    newId,
-  };
-  const closed = { ...access, reports, month: monthOf(day), anyway: true };
+  const ofBrand = { ...access, settings, brand: 'acme' };
+  const closed = { ...ofBrand, reports, month: monthOf(day), anyway: true };
   // An earlier demo has closed the month.
   await closeMonth(closed).catch((thrown) => {
     if (asBrandReportsError(thrown).code !== 'already_closed') throw thrown;
@@ -195,14 +172,14 @@ async function showClose(
       })),
     );
   await sync(scope);
-  await showQueries(lake, settings, [
+  await showQueries(access.lake, settings, [
     [
       `${monthOf(day)} was closed, then the service voided transactions: what to book`,
       `SELECT publisher_id, what, currency, records, correction FROM since_close WHERE close = '${monthOf(day)}' ORDER BY correction`,
     ],
   ]);
   const month = monthOf(today);
-  const { connection, statements } = await readStatements({ ...access, month }, STATED_PUBLISHER);
+  const { connection, statements } = await readStatements({ ...ofBrand, month }, STATED_PUBLISHER);
   print('');
   await printPieces(statementTables(statements, connection));
   connection.closeSync();
@@ -219,7 +196,7 @@ async function showQueries(
   for (const [title, sql] of queries) {
     const lines = sql.split('\n').map((line) => styleText('dim', line));
     print(`\n${styleText('bold', title)}\n${lines.join('\n')}\n`);
-    await printPieces(tableText(await query(connection, sql), terminalColumns()));
+    await printPieces(TEXTS.table(await query(connection, sql)));
   }
   connection.closeSync();
 }

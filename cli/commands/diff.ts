@@ -3,33 +3,25 @@
  * the records that were added, removed or altered. If there are too many records to list, it prints their number.
  */
 import type { Json } from '@duckdb/node-api';
-import type { Command } from 'commander';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
 import { changesTable } from '../../shared/history/index.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { day, instantOrDay, jsonOption, lakeOption } from '../options.ts';
-import { count, counted, print, printJson } from '../output.ts';
+import { configError } from '../config-error.ts';
+import { type CliCommand, type SharedFlags, day, instantOrDay } from '../options.ts';
+import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { openExistingLake, reportNamed } from '../run-options.ts';
-import { type SqlLake, createSqlConnection, literal } from '../sql-tables.ts';
+import { createSqlConnection, literal } from '../sql-tables.ts';
 import { oneLine, styleText, truncate } from '../terminal-text.ts';
-import { table, terminalColumns } from '../text-table.ts';
-
-interface DiffFlags {
-  brand?: string;
-  lake: string;
-  since?: Date;
-  json?: boolean;
-}
+import { tableLayout, terminalColumns } from '../text-table.ts';
 
 /** The records of a change that are listed; SQL shows the others. */
 const MAX_SHOWN_RECORDS = 20;
 
-export function addDiff(program: Command): void {
+export function addDiff(program: CliCommand): void {
   program
     .command('diff')
     .description('show what later readings changed on a day that was closed')
@@ -37,26 +29,24 @@ export function addDiff(program: Command): void {
     .argument('<day>', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')
     .option('--since <time>', 'only changes since this day (UTC) or instant', instantOrDay)
-    .addOption(lakeOption())
-    .addOption(jsonOption('print the changes as one JSON document'))
-    .addHelpText(
-      'after',
-      `
-An open day grows, and that is no change: the first version that was read whole is what later ones are compared with.
-The same as SQL: the table "changes" and the views "changes_daily" and "restatements".
-
-Example:
-  $ brand-reports diff orders 2026-01-31 --since 2026-02-05`,
+    .takes('lake')
+    .option('--json', 'print the changes as one JSON document')
+    .example(
+      'diff orders 2026-01-31 --since 2026-02-05',
+      `An open day grows, and that is no change: the first version that was read whole is what later ones are compared with.
+The same as SQL: the table "changes" and the views "changes_daily" and "restatements".`,
     )
-    .action(async (name: string, of: string, { brand, since, lake, json }: DiffFlags) => {
-      const { store } = await openExistingLake(lake);
-      const report = reportNamed(name);
-      const found = await changedDays(store, report, of, since);
-      const days = found.filter((each) => brand === undefined || each.brand === brand);
-      if (days.length === 0) throw nothingOf(store, report, of, brand, found);
-      if (json) printJson({ days });
-      else print(days.map((each) => dayText(each, report, since)).join('\n\n'));
-    });
+    .action(
+      async (name: string, of: string, { brand, since, lake, json }: SharedFlags & { since?: Date }) => {
+        const { store } = await openExistingLake(lake);
+        const report = reportNamed(name);
+        const found = await changedDays(store, report, of, since);
+        const days = found.filter((each) => brand === undefined || each.brand === brand);
+        if (days.length === 0) throw nothingOf(store, report, of, brand, found);
+        if (json) printJson({ days });
+        else print(days.map((each) => dayText(each, report, since)).join('\n\n'));
+      },
+    );
 }
 
 type ChangedDay = Awaited<ReturnType<typeof changedDays>>[number];
@@ -67,7 +57,10 @@ type ChangedRecord = NonNullable<TableDiff['records']>[number];
 /** A row of a result. */
 type Fact = Readonly<Record<string, Json>>;
 
-/** The day of each brand, with its changes, the newest first, in the form of `--json`. */
+/**
+ * The day of each brand, with its changes, the newest first, in the form of `--json`.
+ * @throws BrandReportsError `config` if an object with changes is missing or damaged
+ */
 async function changedDays(
   store: ObjectStore,
   report: ReportDefinition,
@@ -79,10 +72,12 @@ async function changedDays(
   // DuckDB keeps the order of a file: the oldest change first, and each change begins with its row of the kind `day`.
   const at = "strftime(changed_at, '%Y-%m-%dT%H:%M:%S.%gZ')";
   const factsSql = `SELECT * REPLACE (${at} AS changed_at) FROM ${changesTable.name} WHERE ${isOfDay} AND changed_at >= ${literal(since ?? new Date(0))}`;
-  const [days, facts] = await readFacts(
-    { store, reports: { [report.name]: report }, settings: undefined, nowMs: Date.now(), day: of },
-    [daysSql, factsSql],
-  );
+  const lake = { store, reports: { [report.name]: report }, settings: undefined, nowMs: Date.now(), day: of };
+  const connection = await createSqlConnection({ ...lake, onUnreadable }, `${daysSql}; ${factsSql}`);
+  const rowsOf = async (sql: string): Promise<Fact[]> =>
+    (await connection.runAndReadAll(sql)).getRowObjectsJson();
+  const [days, facts] = [await rowsOf(daysSql), await rowsOf(factsSql)];
+  connection.closeSync();
   return days.map(({ brand, rows, closed }) => {
     const own = facts.filter((fact) => fact.brand === brand);
     const changes = [...Map.groupBy(own, ({ changed_at }) => changed_at).values()].map(changeOf).toReversed();
@@ -90,18 +85,8 @@ async function changedDays(
   });
 }
 
-/** @throws BrandReportsError `config` if an object with changes is missing or damaged */
-async function readFacts(lake: SqlLake, [days, facts]: [string, string]): Promise<[Fact[], Fact[]]> {
-  const connection = await createSqlConnection({ ...lake, onUnreadable }, `${days}; ${facts}`);
-  const rowsOf = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson();
-  const results: [Fact[], Fact[]] = [await rowsOf(days), await rowsOf(facts)];
-  connection.closeSync();
-  return results;
-}
-
 function onUnreadable(what: string, why: string): never {
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'changes_unreadable',
     `The ${what} cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`,
   );
@@ -168,11 +153,10 @@ function nothingOf(
   of: string,
   brand: string | undefined,
   others: readonly ChangedDay[],
-): BrandReportsError {
+) {
   const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
   const hint = others.length > 0 ? ` It has the day of: ${others.map((each) => each.brand).join(', ')}.` : '';
-  return new BrandReportsError(
-    'config',
+  return configError(
     'day_not_committed',
     `${url} has nothing of ${report.name} ${of}${whose}.${hint} Compare the day, --brand and --lake with what "${printedCommand('status')}" shows.`,
   );
@@ -186,7 +170,7 @@ function dayText(
   const times = changes.length === 1 ? 'once' : `${count(changes.length)} times`;
   const changed = changes.length === 0 ? 'not changed' : `changed ${times}`;
   const when = since
-    ? `since ${instant(since.toISOString())}`
+    ? `since ${instantText(since.toISOString())}`
     : closed
       ? 'since it was closed first'
       : 'since it was read';
@@ -198,7 +182,7 @@ function changeText(change: Change): string {
   const { at, cause, rowsBefore, rowsAfter, diff } = change;
   const size = `${count(rowsBefore)} → ${counted(rowsAfter, 'row')}`;
   return [
-    `${styleText('cyan', instant(at))}  ${cause}  ${size}  ${diff ? countsText(diff) : 'the version before cannot be read'}`,
+    `${styleText('cyan', instantText(at))}  ${cause}  ${size}  ${diff ? countsText(diff) : 'the version before cannot be read'}`,
     ...sumLines(change),
     ...(diff ? recordLines(diff) : []),
   ].join('\n');
@@ -253,18 +237,12 @@ function recordText(record: ChangedRecord): string[] {
 
 /** Cells in columns, without a head. */
 function indented(cells: readonly (readonly string[])[], align: 'left' | 'right'): string[] {
-  if (cells.length === 0) return [];
   const columns = [{ name: '' }, { name: '', align }, { name: '' }, { name: '', align }];
-  const [, , ...lines] = table(columns, cells, terminalColumns() - 2).split('\n');
-  return lines.map((line) => `  ${line}`);
+  const { line } = tableLayout(columns, cells, terminalColumns() - 2);
+  return cells.map((row) => `  ${line(row)}`);
 }
 
 /** A text of the table, `none` for NULL. */
 function shown(value: unknown): string {
   return typeof value === 'string' ? value : 'none';
-}
-
-/** `2026-02-05 06:12 UTC` */
-function instant(at: string): string {
-  return `${at.slice(0, 16).replace('T', ' ')} UTC`;
 }

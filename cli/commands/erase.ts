@@ -1,50 +1,32 @@
-import type { Command } from 'commander';
-import type { ErrorCode } from '../../shared/error-codes.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { type EraseOptions, type EraseOutcome, erase, undoErasure } from '../../shared/operations/erase.ts';
-import { reports } from '../../shared/reports/index.ts';
+import { configError } from '../config-error.ts';
 import { openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import {
-  databaseOption,
-  environmentOption,
-  fromOption,
-  jsonOption,
-  lakeOption,
-  settingsOption,
-  toOption,
-} from '../options.ts';
-import { count, counted, note, print, printJson } from '../output.ts';
-import { checkOrder, checkRange, lakeAccess, readSettingsIfAny } from '../run-options.ts';
+import { type CliCommand, day } from '../options.ts';
+import { counted, note, print, printJson } from '../output.ts';
+import { type RunFlags, checkOrder, checkRange, writableLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 
-interface EraseFlags {
+interface EraseFlags extends RunFlags {
   brand: string;
-  from?: string;
-  to?: string;
   key?: string;
   undo?: boolean;
   plan?: boolean;
   yes?: boolean;
   queue: string[];
-  lake: string;
-  database?: string;
-  settings: string;
-  environment?: string;
-  json?: boolean;
 }
 
-export function addErase(program: Command): void {
-  const command = program.command('erase');
-  command
+export function addErase(program: CliCommand): void {
+  program
+    .command('erase')
     .description(
       'erase days of a brand, or the records of one customer or publisher, and keep runs from reading the days again',
     )
     .requiredOption('--brand <name>', 'the brand')
-    .addOption(fromOption('the first day to erase (default: the first day of the brand)'))
-    .addOption(toOption('the last day to erase (default: today)'))
+    .option('--from <day>', 'the first day to erase (default: the first day of the brand)', day)
+    .option('--to <day>', 'the last day to erase (default: today)', day)
     .option(
       '--key <field=value>',
       'erase only the records whose column, field or role has this value; the days stay',
@@ -58,20 +40,14 @@ export function addErase(program: Command): void {
       (url: string, urls: string[]) => [...urls, url],
       [],
     )
-    .addOption(lakeOption())
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(jsonOption('print what was removed, and what remains, as one JSON document'))
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ brand-reports erase --brand acme --from 2026-01-01 --to 2026-01-31 --plan
-  $ brand-reports erase --brand acme --key customer_id=8841 --yes`,
-    )
+    .takes('lake', 'database', 'settings', 'environment')
+    .option('--json', 'print what was removed, and what remains, as one JSON document')
+    .example([
+      'erase --brand acme --from 2026-01-01 --to 2026-01-31 --plan',
+      'erase --brand acme --key customer_id=8841 --yes',
+    ])
     .action(async (flags: EraseFlags) => {
-      const options = await eraseOptions(flags, command);
+      const options = await eraseOptions(flags);
       await confirm(flags);
       const outcome = await (flags.undo ? undoErasure(options) : erase(options));
       const remains = [...outcome.remains, ...(await eraseQueues(flags))];
@@ -83,20 +59,20 @@ Examples:
     });
 }
 
-async function eraseOptions(flags: EraseFlags, command: Command): Promise<EraseOptions> {
+async function eraseOptions(flags: EraseFlags): Promise<EraseOptions> {
   const { brand, from, to, key, plan = false } = flags;
-  const settings = await readSettingsIfAny(command, flags);
-  if (settings) checkRange(flags, settings);
+  const lake = await writableLake(flags);
+  if (lake.settings) checkRange(flags, lake.settings);
   else checkOrder(from, to);
   const [, field = '', value = ''] = /^([^=]+)=(.+)$/s.exec(key ?? '') ?? [];
   if (key !== undefined && (field === '' || flags.undo))
-    throw refused(
+    throw configError(
       'bad_key',
       `--key "${key}" is not FIELD=VALUE, e.g. customer_id=8841, or it was given with --undo. Correct it, or leave it out.`,
     );
   return {
-    ...(await lakeAccess(flags, () => {})),
-    ...{ reports, settings, brand, from, to, plans: plan },
+    ...lake,
+    ...{ brand, from, to, plans: plan },
     ...(key !== undefined && { records: { field, value } }),
   };
 }
@@ -105,7 +81,7 @@ async function eraseOptions(flags: EraseFlags, command: Command): Promise<EraseO
 async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
   if (plan || undo || yes) return;
   if (!process.stdin.isTTY)
-    throw refused(
+    throw configError(
       'not_confirmed',
       'Nothing was erased: without a terminal, add --yes. To see what would be removed, add --plan.',
     );
@@ -113,11 +89,8 @@ async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
   const typed = await questions
     .ask(`This cannot be undone. Type the name of the brand (${brand}) to erase`, 'visible')
     .finally(() => questions.close());
-  if (typed !== brand) throw refused('not_confirmed', `"${typed}" is not "${brand}". Nothing was erased.`);
-}
-
-function refused(code: ErrorCode, message: string): BrandReportsError {
-  return new BrandReportsError('config', code, message);
+  if (typed !== brand)
+    throw configError('not_confirmed', `"${typed}" is not "${brand}". Nothing was erased.`);
 }
 
 /** @returns lines about messages that remain */
@@ -137,20 +110,13 @@ function outcomeText({ status, brand, from, to, days, removed, remains }: EraseO
     return `busy: a run is reading a day of ${range}. Nothing more was erased. Run the same command again after that run.`;
   if (status === 'undone')
     return `${styleText('green', 'done')}: runs read the erased days of ${range} again by the normal rules.`;
-  const amounts = Object.entries(removed).map(([kind, { objects, bytes }]) => [
-    kind,
-    count(objects),
-    count(bytes),
-  ]);
-  const columns = [
-    { name: status === 'planned' ? 'would be removed' : 'removed' },
-    ...['objects', 'bytes'].map((name) => ({ name, align: 'right' as const })),
-  ];
+  const head = status === 'planned' ? 'would be removed' : 'removed';
+  const amounts = Object.entries(removed).map(([kind, amount]) => ({ [head]: kind, ...amount }));
   const again = days?.filter(({ isReread }) => isReread) ?? [];
   return [
     `${range}: ${days ? `records on ${counted(days.length, 'day')}` : 'all days'}`,
     '',
-    table(columns, amounts),
+    amounts.length > 0 ? table(amounts, Number.POSITIVE_INFINITY) : `${head}: nothing`,
     ...(again.length > 0
       ? [
           '',

@@ -1,12 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { type Command, Option } from 'commander';
 import { credentialsInVariables, fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { dayOf } from '../../shared/days.ts';
-import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
+import { asBrandReportsError } from '../../shared/errors.ts';
 import { hasErrors, judgeBrand } from '../../shared/operations/connection-test.ts';
 import { type BrandMeasurement, measureBrand, zoneEvidence } from '../../shared/operations/measure-brand.ts';
 import { type BrandAnswers, proposedSettings, provenZone } from '../../shared/operations/propose-settings.ts';
@@ -14,11 +13,12 @@ import { shownZones } from '../../shared/proofs/time-zone.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { RunOptions } from '../../shared/run/run.ts';
 import { readCredentials } from '../../shared/service/credentials.ts';
-import { loadSettings, parseSettings } from '../../shared/settings/settings.ts';
+import { type Settings, loadSettings, parseSettings } from '../../shared/settings/settings.ts';
 import { shellWord } from '../../shared/shell-word.ts';
+import { configError } from '../config-error.ts';
 import { type Questions, openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
-import { DEFAULT_LAKE, credentialsOption } from '../options.ts';
+import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
 import { refuseFullPlace, writeNew } from '../new-file.ts';
 import { note, print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
@@ -30,34 +30,25 @@ type Given = Partial<BrandAnswers>;
 type InitFlags = Given & { settings: string; credentials?: string };
 
 /** The questions in their order, with their flags. */
-const QUESTIONS = {
-  baseUrl: ['--base-url <url>', "the service's address, with the path of the brand"],
-  service: ['--service <name>', 'the <SERVICE> of the header X-<SERVICE>-DATE'],
-  brand: ['--brand <name>', 'a short name for the brand, e.g. acme'],
-  startDate: ['--start-date <day>', 'the first day to read, e.g. 2026-01-31'],
-} as const;
-type Asked = keyof typeof QUESTIONS;
-const ASKED = ['baseUrl', 'service', 'brand', 'startDate'] as const satisfies readonly Asked[];
+const QUESTIONS = [
+  ['baseUrl', '--base-url <url>', "the service's address, with the path of the brand"],
+  ['service', '--service <name>', 'the <SERVICE> of the header X-<SERVICE>-DATE'],
+  ['brand', '--brand <name>', 'a short name for the brand, e.g. acme'],
+  ['startDate', '--start-date <day>', 'the first day to read, e.g. 2026-01-31'],
+] as const;
+type Question = (typeof QUESTIONS)[number];
 const ZONE_FLAG = '--time-zone <zone>';
 
-export function addInit(program: Command): void {
+export function addInit(program: CliCommand): void {
   const command = program
     .command('init')
     .description('write the settings of a brand from what its service shows; overwrites nothing')
-    .addOption(new Option('--settings <file>', 'the file to write').default(OWN_SETTINGS))
-    .addOption(credentialsOption());
-  for (const name of ASKED) command.addOption(new Option(QUESTIONS[name][0], QUESTIONS[name][1]));
+    .option('--settings <file>', 'the file to write', OWN_SETTINGS)
+    .takes('credentials');
+  for (const [, flag, what] of QUESTIONS) command.option(flag, what);
   command
-    .addOption(
-      new Option(
-        ZONE_FLAG,
-        "the brand's time zone, e.g. Europe/Berlin (default: the zone that the records prove)",
-      ),
-    )
-    .addHelpText(
-      'after',
-      '\nIt prompts for every value that no flag gives.\n\nExample:\n  $ brand-reports init',
-    )
+    .option(ZONE_FLAG, "the brand's time zone, e.g. Europe/Berlin (default: the zone that the records prove)")
+    .example('init', 'It prompts for every value that no flag gives.')
     .action(async (flags: InitFlags) => {
       const questions = process.stdin.isTTY ? openQuestions() : undefined;
       try {
@@ -107,34 +98,20 @@ async function init(flags: InitFlags, questions: Questions | undefined): Promise
 
 /** I9: messages never repeat an answer, because it may be a secret that was pasted too early. */
 async function ask(flags: Given, questions: Questions | undefined): Promise<BrandAnswers> {
-  const missing = ASKED.filter((name) => flags[name] === undefined).map((name) => QUESTIONS[name][0]);
+  const missing = QUESTIONS.filter(([name]) => flags[name] === undefined).map(([, flag]) => flag);
   if (missing.length > 0 && !questions)
-    throw new BrandReportsError(
-      'config',
-      'no_terminal',
-      `There is no terminal for questions. Add: ${missing.join(' ')}`,
-    );
-  const answers: BrandAnswers = {
-    brand: '',
-    baseUrl: '',
-    service: '',
-    startDate: '',
-    timeZone: flags.timeZone ?? 'UTC',
-  };
-  for (const name of ASKED) answers[name] = flags[name] ?? (await askOne(name, questions));
-  parseSettings({ brands: { [answers.brand]: settingsOf(answers) } }, reports, 'Your answers');
+    throw configError('no_terminal', `There is no terminal for questions. Add: ${missing.join(' ')}`);
+  const answers: BrandAnswers = { ...PLACEHOLDERS, timeZone: flags.timeZone ?? 'UTC' };
+  for (const question of QUESTIONS)
+    answers[question[0]] = flags[question[0]] ?? (await askOne(question, questions));
+  settingsOf(answers, 'Your answers');
   const problem = startProblem(answers.startDate);
   if (problem !== undefined)
-    throw new BrandReportsError(
-      'config',
-      'start_date',
-      `The start date ${answers.startDate} is not ${problem}.`,
-    );
+    throw configError('start_date', `The start date ${answers.startDate} is not ${problem}.`);
   return answers;
 }
 
-async function askOne(name: Asked, questions: Questions | undefined): Promise<string> {
-  const [, what] = QUESTIONS[name];
+async function askOne([name, , what]: Question, questions: Questions | undefined): Promise<string> {
   for (;;) {
     const answer = (await questions?.ask(`${what[0]?.toUpperCase()}${what.slice(1)}`, 'visible')) ?? '';
     const problem = problemOf(name, answer);
@@ -153,9 +130,8 @@ const PLACEHOLDERS: BrandAnswers = {
 
 /** The values that the schema of the settings allows instead of the answer. */
 function problemOf(name: keyof BrandAnswers, answer: string): string | undefined {
-  const { brand, ...settings } = { ...PLACEHOLDERS, [name]: answer };
   try {
-    parseSettings({ brands: { [brand]: settings } }, reports);
+    settingsOf({ ...PLACEHOLDERS, [name]: answer });
     return name === 'startDate' ? startProblem(answer) : undefined;
   } catch (thrown) {
     return /allowed: ([^\n]*)/.exec(asBrandReportsError(thrown).message)?.[1] ?? 'another value';
@@ -168,8 +144,9 @@ function startProblem(startDate: string): string | undefined {
   return startDate > today ? `a day up to ${today}` : undefined;
 }
 
-function settingsOf({ brand: _brand, ...settings }: BrandAnswers) {
-  return settings;
+/** @throws BrandReportsError `config` that lists the answers which are not allowed */
+function settingsOf({ brand, ...settings }: BrandAnswers, origin?: string): Settings {
+  return parseSettings({ brands: { [brand]: settings } }, reports, origin);
 }
 
 /** @returns the text of a credentials file */
@@ -178,8 +155,7 @@ async function askCredentials(
   questions: Questions | undefined,
 ): Promise<string> {
   if (!questions)
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'no_terminal',
       'There is no terminal to enter the credentials. Add: --credentials FILE',
     );
@@ -201,12 +177,8 @@ async function measureOptions(
   flags: InitFlags,
   typed: string | undefined,
 ): Promise<RunOptions> {
-  const settings = parseSettings(
-    { brands: { [answers.brand]: settingsOf(answers) } },
-    reports,
-    'Your answers',
-  );
-  const access = await lakeAccess({ lake: DEFAULT_LAKE }, () => undefined, openLake);
+  const settings = settingsOf(answers, 'Your answers');
+  const access = await lakeAccess({ lake: DEFAULT_LAKE }, undefined, openLake);
   const { credentials } =
     typed === undefined
       ? await credentialSource({ ...flags, lake: DEFAULT_LAKE }, settings)
@@ -228,15 +200,13 @@ async function chooseZone(
     : 'no record shows its days';
   if (timeZone !== undefined) {
     if (!zone?.fits.length || zone.fits.includes(timeZone)) return timeZone;
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'time_zone',
       `--time-zone ${timeZone} contradicts the records; ${fits}. Nothing was written.`,
     );
   }
   if (!questions)
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'time_zone',
       `The records prove no time zone: ${fits}. Add: ${ZONE_FLAG}, as in the dashboard. Nothing was written.`,
     );

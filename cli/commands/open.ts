@@ -1,42 +1,31 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import type { Command } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { shellWord } from '../../shared/shell-word.ts';
+import { configError } from '../config-error.ts';
 import { databaseFile, scriptOf, writeDatabase } from '../open-database.ts';
-import { environmentOption, lakeOption, settingsOption } from '../options.ts';
+import type { CliCommand, SharedFlags } from '../options.ts';
 import { print } from '../output.ts';
-import { type RunFlags, openExistingLake, readSettingsIfAny } from '../run-options.ts';
+import { sqlLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 
 const SCRIPT = 'brand_reports.sql';
 
-export function addOpen(program: Command): void {
-  const command = program.command('open');
-  command
+export function addOpen(program: CliCommand): void {
+  program
+    .command('open')
     .description(
       'write a DuckDB database over the current files of the lake, and show how other tools open it',
     )
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addHelpText(
-      'after',
-      `
-The file is brand_reports.duckdb in the folder of the lake; every later sync, rollback, rebuild and repair replaces it.
-For a lake in S3 it is ${SCRIPT} in this folder, which only this command replaces.
-
-Example:
-  $ brand-reports open`,
+    .takes('lake', 'settings', 'environment')
+    .example(
+      'open',
+      `The file is brand_reports.duckdb in the folder of the lake; every later sync, rollback, rebuild and repair replaces it.
+For a lake in S3 it is ${SCRIPT} in this folder, which only this command replaces.`,
     )
-    .action(async (flags: Pick<RunFlags, 'lake' | 'settings' | 'environment'>) => {
-      // Only coverage.next_due needs settings.
-      const settings = await readSettingsIfAny(command, flags);
-      const { store } = await openExistingLake(flags.lake);
-      const lake = { store, reports, settings, nowMs: Date.now() };
-      const { localFolder: folder } = store;
+    .action(async (flags: SharedFlags) => {
+      const lake = await sqlLake(flags);
+      const { localFolder: folder } = lake.store;
       if (folder === undefined) {
         await writeFile(SCRIPT, await scriptOf(lake));
         return print(SCRIPT_TEXT);
@@ -46,7 +35,7 @@ Example:
         const code = textOf(error, 'code');
         if (!/^E[A-Z]+$/.test(code)) throw error;
         const message = `${databaseFile(folder)} cannot be written (${code}). Make the folder of the lake writable, remove any other file of that name, then run open again.`;
-        throw new BrandReportsError('config', 'database_unwritable', message);
+        throw configError('database_unwritable', message);
       });
       print(databaseText(file, isOld));
     });

@@ -2,29 +2,22 @@ import { fstatSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
-import type { ErrorCode } from '../../shared/error-codes.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
 import type { View } from '../../shared/reports/definition.ts';
 import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
+import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
-import { openExistingLake, readSettingsIfAny, unknown } from '../run-options.ts';
-import {
-  asOfCloseOption,
-  asOfOption,
-  environmentOption,
-  jsonOption,
-  lakeOption,
-  settingsOption,
-} from '../options.ts';
+import { sqlLake, unknown } from '../run-options.ts';
+import type { CliCommand, SharedFlags } from '../options.ts';
 import { counted, note, printJson, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showPieces } from '../pager.ts';
@@ -34,36 +27,26 @@ import { query } from '../query-result.ts';
 import { type SqlLake, createSqlConnection } from '../sql-tables.ts';
 import { oneLine, printable } from '../terminal-text.ts';
 
-interface QueryFlags {
-  lake: string;
-  settings: string;
-  environment?: string;
-  asOf?: number;
-  asOfClose?: string;
-  json?: boolean;
+interface QueryFlags extends SharedFlags {
   format?: keyof typeof TEXTS;
   vertical?: boolean;
   output?: string;
   file?: string;
 }
 
-export function addQuery(program: Command): void {
-  const command = program.command('query');
-  command
+export function addQuery(program: CliCommand): void {
+  program
+    .command('query')
     .description('run SQL (DuckDB) on the data of the lake, as it is or as it was')
     .argument('[sql]', 'e.g. "SELECT * FROM orders_daily"; - or no argument: standard input')
     .option('-f, --file <file>', 'read the SQL from a file, which has one statement')
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(asOfOption())
-    .addOption(asOfCloseOption())
+    .takes('lake', 'settings', 'environment', 'asOf', 'asOfClose')
     .addOption(
       new Option('--format <format>', 'how the rows are printed (default: table)')
         .choices(Object.keys(TEXTS))
         .conflicts(['json', 'vertical']),
     )
-    .addOption(jsonOption('print the rows as one JSON array of objects: --format json'))
+    .option('--json', 'print the rows as one JSON array of objects: --format json')
     .addOption(
       new Option('--vertical', 'print each row as a block, a line for each column').conflicts([
         'json',
@@ -77,15 +60,8 @@ export function addQuery(program: Command): void {
     .addHelpText('after', helpText)
     .action(async (argument: string | undefined, flags: QueryFlags) => {
       const sql = await readSql(argument, flags.file);
-      // Only coverage.next_due needs settings: without a settings file the lake alone can be queried.
-      const settings = await readSettingsIfAny(command, flags);
-      const { store } = await openExistingLake(flags.lake);
       const { asOf: asOfMs, asOfClose } = flags;
-      const past = {
-        ...(asOfMs !== undefined && { asOfMs }),
-        ...(asOfClose !== undefined && { asOfClose }),
-      };
-      const lake = { store, reports, settings, nowMs: Date.now(), ...past };
+      const lake = { ...(await sqlLake(flags)), asOfMs, asOfClose };
       try {
         await (flags.output === undefined
           ? printRows(lake, sql, flags)
@@ -108,21 +84,17 @@ async function readSql(argument: string | undefined, file: string | undefined): 
   if (file === undefined && (argument !== undefined || !process.stdin.isTTY))
     return argument === undefined || argument === '-' ? text(process.stdin) : argument;
   if (file === undefined || argument !== undefined)
-    throw wrong(
+    throw configError(
       'bad_source',
       `Give the SQL once, as an argument, with --file or on standard input. Try: ${printedCommand('query', ['SHOW TABLES'])}`,
     );
   const sql = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw wrong(
+    throw configError(
       'bad_source',
       `The file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --file.`,
     );
   });
   return sql.replace(/^\ufeff/, '');
-}
-
-function wrong(code: ErrorCode, message: string): BrandReportsError {
-  return new BrandReportsError('config', code, message);
 }
 
 async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise<void> {

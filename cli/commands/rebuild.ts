@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { Log } from '../../shared/log-events.ts';
 import {
   type RebuildOptions,
@@ -10,19 +9,8 @@ import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import {
-  brandOption,
-  databaseOption,
-  environmentOption,
-  fromOption,
-  jsonOption,
-  lakeOption,
-  nowOption,
-  seconds,
-  settingsOption,
-  toOption,
-} from '../options.ts';
-import { count, print, printJson } from '../output.ts';
+import { type CliCommand, day, seconds } from '../options.ts';
+import { print, printJson } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
 import {
   type RunFlags,
@@ -34,36 +22,28 @@ import {
 } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { withRunnableCommands } from '../printed-command.ts';
-import { table, terminalColumns } from '../text-table.ts';
+import { COLOURS, countOf } from './sync.ts';
+import { table } from '../text-table.ts';
 
-interface RebuildFlags extends Omit<RunFlags, 'credentials'> {
+interface RebuildFlags extends RunFlags {
   from: string;
   to: string;
   maxSeconds?: number;
-  json?: boolean;
 }
 
-export function addRebuild(program: Command): void {
+export function addRebuild(program: CliCommand): void {
   program
     .command('rebuild')
     .description(
       'rebuild days from their raw records with the current settings; sends no request to the service',
     )
     .argument('<report>', 'a report or its table, e.g. orders')
-    .addOption(fromOption('the first day to rebuild').makeOptionMandatory())
-    .addOption(toOption('the last day to rebuild').makeOptionMandatory())
-    .addOption(brandOption())
-    .addOption(lakeOption())
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(nowOption())
+    .requiredOption('--from <day>', 'the first day to rebuild', day)
+    .requiredOption('--to <day>', 'the last day to rebuild', day)
+    .takes('brand', 'lake', 'database', 'settings', 'environment', 'now')
     .option('--max-seconds <n>', 'start no further day after this time', seconds)
-    .addOption(jsonOption('print the outcome as one JSON document'))
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ brand-reports rebuild order_list --brand acme --from 2026-01-01 --to 2026-01-31',
-    )
+    .option('--json', 'print the outcome as one JSON document')
+    .example('rebuild order_list --brand acme --from 2026-01-01 --to 2026-01-31')
     .action(async (report: string, flags: RebuildFlags) => {
       const progress = showProgress();
       const options = await rebuildOptions(report, flags, progress.log);
@@ -94,26 +74,15 @@ async function rebuildOptions(report: string, flags: RebuildFlags, log: Log): Pr
   };
 }
 
-const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
-
 function rebuildText({ status, reports }: RebuildOutcome): string {
-  const columns = [
-    { name: 'brand' },
-    { name: 'report' },
-    { name: 'status' },
-    ...['new', 'same', 'kept', 'busy', 'left'].map((name) => ({ name, align: 'right' as const })),
-  ];
-  const rows = reports.map(({ brand, report, status: ended, days }) => [
-    brand,
-    report,
-    ended,
-    ...(['published', 'unchanged', 'kept', 'busy', 'pending'] as const).map((wanted) =>
-      count(days.filter(({ outcome }) => outcome === wanted).length),
-    ),
-  ]);
+  const rows = reports.map(({ brand, report, status: ended, days }) => ({
+    ...{ brand, report, status: ended },
+    ...{ new: countOf(days, 'published'), same: countOf(days, 'unchanged'), kept: countOf(days, 'kept') },
+    ...{ busy: countOf(days, 'busy'), left: countOf(days, 'pending') },
+  }));
   const next = nextStep(reports);
   return [
-    table(columns, rows, terminalColumns()),
+    table(rows),
     ...reports.flatMap(problems),
     '',
     styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`),

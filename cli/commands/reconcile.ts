@@ -4,53 +4,39 @@
  */
 import { dirname } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { daysOfMonth } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { type ReportLedgers, daysOfLedgers } from '../../shared/lake/documents/read.ts';
 import { closedTable } from '../../shared/lake/paths.ts';
-import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
+import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
-import {
-  asOfCloseOption,
-  environmentOption,
-  jsonOption,
-  lakeOption,
-  month,
-  settingsOption,
-} from '../options.ts';
+import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { count, counted, note, print, printJson, printPieces } from '../output.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
-import { query, resultObjects, tableText } from '../query-result.ts';
+import { TEXTS } from '../query-formats.ts';
+import { query, resultObjects } from '../query-result.ts';
 import { FILE_ROLES, type FileColumns, MEASURES, loadFile } from '../reconcile/file.ts';
 import { printedCommand } from '../printed-command.ts';
 import { CAUSES_SQL, compare, rowsOf, sumsSql } from '../reconcile/match.ts';
 import { REPORT_RELATIONS, compareReports } from '../reconcile/reports.ts';
-import { openExistingLake, readSettingsIfAny, unknown } from '../run-options.ts';
+import { sqlLake, unknown } from '../run-options.ts';
 import { createSqlConnection } from '../sql-tables.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
-import { terminalColumns } from '../text-table.ts';
 
-interface ReconcileFlags {
+interface ReconcileFlags extends SharedFlags {
   month?: string;
-  brand?: string;
   publisher?: string;
   against: keyof typeof TABLES;
   map?: FileColumns;
-  asOfClose?: string;
   output?: string;
-  json?: boolean;
-  lake: string;
-  settings: string;
-  environment?: string;
 }
 
 const TABLES = { orders: 'order_states', transactions: 'transaction_states' } as const;
 
-export function addReconcile(program: Command): void {
-  const command = program.command('reconcile');
-  command
+export function addReconcile(program: CliCommand): void {
+  program
+    .command('reconcile')
     .description('compare an export or an invoice with the lake: each difference with its cause')
     .argument('[file]', 'a CSV file; missing: compare orders, transactions and attribution')
     .option('--month <month>', 'the month, YYYY-MM (default: the days of the file)', month)
@@ -62,32 +48,24 @@ export function addReconcile(program: Command): void {
         .default('orders'),
     )
     .option('--map <role=column>', `a column, e.g. commission=Comm; roles: ${FILE_ROLES.join(', ')}`, mapped)
-    .addOption(asOfCloseOption())
+    .takes('asOfClose')
     .option('--output <file>', 'write every difference to a file, e.g. differences.xlsx')
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(jsonOption('print sums, causes and every difference as one JSON document'))
-    .addHelpText(
-      'after',
-      `
-Exit code 0: everything agrees, or the lake proves the cause of each difference; 1: something is not explained.
-
-Example:
-  $ brand-reports reconcile invoice.csv --month 2026-10 --map commission=Comm
-  $ brand-reports reconcile --month 2026-10`,
+    .takes('lake', 'settings', 'environment')
+    .option('--json', 'print sums, causes and every difference as one JSON document')
+    .example(
+      ['reconcile invoice.csv --month 2026-10 --map commission=Comm', 'reconcile --month 2026-10'],
+      'Exit code 0: everything agrees, or the lake proves the cause of each difference; 1: something is not explained.',
     )
     .action(async (file: string | undefined, flags: ReconcileFlags) => {
-      const settings = await readSettingsIfAny(command, flags);
-      const { store } = await openExistingLake(flags.lake);
+      const sources = await sqlLake(flags);
       const { output, asOfClose } = flags;
       const ending = output === undefined ? undefined : fileFormat(output, undefined);
       const relations = file === undefined ? REPORT_RELATIONS : relationsOf(flags);
       const run = async (path?: string) => {
         const ledgers: ReportLedgers[] = [];
         const lake = {
-          ...{ store, reports, settings, nowMs: Date.now() },
-          ...(asOfClose !== undefined && { asOfClose }),
+          ...sources,
+          asOfClose,
           ...(path !== undefined && { outputFolder: dirname(path) }),
           onLedgers: (all: readonly ReportLedgers[]) => void ledgers.push(...all),
         };
@@ -96,13 +74,13 @@ Example:
           relations.map((name) => `FROM ${name}`).join('; '),
         );
         try {
-          await reconcile(connection, file, flags, brandOf(ledgers, flags.brand, settings));
+          await reconcile(connection, file, flags, brandOf(ledgers, flags.brand, sources.settings));
           if (ending && path !== undefined) await writeRows(connection, DIFFERENCES, ending, path);
         } finally {
           connection.closeSync();
         }
       };
-      await (output === undefined ? run() : writeWhole(output, store.localFolder, run));
+      await (output === undefined ? run() : writeWhole(output, sources.store.localFolder, run));
     });
 }
 
@@ -155,7 +133,7 @@ async function reconcile(
   }
   const details = [CAUSES_SQL, ...(loaded ? [] : [`FROM days LIMIT ${MAX_ROWS}`]), SOME_DIFFERENCES];
   for (const sql of [sums, ...(all > 0 ? details : [])]) {
-    await printPieces(tableText(await query(connection, sql), terminalColumns()));
+    await printPieces(TEXTS.table(await query(connection, sql)));
     print('');
   }
   print(verdict(all, open));
@@ -167,8 +145,7 @@ function brandOf(all: readonly ReportLedgers[], named: string | undefined, setti
   const brand = named ?? brands[0] ?? '';
   if (named !== undefined && !brands.includes(named)) throw unknown('brand', named, brands);
   if (named === undefined && brands.length > 1)
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'several_brands',
       `The lake has several brands: ${brands.join(', ')}. Name one, for example --brand ${brand}.`,
     );
@@ -178,9 +155,9 @@ function brandOf(all: readonly ReportLedgers[], named: string | undefined, setti
 }
 
 /** Two empty sides are an error: the month may be mistyped, or its days were not read. */
-function nothingToCompare(from: string | undefined, to: string | undefined): BrandReportsError {
+function nothingToCompare(from: string | undefined, to: string | undefined) {
   const message = `There is nothing to compare from ${from} to ${to}: neither side has a record. To see which days were read: ${printedCommand('status')}`;
-  return new BrandReportsError('config', 'nothing_to_compare', message);
+  return configError('nothing_to_compare', message);
 }
 
 function verdict(all: number, open: number): string {

@@ -1,32 +1,23 @@
-import type { Command } from 'commander';
 import { type DamagedDocument, type RepairOutcome, repairLake } from '../../shared/repair/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import { databaseOption, jsonOption, lakeOption } from '../options.ts';
+import type { CliCommand, SharedFlags } from '../options.ts';
 import { counted, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { lakeAccess } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
-interface RepairFlags {
-  lake: string;
-  database?: string;
-  apply?: boolean;
-  json?: boolean;
-}
-
-export function addRepair(program: Command): void {
+export function addRepair(program: CliCommand): void {
   program
     .command('repair')
     .description('find documents of the lake that cannot be parsed; changes nothing without --apply')
-    .addOption(lakeOption())
-    .addOption(databaseOption())
+    .takes('lake', 'database')
     .option('--apply', 'rebuild them from the rest of the lake; the damaged bytes are copied first')
-    .addOption(jsonOption('print what was found and done as one JSON document'))
-    .addHelpText('after', '\nExample:\n  $ brand-reports repair\n  $ brand-reports repair --apply')
-    .action(async ({ apply = false, json, ...flags }: RepairFlags) => {
-      const access = await lakeAccess(flags, () => {});
+    .option('--json', 'print what was found and done as one JSON document')
+    .example(['repair', 'repair --apply'])
+    .action(async ({ apply = false, json, ...flags }: SharedFlags & { apply?: boolean }) => {
+      const access = await lakeAccess(flags);
       const outcome = await repairLake({ ...access, reports, apply });
       // Without settings `next_due` of coverage is NULL until the next sync.
       if (apply) await rewriteDatabase(access.lake, undefined);

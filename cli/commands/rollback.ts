@@ -1,65 +1,39 @@
-import { type Command, Option } from 'commander';
 import {
   type DayVersions,
-  type RollbackOptions,
   type RollbackOutcome,
   listVersions,
   rollBack,
 } from '../../shared/operations/rollback.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import {
-  databaseOption,
-  day,
-  environmentOption,
-  jsonOption,
-  lakeOption,
-  nowOption,
-  settingsOption,
-} from '../options.ts';
-import { count, counted, note, print, printJson } from '../output.ts';
-import { lakeAccess, readSettingsIfAny, reportNamed } from '../run-options.ts';
+import { type CliCommand, type SharedFlags, day } from '../options.ts';
+import { counted, note, print, printJson } from '../output.ts';
+import { reportNamed, writableLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 
-interface RollbackFlags {
+interface RollbackFlags extends SharedFlags {
   to?: string;
-  brand?: string;
-  lake: string;
-  database?: string;
-  settings: string;
-  environment?: string;
-  now?: Date;
-  json?: boolean;
 }
 
-export function addRollback(program: Command): void {
-  const command = program.command('rollback');
-  command
+export function addRollback(program: CliCommand): void {
+  program
+    .command('rollback')
     .description('publish an older version of a day again; without --to, list the versions that are kept')
     .argument('<report>', 'a report or its table, e.g. orders')
     .argument('<day>', 'the day, YYYY-MM-DD', day)
-    .addOption(new Option('--to <snapshot>', 'the version to go back to, as the list names it'))
+    .option('--to <snapshot>', 'the version to go back to, as the list names it')
     .option('--brand <name>', 'the brand (default: the only one that has the day)')
-    .addOption(lakeOption())
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(nowOption())
-    .addOption(jsonOption('print the versions, or what was done, as one JSON document'))
-    .addHelpText(
-      'after',
-      `
-The version holds until a reading finds other content: the refresh policy goes on, and a settled day stays as it is.
-How long versions are kept: the setting snapshotRetentionDays.
-
-Example:
-  $ brand-reports rollback order_list 2026-01-31
-  $ brand-reports rollback order_list 2026-01-31 --to 20260202t061500-4f1c9a2b7d60`,
+    .takes('lake', 'database', 'settings', 'environment', 'now')
+    .option('--json', 'print the versions, or what was done, as one JSON document')
+    .example(
+      ['rollback order_list 2026-01-31', 'rollback order_list 2026-01-31 --to 20260202t061500-4f1c9a2b7d60'],
+      `The version holds until a reading finds other content: the refresh policy goes on, and a settled day stays as it is.
+How long versions are kept: the setting snapshotRetentionDays.`,
     )
     .action(async (name: string, of: string, flags: RollbackFlags) => {
-      const options = await rollbackOptions(name, of, flags, command);
+      const { brand } = flags;
+      const options = { ...(await writableLake(flags)), report: reportNamed(name), day: of, brand };
       if (flags.to === undefined) {
         const listed = await listVersions(options);
         if (flags.json) printJson(listed);
@@ -77,43 +51,21 @@ Example:
     });
 }
 
-async function rollbackOptions(
-  name: string,
-  of: string,
-  flags: RollbackFlags,
-  command: Command,
-): Promise<RollbackOptions> {
-  return {
-    ...(await lakeAccess(flags, () => {})),
-    reports,
-    settings: await readSettingsIfAny(command, flags),
-    report: reportNamed(name),
-    day: of,
-    ...(flags.brand !== undefined && { brand: flags.brand }),
-  };
-}
-
 function versionsText({ brand, report, day: of, versions }: DayVersions): string {
-  const cells = versions.map(({ snapshot, from, to, rows, open, closes = [] }) => [
+  const cells = versions.map(({ snapshot, from, to, rows, open, closes = [] }) => ({
     snapshot,
-    from ?? 'unknown',
-    to ?? 'current',
-    rows === null ? 'unreadable' : count(rows),
-    (open === null ? 'not known' : open ? 'while the day was open' : 'whole') +
+    'found by queries from': from ?? 'unknown',
+    until: to ?? 'current',
+    rows: rows ?? 'unreadable',
+    read:
+      (open === null ? 'not known' : open ? 'while the day was open' : 'whole') +
       closes.map((month) => `, kept by close ${month}`).join(''),
-  ]);
-  const columns = [
-    { name: 'snapshot' },
-    { name: 'found by queries from' },
-    { name: 'until' },
-    { name: 'rows', align: 'right' as const },
-    { name: 'read' },
-  ];
+  }));
   return [
     `${brand} ${report} ${of}: ${counted(versions.length, 'version')} kept`,
     '',
     // In full, so that people can copy the id.
-    table(columns, cells),
+    table(cells, Number.POSITIVE_INFINITY),
   ].join('\n');
 }
 

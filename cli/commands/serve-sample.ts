@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import type { GivenFlags } from '../../shared/command-line.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { writeNew } from '../new-file.ts';
-import { port } from '../options.ts';
+import { type CliCommand, port } from '../options.ts';
 import { print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 
@@ -15,7 +14,7 @@ interface ServeFlags {
   writeSettings?: string;
 }
 
-export function addServeSample(program: Command): void {
+export function addServeSample(program: CliCommand): void {
   program
     .command('serve-sample')
     .description('serve the sample brand service on this machine until Ctrl-C')
@@ -24,10 +23,7 @@ export function addServeSample(program: Command): void {
       '--write-settings <folder>',
       'write a settings.json and a credentials.json for it into this folder',
     )
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ brand-reports serve-sample --port 8080 --write-settings sample-settings',
-    )
+    .example('serve-sample --port 8080 --write-settings sample-settings')
     .action(async (flags: ServeFlags) => {
       const service = await startSampleService({ port: flags.port });
       try {

@@ -2,14 +2,14 @@
  * Shows the changes in a month after it was closed, by publisher, currency and state, and the correction for a person who has
  * booked the month: the view `since_close`, its sums, and one sentence.
  */
-import type { Command } from 'commander';
-import { BrandReportsError } from '../../shared/errors.ts';
+import type { BrandReportsError } from '../../shared/errors.ts';
 import { exactNumber } from '../../shared/exact-number.ts';
 import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { sinceClose } from '../../shared/reports/views/since-close.ts';
-import { jsonOption, lakeOption, month } from '../options.ts';
-import { counted, note, print, printJson } from '../output.ts';
+import { configError } from '../config-error.ts';
+import { type CliCommand, type SharedFlags, month } from '../options.ts';
+import { counted, instantText, note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { TEXTS } from '../query-formats.ts';
 import { cell, query, resultObjects } from '../query-result.ts';
@@ -18,30 +18,20 @@ import { createSqlConnection, literal } from '../sql-tables.ts';
 import { showPieces } from '../pager.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
-interface SinceCloseFlags {
-  brand?: string;
-  lake: string;
-  json?: boolean;
-}
-
-export function addSinceClose(program: Command): void {
+export function addSinceClose(program: CliCommand): void {
   program
     .command('since-close')
     .description('show what changed in a month after it was closed, and what to book')
     .argument('[month]', 'the closed month, YYYY-MM (default: the newest one)', month)
     .option('--brand <name>', 'only this brand (default: each that has closed the month)')
-    .addOption(lakeOption())
-    .addOption(jsonOption('print the closes, the changes and their sums as one JSON document'))
-    .addHelpText(
-      'after',
-      `
-Orders and transactions are the same money: book the correction of one of the two reports.
-The same as SQL: the view "since_close".
-
-Example:
-  $ brand-reports since-close 2026-10 --brand acme`,
+    .takes('lake')
+    .option('--json', 'print the closes, the changes and their sums as one JSON document')
+    .example(
+      'since-close 2026-10 --brand acme',
+      `Orders and transactions are the same money: book the correction of one of the two reports.
+The same as SQL: the view "since_close".`,
     )
-    .action(async (asked: string | undefined, { brand, lake, json }: SinceCloseFlags) => {
+    .action(async (asked: string | undefined, { brand, lake, json }: SharedFlags) => {
       const { store } = await openExistingLake(lake);
       const warn = ({ message }: BrandReportsError) => note(oneLine(withRunnableCommands(message)));
       const all = await readCloses(store, brand, warn);
@@ -84,7 +74,7 @@ const DETAILS =
 /** `acme 2026-10, closed 2026-11-03 06:00 UTC, 1 day recorded as not whole` */
 function headText({ brand, month: of, closedAt, exceptions }: Close): string {
   const days = exceptions.length === 0 ? '' : `, ${counted(exceptions.length, 'day')} recorded as not whole`;
-  return styleText('bold', `${brand} ${of}, closed ${closedAt.slice(0, 16).replace('T', ' ')} UTC${days}`);
+  return styleText('bold', `${brand} ${of}, closed ${instantText(closedAt)}${days}`);
 }
 
 /** @param totals rows of brand, report, currency and correction */
@@ -106,5 +96,5 @@ function notClosed(asked = 'No month', brand: string | undefined, months: readon
   const known = `Closed months${brand === undefined ? '' : ` of ${brand}`}: ${months.join(', ') || 'none'}`;
   const next = printedCommand('close', [asked === 'No month' ? '2026-10' : asked]);
   const message = `${asked} is ${asked === 'No month' ? '' : 'not '}closed. ${known}. To close one: ${next}`;
-  return new BrandReportsError('config', 'not_closed', message);
+  return configError('not_closed', message);
 }

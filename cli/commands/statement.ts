@@ -2,22 +2,21 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type Command, Option } from 'commander';
-import { BrandReportsError } from '../../shared/errors.ts';
-import { environmentOption, lakeOption, month, settingsOption } from '../options.ts';
+import { Option } from 'commander';
+import { configError } from '../config-error.ts';
+import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { joined, note, printPieces } from '../output.ts';
 import { writeWhole } from '../query-file.ts';
 import { TEXTS } from '../query-formats.ts';
-import { query, tableText } from '../query-result.ts';
-import { type RunFlags, lakeAccess, readSettingsIfAny } from '../run-options.ts';
+import { query } from '../query-result.ts';
+import { writableLake } from '../run-options.ts';
 import { literal } from '../sql-tables.ts';
 import { statementPage } from '../statement-page.ts';
 import { type Statement, TOTALS_SQL, entriesSql, readStatements } from '../statement.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
-import { terminalColumns } from '../text-table.ts';
 import { csvOutput } from './query.ts';
 
-interface StatementFlags extends Pick<RunFlags, 'lake' | 'settings' | 'environment' | 'brand'> {
+interface StatementFlags extends SharedFlags {
   month: string;
   publisher?: string;
   format?: Format;
@@ -36,13 +35,13 @@ const FORMATS = {
 type Format = keyof typeof FORMATS;
 const FILE_FORMATS = ['csv', 'json', 'html'] as const;
 
-export function addStatement(program: Command): void {
-  const command = program.command('statement');
-  command
+export function addStatement(program: CliCommand): void {
+  program
+    .command('statement')
     .description(
       'show what each publisher gets for a month, order by order, with changes in months closed before',
     )
-    .addOption(new Option('--month <month>', 'the month, YYYY-MM').argParser(month).makeOptionMandatory())
+    .requiredOption('--month <month>', 'the month, YYYY-MM', month)
     .option('--brand <name>', 'only this brand (default: each that has days of the month)')
     .option('--publisher <id>', 'only this publisher')
     .addOption(
@@ -55,24 +54,16 @@ export function addStatement(program: Command): void {
       '--output <file>',
       'write to a file; without --format its ending decides the format: .csv, .json or .html',
     )
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addHelpText(
-      'after',
-      `
-The statement of a closed month is the same as long as its close exists. docs/how-to/statements.md describes the formats.
-
-Example:
-  $ brand-reports statement --month 2026-10
-  $ brand-reports statement --month 2026-10 --publisher 1012 --output statement.html`,
+    .takes('lake', 'settings', 'environment')
+    .example(
+      ['statement --month 2026-10', 'statement --month 2026-10 --publisher 1012 --output statement.html'],
+      'The statement of a closed month is the same as long as its close exists. docs/how-to/statements.md describes the formats.',
     )
     .action(async (flags: StatementFlags) => {
       const format = formatOf(flags);
       const { month: of, brand, publisher } = flags;
-      const settings = await readSettingsIfAny(command, flags);
-      const access = await lakeAccess(flags, () => {});
-      const options = { ...access, settings, month: of, ...(brand !== undefined && { brand }) };
+      const access = await writableLake(flags);
+      const options = { ...access, month: of, brand };
       const { connection, statements } = await readStatements(options, publisher);
       try {
         const pieces = FORMATS[format](statements, connection);
@@ -96,7 +87,7 @@ function formatOf({ format, output }: StatementFlags): Format {
   if (output === undefined || format !== undefined || ofFile !== undefined)
     return format ?? ofFile ?? 'table';
   const message = `${output} has no known ending. Allowed: .csv, .json and .html, or add --format.`;
-  throw new BrandReportsError('config', 'bad_output', message);
+  throw configError('bad_output', message);
 }
 
 /** The sums of each statement as a table. */
@@ -109,7 +100,7 @@ export async function* statementTables(
     const wanted = publisher === null ? 'true' : "publishers = 'one'";
     const sql = `SELECT * EXCLUDE (brand, publishers) REPLACE (CASE publishers WHEN 'all' THEN 'all' ELSE publisher_id END AS publisher_id)
 FROM (${TOTALS_SQL}) WHERE ${wanted} AND brand = ${literal(brand)}`;
-    yield* tableText(await query(connection, sql), terminalColumns());
+    yield* TEXTS.table(await query(connection, sql));
     yield '\n';
   }
 }

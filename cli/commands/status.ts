@@ -1,9 +1,8 @@
 import { lstat, rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
 import { readCloses } from '../../shared/lake/documents/close.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { whenToSet } from '../../shared/lake/documents/role-evidence.ts';
@@ -19,30 +18,17 @@ import { counted } from '../../shared/watcher/index.ts';
 import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
+import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
 import { brandNamed, openExistingLake, readSettings } from '../run-options.ts';
-import {
-  brandOption,
-  environmentOption,
-  jsonOption,
-  lakeOption,
-  month,
-  nowOption,
-  settingsOption,
-} from '../options.ts';
+import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { count, note, print, printJson } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
-import { table, terminalColumns } from '../text-table.ts';
+import { table } from '../text-table.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
-interface StatusFlags {
-  lake: string;
-  settings: string;
-  environment?: string;
-  brand?: string;
+interface StatusFlags extends SharedFlags {
   month?: string;
-  now?: Date;
-  json?: boolean;
   html?: string;
   failOn?: string[];
 }
@@ -50,33 +36,31 @@ interface StatusFlags {
 /** Each day of each report is a cell of the page. */
 const MAX_MONTHS = 24;
 
-export function addStatus(program: Command): void {
+export function addStatus(program: CliCommand): void {
   program
     .command('status')
     .description('show the state of every day: complete, missing, overdue, failed, ...')
-    .addOption(brandOption())
+    .takes('brand')
     .option('--month <month>', 'show this month, YYYY-MM (default: the last two)', month)
-    .addOption(lakeOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(nowOption())
+    .takes('lake', 'settings', 'environment', 'now')
     .addOption(
       new Option(
         '--fail-on <words>',
         `exit with 1 if a day has one of these states, separated by commas: ${FAIL_ON.join(', ')}; "problem" means each of the states before it`,
       ).argParser(failOnWords),
     )
-    .addOption(jsonOption('print every day as one JSON document'))
+    .option('--json', 'print every day as one JSON document')
     .addOption(
       new Option(
         '--html <file>',
         `write the calendar as a page (default: the last ${MAX_MONTHS} months)`,
       ).conflicts('json'),
     )
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ brand-reports status --brand acme --month 2026-01\n  $ brand-reports status --html coverage.html\n  $ brand-reports status --fail-on failed,missing,overdue',
-    )
+    .example([
+      'status --brand acme --month 2026-01',
+      'status --html coverage.html',
+      'status --fail-on failed,missing,overdue',
+    ])
     .action(async (flags: StatusFlags) => {
       const settings = await readSettings(flags);
       if (flags.brand !== undefined) brandNamed(flags.brand, settings);
@@ -159,8 +143,7 @@ async function writePage(file: string, markup: string): Promise<void> {
     }
   } catch (error) {
     await rm(half, { force: true });
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'page_unwritable',
       `The page ${file} cannot be written (${textOf(error, 'code')}). Name another file: --html FILE.`,
     );
@@ -248,21 +231,13 @@ function totals({ tables, today }: Section): string {
   const problems = PROBLEM_STATES.toReversed().filter((state) =>
     tables.some(({ days }) => daysOfKind(state, days) > 0),
   );
-  const heads = [
-    { name: 'table' },
-    { name: 'newest complete' },
-    ...['rows', 'days', 'present', ...problems.map((state) => CELL_KINDS[state].name)].map((name) => ({
-      name,
-      align: 'right' as const,
-    })),
-  ];
-  const lines = tables.map(({ table: name, newestComplete, rows, days, hasReturnedRecords }) => [
-    name,
-    newestComplete ?? (hasReturnedRecords ? 'none' : 'none (unverified)'),
-    ...[rows, days.length, days.filter((day) => day.rows !== null).length].map(count),
-    ...problems.map((state) => count(daysOfKind(state, days))),
-  ]);
-  return table(heads, lines, terminalColumns());
+  const lines = tables.map(({ table: name, newestComplete, rows, days, hasReturnedRecords }) => ({
+    table: name,
+    'newest complete': newestComplete ?? (hasReturnedRecords ? 'none' : 'none (unverified)'),
+    ...{ rows, days: days.length, present: days.filter((day) => day.rows !== null).length },
+    ...Object.fromEntries(problems.map((state) => [CELL_KINDS[state].name, daysOfKind(state, days)])),
+  }));
+  return table(lines);
 }
 
 /** The findings about days of these months, one line for each kind. */

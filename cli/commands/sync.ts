@@ -1,62 +1,42 @@
-import type { Command } from 'commander';
 import { dayOf } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
-import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
+import { type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
 import type { PlanOptions } from '../../shared/run/plan-run.ts';
 import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
+import { configError } from '../config-error.ts';
 import { eventSink } from '../event-sink.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
-import {
-  brandOption,
-  command,
-  credentialsOption,
-  databaseOption,
-  fromOption,
-  jsonOption,
-  lakeOption,
-  nowOption,
-  seconds,
-  environmentOption,
-  settingsOption,
-  toOption,
-} from '../options.ts';
-import { count, print, printJson } from '../output.ts';
+import { type CliCommand, command, day, seconds } from '../options.ts';
+import { print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
-import { table, terminalColumns } from '../text-table.ts';
+import { table } from '../text-table.ts';
 
 interface SyncFlags extends RunFlags {
   maxSeconds?: number;
   plan?: boolean;
   includeDisabled?: boolean;
   onPublished?: string;
-  json?: boolean;
 }
 
-export function addSync(program: Command): void {
+export function addSync(program: CliCommand): void {
   program
     .command('sync')
     .description('fetch the days that are due and publish them in the lake')
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
-    .addOption(brandOption())
-    .addOption(fromOption('fetch this day and later days, due or not'))
-    .addOption(toOption('… up to and including this day (default: today)'))
+    .takes('brand')
+    .option('--from <day>', 'fetch this day and later days, due or not', day)
+    .option('--to <day>', '… up to and including this day (default: today)', day)
     .option('--accept-fewer', 'for the days of --from and --to, accept fewer records than before')
     .option(
       '--plan',
       'show which days a run would read, why, and the requests and time; reads and writes nothing',
     )
     .option('--include-disabled', 'read the named reports even if the settings disable them')
-    .addOption(lakeOption())
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(credentialsOption())
-    .addOption(nowOption())
+    .takes('lake', 'database', 'settings', 'environment', 'credentials', 'now')
     .option(
       '--max-seconds <n>',
       'start nothing new after this time; run the same command again to continue',
@@ -67,11 +47,8 @@ export function addSync(program: Command): void {
       'run this command for each day that is published or changes, with the event as JSON on its standard input',
       command,
     )
-    .addOption(jsonOption('print each event and then the outcome, each as one line of JSON'))
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ brand-reports sync order_list --brand acme --from 2026-01-01 --to 2026-01-31',
-    )
+    .option('--json', 'print each event and then the outcome, each as one line of JSON')
+    .example('sync order_list --brand acme --from 2026-01-01 --to 2026-01-31')
     .action(async (reports: string[], flags: SyncFlags) => {
       if (flags.plan) return showPlan(reports, flags);
       const progress = showProgress();
@@ -113,16 +90,17 @@ function readable<Options extends PlanOptions>(options: Options, flags: SyncFlag
     const today = dayOf((flags.now ?? new Date()).getTime(), timeZone);
     if (startDate <= today) continue;
     const message = `${flags.settings}: brands.${name}.startDate is "${startDate}", so there is no day to read. Allowed: up to ${today}, which is today in ${timeZone}. Correct the setting, or read another brand: --brand NAME.`;
-    throw new BrandReportsError('config', 'start_to_come', message);
+    throw configError('start_to_come', message);
   }
   const isOff = (report: string) => !brands.some(({ reports }) => reports[report]?.enabled);
   const off = flags.includeDisabled ? undefined : scope.reports?.find(isOff);
   if (off === undefined) return { ...options, scope: { ...scope, onlyEnabled: !flags.includeDisabled } };
   const message = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false. Set it to true, or add --include-disabled to read the report this time.`;
-  throw new BrandReportsError('config', 'report_off', message);
+  throw configError('report_off', message);
 }
 
-const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
+/** By the status of an outcome. */
+export const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
 
 const NEXT_STEPS = {
   complete: undefined,
@@ -145,22 +123,14 @@ export function syncText(outcome: SyncOutcome): string {
   const unfinished = (['kept', 'pending', 'busy', 'waiting', 'failed'] as const).filter((outcome) =>
     reports.some(({ days }) => countOf(days, outcome) > 0),
   );
-  const columns = [
-    { name: 'brand' },
-    { name: 'report' },
-    { name: 'status' },
-    ...['new', 'same', ...unfinished, 'rows', 'requests'].map((name) => ({ name, align: 'right' as const })),
-  ];
-  const rows = reports.map(({ brand, report, status: state, days, requests }) => [
-    brand,
-    report,
-    state,
-    ...(['published', 'unchanged', ...unfinished] as const).map((outcome) => count(countOf(days, outcome))),
-    count(days.reduce((sum, { rows }) => sum + rows, 0)),
-    count(requests),
-  ]);
+  const rows = reports.map(({ brand, report, status: state, days, requests }) => ({
+    ...{ brand, report, status: state },
+    ...{ new: countOf(days, 'published'), same: countOf(days, 'unchanged') },
+    ...Object.fromEntries(unfinished.map((outcome) => [outcome, countOf(days, outcome)])),
+    ...{ rows: days.reduce((sum, { rows }) => sum + rows, 0), requests },
+  }));
   return [
-    table(columns, rows, terminalColumns()),
+    table(rows),
     ...reports.flatMap(problem),
     '',
     styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`),
@@ -178,6 +148,7 @@ function problem({ brand, report, days, error }: ReportOutcome): string[] {
   ];
 }
 
-function countOf(days: readonly DayOutcome[], wanted: DayOutcome['outcome']): number {
+/** The number of days with this outcome. */
+export function countOf<Outcome>(days: readonly { outcome: Outcome }[], wanted: Outcome): number {
   return days.filter(({ outcome }) => outcome === wanted).length;
 }

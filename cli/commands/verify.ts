@@ -10,7 +10,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Command } from 'commander';
 import type { Column } from '../../shared/column-types.ts';
 import { type MonthSpan, isDay, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
@@ -30,7 +29,14 @@ import {
   readSchema,
   snapshotsByTable,
 } from '../../shared/lake/documents/read.ts';
-import { closeKey, closedPartition, closedTable, schemaKey, versionKey } from '../../shared/lake/paths.ts';
+import {
+  closeKey,
+  closedPartition,
+  closedTable,
+  dayPartition,
+  schemaKey,
+  versionKey,
+} from '../../shared/lake/paths.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
@@ -39,32 +45,16 @@ import { lifecycleShape } from '../../shared/lifecycle/index.ts';
 import { lostVersions } from '../../shared/repair/index.ts';
 import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { configError } from '../config-error.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type LinkDamage, linkAt, linkDamages, linkKey, linking } from '../local-links.ts';
-import { checkOrder, openExistingLake, reportNamed } from '../run-options.ts';
-import {
-  credentialsOption,
-  databaseOption,
-  environmentOption,
-  fromOption,
-  jsonOption,
-  lakeOption,
-  settingsOption,
-  toOption,
-} from '../options.ts';
+import { type LinkDamage, linkAt, linkDamages, linking } from '../local-links.ts';
+import { type RunFlags, checkOrder, openExistingLake, reportNamed } from '../run-options.ts';
+import { type CliCommand, day } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showLine } from '../progress-line.ts';
 import { styleText } from '../terminal-text.ts';
-import { table, terminalColumns } from '../text-table.ts';
-
-interface VerifyFlags {
-  brand?: string;
-  lake: string;
-  from?: string;
-  to?: string;
-  json?: boolean;
-}
+import { table } from '../text-table.ts';
 
 /** A difference, and the command that heals it. */
 type Mismatch = Omit<LinkDamage, 'brand'>;
@@ -81,7 +71,7 @@ interface VerifiedTable {
   damaged?: (DamagedDocument & Pick<Mismatch, 'advice'>)[];
 }
 
-export function addVerify(program: Command): void {
+export function addVerify(program: CliCommand): void {
   program
     .command('verify')
     .description(
@@ -89,20 +79,15 @@ export function addVerify(program: Command): void {
     )
     .argument('[report...]', 'reports or their tables, e.g. orders (default: all)')
     .option('--brand <name>', 'only this brand')
-    .addOption(fromOption('only this day and later days'))
-    .addOption(toOption('… up to and including this day'))
-    .addOption(lakeOption())
-    .addOption(databaseOption())
-    .addOption(settingsOption())
-    .addOption(environmentOption())
-    .addOption(credentialsOption())
-    .addOption(jsonOption('print the findings as one JSON document'))
-    .addHelpText(
-      'after',
-      '\nIt needs only the lake. The other flags appear in the commands that it prints.\n' +
-        '\nExample:\n  $ brand-reports verify orders transactions --from 2026-01-01 --to 2026-01-31',
+    .option('--from <day>', 'only this day and later days', day)
+    .option('--to <day>', '… up to and including this day', day)
+    .takes('lake', 'database', 'settings', 'environment', 'credentials')
+    .option('--json', 'print the findings as one JSON document')
+    .example(
+      'verify orders transactions --from 2026-01-01 --to 2026-01-31',
+      'It needs only the lake. The other flags appear in the commands that it prints.',
     )
-    .action(async (names: string[], flags: VerifyFlags) => {
+    .action(async (names: string[], flags: RunFlags) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map((name) => reportNamed(name).table);
       const { store } = await openExistingLake(flags.lake);
@@ -131,23 +116,22 @@ function healing(day: CommittedDay): string {
 
 const repairCommand = () => printedCommand('repair', ['--apply']);
 
-function nothingToVerify({ url }: ObjectStore): BrandReportsError {
-  return new BrandReportsError(
-    'config',
+function nothingToVerify({ url }: ObjectStore) {
+  return configError(
     'nothing_to_verify',
     `There is nothing to verify: ${url} has no committed day that matches the flags. Correct --lake or the other flags. To fill a new lake: ${printedCommand('sync')}`,
   );
 }
 
 /** The months that the days lie in. */
-function spanOf({ from, to }: VerifyFlags): MonthSpan {
+function spanOf({ from, to }: RunFlags): MonthSpan {
   return { ...(from !== undefined && { from: monthOf(from) }), ...(to !== undefined && { to: monthOf(to) }) };
 }
 
 async function verifyTables(
   store: ObjectStore,
   wanted: readonly string[],
-  flags: VerifyFlags,
+  flags: RunFlags,
 ): Promise<VerifiedTable[]> {
   const { from = '', to = '9' } = flags;
   const isWanted = (day: string) => day >= from && day <= to;
@@ -217,15 +201,9 @@ async function verifyCloses(
       const problem = await compare(store, written, columns, key);
       if (problem === undefined) continue;
       const link = linkAt(closedTable(table), closedPartition(month, brand, day), snapshot);
-      const { localFolder } = store;
-      const isLinked = localFolder !== undefined && !(await compare(store, written, columns, link));
-      const advice = isLinked ? linking(join(localFolder, link), join(localFolder, key)) : removing(month);
-      found.mismatches.push({
-        dt: day,
-        snapshot,
-        message: `${table} as closed in ${month}: ${problem}`,
-        advice,
-      });
+      const advice = (await relinking(store, written, columns, link, key)) ?? removing(month);
+      const message = `${table} as closed in ${month}: ${problem}`;
+      found.mismatches.push({ dt: day, snapshot, message, advice });
     }
   }
   return closes.length + damaged.length === 0 ? [] : [{ ...found, ...(damaged.length > 0 && { damaged }) }];
@@ -305,31 +283,22 @@ async function verifyDay(
   first: CommittedDay,
   repeated: Set<string>,
 ): Promise<Mismatch | undefined> {
-  let current = first;
-  for (;;) {
-    const { columns } = await readSchema(store, current.report);
-    const ofRows = await compare(store, current.committed, columns, committedSnapshotKey(current));
+  for (let current = first; ; ) {
+    const { report, brand, day, committed } = current;
+    const { columns } = await readSchema(store, report);
+    const key = committedSnapshotKey(current);
+    const ofRows = await compare(store, committed, columns, key);
     const message =
       ofRows ?? (await compareChanges(store, current, repeated)) ?? (await compareLifecycle(store, current));
     if (message === undefined) return undefined;
-    const { report, brand, day, committed } = current;
     const latest = await committedNow(store, report, brand, day);
-    if (!latest || latest.snapshot === committed.snapshot)
-      return { dt: day, snapshot: committed.snapshot, message, advice: await advice(ofRows !== undefined) };
-    current = { ...current, committed: latest };
-
-    async function advice(isSnapshot: boolean): Promise<string> {
-      const { localFolder } = store;
-      const link = linkKey(current);
-      // The link keeps the rows of a file that was deleted or replaced.
-      if (
-        !isSnapshot ||
-        localFolder === undefined ||
-        (await compare(store, current.committed, columns, link))
-      )
-        return healing(current);
-      return linking(join(localFolder, link), join(localFolder, committedSnapshotKey(current)));
+    if (latest && latest.snapshot !== committed.snapshot) {
+      current = { ...current, committed: latest };
+      continue;
     }
+    const link = linkAt(report.table, dayPartition(brand, day), committed.snapshot);
+    const linked = ofRows && (await relinking(store, committed, columns, link, key));
+    return { dt: day, snapshot: committed.snapshot, message, advice: linked ?? healing(current) };
   }
 }
 
@@ -337,28 +306,46 @@ async function committedNow(store: ObjectStore, report: ReportDefinition, brand:
   return (await readLedger(store, report, brand, monthOf(day))).days[day]?.committed;
 }
 
+/** @returns how the rows of the object differ from what was written, by the ledger */
 async function compare(
   store: ObjectStore,
-  { rows, digest: committedDigest }: Pick<Committed, 'rows' | 'digest'>,
+  { rows, digest: written }: Pick<Committed, 'rows' | 'digest'>,
   columns: readonly Column[],
   key: string,
+  onRow?: (row: Row) => void,
 ): Promise<string | undefined> {
   const object = await store.get(key);
   if (!object) return 'the snapshot is missing';
   const digest = new Digest();
   try {
-    for await (const row of readWithParquetjs(object.body, columns)) digest.add(row);
+    for await (const row of readWithParquetjs(object.body, columns)) {
+      digest.add(row);
+      onRow?.(row);
+    }
   } catch (thrown) {
     if (!(thrown instanceof BrandReportsError)) throw thrown;
-    return asBrandReportsError(thrown).message;
+    return thrown.message;
   }
   if (digest.rows !== rows) return `${counted(digest.rows, 'row')}, but the ledger has ${count(rows)}`;
-  return digest.value() === committedDigest
+  return digest.value() === written
     ? undefined
     : 'the digest differs: the values were changed after they were written';
 }
 
-/** Compares the day in the lifecycle table with the ledger: its digest, and as many records as the version has rows. */
+/** A command that restores a file from its link, which keeps the rows of a file that was deleted or replaced. */
+async function relinking(
+  store: ObjectStore,
+  written: Pick<Committed, 'rows' | 'digest'>,
+  columns: readonly Column[],
+  link: string,
+  key: string,
+): Promise<string | undefined> {
+  const { localFolder } = store;
+  if (localFolder === undefined || (await compare(store, written, columns, link))) return undefined;
+  return linking(join(localFolder, link), join(localFolder, key));
+}
+
+/** Compares the day in the lifecycle table with the ledger: its rows, and as many records as the version has rows. */
 async function compareLifecycle(
   store: ObjectStore,
   { report, brand, day, committed }: CommittedDay,
@@ -367,23 +354,13 @@ async function compareLifecycle(
   const shape = lifecycleShape(report);
   if (!lifecycle || !shape) return undefined;
   const key = versionKey(shape.name, brand, day, lifecycle.snapshot);
-  const object = await store.get(key);
-  if (!object) return `its rows in ${shape.name} are missing (${key})`;
-  const digest = new Digest();
   let records = 0;
-  try {
-    for await (const row of readWithParquetjs(object.body, shape.columns)) {
-      digest.add(row);
-      records += Number(row.records);
-    }
-  } catch (thrown) {
-    return `its rows in ${shape.name} cannot be read (${key}: ${asBrandReportsError(thrown).message})`;
-  }
-  if (digest.value() !== lifecycle.digest)
-    return `its rows in ${shape.name} were changed after they were written (${key}: the digest differs)`;
-  return records === committed.rows
-    ? undefined
-    : `its rows in ${shape.name} count ${counted(records, 'record')}, but the day has ${counted(committed.rows, 'row')} (${key})`;
+  const problem = await compare(store, lifecycle, shape.columns, key, (row) => {
+    records += Number(row.records);
+  });
+  const counts = `${counted(records, 'record')}, but the day has ${counted(committed.rows, 'row')}`;
+  const wrong = problem ?? (records === committed.rows ? undefined : counts);
+  return wrong && `its rows in ${shape.name} (${key}): ${wrong}`;
 }
 
 /** Compares the changes with the ledger: their number, and that each lists its records. One change is in memory at a time. */
@@ -440,16 +417,10 @@ function listsWhatItCounts(facts: readonly Row[]): boolean {
 }
 
 function verifyText(tables: readonly VerifiedTable[]): string {
-  const columns = [
-    { name: 'brand' },
-    { name: 'table' },
-    ...['days', 'rows', 'older versions', 'mismatches'].map((name) => ({ name, align: 'right' as const })),
-  ];
-  const cells = tables.map(({ brand, table: name, days, rows, versions, mismatches }) => [
-    brand,
-    name,
-    ...[days, rows, versions, mismatches.length].map(count),
-  ]);
+  const cells = tables.map(({ brand, table: name, days, rows, versions, mismatches }) => ({
+    ...{ brand, table: name, days, rows },
+    ...{ 'older versions': versions, mismatches: mismatches.length },
+  }));
   const findings = tables.flatMap(({ brand, table: name, mismatches, damaged = [] }) => {
     const ofDays = mismatches.map(({ dt, ...damage }) => ({ ...damage, where: dt }));
     const ofDocuments = damaged.map(({ month = '', ...damage }) => ({ ...damage, where: month }));
@@ -464,11 +435,5 @@ function verifyText(tables: readonly VerifiedTable[]): string {
     findings.length === 0
       ? `${styleText('green', 'ok')}: ${counted(days, 'day')} as in the ledger`
       : `${styleText('red', 'failed')}: ${counted(findings.length, 'finding')} in ${counted(days, 'day')}. To heal them, run:`;
-  return [
-    table(columns, cells, terminalColumns()),
-    '',
-    ...findings.map(({ text }) => text),
-    verdict,
-    ...advised,
-  ].join('\n');
+  return [table(cells), '', ...findings.map(({ text }) => text), verdict, ...advised].join('\n');
 }

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
+import { configError } from '../config-error.ts';
 
 /** A line of the file. A cell with line breaks continues in the next lines. */
 export interface CsvLine {
@@ -57,6 +57,6 @@ export function* csvLines(text: string, delimiter: string): Generator<CsvLine> {
 }
 
 /** An error of the file that is compared. */
-export function badFile(message: string): BrandReportsError {
-  return new BrandReportsError('config', 'bad_file', message);
+export function badFile(message: string) {
+  return configError('bad_file', message);
 }

@@ -1,7 +1,6 @@
 import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { addDays } from '../../shared/days.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
@@ -25,24 +24,13 @@ beforeEach(async () => {
 afterEach(() => sample.close());
 
 async function sync(): Promise<void> {
-  const { code, stderr } = await runCli([
-    'sync',
-    'order_list',
-    '--from',
-    day,
-    '--to',
-    other,
-    ...sample.flags,
-  ]);
+  const range = ['--from', day, '--to', other];
+  const { code, stderr } = await runCli(['sync', 'order_list', ...range, ...sample.flags]);
   if (code !== 0) throw new Error(stderr);
 }
 
 function setStatus(of: string, status: string): void {
-  const { acme } = sample.service.brands;
-  if (!acme) throw new Error('the service has no brand acme');
-  restate(acme, 'order_list', of, (held) =>
-    held.map(({ at, record }) => ({ at, record: { ...record, status } })),
-  );
+  sample.alter('order_list', of, () => ({ status }));
 }
 
 async function query(sql: string): Promise<{ rows: unknown; stderr: string }> {

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { runCli } from './run-cli.ts';
@@ -16,11 +15,7 @@ beforeAll(async () => {
   glue = await startGlueServer('brand_reports');
   expect((await runCli(['sync', ...sample.flags])).code).toBe(0);
   before = new Date().toISOString();
-  const { acme } = sample.service.brands;
-  if (acme)
-    restate(acme, 'order_list', sample.firstDay, (held) =>
-      held.map(({ at, record }) => ({ at, record: { ...record, status: 'void' } })),
-    );
+  sample.alter('order_list', sample.firstDay, () => ({ status: 'void' }));
   const day = ['--from', sample.firstDay, '--to', sample.firstDay];
   expect((await runCli(['sync', 'order_list', ...day, ...sample.flags])).code).toBe(0);
 });

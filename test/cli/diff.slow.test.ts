@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { addDays } from '../../shared/days.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
@@ -14,25 +13,14 @@ beforeAll(async () => {
   inLake = ['--lake', sample.lake];
   const range = ['--from', day, '--to', day];
   expect((await runCli(['sync', 'order_list', ...range, ...sample.flags])).code).toBe(0);
-  setStatus((index) => (index === 0 ? undefined : index === 1 ? 'restated' : 'same'));
+  sample.alter('order_list', day, (index) =>
+    index === 0 ? undefined : index === 1 ? { status: 'restated' } : {},
+  );
   expect((await runCli(['sync', 'order_list', ...range, ...sample.flags])).code).toBe(0);
-  setStatus((index) => (index === 0 ? '\u001b[31mred' : 'same'));
+  sample.alter('order_list', day, (index) => (index === 0 ? { status: '\u001b[31mred' } : {}));
   expect((await runCli(['sync', 'order_list', ...range, ...sample.flags])).code).toBe(0);
 });
 afterAll(() => sample.close());
-
-/** `same` leaves a record unchanged, `undefined` removes it. */
-function setStatus(statusOf: (index: number) => string | undefined): void {
-  const { acme } = sample.service.brands;
-  if (!acme) throw new Error('the service has no brand acme');
-  restate(acme, 'order_list', day, (held) =>
-    held.flatMap(({ at, record }, index) => {
-      const status = statusOf(index);
-      if (status === undefined) return [];
-      return [{ at, record: status === 'same' ? record : { ...record, status } }];
-    }),
-  );
-}
 
 describe('diff', () => {
   it('shows the changes of a later reading: counts, sums, and each record', async () => {
@@ -84,16 +72,12 @@ describe('diff', () => {
   });
 
   it('shows a line of transactions with another state as one altered record', async () => {
-    const { acme } = sample.service.brands;
-    if (!acme) throw new Error('the service has no brand acme');
     const range = ['--from', day, '--to', day];
     for (const status of ['locked', 'paid']) {
-      restate(acme, 'transaction_list', day, (held) =>
-        held.map(({ at, record }, index) => ({
-          at,
-          record: { ...record, transaction_id: `T${index}`, ...(index === 0 && { sku_status: status }) },
-        })),
-      );
+      sample.alter('transaction_list', day, (index) => ({
+        transaction_id: `T${index}`,
+        ...(index === 0 && { sku_status: status }),
+      }));
       expect((await runCli(['sync', 'transactions', ...range, ...sample.flags])).code).toBe(0);
     }
     const { stdout } = await runCli(['diff', 'transactions', day, ...inLake]);

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { startCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -23,11 +22,7 @@ const sync = (...flags: string[]) => {
 
 /** From now on, the order of the first day has another text. */
 function change(word: string): void {
-  const { acme } = sample.service.brands;
-  if (!acme) throw new Error('the sample has a brand acme');
-  restate(acme, 'order_list', sample.firstDay, (held) =>
-    held.map(({ at, record }) => ({ at, record: { ...record, word } })),
-  );
+  sample.alter('order_list', sample.firstDay, () => ({ word }));
 }
 
 it('sync --json prints each event as a line, and the outcome as the last line', async () => {

@@ -2,7 +2,6 @@
 import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { runCli, startCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -21,18 +20,11 @@ let ownSettings: string[];
 
 beforeAll(async () => {
   sample = await serveSampleBrand();
-  const { service, firstDay, flags, folder, lake } = sample;
+  const { acme, firstDay, flags, folder, lake } = sample;
   ownSettings = flags.slice(0, 2);
-  const { acme } = service.brands;
-  if (!acme) throw new Error('the service has no brand acme');
   for (const { record } of acme.records.order_list) Object.assign(record, { publisher_name: HOSTILE });
   expect((await runCli(['sync', ...flags])).code).toBe(0);
-  restate(acme, 'order_list', firstDay, (held) =>
-    held.map((each) => ({
-      ...each,
-      record: { ...each.record, note: `${HOSTILE} later`, [HOSTILE]: HOSTILE },
-    })),
-  );
+  sample.alter('order_list', firstDay, () => ({ note: `${HOSTILE} later`, [HOSTILE]: HOSTILE }));
   expect((await runCli(['sync', 'order_list', ...flags, '--from', firstDay, '--to', firstDay])).code).toBe(0);
 
   spoiled = join(folder, 'spoiled');
@@ -66,6 +58,8 @@ function expectHarmless(output: { stdout: string; stderr: string }) {
     expect(text).not.toMatch(/\\u001b\[\d+m(?!PWN|\\u009b)/);
   }
 }
+
+const query = (...args: string[]) => ['query', '--lake', sample.lake, ...args];
 
 describe('hostile text', () => {
   it.each<[string, () => string[]]>([
@@ -111,55 +105,27 @@ describe('hostile text', () => {
       'an environment',
       () => ['status', '--environment', HOSTILE, '--settings', join(sample.folder, 'environments.json')],
     ],
-    ['SQL that is wrong', () => ['query', '--lake', sample.lake, `SELECT * FROM "${HOSTILE}"`]],
-    [
-      'SQL that cannot be parsed',
-      () => ['query', '--lake', sample.lake, `SELEKT '${HOSTILE.replaceAll(/[\r\n]/g, '')}'`],
-    ],
-    ['SQL that is refused', () => ['query', '--lake', sample.lake, `DROP TABLE "${HOSTILE}"`]],
-    [
-      "an error of DuckDB with a record's text",
-      () => ['query', '--lake', sample.lake, 'SELECT error(publisher_name) FROM orders'],
-    ],
-    ['cells', () => ['query', '--lake', sample.lake, 'SELECT DISTINCT publisher_name FROM orders']],
+    ['SQL that is wrong', () => query(`SELECT * FROM "${HOSTILE}"`)],
+    ['SQL that cannot be parsed', () => query(`SELEKT '${HOSTILE.replaceAll(/[\r\n]/g, '')}'`)],
+    ['SQL that is refused', () => query(`DROP TABLE "${HOSTILE}"`)],
+    ["an error of DuckDB with a record's text", () => query('SELECT error(publisher_name) FROM orders')],
+    ['cells', () => query('SELECT DISTINCT publisher_name FROM orders')],
     ...['table', 'csv', 'json', 'ndjson', 'markdown'].map((format): [string, () => string[]] => [
       `cells of --format ${format}`,
-      () => [
-        'query',
-        '--lake',
-        sample.lake,
-        '--format',
-        format,
-        `SELECT publisher_name AS "${HOSTILE}" FROM orders`,
-      ],
+      () => query('--format', format, `SELECT publisher_name AS "${HOSTILE}" FROM orders`),
     ]),
-    [
-      '--vertical',
-      () => [
-        'query',
-        '--lake',
-        sample.lake,
-        '--vertical',
-        `SELECT publisher_name AS "${HOSTILE}" FROM orders`,
-      ],
-    ],
-    [
-      'an output',
-      () => ['query', '--lake', sample.lake, '--output', join(sample.folder, `${HOSTILE}.csv`), 'SELECT 1'],
-    ],
-    ['an output that is refused', () => ['query', '--lake', sample.lake, '--output', HOSTILE, 'SELECT 1']],
-    ['a file of SQL', () => ['query', '--lake', sample.lake, '--file', HOSTILE]],
+    ['--vertical', () => query('--vertical', `SELECT publisher_name AS "${HOSTILE}" FROM orders`)],
+    ['an output', () => query('--output', join(sample.folder, `${HOSTILE}.csv`), 'SELECT 1')],
+    ['an output that is refused', () => query('--output', HOSTILE, 'SELECT 1')],
+    ['a file of SQL', () => query('--file', HOSTILE)],
     [
       'the path of a lake that is not there',
       () => ['query', '--lake', join(sample.folder, HOSTILE), 'SELECT 1'],
     ],
     ['a shell', () => ['completion', HOSTILE]],
-    ['names of columns', () => ['query', '--lake', sample.lake, `SELECT 1 AS "${HOSTILE}"`]],
-    [
-      'values in objects',
-      () => ['query', '--lake', sample.lake, "SELECT {'a': publisher_name} AS b FROM orders"],
-    ],
-    ['a plan', () => ['query', '--lake', sample.lake, `EXPLAIN SELECT '${HOSTILE}'`]],
+    ['names of columns', () => query(`SELECT 1 AS "${HOSTILE}"`)],
+    ['values in objects', () => query("SELECT {'a': publisher_name} AS b FROM orders")],
+    ['a plan', () => query(`EXPLAIN SELECT '${HOSTILE}'`)],
     ['records that changed', () => ['diff', 'orders', sample.firstDay, '--lake', sample.lake]],
     ['a brand folder in query', () => ['query', '--lake', spoiled, 'SELECT count(*) FROM orders']],
     ['a damaged ledger in query', () => ['query', '--lake', spoiled, 'SELECT count(*) FROM clicks']],

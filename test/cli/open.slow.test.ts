@@ -232,8 +232,6 @@ it('the script for a lake in S3 creates the same tables and views in a session e
 describe('on the command line', () => {
   it('sync and rollback replace the file that open wrote, also while a session writes into it', async () => {
     const brand = await serveSampleBrand();
-    const { acme } = brand.service.brands;
-    if (!acme) throw new Error('the sample service has acme');
     const inLake = ['--lake', brand.lake];
     const refused = await runCli(['open', ...inLake]);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no lake') });
@@ -257,7 +255,7 @@ describe('on the command line', () => {
     await session.run('CREATE TABLE mine AS SELECT 1; CREATE OR REPLACE VIEW orders_daily AS SELECT 2');
     const orders = await rowsOf(session, ORDERS);
 
-    restate(acme, 'order_list', day, (held) => held.slice(1));
+    restate(brand.acme, 'order_list', day, (held) => held.slice(1));
     expect((await runCli([...sync, '--accept-fewer'])).code).toBe(0);
     expect(await rowsOf(session, ORDERS)).toEqual(orders);
     const next = await plainDuckDb(file);

@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { printedCommand, rememberFlags, withRunnableCommands } from '../../cli/printed-command.ts';
-import { Command } from 'commander';
-import { credentialsOption, lakeOption, settingsOption } from '../../cli/options.ts';
+import { CliCommand } from '../../cli/options.ts';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { REPEATED_FLAGS, commandLine } from '../../shared/command-line.ts';
 import { runCli } from './run-cli.ts';
@@ -38,10 +37,7 @@ describe('a printed command', () => {
   );
 
   it('has the flags that were given, quoted, and no default', async () => {
-    const command = new Command()
-      .addOption(lakeOption())
-      .addOption(settingsOption())
-      .addOption(credentialsOption());
+    const command = new CliCommand().takes('lake', 'settings', 'credentials');
     command.parse(['--lake', "it's here", '--credentials', 'c.json'], { from: 'user' });
     rememberFlags(command);
     const given = `--lake 'it'\\''s here' --credentials c.json`;
@@ -60,9 +56,7 @@ describe('a printed command', () => {
 
   it('runs when it is pasted: it reads the same lake with the same settings and credentials', async () => {
     sample = await serveSampleBrand({ daysBefore: 3 });
-    const { folder, firstDay: day, service } = sample;
-    const acme = service.brands.acme;
-    if (!acme) throw new Error('the sample has a brand acme');
+    const { folder, firstDay: day, acme } = sample;
     const odd = join(folder, "it's a folder");
     await mkdir(odd);
     await symlink(await bin(folder), join(odd, 'bin'));

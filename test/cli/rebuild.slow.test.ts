@@ -22,19 +22,16 @@ const TYPES = {
   status: 'boolean',
 };
 
-it('rebuild gives earlier days the types of the current settings, and every reader agrees', async () => {
-  const settings = await sample.writeSettings('typed.json', {
-    brands: {
-      acme: {
-        baseUrl: `${sample.service.url}/api/acme`,
-        service: sample.service.serviceName,
-        timeZone: 'America/New_York',
-        startDate: sample.firstDay,
-        secretName: 'none',
-        reports: { order_list: { columns: TYPES } },
-      },
-    },
+/** Settings with these types of columns of orders. */
+async function withTypes(name: string, columns: Record<string, string>): Promise<string> {
+  const { brands } = JSON.parse(readFileSync(join(sample.folder, 'settings.json'), 'utf8'));
+  return sample.writeSettings(name, {
+    brands: { acme: { ...brands.acme, reports: { order_list: { columns } } } },
   });
+}
+
+it('rebuild gives earlier days the types of the current settings, and every reader agrees', async () => {
+  const settings = await withTypes('typed.json', TYPES);
   const inLake = ['--lake', sample.lake];
   const days = ['--from', sample.firstDay, '--to', sample.today];
   const rebuild = ['rebuild', 'order_list', ...days, '--settings', settings, ...inLake];
@@ -42,15 +39,8 @@ it('rebuild gives earlier days the types of the current settings, and every read
 
   const help = await runCli(['rebuild', 'order_list']);
   expect([help.code, help.stderr]).toEqual([2, expect.stringContaining('--from <day>')]);
-  const backwards = await runCli([
-    'rebuild',
-    'order_list',
-    '--from',
-    sample.today,
-    '--to',
-    '2020-01-01',
-    ...inLake,
-  ]);
+  const reversed = ['--from', sample.today, '--to', '2020-01-01'];
+  const backwards = await runCli(['rebuild', 'order_list', ...reversed, ...inLake]);
   expect(backwards.code).toBe(2);
   const unknown = await runCli(['rebuild', 'order', ...days, '--settings', settings, ...inLake]);
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('Did you mean orders?')]);
@@ -96,16 +86,8 @@ it('rebuild reports a day without raw records, and leaves it unchanged', async (
   const raw = join(sample.lake, `raw/order_list/brand=acme/dt=${sample.firstDay}`);
   rmSync(raw, { recursive: true });
   const range = ['--from', sample.firstDay, '--to', sample.today];
-  const settings = join(sample.folder, 'settings.json');
-  const { code, stdout } = await runCli([
-    'rebuild',
-    'order_list',
-    ...range,
-    '--settings',
-    settings,
-    '--lake',
-    sample.lake,
-  ]);
+  const flags = ['--settings', join(sample.folder, 'settings.json'), '--lake', sample.lake];
+  const { code, stdout } = await runCli(['rebuild', 'order_list', ...range, ...flags]);
   expect(code).toBe(1);
   expect(stdout).toContain(`acme order_list ${sample.firstDay} (raw_expired)`);
   expect(stdout).toContain(`brand-reports sync order_list --brand acme --from ${sample.firstDay}`);
@@ -116,18 +98,7 @@ it('rebuild and rollback plan by --now, and publish by the machine’s clock', a
   const file = (name: string) =>
     JSON.parse(readFileSync(join(sample.lake, 'ledger/order_list/acme', name), 'utf8'));
   const ledgerOfDay = () => file(`${of.slice(0, 7)}.json`).days[of];
-  const settings = await sample.writeSettings('one-more-type.json', {
-    brands: {
-      acme: {
-        baseUrl: `${sample.service.url}/api/acme`,
-        service: sample.service.serviceName,
-        timeZone: 'America/New_York',
-        startDate: sample.firstDay,
-        secretName: 'none',
-        reports: { order_list: { columns: { ...TYPES, amount: 'string' } } },
-      },
-    },
-  });
+  const settings = await withTypes('one-more-type.json', { ...TYPES, amount: 'string' });
   const [before] = ledgerOfDay().superseded;
   const beganMs = Date.now();
   const now = new Date(beganMs - 3_600_000).toISOString();

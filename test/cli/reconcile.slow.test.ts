@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { recordsOfDay } from '../../sample/brand.ts';
 import { amountOf } from '../../cli/reconcile/file.ts';
 import { addDays } from '../../shared/days.ts';
 import { isRawNumber } from '../../shared/json.ts';
@@ -16,9 +16,7 @@ const text = (value: unknown) => (isRawNumber(value) ? value.rawJSON : String(va
 
 /** The current orders of a day in the service. */
 function exported(): string {
-  const acme = sample.service.brands.acme;
-  if (!acme) throw new Error('the sample has a brand acme');
-  const orders = recordsOfDay(acme, 'order_list', day);
+  const orders = recordsOfDay(sample.acme, 'order_list', day);
   const lines = orders.map(({ transid, status, commission }) =>
     [transid, status, commission].map(text).join(','),
   );
@@ -38,13 +36,7 @@ beforeAll(async () => {
     runCli(['sync', 'order_list', 'transaction_list', '--from', day, '--to', day, ...sample.flags]);
   await read();
   before = exported();
-  const acme = sample.service.brands.acme;
-  if (!acme) throw new Error('the sample has a brand acme');
-  restate(acme, 'order_list', day, (held) =>
-    held.map((each, index) =>
-      index % 5 === 0 ? { ...each, record: { ...each.record, status: 'void' } } : each,
-    ),
-  );
+  sample.alter('order_list', day, (index) => (index % 5 === 0 ? { status: 'void' } : {}));
   await read();
 });
 

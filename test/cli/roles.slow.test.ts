@@ -52,8 +52,7 @@ let sample: SampleBrandForCli;
 let orders: SampleBrandForCli['service']['brands'][string]['records']['order_list'];
 beforeAll(async () => {
   sample = await serveSampleBrand({ daysBefore: 1 });
-  const { acme } = sample.service.brands;
-  orders = (acme?.records.order_list ?? []).map(({ at, record }, index) => ({
+  orders = sample.acme.records.order_list.map(({ at, record }, index) => ({
     at,
     record: { ...record, currency: index % 3 === 0 ? 'EUR' : 'USD' },
   }));
@@ -61,8 +60,7 @@ beforeAll(async () => {
 afterAll(() => sample.close());
 
 async function synced(name: string, { record, fields = {}, words = {} }: Reading): Promise<string[]> {
-  const { acme } = sample.service.brands;
-  if (acme) acme.records.order_list = orders.map((held) => ({ at: held.at, record: record(held.record) }));
+  sample.acme.records.order_list = orders.map((held) => ({ at: held.at, record: record(held.record) }));
   const [, settingsFile = ''] = sample.flags;
   const { brands } = JSON.parse(await readFile(settingsFile, 'utf8'));
   const own = { ...brands.acme, reports: { order_list: { fields, states: { words } } } };

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { type ReportName, type SampleBrand, restate } from '../../sample/brand.ts';
 import { type SampleOptions, type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials } from '../../sample/settings.ts';
 import { addDays, dayOf, endOfDay } from '../../shared/days.ts';
@@ -13,6 +14,12 @@ const LAST_MS = 30_000;
 /** A sample service with the brand acme, and a folder with the settings and credentials to sync it. */
 export interface SampleBrandForCli {
   service: SampleService;
+  acme: SampleBrand;
+  /**
+   * Changes the records of a day.
+   * @param fields the changed fields of a record; `undefined` removes the record
+   */
+  alter(report: ReportName, day: string, fields: (index: number) => object | undefined): void;
   folder: string;
   lake: string;
   /** `startDate` of the settings, and the open day. */
@@ -34,6 +41,15 @@ export async function serveSampleBrand({
   const leftMs = endOfDay(dayOf(Date.now(), ZONE), ZONE) - Date.now();
   if (leftMs < LAST_MS) await setTimeout(leftMs);
   const service = await startSampleService(options);
+  const { acme } = service.brands;
+  if (!acme) throw new Error('the sample service has no brand acme');
+  const alter: SampleBrandForCli['alter'] = (report, day, fields) =>
+    restate(acme, report, day, (held) =>
+      held.flatMap(({ at, record }, index) => {
+        const changed = fields(index);
+        return changed ? [{ at, record: { ...record, ...changed } }] : [];
+      }),
+    );
   const today = dayOf(Date.now(), ZONE);
   const firstDay = addDays(today, -daysBefore);
   const base = {
@@ -60,7 +76,7 @@ export async function serveSampleBrand({
   await writeFile(credentials, JSON.stringify(sampleCredentials(service)), { mode: 0o600 });
   const lake = join(folder, 'lake');
   return {
-    service,
+    ...{ service, acme, alter },
     folder,
     lake,
     firstDay,

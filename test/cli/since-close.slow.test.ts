@@ -17,13 +17,8 @@ beforeAll(async () => {
   inLake = ['--lake', sample.lake];
   const range = ['--from', sample.firstDay, '--to', addDays(sample.firstDay, 1)];
   sync = async () => {
-    const { code, stderr } = await runCli([
-      'sync',
-      'order_list',
-      'transaction_list',
-      ...range,
-      ...sample.flags,
-    ]);
+    const reports = ['order_list', 'transaction_list'];
+    const { code, stderr } = await runCli(['sync', ...reports, ...range, ...sample.flags]);
     expect({ code, stderr }).toMatchObject({ code: 0 });
   };
   await sync();
@@ -31,9 +26,7 @@ beforeAll(async () => {
 afterAll(() => sample.close());
 
 const change = (of: (held: Held[]) => Held[]) => {
-  const { acme } = sample.service.brands;
-  if (!acme) throw new Error('the service has no brand acme');
-  restate(acme, 'order_list', sample.firstDay, of);
+  restate(sample.acme, 'order_list', sample.firstDay, of);
 };
 const changed = (held: Held, fields: Record<string, string>) => ({
   ...held,

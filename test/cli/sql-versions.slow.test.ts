@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { query, resultObjects } from '../../cli/query-result.ts';
@@ -252,18 +252,6 @@ describe('the versions of a table', () => {
         ...{ amount_then: expect.any(Number), amount_later: 13.5 },
       },
     ]);
-  });
-
-  it('leave out only an earlier version whose object is lost', async () => {
-    const path = join(temporary.path, 'lost');
-    await cp(folder, path, { recursive: true });
-    const rows =
-      'SELECT _valid_to IS NULL AS current, _snapshot, dt, count(*) AS rows FROM orders_versions GROUP BY ALL ORDER BY ALL';
-    const before = await ask(rows, path);
-    const lost = Object(before[0]);
-    expect(lost.current).toBe(false);
-    await rm(join(path, `snapshots/orders/brand=acme/dt=${lost.dt}/${lost._snapshot}`), { recursive: true });
-    expect(await ask(rows, path)).toEqual(before.slice(1));
   });
 
   it('are an empty table with typed columns if the table has no data', async () => {

@@ -24,26 +24,21 @@ async function rowsInLake(reports: readonly ReportName[]): Promise<Record<string
   const sql = reports
     .map((name) => `SELECT '${name}' AS report, dt, count(*) AS n FROM ${TABLES[name]} GROUP BY dt`)
     .join(' UNION ALL ');
-  const { stdout } = await runCli([
-    'query',
-    '--json',
-    ...sample.flags.slice(0, 2),
-    ...sample.flags.slice(4),
-    sql,
-  ]);
+  const { stdout } = await runCli(['query', '--json', '--lake', sample.lake, sql]);
   const found: Record<string, Record<string, number>> = Object.fromEntries(reports.map((name) => [name, {}]));
   for (const { report, dt, n } of JSON.parse(stdout)) Object.assign(found[report] ?? {}, { [dt]: n });
   return found;
 }
 
 function rowsInService(reports: readonly ReportName[]): Record<string, Record<string, number>> {
-  const { acme } = sample.service.brands;
-  if (!acme) throw new Error('the sample has a brand acme');
   return Object.fromEntries(
     reports.map((name) => [
       name,
       Object.fromEntries(
-        daysFrom(sample.firstDay, sample.today).map((day) => [day, recordsOfDay(acme, name, day).length]),
+        daysFrom(sample.firstDay, sample.today).map((day) => [
+          day,
+          recordsOfDay(sample.acme, name, day).length,
+        ]),
       ),
     ]),
   );
@@ -57,9 +52,7 @@ function outcomesOf({ stdout }: CliResult) {
 describe('sync', () => {
   it('keeps rows that can no longer change if the service has fewer, until --accept-fewer is given', async () => {
     sample = await serveSampleBrand({ daysBefore: 3 });
-    const { firstDay: day, service } = sample;
-    const { acme } = service.brands;
-    if (!acme) throw new Error('the sample has a brand acme');
+    const { firstDay: day, acme } = sample;
     const refresh = [{ untilAgeDays: 1, every: 'run' }];
     const settings = JSON.parse(await readFile(sample.flags[1] ?? '', 'utf8'));
     settings.brands.acme.reports = { transaction_list: { refresh, watchUnsettledDays: 0 } };
@@ -119,15 +112,8 @@ describe('sync', () => {
 
   it('prints a table, and fetches only the requested reports and days', async () => {
     sample = await serveSampleBrand();
-    const { code, stdout } = await runCli([
-      'sync',
-      'order_list',
-      '--from',
-      sample.firstDay,
-      '--to',
-      sample.firstDay,
-      ...sample.flags,
-    ]);
+    const day = ['--from', sample.firstDay, '--to', sample.firstDay];
+    const { code, stdout } = await runCli(['sync', 'order_list', ...day, ...sample.flags]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
       /^brand +report +status +new +same +rows +requests\n[─ ]+\nacme +order_list +complete +1 +0 +\d+ +\d+\n\ncomplete\n$/,
@@ -136,9 +122,7 @@ describe('sync', () => {
 
   it('reads credentials from environment variables, JSON first, and with --credentials aws from Secrets Manager', async () => {
     sample = await serveSampleBrand({ daysBefore: 0 });
-    const { acme } = sample.service.brands;
-    if (!acme) throw new Error('the sample has a brand acme');
-    const { bid, token, secret } = acme;
+    const { bid, token, secret } = sample.acme;
     const secrets = await startSecretsServer();
     secrets.secrets.set('brand-reports/acme', JSON.stringify({ bid, token, secret }));
     const separate = (of: string) => ({
@@ -193,8 +177,7 @@ describe('sync', () => {
 
   it('exits 1 when the service rejects the credentials', async () => {
     sample = await serveSampleBrand({ daysBefore: 0 });
-    const { acme } = sample.service.brands;
-    if (acme) acme.secret = 'rotated meanwhile';
+    sample.acme.secret = 'rotated meanwhile';
     const { code, stdout } = await runCli(['sync', '--json', ...sample.flags]);
     expect(code).toBe(1);
     expect(outcomesOf({ code, stdout, stderr: '' }).reports[0].error.message).toMatch(

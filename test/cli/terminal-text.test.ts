@@ -63,42 +63,40 @@ describe('printable', () => {
 });
 
 describe('table', () => {
-  const columns = [{ name: 'name' }, { name: 'rows', align: 'right' }] as const;
-
   it('aligns columns by display width', () => {
-    const [, , ...lines] = table(columns, [
-      ['日本', '1'],
-      ['acme', '12,345'],
+    const [, , ...lines] = table([
+      { name: '日本', rows: 1 },
+      { name: 'acme', rows: 12_345 },
     ]).split('\n');
     expect(lines).toEqual(['日本       1', 'acme  12,345']);
   });
 
   it('shortens its widest column to fit the given width', () => {
-    const lines = table(columns, [['a very long name indeed', '1']], 20).split('\n');
+    const lines = table([{ name: 'a very long name indeed', rows: 1 }], 20).split('\n');
     expect(lines.at(-1)).toBe('a very long n…     1');
     for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(20);
   });
 
   it('cuts texts of a megabyte and any number of columns to the given width or the narrowest columns', () => {
-    const long = table(columns, Array(30).fill(['é'.repeat(1_000_000), '1']), 80).split('\n');
+    const long = table(Array(30).fill({ name: 'é'.repeat(1_000_000), rows: 1 }), 80).split('\n');
     for (const line of long) expect(displayWidth(line)).toBeLessThanOrEqual(80);
-    const hidden = table([{ name: 'a' }], [[`${'\u0301'.repeat(1_000_000)}b`]], 80).split('\n');
+    const hidden = table([{ a: `${'\u0301'.repeat(1_000_000)}b` }], 80).split('\n');
     expect(hidden.at(-1)).toMatch(/…$/);
     const many = Array.from({ length: 5_000 }, (_, index) => ({ name: `${index} ${'x'.repeat(1_000)}` }));
-    expect(table(many, [], 80).split('\n')[0]).toMatch(/^0 xxxxx… {2}1 xxxxx…/);
+    expect(tableLayout(many, [], 80).head).toMatch(/^0 xxxxx… {2}1 xxxxx…/);
   });
 
   it('for a pipe keeps long cells whole, and pads no other cell to their width', () => {
-    const [, , first, second] = table(columns, [
-      ['x'.repeat(100_000), '1'],
-      ['short', '2'],
+    const [, , first, second] = table([
+      { name: 'x'.repeat(100_000), rows: 1 },
+      { name: 'short', rows: 2 },
     ]).split('\n');
     expect(first).toBe(`${'x'.repeat(100_000)}     1`);
     expect(second).toBe(`short${' '.repeat(195)}     2`);
   });
 
   it('has any number of rows', () => {
-    expect(table(columns, Array(200_000).fill(['a', '1'])).split('\n')).toHaveLength(200_002);
+    expect(table(Array(200_000).fill({ name: 'a', rows: 1 })).split('\n')).toHaveLength(200_002);
   });
 
   it.each<[string, number, string, string, string[]]>([

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { commands } from '../../cli/program.ts';
 import { dayOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -31,7 +32,6 @@ beforeAll(async () => {
     environments: { staging: { brands: { acme: { startDate: today } } } },
   });
   await file('typo.json', { brands: { acme: { ...brand, timezone: 'UTC' } } });
-  await file('broken.json', '{');
   credentials = await file('credentials.json', { acme: { bid: '1', token: 'tttt', secret: 'ssss' } });
   await file('elsewhere.json', {
     acme: { bid: '1', token: 'tttt', secret: 'ssss', baseUrl: 'https://elsewhere.example.com/' },
@@ -43,41 +43,12 @@ beforeAll(async () => {
 
 afterAll(() => folder.remove());
 
-const COMMANDS = [
-  'demo',
-  'init',
-  'sync',
-  'check',
-  'status',
-  'query',
-  'open',
-  'contract',
-  'mcp',
-  'reconcile',
-  'verify',
-  'rollback',
-  'repair',
-  'serve-sample',
-  'completion',
-];
-
-describe('help', () => {
-  it.each([[[]], ...COMMANDS.map((command) => [[command]])])(
-    '%j --help prints an example',
-    async (command) => {
-      const { code, stdout, stderr } = await runCli([...command, '--help']);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toContain(`Example:\n  $ brand-reports ${command.join(' ')}`);
-    },
+it('help lists every command and every exit code', async () => {
+  const { stdout } = await runCli(['--help']);
+  for (const command of Object.keys(commands)) expect(stdout).toContain(`\n  ${command} `);
+  expect(stdout).toMatch(
+    /0 {2}complete\n.*1 {2}failed\n.*2 {2}usage or settings\n.*3 {2}incomplete.*\n.*4 {2}busy/,
   );
-
-  it('lists every command and every exit code', async () => {
-    const { stdout } = await runCli(['--help']);
-    for (const command of COMMANDS) expect(stdout).toContain(command);
-    expect(stdout).toMatch(
-      /0 {2}complete\n.*1 {2}failed\n.*2 {2}usage or settings\n.*3 {2}incomplete.*\n.*4 {2}busy/,
-    );
-  });
 });
 
 it('--version prints the version of package.json, from any folder', async () => {
@@ -91,16 +62,8 @@ it('--version prints the version of package.json, from any folder', async () => 
 });
 
 it('--environment applies the settings of that environment', async () => {
-  const { stdout } = await runCli([
-    'status',
-    '--json',
-    '--settings',
-    settings,
-    '--lake',
-    lake,
-    '--environment',
-    'staging',
-  ]);
+  const flags = ['--settings', settings, '--lake', lake, '--environment', 'staging'];
+  const { stdout } = await runCli(['status', '--json', ...flags]);
   const days = [...stdout.matchAll(/"dt": ?"([\d-]+)"/g)].map(([, dt]) => dt);
   expect(new Set(days)).toEqual(new Set([today]));
 });
@@ -115,12 +78,6 @@ describe('wrong usage or settings', () => {
     ['no command', () => [], /Commands:/],
     ['an unknown command', () => ['snyc'], /unknown command 'snyc'[\s\S]*Did you mean sync/],
     ['an unknown flag', () => ['sync', '--form', '2026-01-01'], /unknown option '--form'/],
-    [
-      'an unknown report',
-      () => ['sync', 'orders_list', ...given()],
-      /"orders_list".*order_list \(table orders\), transaction_list.*Did you mean order_list\?/,
-    ],
-    ['a misspelt table', () => ['sync', 'transaction', ...given()], /Did you mean transactions\?/],
     ['an unknown brand', () => ['sync', '--brand', 'acne', ...given()], /"acne".*Allowed: acme/],
     [
       'a day that does not exist',
@@ -170,19 +127,9 @@ describe('wrong usage or settings', () => {
     ],
     ['a time limit of 0 seconds', () => ['sync', '--max-seconds', '0', ...given()], /above 0/],
     [
-      'an unknown environment',
-      () => ['sync', ...given(), '--environment', 'stagin'],
-      /no environment "stagin"; allowed: staging; did you mean staging\?/,
-    ],
-    [
       'a settings file that does not exist',
       () => ['sync', ...given(), '--settings', at('absent.json')],
       /absent\.json cannot be read \(ENOENT\).*--settings FILE/,
-    ],
-    [
-      'settings that are not JSON',
-      () => ['sync', ...given(), '--settings', at('broken.json')],
-      /is not JSON/,
     ],
     [
       'settings with an unknown key',
@@ -209,18 +156,12 @@ describe('wrong usage or settings', () => {
       () => ['sync', '--database', 'reports', ...given()],
       /Glue reads lakes in S3 only/,
     ],
-    ['an unknown table', () => ['verify', 'click', '--lake', lake], /Did you mean clicks\?/],
     [
       'a month that does not exist',
       () => ['status', '--month', '2026-13', '--settings', settings],
       /YYYY-MM/,
     ],
     ['a port out of range', () => ['serve-sample', '--port', '70000'], /0 to 65535/],
-    [
-      'a query of a lake that does not exist',
-      () => ['query', '--lake', '/nowhere'],
-      /There is no lake.*--lake/,
-    ],
     ['a demo in S3', () => ['demo', '--lake', 's3://bucket/lake'], /to a folder/],
   ])('%s ends with exit code 2 and a message with the allowed values', async (_name, args, message) => {
     const { code, stdout, stderr } = await runCli(args());

@@ -20,7 +20,6 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { addDays } from '../../shared/days.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
@@ -51,11 +50,7 @@ beforeAll(async () => {
   chmodSync(join(bin, 'npx'), 0o755);
   const sync = ['sync', 'order_list', ...sample.flags.slice(0, -2), '--lake', whole];
   expect((await runCli(sync)).code).toBe(0);
-  const { acme } = sample.service.brands;
-  if (!acme) throw new Error('the service has no brand acme');
-  restate(acme, 'order_list', day, (held) =>
-    held.map(({ at, record }) => ({ at, record: { ...record, status: 'restated' } })),
-  );
+  sample.alter('order_list', day, () => ({ status: 'restated' }));
   expect((await runCli([...sync, '--from', day, '--to', day])).code).toBe(0);
 });
 afterAll(() => sample.close());

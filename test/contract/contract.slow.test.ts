@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import addFormats from 'ajv-formats';
 import { parseAllDocuments } from 'yaml';
-import { restate } from '../../sample/brand.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from '../cli/sample-brand.ts';
@@ -31,11 +30,7 @@ beforeAll(async () => {
       ? []
       : (isValid.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
   sample = await serveSampleBrand({ daysBefore: 1 });
-  const { acme } = sample.service.brands;
-  if (!acme) throw new Error('the service has no brand acme');
-  restate(acme, 'order_list', sample.firstDay, (held) =>
-    held.map(({ at, record }) => ({ at, record: { ...record, [HOSTILE]: 'x', true: 1 } })),
-  );
+  sample.alter('order_list', sample.firstDay, () => ({ [HOSTILE]: 'x', true: 1 }));
   expect((await runCli(['sync', 'clicks_list', 'order_list', ...sample.flags])).code).toBe(0);
 });
 afterAll(() => sample.close());

@@ -42,9 +42,7 @@ beforeAll(async () => {
 afterAll(() => sample.close());
 
 function change(report: ReportName, of: string, to: (held: Held[]) => Held[]): void {
-  const { acme } = sample.service.brands;
-  if (!acme) throw new Error('the service has no brand acme');
-  restate(acme, report, of, to);
+  restate(sample.acme, report, of, to);
 }
 
 function inLake(name: string): string[] {

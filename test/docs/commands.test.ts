@@ -1,11 +1,12 @@
 /** Every command that a page prints exists: `brand-reports …` by the real program, `npm run …` by package.json. */
 import { readdirSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
+import { CliCommand } from '../../cli/options.ts';
 import { commandsIn } from './commands.ts';
 import { blocksOf, inlineCodeOf, pages, root, textOf } from './pages.ts';
 
-let addAll: readonly ((to: Command) => void)[] = [];
+let addAll: readonly ((to: CliCommand) => void)[] = [];
 
 beforeAll(async () => {
   const files = readdirSync(`${root}cli/commands`).filter((name) => name !== 'completion.ts');
@@ -19,7 +20,7 @@ beforeAll(async () => {
 
 /** The program with every command; the commands do nothing. */
 function idleProgram(): Command {
-  const program = new Command('brand-reports').exitOverride().configureOutput({ writeErr: () => {} });
+  const program = new CliCommand('brand-reports').exitOverride().configureOutput({ writeErr: () => {} });
   for (const add of addAll) add(program);
   const idle = (command: Command) => {
     command.exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} });

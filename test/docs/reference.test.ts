@@ -42,6 +42,11 @@ describe('docs/reference/command-line.md', () => {
     expect(Object.keys(MORE).sort()).toEqual(Object.keys(commands).sort());
   });
 
+  it('has an example of every command', () => {
+    const page = pages['docs/reference/command-line.md'] ?? '';
+    for (const name of Object.keys(commands)) expect(page).toContain(`\nbrand-reports ${name}`);
+  });
+
   it('explains every environment variable that the command line reads', () => {
     const sources = [...sourcesOf('cli', 'shared').values(), textOf('launch.js')].join('\n');
     const read = [...sources.matchAll(/process\.env\.([A-Z_]+)|([A-Z][A-Z_]+)\b[^}\n]*\} = process\.env/g)];

