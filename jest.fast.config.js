@@ -1,6 +1,6 @@
 import everything from './jest.config.js';
 
-/** What one runs while working: all suites but those that say in their names that they are slow, in a few groups. */
+/** Runs the suites whose names do not contain `.slow`, in a few groups: run it while you work. */
 export default {
   ...everything,
   testMatch: ['<rootDir>/test/fast/*.suites.ts'],

@@ -121,7 +121,7 @@ describe('days of the calendar', () => {
         expect(earlier(from, to)).toBe(days < 0 ? to : from);
         expect(daysFrom(from, to)).toHaveLength(Math.max(0, days + 1));
       }),
-      { numRuns: 50 },
+      runs(50),
     );
   });
 

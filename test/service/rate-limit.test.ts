@@ -106,15 +106,6 @@ describe('rate limit', () => {
     expect(limiter.requestsPerSecond).toBeGreaterThan(0.3);
   });
 
-  it('sends nothing during a pause that the service requested, not even queued requests', async () => {
-    const { time, limiter } = limited(5);
-    await limiter.take(NO_TURN, waitsFor(anHour));
-    const waiting = limiter.take(NO_TURN, waitsFor(anHour));
-    limiter.pauseFor(60_000);
-    await waiting;
-    expect(time.wallMs()).toBe(start + 60_000);
-  });
-
   it('fails at once if the pause is longer than the caller waits', async () => {
     const { time, limiter } = limited(5);
     limiter.pauseFor(60_001);

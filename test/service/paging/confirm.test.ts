@@ -15,6 +15,7 @@ import {
   numberedService,
   pagedService,
 } from '../../fakes/paged-service.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 
 const SIZE = 20;
 const pageSize = { min: SIZE, max: 200, default: SIZE };
@@ -81,7 +82,7 @@ describe('a cursor that expires during a read', () => {
         const { service } = forgetfulService(held, how);
         expect(await recordsWithRestarts(requestOf(service, 'cursor'))).toEqual(held);
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 
@@ -97,7 +98,7 @@ describe('a cursor that expires during a read', () => {
         const { service } = forgetfulService(identified(held), how);
         expect(await recordsWithRestarts(requestOf(service, how.style))).toEqual(identified(held));
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 
