@@ -58,14 +58,6 @@ function orderOf(...asked: Turn[]): string[] {
 }
 
 describe('waiting requests', () => {
-  it('are served by urgency, urgent requests by rank', () => {
-    expect(orderOf(of('clicks', 0), of('orders', 2, true), of('clicks', 1, true))).toEqual([
-      'clicks 1!',
-      'orders 2!',
-      'clicks 0',
-    ]);
-  });
-
   it('are served in turns of their reports, the lowest rank of each report first', () => {
     expect(
       orderOf(of('clicks', 3), of('clicks', 1), of('clicks', 2), of('orders', 9), of('orders', 8)),
@@ -86,12 +78,6 @@ describe('waiting requests', () => {
       'orders 1!',
       'clicks 0',
     ]);
-  });
-
-  it('are served in order of arrival if nothing else decides', () => {
-    const queue = createRequestQueue<number>();
-    for (const number of [1, 2, 3]) queue.add(of('clicks', 0, true), number);
-    expect([queue.next(), queue.next(), queue.next(), queue.next()]).toEqual([1, 2, 3, undefined]);
   });
 
   it('are not served after they are removed', () => {
