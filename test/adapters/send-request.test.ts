@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import type { HttpHeaders, HttpRequest, HttpResult } from '../../shared/ports.ts';
+import { runs } from '../fixtures/property-runs.ts';
 
 const MAX_BYTES = 32 * 2 ** 20;
 const TOO_LARGE = Buffer.alloc(MAX_BYTES + 1);
@@ -273,7 +274,7 @@ describe('a body', () => {
         const result = await send(url);
         expect('body' in result && Buffer.from(result.body)).toEqual(Buffer.from(bytes));
       }),
-      { numRuns: 20 },
+      runs(20),
     );
   });
 

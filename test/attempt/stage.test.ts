@@ -22,6 +22,7 @@ import { losesAnswers } from '../fakes/loses-answers-store.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { pagedService } from '../fakes/paged-service.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
+import { runs } from '../fixtures/property-runs.ts';
 
 const DAY = '2026-01-05';
 const PREFIX = `raw/order_list/brand=acme/dt=${DAY}/a1/`;
@@ -329,7 +330,7 @@ describe('staging', () => {
         for (const stage of stages) await stage.flush();
         expect(await staged(store)).toEqual(expected);
       }),
-      { numRuns: 40 },
+      runs(40),
     );
   });
 });

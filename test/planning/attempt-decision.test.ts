@@ -11,6 +11,7 @@ import {
 } from '../../shared/planning/attempt-decision.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
+import { runs } from '../fixtures/property-runs.ts';
 
 const DAY = '2026-03-10';
 const at = (time: string, day = DAY) => `${day}T${time}:00.000Z`;
@@ -436,7 +437,7 @@ describe('any decision', () => {
         if (decision.kind === 'append' && isUncommitted)
           expect(pagesOf(decision.slices)).toBe(pagesOf(slices.filter(isBegun)));
       }),
-      { numRuns: 500 },
+      runs(500),
     );
   });
 });

@@ -11,6 +11,7 @@ import {
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type BrandSettings, type ReportSettings, parseSettings } from '../../shared/settings/settings.ts';
+import { runs } from '../fixtures/property-runs.ts';
 
 const ZONE = 'America/New_York';
 const DAY = '2026-11-01';
@@ -134,7 +135,7 @@ function returnsTheDay(name: string, change: JsonObject, readIn: (timeZone: stri
       const own = records.filter((at) => dayOf(at, timeZone) === day).sort((a, b) => a - b);
       expect(resultOf(queries, readIn(timeZone), records)).toEqual(own);
     }),
-    { numRuns: 60 },
+    runs(60),
   );
 }
 
@@ -185,7 +186,7 @@ describe('the queries of a day', () => {
         const own = records.filter((at) => dayOf(at, timeZone) === day).sort((a, b) => a - b);
         expect(found.filter((at) => dayOf(at, timeZone) === day)).toEqual(own);
       }),
-      { numRuns: 60 },
+      runs(60),
     );
   });
 
@@ -335,7 +336,7 @@ describe('the part of a day to read', () => {
           expect(known.filter(({ at }) => !found.has(at))).toEqual([]);
         },
       ),
-      { numRuns: 200 },
+      runs(200),
     );
   });
 });

@@ -9,7 +9,6 @@ import {
   type KnownDay,
   committedState,
   gracePeriodMs,
-  isComplete,
   isExpected,
   overdueAtMs,
 } from '../../shared/planning/day-state.ts';
@@ -71,37 +70,15 @@ describe('the state', () => {
     ['with an empty entry', facts({}), 'missing'],
     ['that a run reads for the first time', facts({ claim }), 'in_progress'],
     ['whose first attempt failed', facts({ failure: failure(later) }), 'failed'],
-    ['whose first attempt failed and is being repeated', facts({ claim, failure: failure(later) }), 'failed'],
     ['that is read today', facts(readAt(NOW, { state: 'open' }), { day: TODAY }), 'open'],
     ['that is over and has not been read since', facts(readAt(NOW, { state: 'open' })), 'open'],
     ['that was read whole', facts(readAt(NOW)), 'complete'],
-    ['that was read whole and is being read again', facts({ ...readAt(NOW), claim }), 'complete'],
     ['that is settled', facts(readAt('2026-03-16T05:00:00.000Z', { state: 'settled' })), 'settled'],
-    [
-      'that is settled and whose refresh failed',
-      facts({ ...readAt(NOW, { state: 'settled' }), failure: failure(later) }),
-      'failed',
-    ],
-    [
-      'that was given up',
-      facts(readAt('2026-03-16T05:00:00.000Z', { state: 'settled', contradictions: 12 })),
-      'settled',
-    ],
     ['that is empty, of a report that has returned records', facts(readAt(NOW, { rows: 0 })), 'complete'],
     [
       'that is empty, of a report that has never returned a record',
       facts(readAt(NOW, { rows: 0 }), { hasReturnedRecords: false }),
       'unverified',
-    ],
-    [
-      'that is empty and has been due for days, of a report that has never returned a record',
-      facts(readAt(fromNow(-99), { rows: 0 }), { hasReturnedRecords: false }),
-      'unverified',
-    ],
-    [
-      'that has records, although the report state has no record yet',
-      facts(readAt(NOW), { hasReturnedRecords: false }),
-      'complete',
     ],
     [
       'that is open, one millisecond before the grace period ends',
@@ -118,11 +95,6 @@ describe('the state', () => {
     [
       'that a repair restored, whole or not',
       facts(readAt(NOW, { state: 'unconfirmed', timeZone: undefined })),
-      'unverified',
-    ],
-    [
-      'that a repair restored and that has been due for days',
-      facts(readAt(fromNow(-99), { state: 'unconfirmed', timeZone: undefined })),
       'unverified',
     ],
     [
@@ -146,7 +118,6 @@ describe('the state', () => {
       facts(readAt(fromNow(-99), { committedAt: fromNow(99) })),
       'overdue',
     ],
-    ['that is overdue and being read', facts({ ...readAt(fromNow(-99)), claim }), 'overdue'],
     [
       'that was read whole by other settings, longer ago than the grace period',
       facts(readAt(fromNow(-2), { queryFingerprint: 'once' })),
@@ -185,19 +156,6 @@ describe('the state', () => {
     ],
   ])('of a day %s', (_name, given, state) => {
     expect(stateOf(given)).toBe(state);
-  });
-
-  it.each<[DayState, boolean]>([
-    ['missing', false],
-    ['in_progress', false],
-    ['open', false],
-    ['complete', true],
-    ['settled', true],
-    ['failed', false],
-    ['overdue', false],
-    ['unverified', false],
-  ])('%s: complete is %s', (state, complete) => {
-    expect(isComplete(state)).toBe(complete);
   });
 });
 

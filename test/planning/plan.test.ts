@@ -150,7 +150,6 @@ describe('the plan', () => {
     ['the open day, failing', { failure: failure(later) }, '2026-03-20', undefined],
     ['the open day, which failed once', { failure: failure(NOW) }, '2026-03-20', 'open'],
     ['the open day, which failed twice', { failure: { ...failure(NOW), times: 2 } }, '2026-03-20', 'retry'],
-    ['yesterday, in progress', { claim }, '2026-03-19', 'yesterday'],
     ['a day in progress that keeps failing', { claim, failure: failure(later) }, '2026-03-15', undefined],
     ['a day in progress whose backoff is over', { claim, failure: failure(NOW) }, '2026-03-15', 'retry'],
     [
@@ -293,7 +292,6 @@ describe('a range to read again', () => {
       { from: '2026-03-19', to: '2026-04-02' },
       ['2026-03-20', '2026-03-19'],
     ],
-    ['of one day', { from: '2026-03-14', to: '2026-03-14' }, ['2026-03-14']],
     ['in the future', { from: '2026-03-21', to: '2026-03-22' }, []],
     ['from its end to its beginning', { from: '2026-03-16', to: '2026-03-14' }, []],
   ])('may be %s', (_name, range, expected) => {

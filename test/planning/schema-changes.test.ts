@@ -73,7 +73,6 @@ describe('a field', () => {
       [],
     ],
     ['that vanishes', [...usual, 0], ['15 coupon vanished']],
-    ['that vanishes for days', [...usual, 0, 0, 0], ['15 coupon vanished']],
     ['that vanishes and returns', [...usual, 0, 0, 90, 90], ['15 coupon vanished', '17 coupon returned']],
     [
       'that vanishes and returns with few values',
@@ -97,14 +96,12 @@ describe('a field', () => {
       [...usual, ...times(10, [0, 90]).flat()],
       ['15 coupon vanished', '16 coupon returned', '17 coupon vanished', '18 coupon returned'],
     ],
-    ['that few rows have, and no row of a day', [...times(14, 10), 0], []],
     [
       'that few rows have, and no row of a large day',
       [...times(14, 10), of(0, 1000)],
       ['15 coupon vanished'],
     ],
     ['that no row of a small day has', [...usual, of(0, 20), 90], []],
-    ['that no row of a day without rows has', [...usual, of(0, 0), 90], []],
     ['that most rows lack from a day on', [...usual, 20, 20, 20], ['15 coupon null_share']],
     ['that more rows lack, but not many more', [...usual, 61], []],
     ['that fewer rows have each day', [...usual, 80, 70, 60, 50, 40, 30, 20, 10], []],
@@ -347,10 +344,5 @@ describe('the set of changes', () => {
       committedAt: '2026-02-01T00:00:00.000Z',
     };
     expect(found([...times(14, rebuilt), kept, rebuilt])).toEqual([]);
-  });
-
-  it('follows the ledger if the day is restated', () => {
-    expect(found([...usual, 0])).toEqual(['15 coupon vanished']);
-    expect(found([...usual, 90])).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Met, MetRecords } from '../../shared/records/met-records.ts';
+import { runs } from '../fixtures/property-runs.ts';
 
 /** A slow implementation with the same results. */
 class Twin {
@@ -34,7 +35,7 @@ describe('met records', () => {
           } else expect(met.meet(...one)).toEqual(twin.meet(...one));
         }
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 

@@ -5,6 +5,7 @@ import { recordsOfList } from '../../shared/records/record-list.ts';
 import { MAX_BESIDE_BYTES, type SplitEnvelope, splitEnvelope } from '../../shared/records/split-envelope.ts';
 import { checkSplit } from './check-scan.ts';
 import { envelopes, mutated, mutations, plainLists } from './record-texts.ts';
+import { runs } from '../fixtures/property-runs.ts';
 
 function taken(text: string): SplitEnvelope | undefined {
   const split = splitEnvelope(Buffer.from(text));
@@ -18,7 +19,7 @@ describe('a response that is split', () => {
         checkSplit(Buffer.from(text));
         checkSplit(mutated(Buffer.from(text), changes));
       }),
-      { numRuns: 1_000 },
+      runs(1_000),
     );
   });
 

@@ -18,93 +18,32 @@ function chosen(role: Role, records: readonly JsonObject[], basis: object = {}) 
 }
 
 describe('a role takes a field of the data', () => {
-  const rows: { name: string; role: Role; records: JsonObject[]; field: string | undefined }[] = [
-    {
-      name: 'with a known name',
-      role: 'commission',
-      records: valuesOf('commission', 1, '2.50'),
-      field: 'commission',
-    },
-    {
-      name: 'with another spelling',
-      role: 'commission',
-      records: valuesOf('Sale-Commission', 1.5),
-      field: 'Sale-Commission',
-    },
-    {
-      name: 'with digits that a double would lose',
-      role: 'amount',
-      records: recordsOf('{"amount": 1.0320000000000003000}'),
-      field: 'amount',
-    },
-    {
-      name: 'even if some records lack it',
-      role: 'amount',
-      records: valuesOf('gmv', null, '', 3),
-      field: 'gmv',
-    },
-    {
-      name: 'not if one value is not a number',
-      role: 'amount',
-      records: valuesOf('amount', 1, 'EUR 2'),
-      field: undefined,
-    },
-    {
-      name: 'not if two fields fit',
-      role: 'amount',
-      records: recordsOf('{"amount": 1, "total": 2}'),
-      field: undefined,
-    },
-    {
-      name: 'if the other known name does not fit',
-      role: 'state',
-      records: recordsOf('{"status": " VOID", "state": "CA"}'),
-      field: 'status',
-    },
-    {
-      name: 'even if it has other states too',
-      role: 'state',
-      records: valuesOf('status', 'Paid', 'new', 'Annulled'),
-      field: 'status',
-    },
-    {
-      name: 'not if most states are unknown',
-      role: 'state',
-      records: valuesOf('status', '4', 'İ', 'new'),
-      field: undefined,
-    },
-    {
-      name: 'not if it is nested',
-      role: 'commission',
-      records: recordsOf('{"commission": {"value": "1.20"}}'),
-      field: undefined,
-    },
-    {
-      name: 'with currencies in any case',
-      role: 'currency',
-      records: valuesOf('currency', 'usd', 'EUR '),
-      field: 'currency',
-    },
-    {
-      name: 'not if a currency has another name',
-      role: 'currency',
-      records: valuesOf('unit', 'EUR'),
-      field: undefined,
-    },
-    {
-      name: 'not if the currency is a symbol',
-      role: 'currency',
-      records: valuesOf('currency', '$'),
-      field: undefined,
-    },
-    {
-      name: 'not if its name belongs to another role',
-      role: 'line_state',
-      records: valuesOf('status', 'new'),
-      field: undefined,
-    },
-  ];
-  it.each(rows)('depending on its name and values: $name', ({ role, records, field }) => {
+  it.each<[string, Role, JsonObject[], string | undefined]>([
+    ['with a known name', 'commission', valuesOf('commission', 1, '2.50'), 'commission'],
+    ['with another spelling', 'commission', valuesOf('Sale-Commission', 1.5), 'Sale-Commission'],
+    [
+      'with digits that a double would lose',
+      'amount',
+      recordsOf('{"amount": 1.0320000000000003000}'),
+      'amount',
+    ],
+    ['even if some records lack it', 'amount', valuesOf('gmv', null, '', 3), 'gmv'],
+    ['not if one value is not a number', 'amount', valuesOf('amount', 1, 'EUR 2'), undefined],
+    ['not if two fields fit', 'amount', recordsOf('{"amount": 1, "total": 2}'), undefined],
+    [
+      'if the other known name does not fit',
+      'state',
+      recordsOf('{"status": " VOID", "state": "CA"}'),
+      'status',
+    ],
+    ['even if it has other states too', 'state', valuesOf('status', 'Paid', 'new', 'Annulled'), 'status'],
+    ['not if most states are unknown', 'state', valuesOf('status', '4', 'İ', 'new'), undefined],
+    ['not if it is nested', 'commission', recordsOf('{"commission": {"value": "1.20"}}'), undefined],
+    ['with currencies in any case', 'currency', valuesOf('currency', 'usd', 'EUR '), 'currency'],
+    ['not if a currency has another name', 'currency', valuesOf('unit', 'EUR'), undefined],
+    ['not if the currency is a symbol', 'currency', valuesOf('currency', '$'), undefined],
+    ['not if its name belongs to another role', 'line_state', valuesOf('status', 'new'), undefined],
+  ])('depending on its name and values: %s', (_name, role, records, field) => {
     expect(chosen(role, records).field).toBe(field);
   });
 });

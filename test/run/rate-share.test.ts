@@ -16,6 +16,7 @@ import { createRateShare } from '../../shared/run/rate-share.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { type Fate, type RunPlan, simulateRuns } from '../fakes/simulated-runs.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
+import { runs } from '../fixtures/property-runs.ts';
 
 const LIMIT = 5;
 const KEY = rateBudgetKey('acme');
@@ -110,7 +111,7 @@ describe('the rate of a brand', () => {
           );
         },
       ),
-      { numRuns: 50, endOnFailure: true },
+      { ...runs(50), endOnFailure: true },
     );
   });
 

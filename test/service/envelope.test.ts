@@ -185,16 +185,6 @@ describe('I12: a page', () => {
     );
   });
 
-  it.each<[number, string, (count: number) => string, string]>([
-    [2_000_000, 'structural characters', values, 'success'],
-    [2_000_001, 'structural characters', values, 'final contract too_large'],
-    [250_000, 'keys', keys, 'success'],
-    [250_001, 'keys', keys, 'final contract too_large'],
-  ])('that is parsed whole, with %d %s, is accepted or refused', (count, _of, text, is) => {
-    const shown = classified(200, text(count));
-    expect(shown.is === 'success' ? shown.is : shownFailure(shown).is).toBe(is);
-  });
-
   it('is refused for its size only if it is large', () => {
     fc.assert(
       fc.property(envelopes, (text) => {
@@ -205,15 +195,3 @@ describe('I12: a page', () => {
     );
   });
 });
-
-/** A page of one record with an unusual key, whose value is a list, with this many structural characters. */
-function values(tokens: number): string {
-  const text = (list: string) => String.raw`{"code":0,"data":{"list":[{"\u0061":[${list}]}]}}`;
-  const others = text('0').replaceAll(/[^[\]{},:]/g, '').length;
-  return text(`0${',0'.repeat(tokens - others)}`);
-}
-
-/** A page of records, one of them with an unusual key, with this many keys. */
-function keys(count: number): string {
-  return `{"code":0,"data":{"list":[{"\\u0061":1}${',{"a":1}'.repeat(count - 4)}]}}`;
-}

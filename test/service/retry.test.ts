@@ -29,8 +29,6 @@ describe('retries', () => {
     ],
     ['a date in the past', { 'retry-after': 'Tue, 03 Nov 2026 15:00:00 GMT' }, 0],
     ['a negative number', { 'retry-after': '-5' }, undefined],
-    ['a number with a unit', { 'retry-after': '5s' }, undefined],
-    ['a number without its fraction', { 'retry-after': '5.' }, undefined],
     ['other text', { 'retry-after': 'soon' }, undefined],
   ])('read Retry-After: %s', (_name, headers, expected) => {
     expect(retryAfterMs(headers, now)).toBe(expected);

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { reports } from '../../shared/reports/index.ts';
 import { maxGapMs, nextStartMs, scheduleProblem } from '../../shared/settings/schedule.ts';
+import { runs } from '../fixtures/property-runs.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -50,7 +51,7 @@ describe('the longest gap of a schedule', () => {
         if (longestMs === undefined) expect(scheduleProblem(schedule)).toMatch(/^a date that exists/);
         else expect({ schedule, longestMs: maxGapMs(schedule) }).toEqual({ schedule, longestMs });
       }),
-      { numRuns: 25 },
+      runs(25),
     );
   });
 });

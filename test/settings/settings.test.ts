@@ -189,14 +189,12 @@ describe('settings', () => {
       'startDate is "2026-02-30"; allowed: a day of the calendar',
     ],
     ['a first page of 2', withBrand({ firstPage: 2 }), 'firstPage is 2; allowed: a whole number from 0 to 1'],
-    ['an unknown method', withBrand({ method: 'PUT' }), 'method is "PUT"; allowed: POST, GET'],
     [
       'a rate of 0',
       { ...withBrand({}), requestsPerSecond: 0 },
       'requestsPerSecond is 0; allowed: a number above 0',
     ],
     ['a page too large', withReport('clicks_list', { page_size: 101 }), 'page_size is 101'],
-    ['a limit too large', withReport('transaction_list', { limit: 201 }), 'limit is 201'],
     [
       'a retention that CloudWatch does not support',
       { ...withBrand({}), deployment: { logRetentionDays: 31 } },

@@ -234,11 +234,6 @@ describe('the headline', () => {
       `All days are complete: 2026-09-10 to ${YESTERDAY}.`,
     ],
     [
-      'today is being read',
-      [madeTable('order_list', { [TODAY]: 'in_progress' })],
-      `All days are complete: 2026-09-10 to ${YESTERDAY}.`,
-    ],
-    [
       'the first day is today',
       [madeTable('order_list', {}, { from: TODAY })],
       `No day is over yet: the first one is ${TODAY}.`,

@@ -6,6 +6,7 @@ import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import type { Catalog, TableShape } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { runs } from '../fixtures/property-runs.ts';
 import { lateCatalog } from '../fakes/late-catalog.ts';
 import { yieldingStore } from '../fakes/yielding-store.ts';
 import { alter, ledgerEntry, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
@@ -137,7 +138,7 @@ describe('columns that concurrent runs meet', () => {
   };
 
   it('I7: are each stored once, with the type of the first commit, and no value is lost', async () => {
-    for (let seed = 0; seed < 10; seed += 1) {
+    for (let seed = 0; seed < runs(8).numRuns; seed += 1) {
       const lake = sample.emptyLake();
       mark(lake, FIRST, { only_first: 'text', contested: 'text' });
       mark(lake, '2026-03-09', { only_second: 7, contested: 8 });

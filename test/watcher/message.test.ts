@@ -159,12 +159,6 @@ All days: ${options.page}
     expect(changeMessage(change, options).subject).toBe(`BrandReports: ${headline}`);
   });
 
-  it('states that all is well again', () => {
-    const message = changeMessage({ opened: [], remaining: [], leaving: [], solved: [SOLVED] }, options);
-    expect(message.subject).toBe('BrandReports: all is well again');
-    expect(message.text).toMatch(/all is well again\.\n\nSOLVED\n- acme transaction_list/);
-  });
-
   it.each([
     ['half a character of the service', 'before \ud83d after', 'before \ufffd after'],
     ['a character that would be cut in half', `${'x'.repeat(399)}🦊`, `${'x'.repeat(399)}\ufffd…`],

@@ -115,10 +115,6 @@ describe('the ledgers of a lake', () => {
     expect(Object.keys(ofMarch?.days ?? {})).toEqual(['2026-03-05']);
   });
 
-  it('are an empty list in an empty lake', async () => {
-    expect(await readLedgers(memoryStore(), reports)).toEqual([]);
-  });
-
   it.each([
     {
       shows: 'a ledger',

@@ -25,10 +25,10 @@ function* rows(count: number, from = 0): Generator<Row> {
 describe('appending a file', () => {
   it.each<[string, Column[], number[], number[]]>([
     ['few rows join the rows before', columns, [3, 4], [7]],
-    ['many rows stay a row group', columns, [5_000], [5_000]],
-    ['few after many', columns, [5_000, 2], [5_000, 2]],
-    ['many rows between few keep the order', columns, [2, 5_000, 3, 4], [2, 5_000, 7]],
-    ['many rows in other columns', columns.slice(0, 4), [5_000, 2], [5_000, 2]],
+    ['many rows stay a row group', columns, [1_000], [1_000]],
+    ['few after many', columns, [1_000, 2], [1_000, 2]],
+    ['many rows between few keep the order', columns, [2, 1_000, 3, 4], [2, 1_000, 7]],
+    ['many rows in other columns', columns.slice(0, 4), [1_000, 2], [1_000, 2]],
   ])('lets every reader read its rows: %s', async (_name, of, sizes, groups) => {
     const output = new CollectingWriter();
     const file = writeParquet(output, columns);

@@ -185,113 +185,50 @@ describe('columns of codes', () => {
     );
   });
 
-  const column = (type: ColumnType, codes: Iterable<number>, values: (Value | undefined)[]) => ({
-    columns: [{ name: 'c', type }] satisfies Column[],
-    cells: coded(type, Uint32Array.from(codes), values),
-  });
   const every = (rows: number, code: (row: number) => number) =>
     Array.from({ length: rows }, (_, row) => code(row));
+  const column = (
+    type: ColumnType,
+    code: (row: number) => number,
+    values: (Value | undefined)[],
+    rows = 30_000,
+  ) => ({
+    columns: [{ name: 'c', type }] satisfies Column[],
+    cells: coded(type, Uint32Array.from(every(rows, code)), values),
+  });
   const numbers = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index * 7));
-  const ROWS = 30_000;
+  const texts = (count: number, text: string) => every(count, (at) => at).map((at) => `${at} ${text}`);
 
   it.each<[string, ReturnType<typeof column>]>([
-    [
-      'all NULL',
-      column(
-        'string',
-        every(ROWS, () => 0),
-        [undefined, 'unused'],
-      ),
-    ],
-    [
-      'one value',
-      column(
-        'string',
-        every(ROWS, () => 0),
-        ['same'],
-      ),
-    ],
-    [
-      'NULL except in the last row',
-      column(
-        'string',
-        every(ROWS, (row) => (row === ROWS - 1 ? 1 : 0)),
-        [undefined, 'x'],
-      ),
-    ],
+    ['all NULL', column('string', () => 0, [undefined, 'unused'])],
+    ['one value', column('string', () => 0, ['same'])],
+    ['NULL except in the last row', column('string', (row) => (row === 29_999 ? 1 : 0), [undefined, 'x'])],
     [
       'every second row NULL',
-      column(
-        'double',
-        every(ROWS, (row) => (row % 2) * (1 + (row % 900))),
-        [undefined, ...every(900, (at) => at / 8)],
-      ),
+      column('double', (row) => (row % 2) * (1 + (row % 900)), [undefined, ...every(900, (at) => at / 8)]),
     ],
-    [
-      'all different',
-      column(
-        'bigint',
-        every(ROWS, (row) => row),
-        numbers(ROWS),
-      ),
-    ],
-    [
-      'all different, in reverse order',
-      column(
-        'bigint',
-        every(ROWS, (row) => ROWS - 1 - row),
-        numbers(ROWS),
-      ),
-    ],
-    [
-      '257 values in runs',
-      column(
-        'bigint',
-        every(ROWS, (row) => Math.floor(row / 9) % 257),
-        numbers(257),
-      ),
-    ],
-    [
-      'half of the rows different',
-      column(
-        'decimal(38,9)',
-        every(ROWS, (row) => row % (ROWS / 2)),
-        numbers(ROWS / 2),
-      ),
-    ],
+    ['all different', column('bigint', (row) => row, numbers(30_000))],
+    ['all different, in reverse order', column('bigint', (row) => 29_999 - row, numbers(30_000))],
+    ['257 values in runs', column('bigint', (row) => Math.floor(row / 9) % 257, numbers(257))],
+    ['half of the rows different', column('decimal(38,9)', (row) => row % 15_000, numbers(15_000))],
     [
       'long texts on several pages, all different',
-      column(
-        'string',
-        every(3_000, (row) => row),
-        every(3_000, (at) => at).map((at) => `${at} ${'long '.repeat(200)}`),
-      ),
+      column('string', (row) => row, texts(3_000, 'long '.repeat(200)), 3_000),
     ],
     [
       'long texts on several pages, with NULLs and repeats',
       column(
         'string',
-        every(3_000, (row) => row % 1_700),
-        [
-          undefined,
-          ...every(1_699, (at) => at).map((at) =>
-            at % 9 === 0 ? undefined : `${at} ${'é long '.repeat(200)}`,
-          ),
-        ],
+        (row) => row % 1_700,
+        texts(1_700, 'é long '.repeat(200)).map((text, at) => (at % 9 === 0 ? undefined : text)),
+        3_000,
       ),
     ],
     [
       'texts longer than a page',
-      column('string', [0, 1, 0, 2, 2], ['x'.repeat(2 ** 20 + 1), undefined, 'y'.repeat(2 ** 21)]),
+      column('string', (row) => row % 3, ['x'.repeat(2 ** 20 + 1), undefined, 'y'.repeat(2 ** 21)], 5),
     ],
-    [
-      'booleans with NULLs',
-      column(
-        'boolean',
-        every(ROWS, (row) => row % 3),
-        [undefined, true, false],
-      ),
-    ],
+    ['booleans with NULLs', column('boolean', (row) => row % 3, [undefined, true, false])],
   ])(
     'I6: are the same table in DuckDB as hyparquet-writer’s own file: %s',
     async (_name, { columns, cells }) => {

@@ -15,6 +15,7 @@ import {
   numberedService,
   pagedService,
 } from '../../fakes/paged-service.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 
 const SIZE = 20;
 const pageSize = { min: SIZE, max: 200, default: SIZE };
@@ -81,7 +82,7 @@ describe('a cursor that expires during a read', () => {
         const { service } = forgetfulService(held, how);
         expect(await recordsWithRestarts(requestOf(service, 'cursor'))).toEqual(held);
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 
@@ -97,7 +98,7 @@ describe('a cursor that expires during a read', () => {
         const { service } = forgetfulService(identified(held), how);
         expect(await recordsWithRestarts(requestOf(service, how.style))).toEqual(identified(held));
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 
@@ -219,47 +220,44 @@ describe('one response that would end the read', () => {
   const numbers = (held: number, cap = 100) =>
     numberedService(identified(held), { pastTheEnd: 'empty', firstPage: 1, cap, list: 'list' }).service;
 
-  it.each<{
-    answer: string;
-    style: 'cursor' | 'numbered';
-    wrong: ReportService;
-    held: number;
-    size?: number;
-  }>([
-    {
-      answer: 'a full first page that lacks the cursor',
-      style: 'cursor',
-      wrong: answersOnceWrong(cursors(50), 1, withoutCursor).service,
-      held: 50,
+  it.each<[string, 'cursor' | 'numbered', ReturnType<typeof answersOnceWrong>, number, number?]>([
+    [
+      'a full first page that lacks the cursor',
+      'cursor',
+      answersOnceWrong(cursors(50), 1, withoutCursor),
+      50,
+    ],
+    [
+      'a later page that lacks the cursor, however short',
+      'cursor',
+      answersOnceWrong(cursors(50, null, 7), 3, withoutCursor),
+      50,
+    ],
+    [
+      'an empty page after a page of the requested size',
+      'numbered',
+      answersOnceWrong(numbers(70), 2, () => ({ list: [] })),
+      70,
+    ],
+    [
+      'an empty page after two pages of a size that the service caps',
+      'numbered',
+      answersOnceWrong(numbers(50, 7), 3, () => ({ list: [] })),
+      50,
+    ],
+    [
+      'an empty page after the first page, which the service may have capped',
+      'numbered',
+      answersOnceWrong(numbers(50, 20), 2, () => ({ list: [] })),
+      50,
+      100,
+    ],
+  ])(
+    'I8: is requested again, and the read goes on: %s',
+    async (_name, style, { service }, held, ...[size]) => {
+      expect(await recordsOf(requestOf(service, style, size))).toEqual(identified(held));
     },
-    {
-      answer: 'a later page that lacks the cursor, however short',
-      style: 'cursor',
-      wrong: answersOnceWrong(cursors(50, null, 7), 3, withoutCursor).service,
-      held: 50,
-    },
-    {
-      answer: 'an empty page after a page of the requested size',
-      style: 'numbered',
-      wrong: answersOnceWrong(numbers(70), 2, () => ({ list: [] })).service,
-      held: 70,
-    },
-    {
-      answer: 'an empty page after two pages of a size that the service caps',
-      style: 'numbered',
-      wrong: answersOnceWrong(numbers(50, 7), 3, () => ({ list: [] })).service,
-      held: 50,
-    },
-    {
-      answer: 'an empty page after the first page, which the service may have capped',
-      style: 'numbered',
-      wrong: answersOnceWrong(numbers(50, 20), 2, () => ({ list: [] })).service,
-      held: 50,
-      size: 100,
-    },
-  ])('I8: is requested again, and the read goes on: $answer', async ({ style, wrong, held, size }) => {
-    expect(await recordsOf(requestOf(wrong, style, size))).toEqual(identified(held));
-  });
+  );
 
   it('I8: is requested again if it is an empty numbered page and an earlier run read the page before it', async () => {
     const { service } = answersOnceWrong(numbers(50), 1, () => ({ list: [] }));
@@ -267,70 +265,29 @@ describe('one response that would end the read', () => {
     expect(await recordsOf(requestOf(service, 'numbered'), resume)).toEqual(identified(50).slice(40));
   });
 
-  it.each<{
-    pass: string;
-    style: 'cursor' | 'numbered';
-    service: ReportService;
-    requests: number;
-    size?: number;
-  }>([
-    { pass: 'of numbered pages, the last one short', style: 'numbered', service: numbers(50), requests: 4 },
-    { pass: 'of numbered pages, the last one full', style: 'numbered', service: numbers(40), requests: 4 },
-    { pass: 'of one short numbered page', style: 'numbered', service: numbers(7), requests: 2 },
-    {
-      pass: 'of one numbered page below the smallest size',
-      style: 'numbered',
-      service: numbers(19),
-      requests: 2,
-      size: 100,
+  it.each<[string, 'cursor' | 'numbered', ReportService, number, number?]>([
+    ['of numbered pages, the last one short', 'numbered', numbers(50), 4],
+    ['of numbered pages, the last one full', 'numbered', numbers(40), 4],
+    ['of one short numbered page', 'numbered', numbers(7), 2],
+    ['of one numbered page below the smallest size', 'numbered', numbers(19), 2, 100],
+    ['of one numbered page that the service may have capped', 'numbered', numbers(20), 3, 100],
+    ['of a capped numbered page and a shorter one', 'numbered', numbers(50, 30), 3, 100],
+    ['without records', 'numbered', numbers(0), 1],
+    ['of cursors that end with null', 'cursor', cursors(40), 2],
+    ['of cursors, one short page without a cursor', 'cursor', cursors(7, 'absent'), 1],
+    ['of cursors, the last page without a cursor', 'cursor', cursors(50, 'absent'), 4],
+    ['of cursors, no cursor on the only page, which is full', 'cursor', cursors(20, 'absent'), 2],
+    ['of cursors, no record and no cursor', 'cursor', cursors(0, 'absent'), 1],
+  ])(
+    'a read %s takes as many requests as its end needs',
+    async (_pass, style, service, requests, ...[size]) => {
+      const counted = pagedService(async (fields) => ({
+        data: (await service.call('report/any', fields)).data,
+      }));
+      await recordsOf(requestOf(counted.service, style, size));
+      expect(counted.requests).toHaveLength(requests);
     },
-    {
-      pass: 'of one numbered page that the service may have capped',
-      style: 'numbered',
-      service: numbers(20),
-      requests: 3,
-      size: 100,
-    },
-    {
-      pass: 'of a capped numbered page and a shorter one',
-      style: 'numbered',
-      service: numbers(50, 30),
-      requests: 3,
-      size: 100,
-    },
-    { pass: 'without records', style: 'numbered', service: numbers(0), requests: 1 },
-    { pass: 'of cursors that end with null', style: 'cursor', service: cursors(40), requests: 2 },
-    {
-      pass: 'of cursors, one short page without a cursor',
-      style: 'cursor',
-      service: cursors(7, 'absent'),
-      requests: 1,
-    },
-    {
-      pass: 'of cursors, the last page without a cursor',
-      style: 'cursor',
-      service: cursors(50, 'absent'),
-      requests: 4,
-    },
-    {
-      pass: 'of cursors, no cursor on the only page, which is full',
-      style: 'cursor',
-      service: cursors(20, 'absent'),
-      requests: 2,
-    },
-    {
-      pass: 'of cursors, no record and no cursor',
-      style: 'cursor',
-      service: cursors(0, 'absent'),
-      requests: 1,
-    },
-  ])('$requests requests complete a read $pass', async ({ style, service, requests, size }) => {
-    const counted = pagedService(async (fields) => ({
-      data: (await service.call('report/any', fields)).data,
-    }));
-    await recordsOf(requestOf(counted.service, style, size));
-    expect(counted.requests).toHaveLength(requests);
-  });
+  );
 
   it('costs two more requests if it is an empty last page after a cursor', async () => {
     const how = { size: 20, forgetsAt: [], dead: 'empty', stable: true, eager: true } as const;

@@ -14,6 +14,7 @@ import { commandControls } from '../../shared/status/remedies.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { NOW_MS, TODAY, failure, settingsOf } from './made-statuses.ts';
 import { readDay } from './stored-ledgers.ts';
+import { runs } from '../fixtures/property-runs.ts';
 
 const MONTH = '2026-11';
 const DAYS = daysFrom(`${MONTH}-01`, TODAY);
@@ -130,7 +131,7 @@ describe('coverage, status and calendar', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      runs(60),
     );
     expect([...seen].sort()).toEqual(Object.keys(DAY_STATES).sort());
   });

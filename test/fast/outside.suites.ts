@@ -1,0 +1,3 @@
+import { loadSuites } from './suites.ts';
+
+await loadSuites('outside');
