@@ -14,6 +14,7 @@ import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type Access, PLACE } from '../fakes/access.ts';
+import { COMPILE_CACHE } from '../fakes/compile-cache.ts';
 import { startEventsServer } from '../fakes/events-server.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
@@ -159,6 +160,7 @@ export async function deployToDoubles(now: () => Date) {
       {
         maxBuffer: 2 ** 28,
         env: {
+          ...COMPILE_CACHE,
           PATH: process.env.PATH,
           ...environment,
           AWS_REGION: 'us-east-1',

@@ -8,6 +8,7 @@ import { CURRENT_SETTINGS_KEY } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { packSettings } from '../../shared/settings/packed-settings.ts';
 import { type BrandSettings, parseSettings } from '../../shared/settings/settings.ts';
+import { COMPILE_CACHE } from '../fakes/compile-cache.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
@@ -128,6 +129,7 @@ async function invoke(
     ],
     {
       env: {
+        ...COMPILE_CACHE,
         PATH: process.env.PATH,
         LAKE_URL: 's3://lake',
         LAKE_OWNER: '123456789012',
