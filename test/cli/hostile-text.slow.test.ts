@@ -122,17 +122,6 @@ describe('hostile text', () => {
       () => ['query', '--lake', sample.lake, 'SELECT error(publisher_name) FROM orders'],
     ],
     ['cells', () => ['query', '--lake', sample.lake, 'SELECT DISTINCT publisher_name FROM orders']],
-    ...['table', 'csv', 'json', 'ndjson', 'markdown'].map((format): [string, () => string[]] => [
-      `cells of --format ${format}`,
-      () => [
-        'query',
-        '--lake',
-        sample.lake,
-        '--format',
-        format,
-        `SELECT publisher_name AS "${HOSTILE}" FROM orders`,
-      ],
-    ]),
     [
       '--vertical',
       () => [

@@ -211,13 +211,6 @@ const CALLS: readonly Row[] = [
     /ROWS: 1/,
   ],
   [
-    'a condition on day beside the gap',
-    sql(`SELECT count(*) FROM orders WHERE day = DATE '${ODD}' AND ${ACME}`),
-    'COMPLETE',
-    [],
-    /ROWS: 1/,
-  ],
-  [
     'a view over two tables',
     sql(`SELECT sum(clicks) FROM publisher_performance WHERE ${ACME} AND ${on(GAP)}`),
     'INCOMPLETE',
@@ -299,25 +292,11 @@ const CALLS: readonly Row[] = [
     /ROWS: 1/,
   ],
   [
-    'a day beside the finding',
-    sql(`SELECT sum(clicks) FROM attribution_daily WHERE ${on(GAP)}`),
-    'COMPLETE',
-    [],
-    /ROWS: 1/,
-  ],
-  [
     'the restated day',
     sql(`SELECT count(*) FROM orders WHERE ${GLOBEX} AND ${on(CHANGED)}`),
     'COMPLETE',
     ['restatement'],
     /last change \d{4}-/,
-  ],
-  [
-    'the restated day of another brand',
-    sql(`SELECT count(*) FROM orders WHERE ${ACME} AND ${on(CHANGED)}`),
-    'COMPLETE',
-    [],
-    /ROWS: 1/,
   ],
   [
     'a failed day',
@@ -411,13 +390,6 @@ const CALLS: readonly Row[] = [
     [],
     /^void_by TIMESTAMP; The record became void by this time[\s\S]*^dt VARCHAR; The day/m,
   ],
-  [
-    'columns of a view',
-    ['columns', { name: 'orders_daily' }],
-    'NO DAYS',
-    [],
-    /^\| commission \| DECIMAL\(38,9\) \|/m,
-  ],
 ];
 
 describe('an answer begins with the state of the days that it read', () => {
@@ -436,11 +408,6 @@ describe('an answer begins with the state of the days that it read', () => {
 describe('a call that cannot be answered', () => {
   it.each<[string, string, object, RegExp]>([
     ['COPY', 'sql', { sql: "COPY (SELECT 1) TO 'new.csv'" }, /not a query but COPY|Permission Error/],
-    ['ATTACH', 'sql', { sql: "ATTACH 'new.db'" }, /not a query but ATTACH/],
-    ['INSTALL', 'sql', { sql: 'INSTALL httpfs' }, /is not a query/],
-    ['PRAGMA', 'sql', { sql: 'PRAGMA enable_profiling' }, /not a query but PRAGMA/],
-    ['DROP', 'sql', { sql: 'DROP VIEW orders' }, /not a query but DROP/],
-    ['several statements', 'sql', { sql: 'SELECT 1; SELECT 2' }, /several statements/],
     ['a file by a function', 'sql', { sql: "FROM read_csv('/etc/passwd')" }, /Permission Error/],
     ['a file as a table', 'sql', { sql: "FROM '/etc/passwd'" }, /does not exist/],
     [

@@ -204,22 +204,6 @@ describe('columns of codes', () => {
       ),
     ],
     [
-      'one value',
-      column(
-        'string',
-        every(ROWS, () => 0),
-        ['same'],
-      ),
-    ],
-    [
-      'NULL except in the last row',
-      column(
-        'string',
-        every(ROWS, (row) => (row === ROWS - 1 ? 1 : 0)),
-        [undefined, 'x'],
-      ),
-    ],
-    [
       'every second row NULL',
       column(
         'double',
@@ -233,38 +217,6 @@ describe('columns of codes', () => {
         'bigint',
         every(ROWS, (row) => row),
         numbers(ROWS),
-      ),
-    ],
-    [
-      'all different, in reverse order',
-      column(
-        'bigint',
-        every(ROWS, (row) => ROWS - 1 - row),
-        numbers(ROWS),
-      ),
-    ],
-    [
-      '257 values in runs',
-      column(
-        'bigint',
-        every(ROWS, (row) => Math.floor(row / 9) % 257),
-        numbers(257),
-      ),
-    ],
-    [
-      'half of the rows different',
-      column(
-        'decimal(38,9)',
-        every(ROWS, (row) => row % (ROWS / 2)),
-        numbers(ROWS / 2),
-      ),
-    ],
-    [
-      'long texts on several pages, all different',
-      column(
-        'string',
-        every(3_000, (row) => row),
-        every(3_000, (at) => at).map((at) => `${at} ${'long '.repeat(200)}`),
       ),
     ],
     [
