@@ -61,47 +61,6 @@ describe('query', () => {
     expect(found).toEqual([{ comment: 'The age of the day in days, up to today in UTC' }]);
   });
 
-  it('has freshness: one row per report, as of now', async () => {
-    const { rows: found } = await rows(
-      "SELECT report, newest_complete_day, hours_since_read < 2 AS now, days_failed, days_missing FROM freshness WHERE brand = 'acme' ORDER BY report",
-    );
-    expect(found).toEqual(
-      ['amazon_attribution_report', 'clicks_list', 'order_list', 'transaction_list'].map((report) => ({
-        report,
-        newest_complete_day: addDays(sample.today, -1),
-        now: true,
-        days_failed: 0,
-        days_missing: 0,
-      })),
-    );
-  });
-
-  it('lists all tables and views when the SQL names none', async () => {
-    const { rows: found } = await rows('SHOW TABLES');
-    expect(found.map(({ name }: { name: string }) => name)).toEqual([
-      'attribution',
-      'attribution_daily',
-      'changes',
-      'changes_daily',
-      'channel_conversion',
-      'click_details',
-      'clicks',
-      'commission_due',
-      'coverage',
-      'freshness',
-      ...['order_states', 'order_states_closed', 'orders'],
-      'orders_daily',
-      'payouts',
-      'publisher_performance',
-      'restatements',
-      'schema_changes',
-      'since_close',
-      ...['transaction_states', 'transaction_states_closed', 'transactions'],
-      'transactions_daily',
-      'unsettled',
-    ]);
-  });
-
   it('prints an aligned table on stdout and the number of rows on stderr', async () => {
     const { stdout, stderr } = await runCli([
       'query',
@@ -156,14 +115,6 @@ describe('status', () => {
       nextDue: expect.any(String),
     });
     expect(tables[1].days[2]).toMatchObject({ dt: sample.today, state: 'open' });
-  });
-
-  it('names missing and overdue days', async () => {
-    const later = `${addDays(sample.today, 2)}T16:00:00Z`;
-    const { stdout } = await runCli(['status', '--json', ...flags(), '--now', later]);
-    const { days } = JSON.parse(stdout).tables[1];
-    const states = days.map(({ state }: { state: string }) => state);
-    expect(states.slice(2)).toEqual(['overdue', 'missing', 'missing']);
   });
 
   it('shows failures with their message, and a report that never returned a record as unverified', async () => {

@@ -216,11 +216,6 @@ describe('wrong usage or settings', () => {
       /YYYY-MM/,
     ],
     ['a port out of range', () => ['serve-sample', '--port', '70000'], /0 to 65535/],
-    [
-      'a query of a lake that does not exist',
-      () => ['query', '--lake', '/nowhere'],
-      /There is no lake.*--lake/,
-    ],
     ['a demo in S3', () => ['demo', '--lake', 's3://bucket/lake'], /to a folder/],
   ])('%s ends with exit code 2 and a message with the allowed values', async (_name, args, message) => {
     const { code, stdout, stderr } = await runCli(args());
