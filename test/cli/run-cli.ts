@@ -68,34 +68,36 @@ let warm: ChildProcess | undefined;
 let isRunning = false;
 
 /**
- * Runs a command to its end: in the process of the command before, which takes a tenth of the time of a start. Commands
- * at the same time, and commands with flags of Node, have their own processes.
+ * Runs a command to its end, in the process of the command before, which has loaded all modules. Commands at the same
+ * time, and commands with flags of Node, have their own processes.
  */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   if (options.nodeFlags || isRunning) return startCli(args, options).result;
   isRunning = true;
+  const child = warm ?? warmProcess();
+  const { promise, resolve, reject } = Promise.withResolvers<CliResult>();
+  const died = () => reject(new Error(`the process of the command line died at: ${args.join(' ')}`));
+  child.once('message', (result: CliResult) => resolve(result)).once('exit', died);
+  child.ref();
+  child.channel?.ref();
+  child.send({ args, env: environment(options), cwd: options.cwd });
   try {
-    warm ??= warmProcess();
-    const { promise, resolve, reject } = Promise.withResolvers<CliResult>();
-    const died = () => reject(new Error(`the process of the command line died at: ${args.join(' ')}`));
-    warm.once('message', (result: CliResult) => resolve(result)).once('exit', died);
-    warm.send({ args, env: environment(options), cwd: options.cwd });
-    return await promise.finally(() => warm?.off('exit', died));
+    return await promise;
   } finally {
+    child.off('exit', died).unref();
+    child.channel?.unref();
     isRunning = false;
   }
 }
 
-/** It ends by itself. */
+/** It ends by itself. Between commands it keeps no process waiting. */
 function warmProcess(): ChildProcess {
-  const child = fork(WARM, {
+  warm = fork(WARM, {
     execArgv: ['--disable-warning=ExperimentalWarning'],
     env: { ...environment({}), ...COMPILE_CACHE },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  child.unref();
-  child.channel?.unref();
-  return child.once('exit', () => {
+  return warm.once('exit', () => {
     warm = undefined;
   });
 }

@@ -23,7 +23,8 @@ const commandSchema = z.object({
   cwd: z.optional(z.string()),
 });
 
-const { exit, off } = process;
+const exit = process.exit.bind(process);
+const off = process.off.bind(process);
 let commands = 0;
 let output = { stdout: '', stderr: '' };
 let idle: NodeJS.Timeout | undefined;
@@ -61,7 +62,7 @@ async function ended(start: () => Promise<unknown>): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   process.off = (...event: Parameters<typeof off>) => {
     if (event[0] === 'beforeExit') resolve(Number(process.exitCode ?? 0));
-    return off.apply(process, event);
+    return off(...event);
   };
   process.exit = (code) => {
     resolve(Number(code ?? process.exitCode ?? 0));
