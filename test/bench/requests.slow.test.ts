@@ -11,7 +11,7 @@ describe.each([
 ])('requests to a service that $service', ({ interpretation }) => {
   let spent: Spent[];
   beforeAll(async () => {
-    spent = await spentBy({ daysBefore: 50, days: 4, runEveryMs: HOUR_MS, interpretation });
+    spent = await spentBy({ daysBefore: 20, days: 2, runEveryMs: HOUR_MS, interpretation });
   }, 5 * MINUTE_MS);
 
   it('are at most 1.2 times one request a page and one proof of the end for each reading', () => {

@@ -107,15 +107,3 @@ describe('diff', () => {
     expect(stderr).toMatch(message);
   });
 });
-
-describe('the changes of a lake', () => {
-  it('are tables of query', async () => {
-    const sql =
-      "SELECT r.changes, d.added, d.removed, d.altered, (SELECT count(*) FROM changes) AS facts FROM restatements AS r JOIN changes_daily AS d USING (brand, report, dt) WHERE r.report = 'order_list' ORDER BY changed_at";
-    const { stdout } = await runCli(['query', '--json', ...inLake, sql]);
-    expect(JSON.parse(stdout)).toEqual([
-      { changes: 2, added: 0, removed: 1, altered: 1, facts: expect.any(Number) },
-      { changes: 2, added: 0, removed: 0, altered: 1, facts: expect.any(Number) },
-    ]);
-  });
-});

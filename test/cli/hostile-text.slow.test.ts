@@ -110,10 +110,6 @@ describe('hostile text', () => {
     ['SQL that is refused', () => query(`DROP TABLE "${HOSTILE}"`)],
     ["an error of DuckDB with a record's text", () => query('SELECT error(publisher_name) FROM orders')],
     ['cells', () => query('SELECT DISTINCT publisher_name FROM orders')],
-    ...['table', 'csv', 'json', 'ndjson', 'markdown'].map((format): [string, () => string[]] => [
-      `cells of --format ${format}`,
-      () => query('--format', format, `SELECT publisher_name AS "${HOSTILE}" FROM orders`),
-    ]),
     ['--vertical', () => query('--vertical', `SELECT publisher_name AS "${HOSTILE}" FROM orders`)],
     ['an output', () => query('--output', join(sample.folder, `${HOSTILE}.csv`), 'SELECT 1')],
     ['an output that is refused', () => query('--output', HOSTILE, 'SELECT 1')],

@@ -104,14 +104,6 @@ describe('status', () => {
     expect(tables[1].days[2]).toMatchObject({ dt: sample.today, state: 'open' });
   });
 
-  it('names missing and overdue days', async () => {
-    const later = `${addDays(sample.today, 2)}T16:00:00Z`;
-    const { stdout } = await runCli(['status', '--json', ...flags(), '--now', later]);
-    const { days } = JSON.parse(stdout).tables[1];
-    const states = days.map(({ state }: { state: string }) => state);
-    expect(states.slice(2)).toEqual(['overdue', 'missing', 'missing']);
-  });
-
   it('shows failures with their message, and a report that never returned a record as unverified', async () => {
     const { service, folder } = sample;
     const takeOut = [

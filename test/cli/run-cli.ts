@@ -1,8 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { COMPILE_CACHE } from '../fakes/compile-cache.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
+const WARM = fileURLToPath(new URL('./warm-cli.ts', import.meta.url));
 
 export interface CliResult {
   code: number;
@@ -17,15 +19,23 @@ export interface RunningCli {
   result: Promise<CliResult>;
 }
 
-/** Starts the real launcher in its own process, without the credentials of this process's environment. */
-export function startCli(
-  args: readonly string[],
-  options: { env?: Record<string, string>; nodeFlags?: readonly string[]; cwd?: string } = {},
-): RunningCli {
+interface CliOptions {
+  env?: Record<string, string>;
+  nodeFlags?: readonly string[];
+  cwd?: string;
+}
+
+/** Without the credentials of this process's environment. */
+function environment({ env }: CliOptions) {
   const { BRAND_REPORTS_CREDENTIALS: _credentials, NODE_OPTIONS: _options, ...inherited } = process.env;
+  return { ...inherited, NO_COLOR: '1', ...env };
+}
+
+/** Starts the real launcher in its own process. */
+export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
   const child = spawn(process.execPath, [...(options.nodeFlags ?? []), LAUNCHER, ...args], {
     cwd: options.cwd,
-    env: { ...inherited, NO_COLOR: '1', ...options.env },
+    env: environment(options),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };
@@ -53,9 +63,41 @@ export function outcomeIn(stdout: string) {
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 }
 
-export function runCli(
-  args: readonly string[],
-  options?: Parameters<typeof startCli>[1],
-): Promise<CliResult> {
-  return startCli(args, options).result;
+/** Runs the commands of a suite, one after the other. */
+let warm: ChildProcess | undefined;
+let isRunning = false;
+
+/**
+ * Runs a command to its end, in the process of the command before, which has loaded all modules. Commands at the same
+ * time, and commands with flags of Node, have their own processes.
+ */
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  if (options.nodeFlags || isRunning) return startCli(args, options).result;
+  isRunning = true;
+  const child = warm ?? warmProcess();
+  const { promise, resolve, reject } = Promise.withResolvers<CliResult>();
+  const died = () => reject(new Error(`the process of the command line died at: ${args.join(' ')}`));
+  child.once('message', (result: CliResult) => resolve(result)).once('exit', died);
+  child.ref();
+  child.channel?.ref();
+  child.send({ args, env: environment(options), cwd: options.cwd });
+  try {
+    return await promise;
+  } finally {
+    child.off('exit', died).unref();
+    child.channel?.unref();
+    isRunning = false;
+  }
+}
+
+/** It ends by itself. Between commands it keeps no process waiting. */
+function warmProcess(): ChildProcess {
+  warm = fork(WARM, {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    env: { ...environment({}), ...COMPILE_CACHE },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  return warm.once('exit', () => {
+    warm = undefined;
+  });
 }

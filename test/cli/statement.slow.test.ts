@@ -7,14 +7,9 @@ import { statementPage } from '../../cli/statement-page.ts';
 import { type Fact, readStatements } from '../../cli/statement.ts';
 import { daysOfMonth, monthOf } from '../../shared/days.ts';
 import type { ClosedDay } from '../../shared/lake/documents/close.ts';
-import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { reports } from '../../shared/reports/index.ts';
-import { createSqlConnection } from '../../cli/sql-tables.ts';
-import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { BRAND, type StateRow, writeClose, writeLedgers, writeVersion } from './lifecycle-lake.ts';
-import { sampleLake } from '../sync/sample-lake.ts';
 import { runCli } from './run-cli.ts';
 
 const MUG: StateRow = {
@@ -317,48 +312,5 @@ describe('the statement of a month', () => {
     await writeLedgers(broken, [first, ...others]);
     await rm(join(broken, 'snapshots'), { recursive: true });
     await expect(statementOf(broken, '2026-10')).rejects.toThrow('cannot be read');
-  });
-});
-
-describe.each([
-  {
-    of: 'transactions',
-    hasPublishers: true,
-    reports: ['order_list', 'transaction_list'] as const,
-    sql: 'SELECT publisher_id, currency, sum(transactions) AS records, sum(commission) AS commission FROM commission_due GROUP BY ALL',
-  },
-  {
-    of: 'orders, of a brand without transactions',
-    hasPublishers: false,
-    reports: ['order_list'] as const,
-    sql: 'SELECT currency, sum(orders) AS records, sum(commission) AS commission FROM orders_daily GROUP BY ALL',
-  },
-])('a statement of $of', ({ reports: read, sql, hasPublishers }) => {
-  it('has the sums of the view to the last digit', async () => {
-    const sample = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: '2026-03-08', reports: read });
-    const folder = await mkdtemp(join(temporary.path, 'lake-'));
-    expect((await sample.sync()).status).toBe('complete');
-    await writeLake(sample.store, folder);
-    await sample.close();
-    const lake = {
-      store: openLocalStore(folder),
-      reports,
-      settings: undefined,
-      nowMs: Date.now(),
-      onGap: () => {},
-    };
-    const connection = await createSqlConnection(lake, sql);
-    const view = (await connection.runAndReadAll(sql)).getRowObjectsJson();
-    connection.closeSync();
-    const { publishers } = await statementOf(folder, '2026-03');
-    const sums = publishers.flatMap(({ totals }) => totals.filter(isSum));
-    const ofView = (rows: readonly Readonly<Record<string, unknown>>[], name: string): Books => {
-      const books: Books = {};
-      for (const row of rows)
-        add(books, hasPublishers ? row.publisher_id : null, row.currency, units(row[name]));
-      return books;
-    };
-    expect(view.length).toBeGreaterThan(0);
-    for (const name of ['records', 'commission']) expect(ofView(sums, name)).toEqual(ofView(view, name));
   });
 });

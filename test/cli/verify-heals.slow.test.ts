@@ -126,7 +126,6 @@ const DAMAGES: [string, () => void, RegExp][] = [
     () => [became(), becameLink()].forEach(middleChanged),
     /its rows in order_states/,
   ],
-  ['a snapshot that is cut off, but for its link', () => truncateSync(current(), 100), /cannot read/],
   ['a snapshot that is missing, with its link', () => lose(current()), /the snapshot is missing/],
   [
     'a snapshot that is cut off, with its link',
@@ -151,14 +150,6 @@ const DAMAGES: [string, () => void, RegExp][] = [
     () => {
       lose(current());
       for (const file of rawFiles(/\.zst$/)) overwrite(file, 'none');
-    },
-    /the snapshot is missing/,
-  ],
-  [
-    'a snapshot with a damaged progress document',
-    () => {
-      lose(current());
-      for (const file of rawFiles(/progress\.json$/)) overwrite(file, '{');
     },
     /the snapshot is missing/,
   ],
@@ -198,20 +189,6 @@ const DAMAGES: [string, () => void, RegExp][] = [
     /is not the current snapshot/,
   ],
   [
-    'a missing link of order_states',
-    () => rmSync(join(lake, 'lake/order_states', partition(day)), { recursive: true }),
-    /lake\/order_states\/.* is missing/,
-  ],
-  [
-    'a link to a folder with the name of a link',
-    () => {
-      const path = link();
-      rmSync(path);
-      symlinkSync(linksOf(other), path);
-    },
-    /is not the current snapshot/,
-  ],
-  [
     'a link to the folder of another day',
     () => symlinkSync(partition(day).slice('brand=acme/'.length), linksOf('2020-01-01')),
     /dt=2020-01-01 is a link to a folder/,
@@ -223,14 +200,6 @@ const DAMAGES: [string, () => void, RegExp][] = [
       symlinkSync(linksOf(other), linksOf(day));
     },
     /is a link to a folder\n.* is missing/,
-  ],
-  [
-    'a link that leads nowhere in the place of a day’s folder',
-    () => {
-      rmSync(linksOf(day), { recursive: true });
-      symlinkSync('nowhere', linksOf(day));
-    },
-    /is not a folder\n.* is missing/,
   ],
   [
     'a file in the place of a brand’s folder',
@@ -249,11 +218,6 @@ const DAMAGES: [string, () => void, RegExp][] = [
     'a link in the place of the table’s folder',
     () => linkedElsewhere('lake/orders'),
     /lake\/orders is a link to a folder\n.* is missing/,
-  ],
-  [
-    'a link in the place of the folder of all tables',
-    () => linkedElsewhere('lake'),
-    /lake is a link to a folder\n.* is missing/,
   ],
   [
     'a stale link',

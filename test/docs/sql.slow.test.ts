@@ -38,36 +38,35 @@ function statementsOf(page: string): string[] {
     .filter((sql) => sql !== '' && !ELSEWHERE.test(sql));
 }
 
-async function answerTo(sql: string): Promise<object[]> {
-  const connection = await createSqlConnection(
+/** A session with the tables that the SQL names, as `brand-reports query` opens it. */
+const sessionFor = (sql: string) =>
+  createSqlConnection(
     { store: openLocalStore(lake), reports, settings: undefined, nowMs: NOW_MS, onGap: () => {} },
     sql,
   );
-  try {
-    return await Array.fromAsync(resultObjects(await query(connection, sql)));
-  } finally {
-    connection.closeSync();
-  }
-}
 
-function errorOf(sql: string): Promise<string | undefined> {
-  return answerTo(sql).then(
-    () => undefined,
-    (thrown: unknown) => `${sql}: ${thrown}`,
-  );
+/** The errors of the statements, all in one session. */
+async function errorsOf(statements: readonly string[]): Promise<string[]> {
+  const session = await sessionFor(statements.join(';\n'));
+  const errors: string[] = [];
+  for (const sql of statements)
+    await query(session, sql)
+      .then((result) => Array.fromAsync(resultObjects(result)))
+      .catch((thrown: unknown) => errors.push(`${sql}: ${thrown}`));
+  session.closeSync();
+  return errors;
 }
 
 describe('the SQL of the pages', () => {
   it('is met at all, and a wrong column is an error', async () => {
     expect(pages.flatMap(statementsOf).length).toBeGreaterThan(30);
-    expect(await errorOf('SELECT no_such_column FROM orders')).toContain('no_such_column');
+    expect(await errorsOf(['SELECT no_such_column FROM orders'])).toEqual([
+      expect.stringContaining('no_such_column'),
+    ]);
   });
 
   it.each(pages.filter((page) => statementsOf(page).length > 0))('of %s runs', async (page) => {
-    const errors: string[] = [];
-    for (const sql of statementsOf(page))
-      errors.push(...[await errorOf(sql)].flatMap((error) => error ?? []));
-    expect(errors).toEqual([]);
+    expect(await errorsOf(statementsOf(page))).toEqual([]);
   });
 });
 
@@ -85,7 +84,10 @@ describe('docs/reference/tables.md', () => {
       const counts = names
         .map((column) => `CAST(count(*) - count("${column}") AS varchar) AS "${column}"`)
         .join(', ');
-      const [nulls] = await answerTo(`SELECT ${counts} FROM ${name} HAVING count(*) > 0`);
+      const sql = `SELECT ${counts} FROM ${name} HAVING count(*) > 0`;
+      const session = await sessionFor(sql);
+      const [nulls] = await Array.fromAsync(resultObjects(await query(session, sql)));
+      session.closeSync();
       expect(Object.entries(nulls ?? {}).filter(([, count]) => count !== '0')).toEqual([]);
       expect(nulls).toBeDefined();
     },

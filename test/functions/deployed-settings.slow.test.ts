@@ -118,6 +118,25 @@ describe('the current settings after deployments', () => {
       '1',
       'SSF',
     ],
+    [
+      'a rollback to another version than the one before',
+      ['Create 1', 'Update 1 2!', 'Update 2 3!'],
+      '3',
+      'SFF',
+    ],
+    ['an update in a lake that remembers no update', ['Update 2 1!'], '1', 'F'],
+    [
+      'a failed update that is deployed again, before and after its rollback',
+      ['Create 1', 'Update 1 2!', 'Update 1 2!', 'Update 2 1!', 'Update 1 2!'],
+      '2',
+      'SFFSF',
+    ],
+    [
+      'an update of test events alone that is deployed again after its rollback',
+      ['Create 1', 'Update 1 1!', 'Update 1 1!', 'Update 1 1!', 'Update 1 1!'],
+      '1',
+      'SFSFS',
+    ],
   ])('follow %s', async (_what, steps, counting, statuses) => {
     for (const step of steps) await perform(step);
     expect([pointedAt(), answers.map(({ Status }) => Status[0]).join('')]).toEqual([counting, statuses]);

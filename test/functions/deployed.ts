@@ -13,6 +13,7 @@ import * as z from 'zod/mini';
 import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { type Access, PLACE } from '../fakes/access.ts';
+import { COMPILE_CACHE } from '../fakes/compile-cache.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
 import {
   type Allows,
@@ -145,6 +146,7 @@ export async function deployToDoubles(now: () => Date) {
       {
         maxBuffer: 2 ** 28,
         env: {
+          ...COMPILE_CACHE,
           PATH: process.env.PATH,
           ...environment,
           ...doubles.endpoints(role),

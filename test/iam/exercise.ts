@@ -40,7 +40,8 @@ export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: Re
   {
     action: /^s3:GetObject$/,
     resource: /^arn:aws:s3:::lake\/snapshots\/changes\//,
-    reason: 'read where the changes of a day have lost their own object: test/sync/changes.slow.test.ts loses it',
+    reason:
+      'read where the changes of a day have lost their own object: test/sync/changes.slow.test.ts loses it',
   },
   {
     name: 'rebuild-catalog',

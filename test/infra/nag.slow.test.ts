@@ -138,18 +138,18 @@ function findings(
 describe('the AWS Solutions rules', () => {
   it.each<[string, object]>([
     ['the sample settings', {}],
-    ['every report', { brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } } }],
     ['a lake that is deleted with the stack', { deployment: { keepLake: false, alarmEmail: 'a@b.example' } }],
     [
-      'keys of the customer',
+      'every report, keys of the customer, and people of one brand',
       {
+        brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
         deployment: {
+          brandAccess: { acme: ['AcmeTeam'] },
           lakeKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
           secretsKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef',
         },
       },
     ],
-    ['people of one brand', { deployment: { brandAccess: { acme: ['AcmeTeam'] } } }],
     ['an adopted bucket and database', { deployment: { adoptBucket: 'a-lake', adoptDatabase: 'lake' } }],
   ])('find nothing without a reason in a stack with %s', (name, settings) => {
     expect(findings(name, { brands: { acme: ACME }, ...settings })).toEqual([]);

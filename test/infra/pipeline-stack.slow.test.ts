@@ -405,6 +405,12 @@ describe('the catalog of the stack', () => {
     stackOf({ brands: { acme: ACME }, deployment: { adoptDatabase: 'brand_reports' } }, { name: 'Another' });
   });
 
+  const unchanged = stackOf({ brands: { acme: ACME } });
+  const nonceOf = (stack: ReturnType<typeof stackOf>) => {
+    const [resource] = Object.values(Template.fromStack(stack).findResources('Custom::BrandReportsCatalog'));
+    return z.parse(z.string().check(z.regex(/^[0-9a-f]{64}$/)), resource?.Properties.nonce);
+  };
+
   it.each<[string, boolean, object, object]>([
     ['nothing has changed', false, {}, {}],
     ['a setting has changed', true, { deployment: { rawRetentionDays: 30 } }, {}],
@@ -412,14 +418,8 @@ describe('the catalog of the stack', () => {
     ['the version has changed', true, {}, { version: '1.0.1' }],
     ['somebody says so', true, {}, { context: { again: '1' } }],
   ])('is rebuilt at a deployment that changes something: %s', (_name, again, settings, options) => {
-    const nonce = (...stack: Parameters<typeof stackOf>) => {
-      const [resource] = Object.values(
-        Template.fromStack(stackOf(...stack)).findResources('Custom::BrandReportsCatalog'),
-      );
-      return z.parse(z.string().check(z.regex(/^[0-9a-f]{64}$/)), resource?.Properties.nonce);
-    };
-    const before = nonce({ brands: { acme: ACME } });
-    expect(nonce({ brands: { acme: ACME }, ...settings }, options) !== before).toBe(again);
+    const changed = nonceOf(stackOf({ brands: { acme: ACME }, ...settings }, options));
+    expect(changed !== nonceOf(unchanged)).toBe(again);
   });
 
   it('is built before the watcher starts, and after everything that its schedules need', () => {

@@ -341,13 +341,6 @@ const CALLS: readonly Row[] = [
     [],
     /^void_by TIMESTAMP; The record became void by this time[\s\S]*^dt VARCHAR; The day/m,
   ],
-  [
-    'columns of a view',
-    ['columns', { name: 'orders_daily' }],
-    'NO DAYS',
-    [],
-    /^\| commission \| DECIMAL\(38,9\) \|/m,
-  ],
 ];
 
 describe('an answer begins with the state of the days that it read', () => {

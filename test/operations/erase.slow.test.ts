@@ -205,8 +205,8 @@ it.each([
     const { nowMs } = filled;
     const marks = records ? [records.value] : [markOf('order_list', from), markOf('order_list', to)];
     let isReached = true;
-    // Every third operation, because all of them would take minutes.
-    for (let n = 1; isReached; n += 3) {
+    // Every fifth operation, because all of them would take minutes.
+    for (let n = 1; isReached; n += 5) {
       expect(n).toBeLessThan(400);
       const lake = filled.fork();
       lake.nowMs = nowMs;

@@ -1,14 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { openLake } from '../../shared/adapters/open-lake.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { dayPartition, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
 import { type RollbackOptions, listVersions, rollBack } from '../../shared/operations/rollback.ts';
 import { repairLake } from '../../shared/repair/repair.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
-import { writeLake } from '../fakes/lake-on-disk.ts';
-import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { alter, coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
@@ -161,17 +158,6 @@ describe('a rollback', () => {
     expect([await currentOf(lake), (await entryOf(lake)).committed?.state]).toEqual([a, 'settled']);
   });
 
-  it('can be undone any number of times', async () => {
-    const { lake, a, b } = await restatedLake();
-    for (const to of [a, b, a]) {
-      await rollBack(optionsFor(lake), to);
-      lake.nowMs += MINUTE_MS;
-    }
-    const { versions } = await listVersions(optionsFor(lake));
-    expect(versions.map(({ snapshot }) => snapshot)).toEqual([a, b, a, b, a]);
-    expect(versions.map(({ to }) => to)).toEqual([...versions.slice(1).map(({ from }) => from), null]);
-  });
-
   it('may return an open day to a part of it', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
@@ -192,22 +178,6 @@ describe('a rollback', () => {
     await rollBack(optionsFor(lake, { lake: { store: lake.store, runs: blindRegistry } }), a);
     const { committed, superseded } = await entryOf(lake);
     expect([committed?.published, superseded?.every(({ at }) => at !== null)]).toEqual([true, true]);
-  });
-
-  it('works in a folder and updates its links', async () => {
-    const { lake, a, b } = await restatedLake();
-    const folder = await temporaryFolder();
-    try {
-      await writeLake(lake.store, folder.path);
-      const onDisk = await openLake(folder.path);
-      await rollBack(optionsFor(lake, { lake: onDisk }), a);
-      const found = await onDisk.catalog?.snapshotsByPartition('orders', dayPartition(BRAND, FIRST));
-      expect([...(found?.values() ?? [])]).toEqual([[a]]);
-      const { versions } = await listVersions(optionsFor(lake, { lake: onDisk }));
-      expect(versions.map(({ snapshot }) => snapshot)).toEqual([a, b, a]);
-    } finally {
-      await folder.remove();
-    }
   });
 
   it('I2: never publishes a part of a day that a run closes in the meantime, even if the content is equal', async () => {
@@ -351,20 +321,6 @@ describe('a rollback that is refused', () => {
     expect(await wrongReports(lake, '2026-03-11', ['order_list'])).toEqual({});
   });
 
-  it('returns to a version of another time zone than the current version', async () => {
-    const { lake, a } = await restatedLake();
-    lake.nowMs += DAY_MS;
-    const range = { ...scope, from: FIRST, to: FIRST, acceptFewer: true };
-    await lake.sync({ scope: range, brandSettings: { timeZone: 'America/Chicago' } });
-    const before = await entryOf(lake);
-    expect(before.committed?.timeZone).toBe('America/Chicago');
-    await expect(rollBack(optionsFor(lake), a)).rejects.toMatchObject({
-      code: 'version_of_other_zone',
-      message: expect.stringContaining('America/New_York'),
-    });
-    expect(await entryOf(lake)).toEqual(before);
-  });
-
   it('names a day that several brands have, without --brand', async () => {
     const { lake, a } = await restatedLake();
     const { objects } = lake.store;
@@ -426,21 +382,6 @@ describe('while a run reads the day,', () => {
 });
 
 describe('the versions of a day', () => {
-  it('are listed with their times and rows, the current one last', async () => {
-    const { lake, a, b } = await restatedLake();
-    const { rows } = (await entryOf(lake)).committed ?? {};
-    const listed = await listVersions(optionsFor(lake));
-    expect(listed).toEqual({
-      brand: BRAND,
-      report: 'order_list',
-      day: FIRST,
-      versions: [
-        { snapshot: a, from: expect.any(String), to: expect.any(String), rows, open: false },
-        { snapshot: b, from: listed.versions[0]?.to, to: null, rows, open: false },
-      ],
-    });
-  });
-
   it('have no fact about wholeness if a repair has lost how they were read', async () => {
     const { lake } = await restatedLake();
     const key = 'ledger/order_list/acme/2026-03.json';

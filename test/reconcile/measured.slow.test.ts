@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => lake.close());
 
 // `npm run reconcile:measure -- --count 50` measures more seeds.
-describe.each([1, 2])('faults of eight kinds in exports of the sample service, seed %i', (seed) => {
+describe.each([1])('faults of eight kinds in exports of the sample service, seed %i', (seed) => {
   it('are all found with their cause, without a false alarm, and add up', async () => {
     for (const { format, faults, found, rightCause, falseAlarms, wrongSums, wrong } of await measure(
       lake,

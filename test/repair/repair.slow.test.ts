@@ -1,24 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
-import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { versionAt } from '../../shared/history/versions.ts';
-import { readLedger, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
-import {
-  DAY_PARTITION_KEYS,
-  dayPartition,
-  rateBudgetKey,
-  snapshotKey,
-  versionKey,
-} from '../../shared/lake/paths.ts';
+import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
+import { dayPartition, rateBudgetKey, snapshotKey, versionKey } from '../../shared/lake/paths.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { type RepairOutcome, repairLake } from '../../shared/repair/repair.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { startGlueServer } from '../fakes/glue-server.ts';
-import { startS3Server } from '../fakes/s3-server.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { alter, coverageOf, ledgerEntry, outcomesOf, rowsOf, wrongReports } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
@@ -116,9 +106,6 @@ describe('a repair', () => {
 
   it.each<[string, (lake: SampleLake) => string[]]>([
     ['a ledger', () => [LEDGER]],
-    ['a report state', () => [STATE]],
-    ['a schema', () => [SCHEMA]],
-    ['a progress document', (lake) => [progressKey(lake)]],
     ['all of them at once', (lake) => [LEDGER, STATE, SCHEMA, progressKey(lake)]],
   ])('I3: restores %s, readers keep what is published, and the next run is right', async (_name, of) => {
     const lake = await syncedLake();
@@ -160,42 +147,6 @@ describe('a repair', () => {
     const { reports } = await lake.sync({ scope, brandSettings });
     expect(reports.flatMap(({ days }) => days).map(({ dt }) => dt)).toContain(FIRST);
     expect(await versionOf(lake)).toEqual({ state: 'settled', timeZone: 'America/New_York' });
-  });
-
-  it('works with S3 and Glue too', async () => {
-    const lake = await syncedLake();
-    const s3 = await startS3Server();
-    const glue = await startGlueServer('reports');
-    try {
-      const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'lake' });
-      const catalog = openGlueCatalog('reports', store.url, glue.client);
-      const { columns } = await readSchema(lake.store, ordersReport());
-      const shape = {
-        ...{ name: 'orders', description: 'Orders', partitionKeys: DAY_PARTITION_KEYS },
-        columns,
-      };
-      await catalog.ensureTable(shape);
-      for (const [key, { body }] of lake.store.objects) await store.put(key, body, { ifAbsent: true });
-      for (const day of [FIRST, '2026-03-08', '2026-03-09', TODAY]) {
-        const snapshot = (await ledgerEntry(lake, 'order_list', day)).committed?.snapshot ?? '';
-        await catalog.setSnapshot(shape, dayPartition('acme', day), snapshot);
-      }
-      const before = (await ledgerEntry(lake, 'order_list', FIRST)).committed;
-      const { etag } = (await store.get(LEDGER)) ?? { etag: '' };
-      await store.put(LEDGER, Buffer.from('{'), { ifMatch: etag });
-
-      const { status, documents } = await repair(lake, true, { store, catalog, runs: blindRegistry });
-      expect([status, documents.length]).toEqual(['repaired', 1]);
-      const ledger = await readLedger(store, ordersReport(), 'acme', '2026-03');
-      expect(Object.keys(ledger.days)).toEqual([FIRST, '2026-03-08', '2026-03-09', TODAY]);
-      const { snapshot, rows, bytes, digest } = before ?? {};
-      expect(ledger.days[FIRST]?.committed).toMatchObject({ snapshot, rows, bytes, digest, published: true });
-    } finally {
-      s3.client.destroy();
-      glue.client.destroy();
-      await s3.close();
-      await glue.close();
-    }
   });
 
   it('uses the newest snapshot of each day if no catalog is named, and notes that', async () => {

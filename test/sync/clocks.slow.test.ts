@@ -109,17 +109,13 @@ describe('I2: a walk of two days closes no day too early, ends right, and reads 
     ['the service an hour behind', { serviceMs: always(-HOUR_MS) }, RUNS, []],
     ['the machine an hour ahead', { machineMs: always(HOUR_MS) }, RUNS, []],
     ['the machine an hour behind', { machineMs: always(-HOUR_MS) }, RUNS, []],
-    ['the machine ten hours ahead', { machineMs: always(10 * HOUR_MS) }, RUNS, []],
     ['the machine ten hours behind', { machineMs: always(-10 * HOUR_MS) }, RUNS, []],
     ['every second machine two hours ahead', { machineMs: everySecond(2 * HOUR_MS) }, RUNS, []],
-    ['every second machine two hours behind', { machineMs: everySecond(-2 * HOUR_MS) }, RUNS, []],
     ['one Date 20 days ahead', { send: oneDate(20 * DAY_MS) }, 1, []],
     ['one Date 20 days behind', { send: oneDate(-20 * DAY_MS) }, 1, []],
     ['both two hours ahead, once', { bothMs: once(2 * HOUR_MS) }, 2, []],
     ['the machine 60 days ahead, once', { machineMs: once(60 * DAY_MS) }, 1, ['incomplete']],
     ['the machine 60 days behind, once', { machineMs: once(-60 * DAY_MS) }, 1, ['incomplete']],
-    ['the service 60 days ahead, once', { serviceMs: once(60 * DAY_MS) }, 1, ['incomplete']],
-    ['the service 60 days behind, once', { serviceMs: once(-60 * DAY_MS) }, 1, ['incomplete']],
   ])('every day ends right: %s', async (_name, scenario, wrongRuns, unfinished) => {
     const { lake, statuses, early, readings, requests } = await walk(scenario);
     expect([statuses, early]).toEqual([unfinished, []]);

@@ -320,7 +320,7 @@ describe('a service that changes its behaviour later', () => {
           expect(await wrongReports(lake, dayOf(lake.nowMs, ZONE), REPORTS)).toEqual({});
           expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.state).toBe('settled');
         }),
-        { numRuns: 6 },
+        { numRuns: 3 },
       );
     },
   );

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, addDays } from '../../shared/days.ts';
-import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
 import { coverageOf, ledgerEntry, outcomesOf } from './lake-contents.ts';
 import type { SampleLake, SyncOptions } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -9,85 +8,75 @@ import { sharedLakes } from './shared-lakes.ts';
 const DAY = '2026-02-20';
 const refresh = [{ untilAgeDays: 60, every: '7 days' }];
 
-type Restated = 'order_list' | 'transaction_list';
-const STATE: Record<Restated, string> = { order_list: 'status', transaction_list: 'order_status' };
+const REPORT = 'transaction_list';
 
 const sample = sharedLakes({
   now: '2026-03-10T15:00:00Z',
   recordsTo: '2026-02-21T20:00:00Z',
   startDate: DAY,
   clicksPerDay: 20,
-  brandSettings: { reports: { order_list: { refresh }, transaction_list: { refresh } } },
+  brandSettings: { reports: { [REPORT]: { refresh } } },
 });
 
-function asksForDay({ fields }: { fields: Record<string, Json> }): boolean {
-  const start = String(Date.parse('2026-02-20T05:00:00Z') / 1000);
-  return fields.start_date === '20260220' || numberText(fields.start_time ?? null) === start;
-}
-
 /** A lake of a day whose records are all in this state. */
-function lakeOf(report: Restated, state: string): SampleLake {
+function lakeOf(state: string): SampleLake {
   const lake = sample.emptyLake();
-  setState(lake, report, state);
+  setState(lake, state);
   return lake;
 }
 
-/** Sets the state of all records, or of the first ones. */
-function setState(lake: SampleLake, report: Restated, state: string | undefined, first = Infinity): void {
-  restate(lake.brand, report, DAY, (held) =>
-    held.map((one, index) =>
-      index < first ? { ...one, record: { ...one.record, [STATE[report]]: state ?? null } } : one,
-    ),
+function setState(lake: SampleLake, state: string): void {
+  restate(lake.brand, REPORT, DAY, (held) =>
+    held.map((one) => ({ ...one, record: { ...one.record, order_status: state } })),
   );
 }
 
-async function run(lake: SampleLake, report: Restated, options: SyncOptions = {}) {
-  const outcome = await lake.sync({ scope: { reports: [report] }, ...options });
-  const { committed } = await ledgerEntry(lake, report, DAY);
-  return { outcome: outcomesOf(outcome, report)[DAY], committed };
+async function run(lake: SampleLake, options: SyncOptions = {}) {
+  const outcome = await lake.sync({ scope: { reports: [REPORT] }, ...options });
+  const { committed } = await ledgerEntry(lake, REPORT, DAY);
+  return { outcome: outcomesOf(outcome, REPORT)[DAY], committed };
 }
 
-describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s', (report) => {
+describe('a day of transactions', () => {
   it('I11: is re-read by `refresh` even if all its records are final, so late records are found', async () => {
-    const lake = lakeOf(report, 'paid');
-    const held = lake.brand.records[report];
+    const lake = lakeOf('paid');
+    const held = lake.brand.records[REPORT];
     const late = held.slice(0, 2);
-    lake.brand.records[report] = held.slice(2);
+    lake.brand.records[REPORT] = held.slice(2);
     const ages: number[] = [];
     for (let age = 18; age < 75; age += 1) {
       lake.nowMs = Date.parse(`${addDays(DAY, age)}T15:00:00Z`);
-      if (age === 30) lake.brand.records[report] = [...lake.brand.records[report], ...late];
-      if ((await run(lake, report)).outcome !== undefined) ages.push(age);
+      if (age === 30) lake.brand.records[REPORT] = [...lake.brand.records[REPORT], ...late];
+      if ((await run(lake)).outcome !== undefined) ages.push(age);
     }
     expect(ages).toEqual([18, 25, 32, 39, 46, 53, 60, 61]);
-    const { committed } = await ledgerEntry(lake, report, DAY);
+    const { committed } = await ledgerEntry(lake, REPORT, DAY);
     expect(committed).toMatchObject({ state: 'settled', unsettled: { rows: 0 } });
-    expect(committed?.rows).toBe(recordsOfDay(lake.brand, report, DAY).length);
-    const { state, next_due: due } = (await coverageOf(lake, report))[DAY] ?? {};
+    expect(committed?.rows).toBe(recordsOfDay(lake.brand, REPORT, DAY).length);
+    const { state, next_due: due } = (await coverageOf(lake, REPORT))[DAY] ?? {};
     expect([state, due]).toEqual(['settled', undefined]);
   });
 
   it('I11: is re-read as often as other days if a filter selects a final state', async () => {
-    const filters: JsonObject = report === 'order_list' ? { status: 'effective' } : { order_status: 'paid' };
-    const brandSettings = { reports: { [report]: { refresh, filters } } };
-    const lake = lakeOf(report, 'new');
-    await run(lake, report, { brandSettings });
-    setState(lake, report, report === 'order_list' ? 'effective' : 'paid');
+    const brandSettings = { reports: { [REPORT]: { refresh, filters: { order_status: 'paid' } } } };
+    const lake = lakeOf('new');
+    await run(lake, { brandSettings });
+    setState(lake, 'paid');
     for (let days = 0; days < 8; days += 1) {
-      await run(lake, report, { brandSettings });
+      await run(lake, { brandSettings });
       lake.nowMs += DAY_MS;
     }
-    const { committed } = await ledgerEntry(lake, report, DAY);
-    expect(committed?.rows).toBe(recordsOfDay(lake.brand, report, DAY).length);
+    const { committed } = await ledgerEntry(lake, REPORT, DAY);
+    expect(committed?.rows).toBe(recordsOfDay(lake.brand, REPORT, DAY).length);
   });
 
   it('I11: is re-read after `refresh` ends while a record can change, until its limit', async () => {
-    const lake = lakeOf(report, 'new');
-    const brandSettings = { reports: { [report]: { refresh, watchUnsettledDays: 90 } } };
+    const lake = lakeOf('new');
+    const brandSettings = { reports: { [REPORT]: { refresh, watchUnsettledDays: 90 } } };
     const ages: number[] = [];
     for (let age = 47; age < 130; age += 7) {
       lake.nowMs = Date.parse(`${addDays(DAY, age)}T15:00:00Z`);
-      const { outcome, committed } = await run(lake, report, { brandSettings });
+      const { outcome, committed } = await run(lake, { brandSettings });
       if (outcome !== undefined) ages.push(age);
       expect(committed?.state).toBe(age > 90 ? 'settled' : 'closed');
     }
@@ -101,44 +90,44 @@ describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s',
   ])(
     'I11: keeps its rows once settled and is not read even if the settings change so that %s',
     async (_name, change) => {
-      const lake = lakeOf(report, 'paid');
-      await run(lake, report);
+      const lake = lakeOf('paid');
+      await run(lake);
       lake.nowMs += 60 * DAY_MS;
-      const { committed } = await run(lake, report);
+      const { committed } = await run(lake);
       expect(committed?.state).toBe('settled');
-      lake.brand.records[report] = [];
+      lake.brand.records[REPORT] = [];
       lake.nowMs += DAY_MS;
       for (const timeZone of ['America/New_York', 'America/Toronto']) {
-        const brandSettings = { timeZone, reports: { [report]: { refresh, ...change } } };
-        expect(await run(lake, report, { brandSettings })).toEqual({ outcome: undefined, committed });
+        const brandSettings = { timeZone, reports: { [REPORT]: { refresh, ...change } } };
+        expect(await run(lake, { brandSettings })).toEqual({ outcome: undefined, committed });
       }
     },
   );
 
   it('is left as it was if the service refuses a day that is only re-read because of its states', async () => {
-    const lake = lakeOf(report, 'new');
-    await run(lake, report);
+    const lake = lakeOf('new');
+    await run(lake);
     lake.nowMs += 100 * DAY_MS;
-    await run(lake, report);
+    await run(lake);
     const stop = lake.service.addFault({
-      on: { when: asksForDay },
+      on: { when: ({ fields }) => fields.start_date === '20260220' },
       fault: { kind: 'code', code: 40, msg: 'too long ago' },
     });
     let runs = 0;
-    for (; runs < 60 && (await ledgerEntry(lake, report, DAY)).committed?.state !== 'settled'; runs += 1) {
+    for (; runs < 60 && (await ledgerEntry(lake, REPORT, DAY)).committed?.state !== 'settled'; runs += 1) {
       lake.nowMs += 12 * HOUR_MS;
-      await run(lake, report);
+      await run(lake);
     }
     stop();
     // It is due after 14 days at most, and then twelve times.
     expect(runs).toBeLessThan(50);
-    expect((await ledgerEntry(lake, report, DAY)).committed).toMatchObject({
+    expect((await ledgerEntry(lake, REPORT, DAY)).committed).toMatchObject({
       state: 'settled',
       contradictions: 12,
     });
     lake.nowMs += 30 * DAY_MS;
-    expect((await run(lake, report)).outcome).toBeUndefined();
-    expect((await coverageOf(lake, report))[DAY]).toMatchObject({
+    expect((await run(lake)).outcome).toBeUndefined();
+    expect((await coverageOf(lake, REPORT))[DAY]).toMatchObject({
       state: 'settled',
       findings: expect.stringContaining('given_up'),
     });

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
+import { COMPILE_CACHE } from '../fakes/compile-cache.ts';
 
 const torture = fileURLToPath(new URL('./torture.ts', import.meta.url));
 /** TORTURE_SEEDS=100 runs more; a failing seed is in the title of its test. */
@@ -13,7 +14,7 @@ describe('whatever happens to a lake', () => {
     'I4: plain runs afterwards leave exactly the records of the service: seed %i',
     async (seed) => {
       const args = ['--disable-warning=ExperimentalWarning', torture, '--only', '--seed', String(seed)];
-      const env = { ...process.env, NODE_OPTIONS: '' };
+      const env = { ...process.env, ...COMPILE_CACHE, NODE_OPTIONS: '' };
       const { stdout } = await promisify(execFile)(process.execPath, args, { env });
       expect(stdout).toContain('| histories | 1 |');
       expect(stdout).toContain('| lost | 0 |');
