@@ -244,15 +244,14 @@ function parseExactly(text: string): Json {
     const decoded: string = end.isEscaped ? JSON.parse(literal) : literal.slice(1, -1);
     return decoded;
   };
-  const word = (literal: string, meaning: null | boolean) => {
-    at += literal.length;
-    return meaning;
-  };
-  const number = () => {
+  /** A number, or `null`, `true` or `false`. */
+  const scalar = () => {
     const begin = at;
-    at = endOfNumber(text, begin);
+    while (at < text.length && !',]} \t\n\r'.includes(text.charAt(at))) at += 1;
     const literal = text.slice(begin, at);
-    return numberOf(literal);
+    if (!'ntf'.includes(literal.charAt(0))) return numberOf(literal);
+    const word: null | boolean = JSON.parse(literal);
+    return word;
   };
   const list = () => {
     const items: Json[] = [];
@@ -285,14 +284,8 @@ function parseExactly(text: string): Json {
       case '[':
         at += 1;
         return list();
-      case 'n':
-        return word('null', null);
-      case 't':
-        return word('true', true);
-      case 'f':
-        return word('false', false);
       default:
-        return number();
+        return scalar();
     }
   };
   return value();

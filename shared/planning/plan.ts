@@ -51,6 +51,7 @@ export function plan(
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
   const isFailuresTurn = lastFailedMs(ledgers) <= lastReadMs(ledgers);
+  const turn = { today, nowMs, isRequested: range !== undefined, isFailuresTurn };
   const { from, to } = range ?? { from: policy.startDate, to: today };
   const last = earlier(to, today);
   const due = (only === undefined ? [...ledgers.keys()].flatMap(daysOfMonth) : [only])
@@ -63,12 +64,7 @@ export function plan(
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
-      const reason = reasonFor(day, entry, policy, {
-        today,
-        nowMs,
-        requested: range !== undefined,
-        isFailuresTurn,
-      });
+      const reason = reasonFor(day, entry, policy, turn);
       return [{ day, reason, order: [...ORDER[reason], longestWaiting(reason, entry)] }];
     })
     .sort(byOrder);
@@ -166,13 +162,9 @@ function reasonFor(
   day: string,
   entry: DayEntry,
   policy: Policy,
-  {
-    today,
-    nowMs,
-    requested,
-    isFailuresTurn,
-  }: { today: string; nowMs: number; requested: boolean; isFailuresTurn: boolean },
+  turn: { today: string; nowMs: number; isRequested: boolean; isFailuresTurn: boolean },
 ): DueDay['reason'] {
+  const { today, nowMs, isRequested, isFailuresTurn } = turn;
   if (entry.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
   // A day that keeps failing must not take the turn of the other days in every run.
   if (entry.failure && entry.failure.times > 1 && !isFailuresTurn) return 'retry';
@@ -181,7 +173,7 @@ function reasonFor(
   if (entry.failure) return 'retry';
   if (entry.claim) return 'in_progress';
   if (!entry.committed) return 'never_read';
-  if (requested) return 'requested';
+  if (isRequested) return 'requested';
   const { queryFingerprint } = lastRequested(entry.committed, entry.disregarded);
   return queryFingerprint === policy.queryFingerprint ? 'refresh' : 'settings';
 }

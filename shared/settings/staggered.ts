@@ -25,29 +25,11 @@ export function startsOf({ brands }: Pick<Settings, 'brands'>, reports: ReportRe
   const names = Object.keys(reports);
   const all = Object.entries(brands);
   const pairs = names.flatMap((report, nth) =>
-    all.flatMap(
-      (
-        [
-          brand,
-          {
-            timeZone,
-            reports: { [report]: own },
-          },
-        ],
-        index,
-      ) =>
-        own?.enabled
-          ? [
-              {
-                report,
-                brand,
-                timeZone,
-                schedule: own.schedule,
-                phase: (nth / names.length + index / all.length) % 1,
-              },
-            ]
-          : [],
-    ),
+    all.flatMap(([brand, { timeZone, reports: ofBrand }], index) => {
+      const own = ofBrand[report];
+      const phase = (nth / names.length + index / all.length) % 1;
+      return own?.enabled ? [{ report, brand, timeZone, schedule: own.schedule, phase }] : [];
+    }),
   );
   return pairs
     .sort((a, b) => a.phase - b.phase)

@@ -134,21 +134,16 @@ export function assertLeaseHeld(progress: Progress, run: string): Progress {
 }
 
 /** The pages that are staged together at the end of the attempt's last slice. */
-export interface StagedGroup {
+export interface StagedGroup
+  extends Pick<SlicePart, 'cursor' | 'pages' | 'recordPages' | 'records' | 'answer' | 'done'> {
   part: number;
   chunk: { name: string; records: number } | undefined;
-  cursor: Json;
-  last: { cursor: Json; hash: string } | undefined;
+  last: SlicePart['last'];
   seen: readonly string[];
-  pages: number;
-  recordPages: number;
-  records: number;
-  answer?: SlicePart['answer'];
   refused: readonly RefusedLookup[];
   empty: readonly string[];
   observations: Observations;
   withoutKey: number;
-  done: boolean;
   stagedAt: string;
 }
 
@@ -200,17 +195,7 @@ export function pagesIn(slices: readonly Slice[]): number {
 
 /** A slice with nothing staged yet. */
 export function emptySlice(
-  slice: Pick<
-    Slice,
-    | 'fromMs'
-    | 'toMs'
-    | 'whole'
-    | 'startedAt'
-    | 'passStartedAt'
-    | 'upstream'
-    | 'onlyRefused'
-    | 'repeatsConflict'
-  >,
+  slice: Omit<Slice, 'parts' | 'observations' | 'withoutKey' | 'done'>,
   parts: readonly { role: SlicePart['role']; fields: JsonObject }[],
 ): Slice {
   return {

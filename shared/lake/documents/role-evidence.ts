@@ -131,13 +131,9 @@ export function totalsOf(
 ): CurrencyTotals | undefined {
   const { fields, byCurrency } = values?.totals ?? {};
   if (!fields || !byCurrency) return undefined;
-  const isSame = ROLES.every((role) => {
-    const { [role]: now } = decided;
-    const { [role]: then } = fields;
-    return (
-      now === undefined || !['amount', 'commission', 'currency'].includes(role) || (now ?? undefined) === then
-    );
-  });
+  const isSame = (['amount', 'commission', 'currency'] as const).every(
+    (role) => decided[role] === undefined || (decided[role] ?? undefined) === fields[role],
+  );
   return isSame ? byCurrency : undefined;
 }
 
