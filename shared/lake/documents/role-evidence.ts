@@ -1,7 +1,6 @@
 /* Collects the evidence for the roles of a report's fields from the ledgers and the stored roles of a lake. */
 import {
   type FieldEvidence,
-  ROLES,
   type Role,
   type RoleChoice,
   type RoleFields,

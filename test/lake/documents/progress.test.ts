@@ -22,6 +22,19 @@ const queries = [
   { role: 'exclude', fields: { start_time: 86_400, end_time: 86_400 } },
 ] as const;
 
+/** A part after its first page. */
+const part: SlicePart = {
+  ...queries[0],
+  cursor: '2',
+  last: { cursor: '1', hash: 'h1' },
+  seen: ['c1'],
+  pages: 1,
+  recordPages: 1,
+  records: 2,
+  chunks: [{ name: 'chunk-000000.json-seq.zst', records: 2 }],
+  done: false,
+};
+
 function progressOf(...slices: Slice[]): Progress {
   return {
     version: 1,
@@ -87,20 +100,7 @@ describe('a staged group', () => {
     expect(after.slices[0]).toBe(before.slices[0]);
     expect(lastSlice(after)).toEqual({
       ...lastSlice(before),
-      parts: [
-        {
-          ...queries[0],
-          cursor: '2',
-          last: { cursor: '1', hash: 'h1' },
-          seen: ['c1'],
-          pages: 1,
-          recordPages: 1,
-          records: 2,
-          chunks: [{ name: 'chunk-000000.json-seq.zst', records: 2 }],
-          done: false,
-        },
-        lastSlice(before).parts[1],
-      ],
+      parts: [part, lastSlice(before).parts[1]],
       observations: { id: 1 },
       stagedAt: AT,
     });
@@ -199,17 +199,6 @@ describe('the lease of an attempt', () => {
 
 describe('stored progress', () => {
   const parse = parseProgress(KEY);
-  const part: SlicePart = {
-    ...queries[0],
-    cursor: '2',
-    last: { cursor: '1', hash: 'h1' },
-    seen: ['c1'],
-    pages: 1,
-    recordPages: 1,
-    records: 2,
-    chunks: [{ name: 'chunk-000000.json-seq.zst', records: 2 }],
-    done: false,
-  };
   const upstream = { snapshot: 's1', digest: '1:ab', bytes: 5, closed: true };
   const slice: Slice = { ...emptySlice({ ...window, upstream }, queries), parts: [part] };
 
