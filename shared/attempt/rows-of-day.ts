@@ -10,7 +10,7 @@ import { BrandReportsError } from '../errors.ts';
 import { exactDay, exactInstant } from '../exact-values.ts';
 import { type Json, stringifyJson } from '../json.ts';
 import { contentHashes } from '../records/content-hash.ts';
-import { MetRecords } from '../records/met-records.ts';
+import { MetRecords, keyHashes } from '../records/met-records.ts';
 import { keysOf, type RecordKey, type RecordList, recordAt, valuesOf } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BuildContext } from '../context/context.ts';
@@ -51,11 +51,14 @@ export function createRowsOfDay(
     if (!canRepeat) return () => 'new';
     const keys = keysOf(list, keyField);
     const contents = contentHashes(list);
+    const hashes = keyHashes(
+      keys.map((key, index) => (key === undefined ? '' : key + distinction(list, index))),
+    );
     return (index) => {
       const key = keys[index];
       const content = contents[index] ?? 0;
       if (key === undefined) return 'new';
-      const met = records.meet(key + distinction(list, index), content);
+      const met = records.meet(hashes, index, content);
       if (met === 'new') return 'new';
       if (rule !== 'identifies' || typeof met === 'string') return 'repeated';
       return { versions: hash('md5', `${key}\n${met}\n${content}`, 'hex') };

@@ -5,7 +5,8 @@
  * Contents are compared only between records with one key.
  */
 import { randomFillSync } from 'node:crypto';
-import { LANES, TextWords, murmur } from './murmur.ts';
+import { allocated, copied, giveBackKernel, takeKernel } from '../kernel/kernel.ts';
+import { LANES, type Lanes } from './murmur.ts';
 
 /** Numbers of a slot: three of the key, whose first number is never 0 in a used slot, and the content. */
 const STRIDE = 4;
@@ -27,8 +28,6 @@ export type Met = 'new' | 'known' | 'same' | number;
 export class MetRecords {
   #slots = new Int32Array(FIRST_SLOTS * STRIDE);
   #taken = 0;
-  readonly #words = new TextWords();
-  readonly #hash = new Int32Array(LANES);
 
   /** How many keys were met. */
   get size(): number {
@@ -36,10 +35,14 @@ export class MetRecords {
   }
 
   /**
-   * Remembers a key with its content, and returns how it was met before; the first content stays. @param content not 0
+   * Remembers a key with its content, and returns how it was met before; the first content stays.
+   * @param hashes of keys, and the place of this key among them
+   * @param content not 0
    */
-  meet(key: string, content: number): Met {
-    const [first, second, third] = this.#hashOf(key);
+  meet(hashes: Lanes, place: number, content: number): Met {
+    const from = place * LANES;
+    const first = hashes[from] === 0 ? 1 : (hashes[from] ?? 1);
+    const [second = 0, third = 0] = [hashes[from + 1], hashes[from + 2]];
     const slots = this.#slots;
     const mask = slots.length - 1;
     let at = (first * STRIDE) & mask;
@@ -63,12 +66,6 @@ export class MetRecords {
     for (let at = CONTENT; at < this.#slots.length; at += STRIDE) this.#slots[at] = FORGOTTEN;
   }
 
-  #hashOf(key: string): readonly [number, number, number] {
-    murmur(this.#words.of(key), key.length * 2, SEED, this.#hash, 0);
-    const [first = 0, second = 0, third = 0] = this.#hash;
-    return [first === 0 ? 1 : first, second, third];
-  }
-
   /** Doubles the slots: at most half of them are used, so that a search is short. */
   #grow(): void {
     const old = this.#slots;
@@ -82,5 +79,23 @@ export class MetRecords {
       for (let index = 0; index < STRIDE; index += 1) slots[at + index] = old[from + index] ?? 0;
     }
     this.#slots = slots;
+  }
+}
+
+/** The hashes of keys, for `MetRecords`. */
+export function keyHashes(keys: readonly string[]): Lanes {
+  const ends = new Uint32Array(keys.length + 1);
+  for (const [index, key] of keys.entries()) ends[index + 1] = (ends[index] ?? 0) + key.length * 2;
+  const kernel = takeKernel();
+  try {
+    kernel.releaseAll();
+    // UTF-8 has no lone surrogates: different keys would have the same bytes.
+    const bytes = copied(kernel, Buffer.from(keys.join(''), 'utf16le'));
+    const [places, seed] = [copied(kernel, ends), copied(kernel, SEED)];
+    const into = allocated(kernel, keys.length * LANES * 4);
+    kernel.hashTexts(bytes.at, places.at, places.at + 4, keys.length, seed.at, into.at);
+    return new Int32Array(kernel.memory.buffer, into.at, keys.length * LANES).slice();
+  } finally {
+    giveBackKernel(kernel);
   }
 }

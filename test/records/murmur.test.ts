@@ -1,16 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { murmur } from '../../shared/records/murmur.ts';
+import { allocated, copied, takeKernel } from '../../shared/kernel/kernel.ts';
 
 function hashOf(bytes: Uint8Array, seed: number): Buffer {
-  const padded = Buffer.alloc(bytes.length + 20);
-  padded.set(bytes);
-  const words = Int32Array.from({ length: Math.floor(padded.length / 4) }, (_, index) =>
-    padded.readInt32LE(index * 4),
-  );
-  const lanes = new Int32Array(6);
-  murmur(words, bytes.length, Int32Array.of(seed, seed, seed, seed), lanes, 1);
-  expect([lanes[0], lanes[5]]).toEqual([0, 0]);
-  return Buffer.from(lanes.buffer, 4, 16);
+  const kernel = takeKernel();
+  kernel.releaseAll();
+  const [text, lanes] = [copied(kernel, bytes), copied(kernel, new Int32Array(4).fill(seed))];
+  const [start, end] = [copied(kernel, Uint32Array.of(0)), copied(kernel, Uint32Array.of(bytes.length))];
+  const into = allocated(kernel, 16);
+  kernel.hashTexts(text.at, start.at, end.at, 1, lanes.at, into.at);
+  return Buffer.from(kernel.memory.buffer.slice(into.at, into.at + 16));
 }
 
 describe('MurmurHash3_x86_128', () => {

@@ -6,7 +6,7 @@
 
 import { BrandReportsError } from '../../errors.ts';
 import { stringifyJson } from '../../json.ts';
-import { MetRecords } from '../../records/met-records.ts';
+import { MetRecords, keyHashes } from '../../records/met-records.ts';
 import { fieldsOfKey, keysOf, NO_RECORDS, type RecordKey } from '../../records/record-list.ts';
 import { contractError } from '../envelope.ts';
 import { type Page, type PageRequest, type Resume, hashOf, shortHash } from './page.ts';
@@ -113,7 +113,8 @@ function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undef
       throw contractError(action, 'repeated_page', message);
     }
     const known = met.size;
-    for (const key of keys ?? []) met.meet(key, ANY_CONTENT);
+    const hashes = keyHashes([...(keys ?? [])]);
+    for (let place = 0; place < (keys?.size ?? 0); place += 1) met.meet(hashes, place, ANY_CONTENT);
     withoutNewKey = keys && met.size === known ? withoutNewKey + 1 : 0;
     if (withoutNewKey >= MAX_PAGES_WITHOUT_NEW_KEY) {
       const message = `${withoutNewKey} pages in a row, the last one page ${stringifyJson(page.cursor)}, have no "${keyHint === undefined ? '' : fieldsOfKey(keyHint).join('", "')}" that is not on earlier pages, so following them would never end; report it to the service's operator`;
