@@ -304,5 +304,6 @@ function amountColumn(
     const own = amounts && valueOfCode(amounts, amounts.codes[row] ?? 0);
     return typeof own === 'bigint' ? own : others[rescued.codes[row] ?? 0];
   });
-  return { codes: Uint32Array.from(values.keys()), values };
+  // Code 0 is NULL: rows that have not reached a state get it as the amount of that state.
+  return { codes: Uint32Array.from(values, (_, row) => row + 1), values: [undefined, ...values] };
 }

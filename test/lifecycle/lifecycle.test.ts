@@ -153,9 +153,13 @@ describe('lifecycle rows', () => {
             ...order('1', 'new', 1, { _rescued: '{"commission":1.0320000000000003}' }),
             commission: undefined,
           },
+          order('2', 'locked', 2),
         ],
       ]),
-      [{ amount: 10, commission: 1.032 }],
+      [
+        { amount: 10, commission: 1.032, ...absent('locked_by', 'locked_commission') },
+        { commission: 2, locked_commission: 2 },
+      ],
     ],
   ])('follow the versions of a day: a record %s', async (_name, steps, expected) => {
     const rows = await lives(steps);
