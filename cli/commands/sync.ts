@@ -130,7 +130,7 @@ export function syncText(outcome: SyncOutcome): string {
     ...{ rows: days.reduce((sum, { rows }) => sum + rows, 0), requests },
   }));
   return [
-    table(rows),
+    rows.length > 0 ? table(rows) : 'The settings enable no report.',
     ...reports.flatMap(problem),
     '',
     styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`),

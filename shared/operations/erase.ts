@@ -185,7 +185,7 @@ async function scopeOf(options: EraseOptions): Promise<Scope> {
   const starts = contexts.flatMap(({ policy }) => policy?.startDate ?? []);
   const isAll = options.from === undefined && options.to === undefined && !options.records;
   // A clock that was ahead may have written later months.
-  const last = isAll ? daysOfMonth(months.at(-1) ?? '').at(-1) : undefined;
+  const [last] = isAll ? months.slice(-1).flatMap((month) => daysOfMonth(month).slice(-1)) : [];
   return {
     ...options,
     from:

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate, type ReportName } from '../../sample/brand.ts';
+import { syncText } from '../../cli/commands/sync.ts';
 import { daysFrom } from '../../shared/days.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 import { type CliResult, outcomeIn, runCli, startCli } from './run-cli.ts';
@@ -118,6 +119,7 @@ describe('sync', () => {
     expect(stdout).toMatch(
       /^brand +report +status +new +same +rows +requests\n[─ ]+\nacme +order_list +complete +1 +0 +\d+ +\d+\n\ncomplete\n$/,
     );
+    expect(syncText({ status: 'complete', reports: [] })).toBe('The settings enable no report.\n\ncomplete');
   });
 
   it('reads credentials from environment variables, JSON first, and with --credentials aws from Secrets Manager', async () => {

@@ -4,7 +4,7 @@ import { TestEnvironment } from 'jest-environment-node';
 export default class extends TestEnvironment {
   /**
    * @param {{ name: string }} event
-   * @param {{ currentDescribeBlock: unknown }} state
+   * @param {{ currentDescribeBlock: { children: readonly unknown[] } }} state
    */
   handleTestEvent(event, state) {
     if (event.name === 'setup') this.global.definitions = state;

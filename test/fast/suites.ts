@@ -11,7 +11,7 @@ import { runs } from '../fixtures/property-runs.ts';
  */
 
 declare global {
-  var definitions: { currentDescribeBlock: unknown };
+  var definitions: { currentDescribeBlock: { children: readonly unknown[] } };
 }
 
 /** The folders of each group; the group `rest` has all other suites. */
@@ -38,13 +38,14 @@ function groupOf(file: string): string {
 
 async function loadSuite(file: string): Promise<void> {
   const outside = definitions.currentDescribeBlock;
-  let inside: unknown;
+  let inside = outside;
   describe(file, () => {
     inside = definitions.currentDescribeBlock;
   });
   definitions.currentDescribeBlock = inside;
   try {
     await import(`../${file}`);
+    if (inside.children.length === 0) throw new Error('the suite has no test');
   } catch (error) {
     it('is loaded', () => {
       throw error;

@@ -378,6 +378,11 @@ it('records are erased even if raw records and older versions are damaged, but t
   expect(await objectsWith(lake, [records.value])).toEqual([]);
 });
 
+it('a brand of the settings that has no day yet has nothing to erase', async () => {
+  const outcome = { status: 'complete', removed: {}, from: FIRST, to: TODAY };
+  expect(await erase(optionsOf(sample.emptyLake()))).toMatchObject(outcome);
+});
+
 it('the day that is already open in the east is erased too, also for a brand that is no longer in the settings', async () => {
   const lake = sample.emptyLake();
   lake.nowMs += HOUR_MS;
