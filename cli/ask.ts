@@ -4,7 +4,7 @@
  */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { configError } from './config-error.ts';
+import { configError } from '../shared/errors.ts';
 import { echo, note } from './output.ts';
 
 export interface Questions {

@@ -1,7 +1,7 @@
 /** Writes files that must not replace an existing file: settings and credentials of a person. */
 import { rm, writeFile } from 'node:fs/promises';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { configError } from './config-error.ts';
+import { configError } from '../shared/errors.ts';
 
 /** Tests that the file can be written, before a person answers questions for it. @throws like `writeNew` */
 export async function refuseFullPlace(file: string): Promise<void> {

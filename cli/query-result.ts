@@ -6,9 +6,8 @@ import {
   type Json,
   ResultReturnType,
 } from '@duckdb/node-api';
-import { BrandReportsError } from '../shared/errors.ts';
+import { BrandReportsError, configError } from '../shared/errors.ts';
 import { rawNumber } from '../shared/json.ts';
-import { configError } from './config-error.ts';
 import { rethrowWithDay } from './sql-dates.ts';
 import { prepareQuery } from './sql-statement.ts';
 import { enumerated } from './sql-versions.ts';

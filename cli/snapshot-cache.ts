@@ -12,9 +12,9 @@ import { newId } from '../shared/adapters/new-id.ts';
 import { mayReplace, othersMay } from '../shared/adapters/others-may.ts';
 import { forEachConcurrent } from '../shared/concurrency.ts';
 import { DAY_MS } from '../shared/days.ts';
+import { configError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { shellWord } from '../shared/shell-word.ts';
-import { configError } from './config-error.ts';
 import { note } from './output.ts';
 
 /** Snapshots as local files, which DuckDB can open. */

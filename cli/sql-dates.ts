@@ -1,7 +1,6 @@
 /** Explains why `dt`, which is text, does not work as a date, and corrects the SQL: `day` is the same day as a DATE. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { BrandReportsError } from '../shared/errors.ts';
-import { configError } from './config-error.ts';
+import { BrandReportsError, configError } from '../shared/errors.ts';
 import { prepareQuery } from './sql-statement.ts';
 
 const COMPARISON = String.raw`(?:[<>=!]+|(?:NOT\s+)?(?:BETWEEN\b|IN\s*\())`;

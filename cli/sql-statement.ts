@@ -8,7 +8,7 @@ import {
   type DuckDBPreparedStatement,
   StatementType,
 } from '@duckdb/node-api';
-import { configError } from './config-error.ts';
+import { configError } from '../shared/errors.ts';
 import { type SqlNames, namesIn } from './sql-names.ts';
 
 /**

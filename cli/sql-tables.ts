@@ -9,6 +9,7 @@ import { rm } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
+import { configError } from '../shared/errors.ts';
 import { DAY_PARTITION_KEYS, LEDGER_TABLES, closedTable, versionKey } from '../shared/lake/paths.ts';
 import { DERIVED_COLUMNS, type Row } from '../shared/lake/table/columns.ts';
 import {
@@ -28,7 +29,6 @@ import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { rolesInLake, viewOver } from '../shared/catalog/view-roles.ts';
-import { configError } from './config-error.ts';
 import { gapNotes } from './role-notes.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';

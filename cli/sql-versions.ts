@@ -2,13 +2,13 @@
  * Finds the earlier versions of a table for SQL: the snapshots that were current at an instant, and all kept versions, each row
  * with the time in which queries found it. Both follow from the ledgers alone (`history/versions.ts`).
  */
+import { configError } from '../shared/errors.ts';
 import { type DayOfLedger, type ReportLedgers, committedDays } from '../shared/lake/documents/read.ts';
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { type Version, versionAt, versionsOf } from '../shared/history/index.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
-import { configError } from './config-error.ts';
 import { printedCommand } from './printed-command.ts';
 
 /** The further column of a row of a closed month. */

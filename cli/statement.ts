@@ -6,13 +6,13 @@
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { coverageTable } from '../shared/catalog/coverage.ts';
+import { configError } from '../shared/errors.ts';
 import { type Close, type ClosedDay, namedDays } from '../shared/lake/documents/close.ts';
 import { type CloseOptions, draftCloses, exceptionsText } from '../shared/operations/close-month.ts';
 import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { orders } from '../shared/reports/orders.ts';
 import { transactions } from '../shared/reports/transactions.ts';
-import { configError } from './config-error.ts';
 import { instantText } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';

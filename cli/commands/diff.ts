@@ -4,12 +4,12 @@
  */
 import type { Json } from '@duckdb/node-api';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
+import { configError } from '../../shared/errors.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
 import { changesTable } from '../../shared/history/index.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { configError } from '../config-error.ts';
 import { type CliCommand, type SharedFlags, day, instantOrDay } from '../options.ts';
 import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';

@@ -1,5 +1,5 @@
+import { configError } from '../../shared/errors.ts';
 import { type EraseOptions, type EraseOutcome, erase, undoErasure } from '../../shared/operations/erase.ts';
-import { configError } from '../config-error.ts';
 import { openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { textOf } from '../../shared/adapters/error-fields.ts';
+import { configError } from '../../shared/errors.ts';
 import { shellWord } from '../../shared/shell-word.ts';
-import { configError } from '../config-error.ts';
 import { databaseFile, scriptOf, writeDatabase } from '../open-database.ts';
 import type { CliCommand, SharedFlags } from '../options.ts';
 import { print } from '../output.ts';

@@ -3,11 +3,11 @@
  * booked the month: the view `since_close`, its sums, and one sentence.
  */
 import type { BrandReportsError } from '../../shared/errors.ts';
+import { configError } from '../../shared/errors.ts';
 import { exactNumber } from '../../shared/exact-number.ts';
 import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { sinceClose } from '../../shared/reports/views/since-close.ts';
-import { configError } from '../config-error.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { counted, instantText, note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { Option } from 'commander';
-import { configError } from '../config-error.ts';
+import { configError } from '../../shared/errors.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { joined, note, printPieces } from '../output.ts';
 import { writeWhole } from '../query-file.ts';

@@ -1,8 +1,8 @@
 import { dayOf } from '../../shared/days.ts';
+import { configError } from '../../shared/errors.ts';
 import { type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
 import type { PlanOptions } from '../../shared/run/plan-run.ts';
 import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
-import { configError } from '../config-error.ts';
 import { eventSink } from '../event-sink.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { configError } from '../config-error.ts';
+import { configError } from '../../shared/errors.ts';
 
 /** A line of the file. A cell with line breaks continues in the next lines. */
 export interface CsvLine {
