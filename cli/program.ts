@@ -39,7 +39,6 @@ export const commands: Record<string, () => Promise<(program: CliCommand) => voi
   query: async () => (await import('./commands/query.ts')).addQuery,
   open: async () => (await import('./commands/open.ts')).addOpen,
   dbt: async () => (await import('./commands/dbt.ts')).addDbt,
-  contract: async () => (await import('./commands/contract.ts')).addContract,
   diff: async () => (await import('./commands/diff.ts')).addDiff,
   'since-close': async () => (await import('./commands/since-close.ts')).addSinceClose,
   statement: async () => (await import('./commands/statement.ts')).addStatement,

@@ -41,7 +41,6 @@ export const MORE: Readonly<Record<string, More>> = {
   },
   open: { guide: ['Open in BI tools', '../how-to/open-in-bi-tools.md'] },
   dbt: { guide: ['dbt', '../how-to/dbt.md'] },
-  contract: { guide: ['Data contracts', '../how-to/data-contracts.md'] },
   diff: { guide: ['Changes', '../explanation/changes.md'] },
   'since-close': { guide: ['Close a month', '../how-to/close-a-month.md'] },
   statement: { guide: ['Statements', '../how-to/statements.md'] },
