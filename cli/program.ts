@@ -53,10 +53,6 @@ export const commands: Record<string, () => Promise<(program: CliCommand) => voi
   copy: async () => (await import('./commands/copy.ts')).addCopy,
   repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
-  completion: async () => {
-    const { addCompletion } = await import('./commands/completion.ts');
-    return (to) => addCompletion(to, addAll);
-  },
 };
 
 /** Adds every command. */

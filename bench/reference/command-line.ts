@@ -75,7 +75,6 @@ export const MORE: Readonly<Record<string, More>> = {
     guide: ['Repair', '../how-to/repair.md'],
   },
   'serve-sample': {},
-  completion: {},
 };
 
 const EXIT_MEANINGS: Record<keyof typeof EXIT, string> = {

@@ -165,7 +165,7 @@ const TABLES: readonly Described[] = [
 const VIEWS = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
 
 /** Every table and view that SQL may name, tables of versions and of closed months left out. */
-export function tableNames(): string[] {
+function tableNames(): string[] {
   return [...TABLES.map(([name]) => name), ...VIEWS.map(({ name }) => name)];
 }
 
