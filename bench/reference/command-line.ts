@@ -42,7 +42,6 @@ export const MORE: Readonly<Record<string, More>> = {
   open: { guide: ['Open in BI tools', '../how-to/open-in-bi-tools.md'] },
   dbt: { guide: ['dbt', '../how-to/dbt.md'] },
   diff: { guide: ['Changes', '../explanation/changes.md'] },
-  'since-close': { guide: ['Close a month', '../how-to/close-a-month.md'] },
   statement: { guide: ['Statements', '../how-to/statements.md'] },
   mcp: { guide: ['Connect an assistant', '../how-to/connect-an-assistant.md'] },
   reconcile: {
@@ -59,9 +58,8 @@ export const MORE: Readonly<Record<string, More>> = {
     guide: ['History and versions', '../explanation/history.md'],
   },
   rebuild: { exits: OUTCOME, guide: ['Repair', '../how-to/repair.md'] },
-  close: { guide: ['Close a month', '../how-to/close-a-month.md'] },
-  closes: {
-    exits: '1 if the document of a close is damaged.',
+  close: {
+    exits: 'Without a month: 1 if the document of a close is damaged.',
     guide: ['Close a month', '../how-to/close-a-month.md'],
   },
   erase: {

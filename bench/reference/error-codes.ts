@@ -63,7 +63,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     '`sync` or `check` found no credentials.',
     'Give them in one of the ways that the message lists.',
   ],
-  no_days_named: ['`--accept-fewer` was given without days.', 'Add `--from` and `--to`.'],
+  no_days_named: ['A flag that needs days or a month was given without them.', 'Add what the message names.'],
   no_dbt_project: [
     '`dbt init` cannot write the project: the folder is not empty, or the lake has no table yet.',
     'Follow the message: name a new folder, or run `sync` first.',

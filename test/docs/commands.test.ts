@@ -54,7 +54,7 @@ describe('the commands of the pages', () => {
   it('are met at all', () => {
     expect(pages.flatMap((page) => blocksOf(page, 'sh'))).not.toHaveLength(0);
     expect(refusalOf(['sync', '--nonsense'])).toContain('unknown option');
-    expect(refusalOf(['close'])).toContain('missing required argument');
+    expect(refusalOf(['rollback'])).toContain('missing required argument');
     expect(unknownNameIn(['sync', '--nonsense'])).toBe('unknown option --nonsense of sync');
   });
 

@@ -75,12 +75,10 @@ describe('the policy of a reading laptop', () => {
     ['query', 'SELECT count(*) AS rows FROM order_states'],
     ['status', '--settings', 'settings.json'],
     ['open'],
-    ['contract'],
     ['verify'],
-    ['closes'],
+    ['close'],
     ['diff', 'orders', LAST_MONTH],
     ['reconcile', '--month', MONTH],
-    ['since-close', MONTH],
     ['statement', '--month', MONTH],
     ['dbt', 'init', 'project'],
   ])('suffices for %s %s', async (...args) => {
