@@ -48,7 +48,6 @@ export const commands: Record<string, () => Promise<(program: CliCommand) => voi
   rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,
   close: async () => (await import('./commands/close.ts')).addClose,
   erase: async () => (await import('./commands/erase.ts')).addErase,
-  copy: async () => (await import('./commands/copy.ts')).addCopy,
   repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
 };

@@ -67,7 +67,6 @@ export const MORE: Readonly<Record<string, More>> = {
       '0 if the data is erased; 3 if something is left, so that the command has to run again; 4 if another run is reading.',
     guide: ['Erase data', '../how-to/erase-data.md'],
   },
-  copy: { exits: OUTCOME, guide: ['Copy and restore', '../how-to/copy-and-restore.md'] },
   repair: {
     exits: '0 if every document can be parsed or was repaired; 1 if a document is damaged.',
     guide: ['Repair', '../how-to/repair.md'],

@@ -4,7 +4,6 @@ import { PROBLEM_STATES, DAY_STATES } from '../../shared/planning/day-state.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { ERROR_KINDS } from '../../shared/errors.ts';
 import type { CheckOutcome } from '../../shared/operations/connection-test.ts';
-import type { CopyOutcome } from '../../shared/operations/copy-lake.ts';
 import type { EraseOutcome } from '../../shared/operations/erase.ts';
 import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
 import type { DayVersions, RollbackOutcome } from '../../shared/operations/rollback.ts';
@@ -278,15 +277,6 @@ const erase = z.object({
   remains: texts,
 }) satisfies z.ZodType<EraseOutcome>;
 
-const copy = z.object({
-  status: word('complete', 'incomplete'),
-  from: z.string(),
-  to: z.string(),
-  objects: count,
-  bytes: count,
-  copiedObjects: count,
-}) satisfies z.ZodType<CopyOutcome>;
-
 const repair = z.object({
   status: word('ok', 'repaired', 'damaged'),
   documents: z.array(
@@ -353,7 +343,6 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   rebuild: { command: 'rebuild', title: '`rebuild --json`', schema: rebuild },
   close: { command: 'close', title: '`close --json`', schema: close },
   erase: { command: 'erase', title: '`erase --json`', schema: erase },
-  copy: { command: 'copy', title: '`copy --json`', schema: copy },
   repair: { command: 'repair', title: '`repair --json`', schema: repair },
   error: { title: 'Any command with `--json` that fails', schema: failed },
   'day-event': { title: '`detail` of the events `Day Published` and `Day Changed`', schema: dayEvent },
