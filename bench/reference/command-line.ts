@@ -57,7 +57,7 @@ export const MORE: Readonly<Record<string, More>> = {
     exits: '0 if the version is published; 4 if another run is reading the day.',
     guide: ['History and versions', '../explanation/history.md'],
   },
-  rebuild: { exits: OUTCOME, guide: ['Repair', '../how-to/repair.md'] },
+  rebuild: { exits: OUTCOME, guide: ['Rebuild', '../how-to/rebuild.md'] },
   close: {
     exits: 'Without a month: 1 if the document of a close is damaged.',
     guide: ['Close a month', '../how-to/close-a-month.md'],
@@ -129,14 +129,17 @@ export async function commandLinePage(): Promise<string> {
   return pageOf(
     '# Command line',
     '`npm run reference` writes this page from the program itself. `brand-reports --help` and `brand-reports COMMAND --help` print the same texts. In a checkout, type `npx brand-reports`.',
-    tableOf(
-      ['command', 'what it does', 'guide'],
-      commands.map((each) => [
-        `[${code(usageOf(each))}](#${each.name()})`,
-        sentence(each.description()),
-        guideOf(each.name()),
-      ]),
-    ),
+    ...[...Map.groupBy(commands, (each) => each.helpGroup())].flatMap(([group, own]) => [
+      `**${group.replace(/:$/, '')}**`,
+      tableOf(
+        ['command', 'what it does', 'guide'],
+        own.map((each) => [
+          `[${code(usageOf(each))}](#${each.name()})`,
+          sentence(flagsAsCode(each.description())),
+          guideOf(each.name()),
+        ]),
+      ),
+    ]),
     'A report has two names, and every command accepts both: `order_list` (the report) and `orders` (its table).',
     '## Settings',
     'Commands read `settings.jsonc` if the current folder has that file, and `cdk.json` otherwise. `--settings FILE` names another file. [Settings](settings.md) describes the contents. `sync`, `check`, `status` and `rebuild` need the settings; all other commands also work without a settings file.',
@@ -179,7 +182,7 @@ function sectionOf(command: Command, shared: readonly Option[]): string[] {
   const { exits } = MORE[command.name()] ?? {};
   return [
     `## ${command.name()}`,
-    `${sentence(command.description()).replace(/[, .]+$/, '')}.`,
+    `${sentence(flagsAsCode(command.description()))}.`,
     block('text', `brand-reports ${usageOf(command)}${command.options.length > 0 ? ' [options]' : ''}`),
     command.registeredArguments.length > 0
       ? tableOf(
@@ -213,12 +216,16 @@ function withFacts(of: Option | Argument, beside: readonly Option[]): string {
   const named = 'conflictsWith' in of && Array.isArray(of.conflictsWith) ? of.conflictsWith : [];
   const conflicts = beside.filter((option) => named.includes(option.attributeName()));
   return [
-    description.replaceAll(/<(\w+)>/g, '&lt;$1&gt;').replaceAll(/(?<![\w`])--[a-z][\w-]*/g, '`$&`'),
+    flagsAsCode(description.replaceAll(/<(\w+)>/g, '&lt;$1&gt;')),
     ...('mandatory' in of && of.mandatory && !hasDefault ? ['Required'] : []),
     ...(argChoices.length > 0 ? [`Allowed: ${argChoices.map(code).join(', ')}`] : []),
     ...(hasDefault ? [`Default: ${shown}`] : []),
     ...(conflicts.length > 0 ? [`Not with ${conflicts.map(({ long }) => code(long ?? '')).join(', ')}`] : []),
   ].join('. ');
+}
+
+function flagsAsCode(text: string): string {
+  return text.replaceAll(/(?<![\w`])--[a-z][\w-]*/g, '`$&`');
 }
 
 function sharedOptions(commands: readonly Command[]): Option[] {

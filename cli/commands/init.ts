@@ -41,7 +41,7 @@ const ZONE_FLAG = '--time-zone <zone>';
 export function addInit(program: CliCommand): void {
   const command = program
     .command('init')
-    .description('write the settings of a brand from what its service shows; overwrites nothing')
+    .description('write the settings of a brand from what its service shows')
     .option('--settings <file>', 'the file to write', OWN_SETTINGS)
     .takes('credentials');
   for (const [, flag, what] of QUESTIONS) command.option(flag, what);

@@ -19,7 +19,7 @@ interface RollbackFlags extends SharedFlags {
 export function addRollback(program: CliCommand): void {
   program
     .command('rollback')
-    .description('publish an older version of a day again; without --to, list the versions that are kept')
+    .description('if the newest version of a day is wrong, publish an older one')
     .argument('<report>', 'a report or its table, e.g. orders')
     .argument('<day>', 'the day, YYYY-MM-DD', day)
     .option('--to <snapshot>', 'the version to go back to, as the list names it')

@@ -25,7 +25,7 @@ interface SyncFlags extends RunFlags {
 export function addSync(program: CliCommand): void {
   program
     .command('sync')
-    .description('fetch the days that are due and publish them in the lake')
+    .description('read the days that are due; with --from, read named days again')
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
     .takes('brand')
     .option('--from <day>', 'fetch this day and later days, due or not', day)

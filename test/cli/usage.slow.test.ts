@@ -43,9 +43,21 @@ beforeAll(async () => {
 
 afterAll(() => folder.remove());
 
-it('help lists every command and every exit code', async () => {
+it('help has one line for each command, in groups, and every exit code', async () => {
   const { stdout } = await runCli(['--help']);
-  for (const command of Object.keys(commands)) expect(stdout).toContain(`\n  ${command} `);
+  const [, ...groups] = stdout.slice(0, stdout.indexOf('\nExit codes:')).split(/\n\n(?=[\w ]+:\n)/);
+  const lines = groups.map((group) => group.trim().split('\n'));
+  expect(lines.map(([heading]) => heading)).toEqual([
+    'Options:',
+    'Read the reports:',
+    'Ask:',
+    'Look after the lake:',
+    'Month end:',
+    'Other tools:',
+  ]);
+  const listed = lines.slice(1).flatMap(([, ...own]) => own.map((line) => line.trim().split(/ {2,}/)));
+  expect(listed.map(([name]) => name)).toEqual([...Object.keys(commands), 'help']);
+  expect(listed.filter(([, description = '']) => description === '')).toEqual([]);
   expect(stdout).toMatch(
     /0 {2}complete\n.*1 {2}failed\n.*2 {2}usage or settings\n.*3 {2}incomplete.*\n.*4 {2}busy/,
   );
@@ -75,7 +87,7 @@ describe('wrong usage or settings', () => {
   const at = (name: string) => join(folder.path, name);
   const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
   it.each<[string, () => string[], RegExp]>([
-    ['no command', () => [], /Commands:/],
+    ['no command', () => [], /Read the reports:/],
     ['an unknown command', () => ['snyc'], /unknown command 'snyc'[\s\S]*Did you mean sync/],
     ['an unknown flag', () => ['sync', '--form', '2026-01-01'], /unknown option '--form'/],
     ['an unknown brand', () => ['sync', '--brand', 'acne', ...given()], /"acne".*Allowed: acme/],
