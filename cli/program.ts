@@ -14,7 +14,7 @@ export function emptyProgram(version: string): CliCommand {
       )
       .version(version, '--version', 'print the version')
       .helpOption('-h, --help', 'print this help')
-      // Names alone, so that the line of each command says what it does.
+      // Names without arguments, so that each command fits into one line.
       .configureHelp({ subcommandTerm: (command) => command.name() })
       .commandsGroup(OTHER_TOOLS)
       .helpCommand('help [command]', 'print the help of a command, with its options')

@@ -15,7 +15,7 @@ type CloseFlags = SharedFlags & { anyway?: boolean; remove?: boolean };
 export function addClose(program: CliCommand): void {
   program
     .command('close')
-    .description('keep the numbers of a month as they are; or list closed months')
+    .description('keep the numbers of a month as they are, or list closed months')
     .argument('[month]', 'the month to close, YYYY-MM (default: list the closed months)', month)
     .option('--brand <name>', 'only this brand (default: every brand of the lake)')
     .option(

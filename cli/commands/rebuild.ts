@@ -34,7 +34,7 @@ interface RebuildFlags extends RunFlags {
 export function addRebuild(program: CliCommand): void {
   program
     .command('rebuild')
-    .description('after settings changed, make days again from stored raw records')
+    .description('after settings changed, recreate days from stored raw records')
     .argument('<report>', 'a report or its table, e.g. orders')
     .requiredOption('--from <day>', 'the first day to rebuild', day)
     .requiredOption('--to <day>', 'the last day to rebuild', day)
