@@ -222,7 +222,7 @@ function headOf({ close, draft }: Omit<Source, 'before'>) {
     `from ${source.table}${source === orders ? ', because the brand has no transactions of the month' : ''}`,
     ...(days.every((day) => current.has(idOf(day)))
       ? []
-      : [`changed since it was closed: ${command('since-close')}`]),
+      : [`changed since it was closed: ${printedCommand('query', ['FROM since_close ORDER BY ALL'])}`]),
   ];
   return {
     brand,

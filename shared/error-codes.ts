@@ -30,7 +30,7 @@ type Damage =
   | 'damaged_snapshot'
   | 'object_missing';
 type Unreadable = 'statement_unreadable' | 'version_unreadable' | 'unreadable_snapshot';
-type Nothing = 'nothing_to_close' | 'nothing_to_compare' | 'nothing_to_copy' | 'nothing_to_state';
+type Nothing = 'nothing_to_close' | 'nothing_to_compare' | 'nothing_to_state';
 type Empty = 'day_not_committed' | 'no_states' | 'nothing_to_verify';
 type Versions = 'already_current' | 'version_is_part' | 'version_not_kept' | 'version_of_other_zone';
 type Closes =
@@ -40,7 +40,6 @@ type Closes =
   | 'not_closed'
   | 'not_whole'
   | 'version_lost';
-type Copies = 'copy_written' | 'other_data' | 'unfinished_copy';
 
 /** Requests to the service and its responses. */
 type Requests = `http_${number}` | 'network' | 'out_of_time' | 'retry_after' | 'stopped' | 'timeout';
@@ -99,17 +98,7 @@ export type OfCommands =
   | Settings
   | MoreSettings
   | Secrets;
-export type OfLakes =
-  | Lake
-  | Disk
-  | Locks
-  | Damage
-  | Unreadable
-  | Nothing
-  | Empty
-  | Versions
-  | Closes
-  | Copies;
+export type OfLakes = Lake | Disk | Locks | Damage | Unreadable | Nothing | Empty | Versions | Closes;
 export type OfReadings = Requests | Refusals | Bodies | Pages | MorePages | Days | Restarts | Records;
 export type OfDeployments = Aws | Catalog | Functions | Deployed | Stack;
 

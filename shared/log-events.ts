@@ -134,7 +134,6 @@ const PROCESS_EVENTS = {
   settings_not_removed: warn<ErrorSummary>(),
   /** A watcher run has ended; `message` is the subject of the message that it sent. */
   watch_ended: info<{ problems: number; message?: string }>(),
-  object_copied: debug<{ key: string; bytes: number }>(),
 };
 
 /** Every event by its name. */

@@ -22,7 +22,7 @@ export const MORE: Readonly<Record<string, More>> = {
     guide: ['First brand', '../tutorial/first-brand.md'],
   },
   sync: {
-    exits: `${OUTCOME} With \`--plan\`: 0, or 1 if a report cannot be planned.`,
+    exits: `${OUTCOME} 1 whatever the status, if the command of \`--on-published\` fails. With \`--plan\`: 0, or 1 if a report cannot be planned.`,
     guide: ['Run by hand', '../how-to/run-by-hand.md'],
   },
   check: {
@@ -41,9 +41,7 @@ export const MORE: Readonly<Record<string, More>> = {
   },
   open: { guide: ['Open in BI tools', '../how-to/open-in-bi-tools.md'] },
   dbt: { guide: ['dbt', '../how-to/dbt.md'] },
-  contract: { guide: ['Data contracts', '../how-to/data-contracts.md'] },
   diff: { guide: ['Changes', '../explanation/changes.md'] },
-  'since-close': { guide: ['Close a month', '../how-to/close-a-month.md'] },
   statement: { guide: ['Statements', '../how-to/statements.md'] },
   mcp: { guide: ['Connect an assistant', '../how-to/connect-an-assistant.md'] },
   reconcile: {
@@ -59,10 +57,9 @@ export const MORE: Readonly<Record<string, More>> = {
     exits: '0 if the version is published; 4 if another run is reading the day.',
     guide: ['History and versions', '../explanation/history.md'],
   },
-  rebuild: { exits: OUTCOME, guide: ['Repair', '../how-to/repair.md'] },
-  close: { guide: ['Close a month', '../how-to/close-a-month.md'] },
-  closes: {
-    exits: '1 if the document of a close is damaged.',
+  rebuild: { exits: OUTCOME, guide: ['Rebuild', '../how-to/rebuild.md'] },
+  close: {
+    exits: 'Without a month: 1 if the document of a close is damaged.',
     guide: ['Close a month', '../how-to/close-a-month.md'],
   },
   erase: {
@@ -70,13 +67,11 @@ export const MORE: Readonly<Record<string, More>> = {
       '0 if the data is erased; 3 if something is left, so that the command has to run again; 4 if another run is reading.',
     guide: ['Erase data', '../how-to/erase-data.md'],
   },
-  copy: { exits: OUTCOME, guide: ['Copy and restore', '../how-to/copy-and-restore.md'] },
   repair: {
     exits: '0 if every document can be parsed or was repaired; 1 if a document is damaged.',
     guide: ['Repair', '../how-to/repair.md'],
   },
   'serve-sample': {},
-  completion: {},
 };
 
 const EXIT_MEANINGS: Record<keyof typeof EXIT, string> = {
@@ -134,14 +129,17 @@ export async function commandLinePage(): Promise<string> {
   return pageOf(
     '# Command line',
     '`npm run reference` writes this page from the program itself. `brand-reports --help` and `brand-reports COMMAND --help` print the same texts. In a checkout, type `npx brand-reports`.',
-    tableOf(
-      ['command', 'what it does', 'guide'],
-      commands.map((each) => [
-        `[${code(usageOf(each))}](#${each.name()})`,
-        sentence(each.description()),
-        guideOf(each.name()),
-      ]),
-    ),
+    ...[...Map.groupBy(commands, (each) => each.helpGroup())].flatMap(([group, own]) => [
+      `**${group.replace(/:$/, '')}**`,
+      tableOf(
+        ['command', 'what it does', 'guide'],
+        own.map((each) => [
+          `[${code(usageOf(each))}](#${each.name()})`,
+          sentence(flagsAsCode(each.description())),
+          guideOf(each.name()),
+        ]),
+      ),
+    ]),
     'A report has two names, and every command accepts both: `order_list` (the report) and `orders` (its table).',
     '## Settings',
     'Commands read `settings.jsonc` if the current folder has that file, and `cdk.json` otherwise. `--settings FILE` names another file. [Settings](settings.md) describes the contents. `sync`, `check`, `status` and `rebuild` need the settings; all other commands also work without a settings file.',
@@ -184,7 +182,7 @@ function sectionOf(command: Command, shared: readonly Option[]): string[] {
   const { exits } = MORE[command.name()] ?? {};
   return [
     `## ${command.name()}`,
-    `${sentence(command.description()).replace(/[, .]+$/, '')}.`,
+    `${sentence(flagsAsCode(command.description()))}.`,
     block('text', `brand-reports ${usageOf(command)}${command.options.length > 0 ? ' [options]' : ''}`),
     command.registeredArguments.length > 0
       ? tableOf(
@@ -218,12 +216,16 @@ function withFacts(of: Option | Argument, beside: readonly Option[]): string {
   const named = 'conflictsWith' in of && Array.isArray(of.conflictsWith) ? of.conflictsWith : [];
   const conflicts = beside.filter((option) => named.includes(option.attributeName()));
   return [
-    description.replaceAll(/<(\w+)>/g, '&lt;$1&gt;').replaceAll(/(?<![\w`])--[a-z][\w-]*/g, '`$&`'),
+    flagsAsCode(description.replaceAll(/<(\w+)>/g, '&lt;$1&gt;')),
     ...('mandatory' in of && of.mandatory && !hasDefault ? ['Required'] : []),
     ...(argChoices.length > 0 ? [`Allowed: ${argChoices.map(code).join(', ')}`] : []),
     ...(hasDefault ? [`Default: ${shown}`] : []),
     ...(conflicts.length > 0 ? [`Not with ${conflicts.map(({ long }) => code(long ?? '')).join(', ')}`] : []),
   ].join('. ');
+}
+
+function flagsAsCode(text: string): string {
+  return text.replaceAll(/(?<![\w`])--[a-z][\w-]*/g, '`$&`');
 }
 
 function sharedOptions(commands: readonly Command[]): Option[] {

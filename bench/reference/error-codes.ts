@@ -63,7 +63,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     '`sync` or `check` found no credentials.',
     'Give them in one of the ways that the message lists.',
   ],
-  no_days_named: ['`--accept-fewer` was given without days.', 'Add `--from` and `--to`.'],
+  no_days_named: ['A flag that needs days or a month was given without them.', 'Add what the message names.'],
   no_dbt_project: [
     '`dbt init` cannot write the project: the folder is not empty, or the lake has no table yet.',
     'Follow the message: name a new folder, or run `sync` first.',
@@ -178,10 +178,6 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'Remove the closes that the message names, if their numbers are no longer needed.',
   ],
   contended: ['Other runs changed the same document many times in a row.', 'Run again.'],
-  copy_written: [
-    'Something else wrote to the target of `copy` during the copy.',
-    'Stop what writes there, and run `copy` again.',
-  ],
   damaged_chunk: [
     'A stored page of a day that is being read is missing or damaged.',
     'Nothing is needed: the next run reads the day from its first page.',
@@ -260,7 +256,6 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     '`reconcile` found no record on either side.',
     'Check the month and the brand; `status` shows the days that were read.',
   ],
-  nothing_to_copy: ['The source of `copy` has no days.', 'Name the folder or the bucket of a lake.'],
   nothing_to_state: [
     'The month has no order and no transaction, or none of the publisher.',
     'Query the view `commission_due` to see what exists.',
@@ -273,7 +268,6 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'An object disappeared while it was being read, for example because its retention ended.',
     'Run again. If the error returns, run `verify`.',
   ],
-  other_data: ['The target of `copy` is not empty.', 'Name an empty place.'],
   other_format: [
     'A program with another format of lakes wrote this lake. Nothing was changed.',
     'Use that version of brand-reports, or fill an empty lake with this one.',
@@ -285,10 +279,6 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   too_many_open_files: [
     'The process or the system has reached its limit of open files.',
     'Raise the limit (`ulimit -n`), or end other programs, and run again.',
-  ],
-  unfinished_copy: [
-    'The lake is a copy that was interrupted.',
-    'Finish it with the `copy` that the message prints.',
   ],
   unreadable_snapshot: [
     'The second Parquet reader of `verify` cannot read a version.',

@@ -4,7 +4,6 @@ import { PROBLEM_STATES, DAY_STATES } from '../../shared/planning/day-state.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { ERROR_KINDS } from '../../shared/errors.ts';
 import type { CheckOutcome } from '../../shared/operations/connection-test.ts';
-import type { CopyOutcome } from '../../shared/operations/copy-lake.ts';
 import type { EraseOutcome } from '../../shared/operations/erase.ts';
 import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
 import type { DayVersions, RollbackOutcome } from '../../shared/operations/rollback.ts';
@@ -18,7 +17,6 @@ const count = z.number().meta({ type: 'integer', minimum: 0 });
 const status = z.enum(STATUSES);
 const texts = z.array(z.string());
 const nullable = { text: z.string().nullable(), instant: instant.nullable(), count: count.nullable() };
-const number = z.number().nullable();
 const ofReport = { brand: z.string(), report: z.string() };
 const word = <const Words extends readonly string[]>(...words: Words) => z.enum(words);
 
@@ -189,30 +187,8 @@ const closeSummary = z.object({
 const close = z.union([
   z.object({ status: word('complete'), closed: z.array(closeSummary), before: z.array(closeSummary) }),
   z.object({ status: word('removed'), month: z.string(), brands: texts }),
+  z.object({ closes: z.array(closeSummary), damaged: texts }).describe('Without a month'),
 ]);
-const closes = z.object({ closes: z.array(closeSummary), damaged: texts });
-
-const currency = nullable.text.describe('null: the service names none');
-const sinceClose = z.object({
-  closes: z.array(z.object({ brand: z.string(), month: z.string(), closedAt: instant, exceptions })),
-  changes: z.array(
-    z.object({
-      ...ofReport,
-      currency,
-      publisher_id: nullable.text,
-      publisher_name: nullable.text,
-      what: z.string(),
-      state: nullable.text,
-      records: count,
-      correction: number,
-      commission_then: number,
-      commission_now: number,
-      amount_then: number,
-      amount_now: number,
-    }),
-  ),
-  totals: z.array(z.object({ ...ofReport, currency, correction: number })),
-});
 
 const reconcile = z.object({
   status: word('agrees', 'explained', 'differs'),
@@ -301,15 +277,6 @@ const erase = z.object({
   remains: texts,
 }) satisfies z.ZodType<EraseOutcome>;
 
-const copy = z.object({
-  status: word('complete', 'incomplete'),
-  from: z.string(),
-  to: z.string(),
-  objects: count,
-  bytes: count,
-  copiedObjects: count,
-}) satisfies z.ZodType<CopyOutcome>;
-
 const repair = z.object({
   status: word('ok', 'repaired', 'damaged'),
   documents: z.array(
@@ -370,15 +337,12 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   check: { command: 'check', title: '`check --json`', schema: check },
   status: { command: 'status', title: '`status --json`', schema: statusOutput },
   diff: { command: 'diff', title: '`diff --json`', schema: diff },
-  'since-close': { command: 'since-close', title: '`since-close --json`', schema: sinceClose },
   reconcile: { command: 'reconcile', title: '`reconcile --json`', schema: reconcile },
   verify: { command: 'verify', title: '`verify --json`', schema: verify },
   rollback: { command: 'rollback', title: '`rollback --json`', schema: rollback },
   rebuild: { command: 'rebuild', title: '`rebuild --json`', schema: rebuild },
   close: { command: 'close', title: '`close --json`', schema: close },
-  closes: { command: 'closes', title: '`closes --json`', schema: closes },
   erase: { command: 'erase', title: '`erase --json`', schema: erase },
-  copy: { command: 'copy', title: '`copy --json`', schema: copy },
   repair: { command: 'repair', title: '`repair --json`', schema: repair },
   error: { title: 'Any command with `--json` that fails', schema: failed },
   'day-event': { title: '`detail` of the events `Day Published` and `Day Changed`', schema: dayEvent },

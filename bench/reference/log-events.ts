@@ -57,7 +57,6 @@ const MEANINGS: Record<EventName, string> = {
   month_skipped:
     'The ledger of a month is damaged. No day of the month is read until `repair` has restored it.',
   view_failed: 'A view could not be created.',
-  object_copied: '`copy` has copied an object.',
   request_retried:
     'A request is repeated. `failures`: failed attempts so far. `status`: the HTTP status, if a response came.',
   signing_clock_corrected:

@@ -21,12 +21,13 @@ a test compares the two. Athena has the tables in the Glue database \`brand_repo
 | [\`<table>_versions\`](#versions) | a record in every version that is kept; only in \`query\` |
 
 Which columns has your \`orders\`? The interface documents almost no field of orders and transactions, so their columns follow from
-the records that your service sends. This page shows the columns of the sample service. To see yours, and the role of each column:
+the records that your service sends. This page shows the columns of the sample service. To see yours:
 
 \`\`\`sh
 npx brand-reports query "DESCRIBE orders"
-npx brand-reports contract orders
 \`\`\`
+
+[\`dbt init\`](../how-to/dbt.md) also writes the meaning and the role of each column.
 
 ## Rules for all tables
 

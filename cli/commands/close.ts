@@ -1,3 +1,4 @@
+import { configError } from '../../shared/errors.ts';
 import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -14,8 +15,8 @@ type CloseFlags = SharedFlags & { anyway?: boolean; remove?: boolean };
 export function addClose(program: CliCommand): void {
   program
     .command('close')
-    .description('close a month: keep the versions of its days, so that its numbers stay available unchanged')
-    .argument('<month>', 'the month, YYYY-MM', month)
+    .description('keep the numbers of a month as they are, or list closed months')
+    .argument('[month]', 'the month to close, YYYY-MM (default: list the closed months)', month)
     .option('--brand <name>', 'only this brand (default: every brand of the lake)')
     .option(
       '--anyway',
@@ -23,45 +24,49 @@ export function addClose(program: CliCommand): void {
     )
     .option('--remove', 'remove the close; versions that nothing else keeps are deleted later')
     .takes('lake', 'database', 'settings', 'environment', 'now')
-    .option('--json', 'print what was closed, or removed, as one JSON document')
-    .example(['close 2026-10 --brand acme', 'query --as-of-close 2026-10 "SELECT * FROM orders_daily"'])
-    .action(async (of: string, flags: CloseFlags) => {
-      const { brand, anyway = false } = flags;
-      const options: CloseOptions = { ...(await writableLake(flags)), month: of, anyway, brand };
-      if (flags.remove) {
-        const brands = await removeCloses(options);
-        if (flags.json) printJson({ status: 'removed', month: of, brands });
-        else print(`${styleText('green', 'removed')}: the close ${of} of ${brands.join(', ')}`);
-      } else {
-        const { status, closed, before } = await closeMonth(options);
-        const [now, earlier] = [closed, before].map((closes) => closes.map(summaryOf));
-        if (flags.json) printJson({ status, closed: now, before: earlier });
-        else print(closed.map(closedText).join('\n'));
-      }
-      await rewriteDatabase(options.lake, options.settings);
-      if (flags.lake.startsWith('s3://') && !options.lake.catalog)
-        note(
-          'The tables of closed months in Athena follow with the next deployment: no --database was given.',
-        );
-    });
+    .option('--json', 'print what was listed, closed or removed as one JSON document')
+    .example([
+      'close',
+      'close 2026-10 --brand acme',
+      'query --as-of-close 2026-10 "SELECT * FROM orders_daily"',
+    ])
+    .action((of: string | undefined, flags: CloseFlags) =>
+      of === undefined ? listCloses(flags) : changeClose(of, flags),
+    );
 }
 
-export function addCloses(program: CliCommand): void {
-  program
-    .command('closes')
-    .description('list the closed months')
-    .takes('lake')
-    .option('--json', 'print them as one JSON document')
-    .example('closes')
-    .action(async (flags: SharedFlags) => {
-      const { store } = await openExistingLake(flags.lake);
-      const damaged: string[] = [];
-      const closes = await readCloses(store, undefined, ({ message }) => damaged.push(message));
-      if (flags.json) printJson({ closes: closes.map(summaryOf), damaged });
-      else print(closes.length === 0 ? noneText() : closesTable(closes));
-      for (const message of damaged) note(oneLine(`error: ${withRunnableCommands(message)}`));
-      process.exitCode = damaged.length > 0 ? EXIT.failed : EXIT.complete;
-    });
+async function changeClose(of: string, flags: CloseFlags): Promise<void> {
+  const { brand, anyway = false } = flags;
+  const options: CloseOptions = { ...(await writableLake(flags)), month: of, anyway, brand };
+  if (flags.remove) {
+    const brands = await removeCloses(options);
+    if (flags.json) printJson({ status: 'removed', month: of, brands });
+    else print(`${styleText('green', 'removed')}: the close ${of} of ${brands.join(', ')}`);
+  } else {
+    const { status, closed, before } = await closeMonth(options);
+    const [now, earlier] = [closed, before].map((closes) => closes.map(summaryOf));
+    if (flags.json) printJson({ status, closed: now, before: earlier });
+    else print(closed.map(closedText).join('\n'));
+  }
+  await rewriteDatabase(options.lake, options.settings);
+  if (flags.lake.startsWith('s3://') && !options.lake.catalog)
+    note('The tables of closed months in Athena follow with the next deployment: no --database was given.');
+}
+
+/** Needs no right to write, and no settings. @throws BrandReportsError `config` if a flag names a change but no month */
+async function listCloses({ brand, lake, json, anyway, remove }: CloseFlags): Promise<void> {
+  if (anyway || remove) {
+    const flag = remove ? '--remove' : '--anyway';
+    const next = `Name the month, e.g. ${printedCommand('close', ['2026-10', flag])}`;
+    throw configError('no_days_named', `${flag} needs a month, YYYY-MM. ${next}`);
+  }
+  const { store } = await openExistingLake(lake);
+  const damaged: string[] = [];
+  const closes = await readCloses(store, brand, ({ message }) => damaged.push(message));
+  if (json) printJson({ closes: closes.map(summaryOf), damaged });
+  else print(closes.length === 0 ? noneText(brand) : closesTable(closes));
+  for (const message of damaged) note(oneLine(`error: ${withRunnableCommands(message)}`));
+  process.exitCode = damaged.length > 0 ? EXIT.failed : EXIT.complete;
 }
 
 /** A close in the form of `--json`. */
@@ -88,6 +93,7 @@ function closesTable(closes: readonly Close[]): string {
   return table(rows);
 }
 
-function noneText(): string {
-  return `No month is closed. To close one: ${printedCommand('close', ['2026-10'])}`;
+function noneText(brand: string | undefined): string {
+  const of = brand === undefined ? '' : ` of ${brand}`;
+  return `No month${of} is closed. To close one: ${printedCommand('close', ['2026-10'])}`;
 }

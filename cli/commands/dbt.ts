@@ -22,7 +22,7 @@ import { sqlLake } from '../run-options.ts';
 export function addDbt(program: CliCommand): void {
   program
     .command('dbt')
-    .description('write a dbt project for the tables, columns and roles of the lake; overwrites nothing')
+    .description('write a dbt project for the tables of the lake')
     .addArgument(new Argument('<action>', 'what to do').choices(['init']))
     .argument('<folder>', 'a new or an empty folder for the project')
     .takes('lake', 'settings', 'environment')

@@ -84,7 +84,7 @@ ORDER BY created_time DESC, id LIMIT 5`,
 export function addDemo(program: CliCommand): void {
   program
     .command('demo')
-    .description('try it out: serve sample data on this machine, sync every report, run some queries')
+    .description('try it without credentials: read sample reports, run queries')
     .takes('lake')
     .example('demo --lake demo-lake')
     .action(async (flags: { lake: string }) => {

@@ -24,7 +24,7 @@ const MAX_SHOWN_RECORDS = 20;
 export function addDiff(program: CliCommand): void {
   program
     .command('diff')
-    .description('show what later readings changed on a day that was closed')
+    .description('show which records of a day changed in later readings')
     .argument('<report>', 'a report or its table, e.g. orders')
     .argument('<day>', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')

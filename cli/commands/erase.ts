@@ -21,9 +21,7 @@ interface EraseFlags extends RunFlags {
 export function addErase(program: CliCommand): void {
   program
     .command('erase')
-    .description(
-      'erase days of a brand, or the records of one customer or publisher, and keep runs from reading the days again',
-    )
+    .description('remove days of a brand everywhere, and never read them again')
     .requiredOption('--brand <name>', 'the brand')
     .option('--from <day>', 'the first day to erase (default: the first day of the brand)', day)
     .option('--to <day>', 'the last day to erase (default: today)', day)

@@ -41,8 +41,8 @@ const ZONE_FLAG = '--time-zone <zone>';
 export function addInit(program: CliCommand): void {
   const command = program
     .command('init')
-    .description('write the settings of a brand from what its service shows; overwrites nothing')
-    .option('--settings <file>', 'the file to write', OWN_SETTINGS)
+    .description('write the settings of a brand from what its service shows')
+    .option('--settings <file>', 'the file to write, which must not exist', OWN_SETTINGS)
     .takes('credentials');
   for (const [, flag, what] of QUESTIONS) command.option(flag, what);
   command

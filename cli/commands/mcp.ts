@@ -4,7 +4,7 @@ import { sqlLake } from '../run-options.ts';
 export function addMcp(program: CliCommand): void {
   program
     .command('mcp')
-    .description('serve the lake to an assistant, read-only, on standard input (Model Context Protocol)')
+    .description('let an assistant (Model Context Protocol) query the lake')
     .takes('lake', 'settings', 'environment')
     .example('mcp --lake /data/lake')
     .action(async (flags: SharedFlags) => {

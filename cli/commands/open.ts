@@ -14,9 +14,7 @@ const SCRIPT = 'brand_reports.sql';
 export function addOpen(program: CliCommand): void {
   program
     .command('open')
-    .description(
-      'write a DuckDB database over the current files of the lake, and show how other tools open it',
-    )
+    .description('write a DuckDB file over the lake, for notebooks and BI tools')
     .takes('lake', 'settings', 'environment')
     .example(
       'open',

@@ -36,7 +36,7 @@ interface QueryFlags extends SharedFlags {
 export function addQuery(program: CliCommand): void {
   program
     .command('query')
-    .description('run SQL (DuckDB) on the data of the lake, as it is or as it was')
+    .description('run SQL on the lake, as it is now or as it was')
     .argument('[sql]', 'e.g. "SELECT * FROM orders_daily"; - or no argument: standard input')
     .option('-f, --file <file>', 'read the SQL from a file, which has one statement')
     .takes('lake', 'settings', 'environment', 'asOf', 'asOfClose')
@@ -165,7 +165,7 @@ const TABLES: readonly Described[] = [
 const VIEWS = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
 
 /** Every table and view that SQL may name, tables of versions and of closed months left out. */
-export function tableNames(): string[] {
+function tableNames(): string[] {
   return [...TABLES.map(([name]) => name), ...VIEWS.map(({ name }) => name)];
 }
 

@@ -34,9 +34,7 @@ interface RebuildFlags extends RunFlags {
 export function addRebuild(program: CliCommand): void {
   program
     .command('rebuild')
-    .description(
-      'rebuild days from their raw records with the current settings; sends no request to the service',
-    )
+    .description('after settings changed, recreate days from stored raw records')
     .argument('<report>', 'a report or its table, e.g. orders')
     .requiredOption('--from <day>', 'the first day to rebuild', day)
     .requiredOption('--to <day>', 'the last day to rebuild', day)

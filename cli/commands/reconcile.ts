@@ -37,7 +37,7 @@ const TABLES = { orders: 'order_states', transactions: 'transaction_states' } as
 export function addReconcile(program: CliCommand): void {
   program
     .command('reconcile')
-    .description('compare an export or an invoice with the lake: each difference with its cause')
+    .description('compare an export or an invoice with the lake')
     .argument('[file]', 'a CSV file; missing: compare orders, transactions and attribution')
     .option('--month <month>', 'the month, YYYY-MM (default: the days of the file)', month)
     .option('--brand <name>', 'the brand, if the lake has several')

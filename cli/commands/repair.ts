@@ -11,7 +11,7 @@ import { oneLine, styleText } from '../terminal-text.ts';
 export function addRepair(program: CliCommand): void {
   program
     .command('repair')
-    .description('find documents of the lake that cannot be parsed; changes nothing without --apply')
+    .description('find documents that cannot be parsed; --apply restores them')
     .takes('lake', 'database')
     .option('--apply', 'rebuild them from the rest of the lake; the damaged bytes are copied first')
     .option('--json', 'print what was found and done as one JSON document')

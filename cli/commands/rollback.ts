@@ -19,10 +19,10 @@ interface RollbackFlags extends SharedFlags {
 export function addRollback(program: CliCommand): void {
   program
     .command('rollback')
-    .description('publish an older version of a day again; without --to, list the versions that are kept')
+    .description('if the newest version of a day is wrong, publish an older one')
     .argument('<report>', 'a report or its table, e.g. orders')
     .argument('<day>', 'the day, YYYY-MM-DD', day)
-    .option('--to <snapshot>', 'the version to go back to, as the list names it')
+    .option('--to <snapshot>', 'the version to go back to (default: list the versions that are kept)')
     .option('--brand <name>', 'the brand (default: the only one that has the day)')
     .takes('lake', 'database', 'settings', 'environment', 'now')
     .option('--json', 'print the versions, or what was done, as one JSON document')

@@ -17,7 +17,7 @@ interface ServeFlags {
 export function addServeSample(program: CliCommand): void {
   program
     .command('serve-sample')
-    .description('serve the sample brand service on this machine until Ctrl-C')
+    .description('serve sample reports on this machine, until Ctrl-C')
     .option('--port <n>', 'the port; 0 picks any free port', port, 0)
     .option(
       '--write-settings <folder>',

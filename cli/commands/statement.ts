@@ -38,9 +38,7 @@ const FILE_FORMATS = ['csv', 'json', 'html'] as const;
 export function addStatement(program: CliCommand): void {
   program
     .command('statement')
-    .description(
-      'show what each publisher gets for a month, order by order, with changes in months closed before',
-    )
+    .description('show what each publisher gets for a month, order by order')
     .requiredOption('--month <month>', 'the month, YYYY-MM', month)
     .option('--brand <name>', 'only this brand (default: each that has days of the month)')
     .option('--publisher <id>', 'only this publisher')

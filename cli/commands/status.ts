@@ -39,7 +39,7 @@ const MAX_MONTHS = 24;
 export function addStatus(program: CliCommand): void {
   program
     .command('status')
-    .description('show the state of every day: complete, missing, overdue, failed, ...')
+    .description('show which days are complete, missing, overdue or failed')
     .takes('brand')
     .option('--month <month>', 'show this month, YYYY-MM (default: the last two)', month)
     .takes('lake', 'settings', 'environment', 'now')

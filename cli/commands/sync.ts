@@ -8,7 +8,7 @@ import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
 import { type CliCommand, command, day, seconds } from '../options.ts';
-import { print, printJson } from '../output.ts';
+import { note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
@@ -25,7 +25,7 @@ interface SyncFlags extends RunFlags {
 export function addSync(program: CliCommand): void {
   program
     .command('sync')
-    .description('fetch the days that are due and publish them in the lake')
+    .description('read the days that are due; with --from, read named days again')
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
     .takes('brand')
     .option('--from <day>', 'fetch this day and later days, due or not', day)
@@ -57,15 +57,23 @@ export function addSync(program: CliCommand): void {
       const listens = { ...flags, json: flags.json && options.lake.store.localFolder !== undefined };
       // Until the outcome is printed: if a reader closes the pipe at an event, the process ends there.
       process.exitCode = EXIT.incomplete;
+      let isReceived = true;
       const run = untilStopped(flags.maxSeconds, (limits) => {
-        const events = eventSink(listens, limits.signal);
+        const events = eventSink(listens, limits.signal, () => {
+          isReceived = false;
+          process.exitCode = EXIT.failed;
+        });
         return runSync({ ...options, ...limits, ...(events && { events }) });
       });
       const outcome = await run.finally(progress.end);
       await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);
       else print(syncText(outcome));
-      process.exitCode = EXIT[outcome.status];
+      process.exitCode = isReceived ? EXIT[outcome.status] : EXIT.failed;
+      if (!isReceived)
+        note(
+          'error: the command of --on-published has not received every event, so the exit code is 1, whatever the outcome. The events wait for the next run with --on-published.',
+        );
     });
 }
 

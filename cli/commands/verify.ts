@@ -73,9 +73,7 @@ interface VerifiedTable {
 export function addVerify(program: CliCommand): void {
   program
     .command('verify')
-    .description(
-      're-read the current snapshots with an independent Parquet reader and compare them with the ledger; prints a command that heals each difference',
-    )
+    .description('find damaged or missing files, and the command that heals each')
     .argument('[report...]', 'reports or their tables, e.g. orders (default: all)')
     .option('--brand <name>', 'only this brand')
     .option('--from <day>', 'only this day and later days', day)

@@ -43,6 +43,17 @@ export function credentialsInVariables(
   return found.length > 0 ? JSON.stringify(Object.fromEntries(found)) : undefined;
 }
 
+/** The variables without the credentials of any brand, whether or not the settings have the brand. */
+export function withoutCredentials(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !IN_VARIABLE.test(name)));
+}
+
+/** In any case, because a variable that was meant for this program is as secret as one that it reads. */
+const IN_VARIABLE = new RegExp(
+  `^BRAND_REPORTS_(CREDENTIALS|.+_(${Object.values(VARIABLES).join('|')}))$`,
+  'i',
+);
+
 /**
  * Reads credentials from a file of that form. The file is read for each use, because it may change while a run works. A
  * pipe, such as a shell's `<(command)`, is read once.

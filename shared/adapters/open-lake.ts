@@ -10,18 +10,13 @@ import { openLocalStore } from './local/store.ts';
 
 /**
  * Opens a lake: a folder, or `s3://bucket/prefix`. If a Glue database is given, it is the lake's catalog.
- * @param guarded by default refuses a lake in another format
  * @throws BrandReportsError `config` for anything else
  */
-export async function openLake(
-  url: string,
-  { database }: { database?: string } = {},
-  guarded = inOurFormat,
-): Promise<Lake> {
-  if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return openFolder(url, database, guarded);
+export async function openLake(url: string, { database }: { database?: string } = {}): Promise<Lake> {
+  if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return openFolder(url, database);
   // A folder needs nothing from AWS, whose SDK takes longer to load than a small run takes.
   const { openS3Lake } = await import('./aws/s3-lake.ts');
-  return openS3Lake(url, ownerInEnvironment(), database, guarded);
+  return openS3Lake(url, ownerInEnvironment(), database);
 }
 
 /** @throws BrandReportsError `config` if the value is not an AWS account */
@@ -35,14 +30,14 @@ function ownerInEnvironment(): string | undefined {
   );
 }
 
-function openFolder(folder: string, database: string | undefined, guarded: typeof inOurFormat): Lake {
+function openFolder(folder: string, database: string | undefined): Lake {
   if (folder === '') throw badLake('The name of the lake is empty');
   if (database !== undefined) {
     throw badLake(
       `The database ${database} cannot hold the folder ${resolve(folder)}: Glue reads lakes in S3 only`,
     );
   }
-  const store = guarded(openLocalStore(folder));
+  const store = inOurFormat(openLocalStore(folder));
   return {
     store,
     runs: createLocalRunRegistry(folder),

@@ -71,7 +71,7 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const firstMonth = firstComparedMonth(nowMs);
   const isRead: NeedsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
   const lake = await readWantedLedgers(store, reports, isRead, nowMs);
-  // Damaged closes are ignored here: the vacuum and the command `closes` report them.
+  // Damaged closes are ignored here: the vacuum and `close` without a month report them.
   const closes = await readCloses(store, undefined, () => {}, span);
   const candidates = candidatesIn(options, lake, isJudged, nowMs);
   const run = { id: options.newId(), nowMs };

@@ -1,4 +1,4 @@
-/* Tests `close` and `closes`, and the output of other commands about closes, on a lake with a restated closed day. */
+/* Tests `close`, with and without a month, and the output of other commands about closes, on a lake with a restated closed day. */
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -54,7 +54,12 @@ async function anew(): Promise<void> {
 describe('closed months on the command line', () => {
   it('are listed, closed once, removed, and closed again', async () => {
     await anew();
-    expect((await run('closes')).stdout).toMatch(/acme +2026-01 +2026-02-03T12:00:00\.000Z +2 /);
+    expect((await run('close')).stdout).toMatch(/acme +2026-01 +2026-02-03T12:00:00\.000Z +2 /);
+    expect(JSON.parse((await run('close', '--json', '--brand', BRAND)).stdout)).toMatchObject({
+      closes: [{ brand: BRAND, month: MONTH, days: 2 }],
+      damaged: [],
+    });
+    expect((await run('close', '--brand', 'globex')).stdout).toContain('No month of globex is closed.');
     const twice = await run('close', MONTH);
     expect(twice).toMatchObject({ code: 2, stdout: '' });
     const command = `npx brand-reports close ${MONTH} --brand acme --remove --lake ${lake}`;
@@ -62,7 +67,6 @@ describe('closed months on the command line', () => {
     expect((await run('close', MONTH, '--remove', '--json')).stdout).toBe(
       `{"status":"removed","month":"${MONTH}","brands":["acme"]}\n`,
     );
-    expect((await run('since-close')).stderr).toMatch(/To close one: npx brand-reports close \d{4}-\d{2} /);
     const { code, stdout } = await run('close', MONTH, '--json');
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({
       code: 0,
@@ -73,6 +77,13 @@ describe('closed months on the command line', () => {
     expect((await run('query', '--format', 'csv', 'SELECT DISTINCT close FROM orders_closed')).stdout).toBe(
       'close\n2026-01\n',
     );
+  });
+
+  it.each(['--remove', '--anyway'])('are not changed by %s without a month', async (flag) => {
+    await anew();
+    const { code, stderr } = await run('close', flag);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`npx brand-reports close 2026-10 ${flag}`)]);
+    expect((await run('close')).stdout).toContain(MONTH);
   });
 
   it('are queried as they were, and refuse queries that they cannot answer', async () => {
@@ -109,11 +120,11 @@ describe('closed months on the command line', () => {
       ],
     });
     await writeFile(join(lake, closeKey(BRAND, MONTH)), '{');
-    const listed = await run('closes');
+    const listed = await run('close');
     expect(listed.code).toBe(1);
     expect(listed.stderr).toContain(`closes/acme/${MONTH}.json cannot be used: it is not JSON`);
     expect((await run('verify')).stdout).toContain(`acme closes ${MONTH}`);
     expect((await run('close', MONTH, '--remove')).code).toBe(0);
-    expect((await run('closes')).stdout).toContain('No month is closed. To close one:');
+    expect((await run('close')).stdout).toContain('No month is closed. To close one:');
   });
 });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { eventSink } from '../../cli/event-sink.ts';
 import { startCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -17,8 +18,18 @@ const linesOf = (text: string) => text.split('\n').flatMap((line) => (line === '
 const received = async () => linesOf(await readFile(file, 'utf8').catch(() => ''));
 const sync = (...flags: string[]) => {
   const { firstDay: day } = sample;
-  return startCli(['sync', 'order_list', '--from', day, '--to', day, ...sample.flags, ...flags]);
+  return startCli(['sync', 'order_list', '--from', day, '--to', day, ...sample.flags, ...flags], { env });
 };
+const SECRETS = {
+  BRAND_REPORTS_CREDENTIALS: '{"acme":{"bid":"hidden-0"}}',
+  BRAND_REPORTS_ACME_BID: 'hidden-1',
+  BRAND_REPORTS_ACME_TOKEN: 'hidden-2',
+  BRAND_REPORTS_OTHER_EU_SECRET: 'hidden-3',
+  BRAND_REPORTS_ACME_BASE_URL: 'https://hidden-4.example.com',
+  brand_reports_acme_secret: 'hidden-5',
+  Brand_Reports_Credentials: 'hidden-6',
+};
+const env = { ...SECRETS, AWS_PROFILE: 'of-the-command', BRAND_REPORTS_LAKE_OWNER: '123456789012' };
 
 /** From now on, the order of the first day has another text. */
 function change(word: string): void {
@@ -51,7 +62,12 @@ it('--on-published starts the command with the event on standard input alone', a
   const [printed] = linesOf(stdout);
   expect(await received()).toEqual([printed.event]);
   expect(printed.event).toMatchObject({ type: 'Day Changed', detail: { day: sample.firstDay } });
-  expect(await readFile(`${file}.env`, 'utf8')).not.toContain(printed.event.detail.version);
+  const environment = await readFile(`${file}.env`, 'utf8');
+  expect(environment).not.toContain(printed.event.detail.version);
+  expect(environment).not.toMatch(/hidden-\d/);
+  for (const name of Object.keys(SECRETS)) expect(environment).not.toContain(name);
+  expect(environment).toContain('AWS_PROFILE=of-the-command\n');
+  expect(environment).toContain('BRAND_REPORTS_LAKE_OWNER=123456789012\n');
 });
 
 it.each([
@@ -61,11 +77,35 @@ it.each([
 ])('an event that "$command" receives stays for the next run', async ({ command, message }) => {
   change(message);
   const { code, stdout, stderr } = await sync('--json', '--on-published', command).result;
-  expect([code, linesOf(stdout).map(({ status }) => status)]).toEqual([0, ['complete']]);
+  expect([code, linesOf(stdout).map(({ status }) => status)]).toEqual([1, ['complete']]);
   expect(stderr).toMatch(`the command of --on-published ${message}, so the event waits`);
+  expect(stderr).toMatch(/has not received every event, so the exit code is 1, .*\n$/);
   const before = (await received()).length;
   const again = await sync('--on-published', `cat >> '${file}'`).result;
   expect([again.code, (await received()).length]).toEqual([0, before + 1]);
+});
+
+it('a command that fails decides the exit code of a run that is not complete', async () => {
+  change('incomplete');
+  expect((await sync('--on-published', 'false').result).code).toBe(1);
+  const { code, stdout } = await sync('--json', '--max-seconds', '0.001', '--on-published', 'false').result;
+  expect([code, JSON.parse(stdout).status]).toEqual([1, 'incomplete']);
+  expect((await sync('--max-seconds', '0.001', '--on-published', 'true').result).code).toBe(3);
+  expect((await sync('--on-published', 'true').result).code).toBe(0);
+});
+
+it('a command that cannot be started receives nothing', async () => {
+  const detail = { day: sample.firstDay };
+  let failures = 0;
+  const command = 'x'.repeat(4_000_000);
+  const sink = eventSink({ onPublished: command }, new AbortController().signal, () => {
+    failures += 1;
+  });
+  await expect(sink?.send([{ type: 'Day Changed', detail }])).rejects.toMatchObject({
+    code: 'event_not_received',
+    message: expect.stringContaining('could not be started (E2BIG), so the event waits'),
+  });
+  expect(failures).toBe(1);
 });
 
 it('a command that does not read its input harms nothing', async () => {
@@ -90,7 +130,7 @@ it('a command that hangs ends with the run, together with all its child processe
   await run.says('begun');
   run.process.kill('SIGTERM');
   const { code, stderr } = await run.result;
-  expect([code, stderr]).toEqual([0, expect.stringContaining('was ended by SIGKILL')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('was ended by SIGKILL')]);
 });
 
 it('an empty command is refused', async () => {

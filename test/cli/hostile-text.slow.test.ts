@@ -118,7 +118,7 @@ describe('hostile text', () => {
       'the path of a lake that is not there',
       () => ['query', '--lake', join(sample.folder, HOSTILE), 'SELECT 1'],
     ],
-    ['a shell', () => ['completion', HOSTILE]],
+    ['an argument that is refused', () => ['dbt', HOSTILE, 'project']],
     ['names of columns', () => query(`SELECT 1 AS "${HOSTILE}"`)],
     ['values in objects', () => query("SELECT {'a': publisher_name} AS b FROM orders")],
     ['a plan', () => query(`EXPLAIN SELECT '${HOSTILE}'`)],

@@ -2,7 +2,7 @@ import { cpSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, w
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { recordsOfDay } from '../../sample/brand.ts';
 import { addDays } from '../../shared/days.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
@@ -18,11 +18,6 @@ beforeAll(async () => {
 
 afterAll(() => sample.close());
 
-async function rows(sql: string, lake = inLake) {
-  const { code, stdout } = await runCli(['query', '--json', ...lake, sql]);
-  return { code, rows: JSON.parse(stdout) };
-}
-
 describe('query', () => {
   it('reads the current snapshots, and prints numbers as JSON numbers with all their digits', async () => {
     const { stdout } = await runCli([
@@ -34,30 +29,6 @@ describe('query', () => {
     const days = [sample.firstDay, addDays(sample.firstDay, 1), sample.today];
     const held = days.flatMap((day) => recordsOfDay(sample.acme, 'order_list', day)).length;
     expect(stdout.trim()).toBe(`[{"big":9007199254740993,"exact":1.100000000,"n":${held}}]`);
-  });
-
-  it('has views over several tables, with the counts of the tables, if the SQL names nothing else', async () => {
-    const { rows: performance } = await rows(
-      'SELECT sum(clicks) AS clicks, sum(orders) AS orders, sum(commission) AS commission FROM publisher_performance',
-    );
-    const { rows: byHand } = await rows(
-      "SELECT (SELECT count(*) FROM clicks) AS clicks, count(*) FILTER (type <> 'bonus') AS orders, sum(commission) FILTER (status <> 'void') AS commission FROM orders",
-    );
-    expect(performance).toEqual(byHand);
-    const { rows: due } = await rows(
-      'SELECT sum(transactions) AS lines, sum(commission) AS commission FROM commission_due',
-    );
-    const { rows: lines } = await rows(
-      'SELECT count(*) AS lines, sum(commission) AS commission FROM transactions',
-    );
-    expect(due).toEqual(lines);
-  });
-
-  it('describes the columns of views', async () => {
-    const { rows: found } = await rows(
-      "SELECT comment FROM duckdb_columns() WHERE table_name = 'unsettled' AND column_name = 'age_days'",
-    );
-    expect(found).toEqual([{ comment: 'The age of the day in days, up to today in UTC' }]);
   });
 });
 
@@ -72,83 +43,6 @@ describe('status', () => {
     expect(stdout).toMatch(/^orders +\d{4}-\d\d-\d\d +\d+ +3 +3$/m);
     expect(stdout).toMatch(/▆ complete {2}▃ open\n$/);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
-  });
-
-  it('as JSON names each day', async () => {
-    const { stdout } = await runCli(['status', '--json', ...flags()]);
-    const { tables } = JSON.parse(stdout);
-    expect(tables.map(({ table }: { table: string }) => table)).toEqual([
-      'clicks',
-      'orders',
-      'transactions',
-      'attribution',
-    ]);
-    expect(tables[1]).toMatchObject({ brand: 'acme', report: 'order_list', hasReturnedRecords: true });
-    expect(tables[1].days).toHaveLength(3);
-    expect(tables[1].days[0]).toEqual({
-      dt: sample.firstDay,
-      state: 'complete',
-      committedState: 'complete',
-      rows: expect.any(Number),
-      pages: expect.any(Number),
-      refusedLookups: 0,
-      digest: expect.any(String),
-      overdueAt: expect.any(String),
-      sum: expect.any(String),
-      totals: { USD: { amount: expect.any(String), commission: expect.any(String) } },
-      timeZone: 'America/New_York',
-      readFrom: expect.any(String),
-      readTo: expect.any(String),
-      nextDue: expect.any(String),
-    });
-    expect(tables[1].days[2]).toMatchObject({ dt: sample.today, state: 'open' });
-  });
-
-  it('shows failures with their message, and a report that never returned a record as unverified', async () => {
-    const { service, folder } = sample;
-    const takeOut = [
-      service.addFault({ on: { action: 'report/order_list' }, fault: { kind: 'missing_list' } }),
-    ];
-    const empty = sample.acme.records.clicks_list.splice(0);
-    const lake = join(folder, 'failing');
-    await runCli(['sync', 'clicks_list', 'order_list', ...sample.flags, '--lake', lake]);
-    for (const out of takeOut) out();
-    sample.acme.records.clicks_list.push(...empty);
-    const { stdout } = await runCli(['status', ...flags(), '--lake', lake]);
-    expect(stdout).toMatch(/^clicks +none \(unverified\) +0 +3 +3/m);
-    expect(stdout).toMatch(
-      new RegExp(
-        `^3 days of orders: ${sample.firstDay} to ${sample.today}\ncontract \\(\\w+\\): .+\nsince .+ next try after`,
-        'm',
-      ),
-    );
-  });
-
-  it('and coverage show the findings about a day', async () => {
-    const { acme } = sample;
-    const { records } = acme;
-    const lake = ['--lake', join(sample.folder, 'fallen')];
-    const sync = () => runCli(['sync', 'order_list', ...sample.flags, ...lake]);
-    expect((await sync()).code).toBe(0);
-    acme.records = { ...records, order_list: [...records.order_list] };
-    restate(acme, 'order_list', sample.firstDay, (held) => held.slice(-4));
-    const { stderr } = await sync();
-    acme.records = records;
-    expect(stderr).toMatch(new RegExp(`acme order_list ${sample.firstDay} rows_fell: rows fell: `));
-    const { stdout } = await runCli(['status', ...flags(), ...lake]);
-    expect(stdout).toMatch(
-      new RegExp(
-        `^orders: rows fell on 1 day: ${sample.firstDay}\n${sample.firstDay}: \\d+ rows before`,
-        'm',
-      ),
-    );
-    const { stdout: json } = await runCli(['status', '--json', ...flags(), ...lake]);
-    const { days } = JSON.parse(json).tables.find(({ table }: { table: string }) => table === 'orders');
-    const found = days.map(({ findings = [] }) => findings.map(({ check }: { check: string }) => check));
-    expect(found).toEqual([expect.arrayContaining(['rows_fell']), [], []]);
-    expect((await rows("SELECT dt FROM coverage WHERE findings LIKE '%rows_fell%'", lake)).rows).toEqual([
-      { dt: sample.firstDay },
-    ]);
   });
 });
 
@@ -226,25 +120,6 @@ describe('status --html', () => {
     expect(days.at(-1)).toMatch(`${month}-`);
     expect(new Set(days.map((day) => day.slice(0, 7)))).toEqual(new Set([month]));
     expect(page).toContain(`orders ${sample.today}\noverdue`);
-  });
-
-  it.each<[string, () => string[], RegExp]>([
-    [
-      'together with --json',
-      () => [join(sample.folder, 'no.html'), '--json'],
-      /'--html <file>' cannot be used with option '--json'/,
-    ],
-    [
-      'in a folder that does not exist',
-      () => [join(sample.folder, 'nowhere', 'no.html')],
-      /no\.html cannot be written \(ENOENT\)\. Name another file: --html FILE/,
-    ],
-    ['over a folder', () => [sample.lake], /cannot be written \(EISDIR\)/],
-  ])('is rejected %s', async (_name, html, message) => {
-    const { code, stderr } = await runCli(['status', ...flags(), '--html', ...html()]);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(message);
-    expect(readdirSync(sample.folder).filter((name) => /tmp$|^no/.test(name))).toEqual([]);
   });
 });
 

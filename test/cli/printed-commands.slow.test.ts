@@ -27,7 +27,7 @@ async function flagsOf(name: string): Promise<string[]> {
 }
 
 describe('a printed command', () => {
-  it.each(['sync', 'check', 'status', 'query', 'verify', 'rebuild', 'repair', 'close', 'since-close'])(
+  it.each(['sync', 'check', 'status', 'query', 'verify', 'rebuild', 'repair', 'close'])(
     'repeats only flags that %s accepts',
     async (name) => {
       const all = Object.fromEntries(REPEATED_FLAGS.map((flag) => [flag, 'x']));

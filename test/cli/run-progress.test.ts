@@ -23,7 +23,6 @@ describe('the progress line', () => {
   };
 
   it.each<[string, LogEvent[], string]>([
-    ['starts with planning', [], 'planning · 0 of 0 days · 0 pages · 0 rows · 0 rows/s'],
     [
       'counts the due days of every report',
       [
@@ -33,22 +32,9 @@ describe('the progress line', () => {
       'planning · 0 of 14 days · 0 pages · 0 rows · 0 rows/s',
     ],
     [
-      'names the claimed day',
-      [claimed],
-      'acme order_list 2026-01-31 · 0 of 0 days · 0 pages · 0 rows · 0 rows/s',
-    ],
-    [
       'counts pages and rows, and names the page',
       [page, page],
       'acme order_list 2026-01-31 page 4 · 0 of 0 days · 2 pages · 3,000 rows · 300 rows/s',
-    ],
-    [
-      'counts ended days with any outcome',
-      [
-        { ...orders, event: 'report_planned', dueDays: 1 },
-        { ...orders, event: 'day_ended', day, outcome: 'failed', rows: 0, pages: 0 },
-      ],
-      'planning · 1 of 1 day · 0 pages · 0 rows · 0 rows/s',
     ],
     [
       'shows why and how long it waits for a retry',
@@ -73,12 +59,6 @@ describe('the progress line', () => {
   ])('estimates the time for the days left by the pace so far: %s', (_name, dueDays, endedDays, ms, text) => {
     expect(progressText({ ...startOfRun(0), dueDays, endedDays }, ms)).toContain(text);
   });
-
-  it('counts a wait down, and removes it when it is over', () => {
-    const waiting = afterEvent(startOfRun(0), retried, 0);
-    expect(progressText(waiting, 15_500)).toContain('retrying in 4.5 s');
-    expect(progressText(waiting, 20_000)).not.toContain('retrying');
-  });
 });
 
 describe('without a terminal', () => {
@@ -89,11 +69,6 @@ describe('without a terminal', () => {
       'acme order_list 2026-01-31 published, 1,500 rows',
     ],
     [
-      'a pending day has a line',
-      { ...orders, event: 'day_ended', day, outcome: 'pending', rows: 0, pages: 2 },
-      'acme order_list 2026-01-31 pending',
-    ],
-    [
       'a failed day has one line, with the reason',
       { ...orders, event: 'day_failed', day, kind: 'contract', code: 'list', message: 'no list\nin data' },
       'acme order_list 2026-01-31 failed: no list\\nin data',
@@ -102,30 +77,6 @@ describe('without a terminal', () => {
       'the end of a failed day adds no second line',
       { ...orders, event: 'day_ended', day, outcome: 'failed', rows: 0, pages: 0 },
       undefined,
-    ],
-    [
-      'a retry has a line',
-      {
-        brand: 'acme',
-        event: 'request_retried',
-        action: 'report/order_list',
-        code: 'http_429',
-        failures: 1,
-        waitMs: 1500,
-      },
-      'acme report/order_list: http_429, retrying in 1.5 s',
-    ],
-    [
-      'a view that failed is named',
-      {
-        ...orders,
-        event: 'view_failed',
-        view: 'orders_daily',
-        kind: 'config',
-        code: 'glue',
-        message: 'denied',
-      },
-      'acme order_list view orders_daily not created: denied',
     ],
     [
       'a problem is named by its event',

@@ -251,7 +251,7 @@ describe('the statement of a month', () => {
       'closed: 2026-09-28 12:00 UTC',
       'complete as of 2026-09-01 23:00 UTC',
       'from transactions',
-      'changed since it was closed: npx brand-reports since-close 2026-09 --brand acme',
+      "changed since it was closed: npx brand-reports query 'FROM since_close ORDER BY ALL'",
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { recordsOfDay, restate, type ReportName } from '../../sample/brand.ts';
+import { recordsOfDay, type ReportName } from '../../sample/brand.ts';
 import { syncText } from '../../cli/commands/sync.ts';
 import { daysFrom } from '../../shared/days.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
@@ -51,36 +51,6 @@ function outcomesOf({ stdout }: CliResult) {
 }
 
 describe('sync', () => {
-  it('keeps rows that can no longer change if the service has fewer, until --accept-fewer is given', async () => {
-    sample = await serveSampleBrand({ daysBefore: 3 });
-    const { firstDay: day, acme } = sample;
-    const refresh = [{ untilAgeDays: 1, every: 'run' }];
-    const settings = JSON.parse(await readFile(sample.flags[1] ?? '', 'utf8'));
-    settings.brands.acme.reports = { transaction_list: { refresh, watchUnsettledDays: 0 } };
-    const flags = [
-      '--settings',
-      await sample.writeSettings('short.json', settings),
-      ...sample.flags.slice(2),
-    ];
-    const sync = async (...more: string[]) => {
-      const args = ['sync', 'transaction_list', '--from', day, '--to', day, '--json', ...flags, ...more];
-      const { code, stderr, stdout } = await runCli(args);
-      const [report] = outcomeIn(stdout).reports;
-      return { code, stderr, outcome: report.days.find(({ dt }: { dt: string }) => dt === day) };
-    };
-    expect((await sync()).outcome).toMatchObject({ outcome: 'published' });
-    const all = recordsOfDay(acme, 'transaction_list', day).length;
-    restate(acme, 'transaction_list', day, (held) => held.slice(1));
-
-    const kept = await sync();
-    expect(kept).toMatchObject({ code: 0, outcome: { outcome: 'kept' } });
-    expect(kept.stderr).toContain(`--from ${day} --to ${day} --accept-fewer`);
-    expect((await rowsInLake(['transaction_list'])).transaction_list).toMatchObject({ [day]: all });
-
-    expect((await sync('--accept-fewer')).outcome).toMatchObject({ outcome: 'published', rows: all - 1 });
-    expect((await rowsInLake(['transaction_list'])).transaction_list).toMatchObject({ [day]: all - 1 });
-  });
-
   it('fetches all due days, and prints events and then the outcome on stdout, and progress on stderr', async () => {
     sample = await serveSampleBrand();
     const result = await runCli(['sync', '--json', ...sample.flags]);

@@ -11,11 +11,10 @@ import { restate } from '../../sample/brand.ts';
 import { addDays, dayOf, daysBetween } from '../../shared/days.ts';
 import { textOf } from '../docs/pages.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
+import { uploadFolder } from '../fakes/upload-folder.ts';
 import { covers, policyOf } from './policy.ts';
 
 const PAGE = 'docs/how-to/grant-read-access.md';
-const OWNER = 'OWNER';
-const LAPTOP = 'LAPTOP';
 
 const policySchema = z.object({
   Statement: z.array(z.looseObject({ Action: z.array(z.string()), Resource: z.array(z.string()) })),
@@ -38,8 +37,7 @@ beforeAll(async () => {
   s3 = await startS3Server({
     bucket: 'lake',
     pageSize: 50,
-    access(accessKey, action, resource) {
-      if (accessKey === OWNER) return true;
+    access(_accessKey, action, resource) {
       called.push({ action, resource });
       return allows(action, resource);
     },
@@ -54,13 +52,13 @@ beforeAll(async () => {
   expect((await runCli(['sync', 'order_list', ...day, ...sample.flags])).code).toBe(0);
   const [settings = '', file = ''] = sample.flags;
   expect((await runCli(['close', MONTH, settings, file, '--lake', sample.lake])).code).toBe(0);
-  expect((await brandReports(OWNER, ['copy', sample.lake, 's3://lake'])).code).toBe(0);
+  uploadFolder(s3, sample.lake);
 });
 afterAll(() => Promise.all([s3, sample].map((each) => each.close())));
 
-function brandReports(accessKey: string, args: readonly string[]) {
+function brandReports(args: readonly string[]) {
   const env = {
-    ...{ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: 'secret' },
+    ...{ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'LAPTOP', AWS_SECRET_ACCESS_KEY: 'secret' },
     ...{ AWS_ENDPOINT_URL_S3: s3.url, XDG_CACHE_HOME: join(sample.folder, 'cache') },
   };
   return runCli(args, { env, cwd: sample.folder });
@@ -75,16 +73,14 @@ describe('the policy of a reading laptop', () => {
     ['query', 'SELECT count(*) AS rows FROM order_states'],
     ['status', '--settings', 'settings.json'],
     ['open'],
-    ['contract'],
     ['verify'],
-    ['closes'],
+    ['close'],
     ['diff', 'orders', LAST_MONTH],
     ['reconcile', '--month', MONTH],
-    ['since-close', MONTH],
     ['statement', '--month', MONTH],
     ['dbt', 'init', 'project'],
   ])('suffices for %s %s', async (...args) => {
-    const { code, stderr } = await brandReports(LAPTOP, [...args, '--lake', 's3://lake']);
+    const { code, stderr } = await brandReports([...args, '--lake', 's3://lake']);
     expect(stderr).not.toMatch(/grant on|AccessDenied|^error/m);
     expect(code).toBeLessThan(2);
   });
@@ -95,7 +91,7 @@ describe('the policy of a reading laptop', () => {
         expect([action, key, allows(action, `arn:aws:s3:::lake/${key}`)]).toEqual([action, key, false]);
     for (const prefix of ['raw', 'settings', 'damaged', 'deployments', 'query-results', 'rates', 'iceberg'])
       expect([prefix, allows('s3:GetObject', `arn:aws:s3:::lake/${prefix}/x`)]).toEqual([prefix, false]);
-    const sync = await brandReports(LAPTOP, ['sync', ...sample.flags.slice(0, 4), '--lake', 's3://lake']);
+    const sync = await brandReports(['sync', ...sample.flags.slice(0, 4), '--lake', 's3://lake']);
     expect([sync.code, sync.stdout + sync.stderr]).toEqual([1, expect.stringContaining('s3:PutObject')]);
   });
 

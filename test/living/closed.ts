@@ -1,5 +1,5 @@
 /** Compares the output of commands about closed months with the books, to the last digit. */
-import { type JsonObject, isJsonObject } from '../../shared/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../shared/json.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { exactly, literalOf, numberForm, unlike } from '../simulation/forms.ts';
 import { type Entry, identity } from './books.ts';
@@ -10,7 +10,8 @@ import { type EntriesByDay, changedSince } from './since-close.ts';
 export async function wrongSinceClose({ books, closes }: LivedLife, folder: string): Promise<string[]> {
   const wrong: string[] = [];
   for (const { month, entries } of closes) {
-    const { changes } = await documentOf('since-close', month, '--json', '--lake', folder);
+    const sql = `SELECT * FROM since_close WHERE close = '${month}'`;
+    const changes = await jsonOf('query', sql, '--json', '--lake', folder);
     const expected = [...changedSince(entries, books.entries, month)].map(([of, sums]) =>
       formOf([of, sums.records, ...SUMS.map(([name]) => unitsForm(sums[name]))]),
     );
@@ -31,8 +32,8 @@ export async function wrongStatements({ closes }: LivedLife, folder: string): Pr
     const before = closes[index - 1];
     for (const earlier of closes.slice(0, index))
       if (before) lines.push(...carriedBetween(before.entries, entries, earlier.month));
-    const document = await documentOf('statement', '--month', month, '--format', 'json', '--lake', folder);
-    const statements = objectsIn(document.statements);
+    const document = await jsonOf('statement', '--month', month, '--format', 'json', '--lake', folder);
+    const statements = isJsonObject(document) ? objectsIn(document.statements) : [];
     const publishers = statements.flatMap((statement) => objectsIn(statement.publishers));
     const found = publishers.flatMap((publisher) => objectsIn(publisher.entries)).map(formOfStated);
     wrong.push(...differences(`statement of ${month}`, lines.map(formOfLine), found));
@@ -124,11 +125,10 @@ const SUMS = [
   ['commissionNow', 'commission_now'],
 ] as const;
 
-async function documentOf(...args: string[]): Promise<JsonObject> {
+async function jsonOf(...args: string[]): Promise<Json> {
   const { stdout, stderr } = await runCli(args);
-  const parsed = exactly(stdout === '' ? '{}' : stdout);
-  if (stdout === '' || !isJsonObject(parsed)) throw new Error(`${args.join(' ')}: ${stderr}`);
-  return parsed;
+  if (stdout === '') throw new Error(`${args.join(' ')}: ${stderr}`);
+  return exactly(stdout);
 }
 
 function objectsIn(value: unknown): JsonObject[] {

@@ -8,21 +8,16 @@ import { type SqlLake, createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { rebuildCatalog } from '../../shared/catalog/rebuild.ts';
 import { DAY_MS } from '../../shared/days.ts';
-import { LAKE_FORMAT } from '../../shared/lake/documents/lake-format.ts';
-import { FORMAT_KEY, closeKey, versionKey } from '../../shared/lake/paths.ts';
+import { closeKey, versionKey } from '../../shared/lake/paths.ts';
 import { closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
-import { copyLake } from '../../shared/operations/copy-lake.ts';
 import { type EraseOptions, erase } from '../../shared/operations/erase.ts';
 import { listVersions, rollBack } from '../../shared/operations/rollback.ts';
-import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
-import { memoryCatalog } from '../fakes/memory-catalog.ts';
-import { memoryStore } from '../fakes/memory-store.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { alter, ledgerEntry } from './lake-contents.ts';
-import { BRAND, type SampleLake, type SyncOptions, blindRegistry, sampleLake } from './sample-lake.ts';
+import { BRAND, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
 
 const [FIRST, LAST] = ['2026-02-27', '2026-02-28'];
 const MONTH = '2026-02';
@@ -45,14 +40,10 @@ let asClosed: string[];
 let closed: string[];
 let columns: string[];
 
-async function ask(
-  sql: string,
-  own: Partial<SqlLake> = {},
-  store: ObjectStore = lake.store,
-): Promise<string> {
+async function ask(sql: string, own: Partial<SqlLake> = {}): Promise<string> {
   const folder = join(temporary.path, 'lake');
   await rm(folder, { recursive: true, force: true });
-  await writeLake(store, folder);
+  await writeLake(lake.store, folder);
   const of = { store: openLocalStore(folder), reports, settings: undefined, nowMs: lake.nowMs, ...own };
   const connection = await createSqlConnection(of, sql);
   const pieces = await Array.fromAsync(TEXTS.csv(await query(connection, sql)));
@@ -60,9 +51,9 @@ async function ask(
   return pieces.join('');
 }
 
-const askAll = async (sqls: readonly string[], own: Partial<SqlLake> = {}, store?: ObjectStore) => {
+const askAll = async (sqls: readonly string[], own: Partial<SqlLake> = {}) => {
   const texts: string[] = [];
-  for (const sql of sqls) texts.push(await ask(sql, own, store));
+  for (const sql of sqls) texts.push(await ask(sql, own));
   return texts;
 };
 
@@ -158,18 +149,6 @@ describe('a closed month', () => {
     lake.catalog.pointers.set(`orders_closed/close=2026-01/brand=${BRAND}/dt=2026-01-01`, 'gone');
     await rebuildCatalog({ ...lake.access(), settings: lake.settings(), isFatal: () => true });
     expect(closedPointers()).toEqual(before);
-  });
-
-  it('is copied with its lake', async () => {
-    const store = { ...memoryStore(), url: 'memory://copy' };
-    await lake.store.put(FORMAT_KEY, Buffer.from(JSON.stringify({ format: LAKE_FORMAT })), {
-      ifAbsent: true,
-    });
-    const access = { ...lake.access(), lake: { store, catalog: memoryCatalog(), runs: blindRegistry } };
-    expect(await copyLake({ ...access, from: lake.store, settings: lake.settings() })).toMatchObject({
-      status: 'complete',
-    });
-    expect(await askAll(AS_CLOSED.slice(0, 1), { asOfClose: MONTH }, store)).toEqual(asClosed.slice(0, 1));
   });
 
   it.each<[name: string, own: Partial<EraseOptions>]>([

@@ -6,16 +6,10 @@ import { leaseOnlyRuns } from './s3-store.ts';
 /**
  * Opens a lake at `s3://bucket/prefix`. If a Glue database is given, it is the lake's catalog.
  * @param owner the account that the bucket has to belong to; `undefined`: any
- * @param guarded by default refuses a lake in another format
  * @throws BrandReportsError `config` for any other address
  */
-export function openS3Lake(
-  url: string,
-  owner: string | undefined,
-  database?: string,
-  guarded = inOurFormat,
-): Lake {
-  const store = guarded(openBucket(url, owner));
+export function openS3Lake(url: string, owner: string | undefined, database?: string): Lake {
+  const store = inOurFormat(openBucket(url, owner));
   if (database === undefined) return { store, runs: leaseOnlyRuns };
   return {
     store,

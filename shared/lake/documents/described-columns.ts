@@ -1,6 +1,5 @@
 /**
- * Describes columns for people and programs: their origin and their roles. Glue, data contracts, dbt and assistants
- * show the descriptions.
+ * Describes columns for people and programs: their origin and their roles. Glue, dbt and assistants show the descriptions.
  */
 import { type Column, type ColumnType, RESCUED, SYNCED_AT } from '../../column-types.ts';
 import type { TableColumn, TableShape } from '../../ports.ts';

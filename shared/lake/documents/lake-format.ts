@@ -7,7 +7,6 @@
 import { BrandReportsError } from '../../errors.ts';
 import { isJsonObject } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
-import { commandLine } from '../../command-line.ts';
 import { shellWord } from '../../shell-word.ts';
 import { FORMAT_KEY, LEDGERS_PREFIX } from '../paths.ts';
 import { parseJsonDocument } from './cas-document.ts';
@@ -84,41 +83,27 @@ async function formatOf(store: ObjectStore): Promise<'ours' | 'empty'> {
 async function hasOurNumber(store: ObjectStore): Promise<boolean> {
   const stored = await store.get(FORMAT_KEY);
   if (!stored) return false;
-  const { format, copyOf } = parseFormat(stored.body);
+  const format = parseFormat(stored.body);
   if (format === LAKE_FORMAT) return true;
-  if (format === undefined && copyOf !== undefined) throw unfinishedCopy(store, copyOf);
   throw format === undefined
     ? otherFormat(store, `has no format number in ${FORMAT_KEY}`, restoring(store))
     : otherFormat(store, `has format ${format}`);
 }
 
-/** The content of the format document. A copy of another lake gets its number when all objects are copied. */
-export interface StoredFormat {
-  format?: number;
-  /** The address of the lake that this one is a copy of. */
-  copyOf?: string;
-}
-
-/** Parses the format document; a damaged document counts as empty. */
-export function parseFormat(body: Uint8Array | undefined): StoredFormat {
+/** @returns the number in the format document; `undefined` if the document is damaged */
+function parseFormat(body: Uint8Array): number | undefined {
   try {
-    const document = body && parseJsonDocument(FORMAT_KEY, body);
-    const { format, copyOf } = isJsonObject(document) ? document : {};
-    return {
-      ...(typeof format === 'number' && { format }),
-      ...(typeof copyOf === 'string' && { copyOf }),
-    };
+    const document = parseJsonDocument(FORMAT_KEY, body);
+    const { format } = isJsonObject(document) ? document : {};
+    return typeof format === 'number' ? format : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 
-export function formatDocument(stored: StoredFormat): Uint8Array {
-  return Buffer.from(`${JSON.stringify(stored)}\n`);
-}
-
 async function numberLake(store: ObjectStore): Promise<void> {
-  const outcome = await store.put(FORMAT_KEY, formatDocument({ format: LAKE_FORMAT }), { ifAbsent: true });
+  const document = Buffer.from(`${JSON.stringify({ format: LAKE_FORMAT })}\n`);
+  const outcome = await store.put(FORMAT_KEY, document, { ifAbsent: true });
   if (outcome === 'conflict') await hasOurNumber(store);
 }
 
@@ -127,15 +112,6 @@ function restoring({ localFolder }: ObjectStore): string {
   if (localFolder === undefined) return '';
   const path = shellWord(`${localFolder}/${FORMAT_KEY}`);
   return ` If this version wrote the lake, write it again: printf '{"format":${LAKE_FORMAT}}' > ${path}`;
-}
-
-function unfinishedCopy({ url }: ObjectStore, copyOf: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'unfinished_copy',
-    `The lake ${url} is an unfinished copy of ${copyOf}. Nothing was changed. ` +
-      `Next step: finish it: ${commandLine('copy', [copyOf, url], {})}`,
-  );
 }
 
 function otherFormat({ url }: ObjectStore, found: string, restored = ''): BrandReportsError {
