@@ -137,7 +137,6 @@ const statusOutput = z.object({
       rows: count,
       measure: z.string().optional().describe('The column that `sum` of each day is about'),
       days: z.array(dayFacts),
-      schemaChanges: lists.optional(),
       lastRun: z.looseObject({ at: instant, status, failedDays: count }).optional(),
       schedule: z.string().optional(),
       roleGaps: lists.optional(),

@@ -23,7 +23,6 @@ import type { Settings } from '../settings/settings.ts';
 import { calendarPage } from '../status/calendar.ts';
 import { type MessageOptions, changeMessage } from './message.ts';
 import { afterWatch, afterMessage, changeFrom } from './news.ts';
-import { fieldCandidates } from './field-candidates.ts';
 import { findingCandidates, firstComparedMonth } from './open-findings.ts';
 import { type Candidate, openProblems, candidatesOf } from './open-problems.ts';
 import { withEvents, withoutEvents } from './problem-events.ts';
@@ -148,11 +147,7 @@ function candidatesIn(
     const stored = lake.find((each) => each.brand === table.brand && each.report.name === report.name);
     const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
     const watched = { table, policy, isJudged: isJudgedHere };
-    return [
-      ...candidatesOf(watched, nowMs),
-      ...findingCandidates(watched, nowMs),
-      ...fieldCandidates(table, nowMs),
-    ];
+    return [...candidatesOf(watched, nowMs), ...findingCandidates(watched, nowMs)];
   });
 }
 

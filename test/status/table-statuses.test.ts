@@ -54,6 +54,7 @@ describe('the statuses of some months', () => {
     expect(keysRead.sort()).toEqual([
       ledgerKey('order_list', 'acme', '2026-10'),
       reportStateKey('order_list', 'acme'),
+      schemaKey('orders'),
       rolesKey('orders'),
     ]);
     expect([orders.days[0]?.dt, orders.days.length, orders.days.at(-1)?.state]).toEqual([

@@ -122,10 +122,6 @@ describe('the vacuum', () => {
       'coverage of a future month that a run wrote and never published',
       'coverage/brand=acme/report=transaction_list/month=2026-05',
     ],
-    [
-      'schema changes that a run wrote and never published',
-      'schema_changes/brand=acme/report=transaction_list/month=2026-03',
-    ],
   ])('removes %s', async (_name, partition) => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
