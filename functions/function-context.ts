@@ -40,15 +40,14 @@ export function createFunctionContext() {
       log,
       random: Math.random,
       newId: randomUUID,
-      ...(events && { events }),
+      events,
     };
   };
 }
 
-/** The bus that the stack sends events to; `undefined` if the settings turn events off. */
-export function eventReceiver(): EventSink | undefined {
-  const { EVENT_BUS_ARN: arn } = process.env;
-  return arn ? eventBus(arn, environment('LAKE_URL'), environment('LAKE_OWNER')) : undefined;
+/** The bus that the stack sends events to. */
+export function eventReceiver(): EventSink {
+  return eventBus(environment('EVENT_BUS_ARN'), environment('LAKE_URL'), environment('LAKE_OWNER'));
 }
 
 export function environment(name: string): string {

@@ -39,8 +39,8 @@ export interface FindingFacts extends FieldFacts {
   report: Pick<ReportDefinition, 'name' | 'checks' | 'measure' | 'day'>;
   /** The field of each role, if it is decided. */
   roles?: RoleFields;
-  /** Missing if the report is not enabled: then no setting limits how far rows may fall. */
-  policy: Pick<Policy, 'fallPercent' | 'words'> | undefined;
+  /** Missing if the report is not enabled. */
+  policy: Pick<Policy, 'words'> | undefined;
 }
 
 const COMMON = {
@@ -122,7 +122,7 @@ export function findingsOf(facts: FindingFacts): Finding[] {
   const since = committed.committedAt ?? committed.readFrom;
   const { before } = committed.checks ?? {};
   const isCertain = committed.state !== 'unconfirmed';
-  const falls = before && policy ? fallsBelow(before, committed, report.measure, policy.fallPercent) : [];
+  const falls = before ? fallsBelow(before, committed, report.measure) : [];
   // Rows that fell are usually also far from the usual number: report only one of the two.
   const hasFewerRows = falls.some(({ check }) => check !== 'sum_fell');
   const unusual = hasFewerRows ? [] : unusualRows(day, committed, entryOn);
@@ -197,6 +197,8 @@ export function findingsText(findings: readonly Finding[]): string | null {
   return findings.map(({ check, detail }) => `${check} (${detail})`).join('; ');
 }
 
+/** A tenth of a day's orders may be cancelled at once; a service that loses records loses more. */
+const MAX_FALL_PERCENT = 20;
 /** A loss of fewer rows is not a fall: if one of three orders is cancelled, that proves nothing. */
 const MIN_ROWS_LOST = 10;
 /** A sum of fewer rows depends on single rows. */
@@ -214,9 +216,8 @@ function fallsBelow(
   before: Pick<Before, 'rows' | 'sum'>,
   { rows, values }: Reading,
   measure: string | undefined,
-  percent: number,
 ): Fall[] {
-  const share = 1 - percent / 100;
+  const share = 1 - MAX_FALL_PERCENT / 100;
   if (rows === 0 && before.rows > 0) return [{ check: 'emptied', detail: `${rowsText(before.rows)} before` }];
   const falls: Fall[] = [];
   if (rows < before.rows * share && before.rows - rows >= MIN_ROWS_LOST)
@@ -300,13 +301,12 @@ export function carriedChecks(
   before: Committed | undefined,
   reading: Reading & Pick<Committed, 'queryFingerprint'> & { unchanged: boolean; at: string },
   measure: string | undefined,
-  percent: number,
 ): Checks | undefined {
   // Other queries, e.g. with a filter, return other rows.
   if (before?.queryFingerprint !== reading.queryFingerprint) return undefined;
   const { rows, state, values, checks } = before;
   const earlier = checks?.before;
-  const hasFallen = (now: Reading) => earlier && fallsBelow(earlier, now, measure, percent).length > 0;
+  const hasFallen = (now: Reading) => earlier && fallsBelow(earlier, now, measure).length > 0;
   const stays = reading.unchanged || (hasFallen(before) && hasFallen(reading));
   const sum = measured(values, measure);
   const compared = stays ? earlier : { rows, state, ...(sum !== undefined && { sum }), at: reading.at };

@@ -39,8 +39,8 @@ export interface WatchOptions {
   newId: () => string;
   log: Log;
   notifier: Notifier;
-  /** Receives the news as events; missing: nobody listens. */
-  events?: EventSink | undefined;
+  /** Receives the news as events. */
+  events: EventSink;
   /** Publishes the number of problems, zero included. */
   countProblems: (count: number) => void;
   message: Omit<MessageOptions, 'nowMs'>;
@@ -77,8 +77,6 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const tableOf = (report: string) => reports[report]?.table ?? report;
   const { seen, told, telling, events } = await record.update((current) => {
     const after = afterWatch(current, candidates, run);
-    // Without a listener, the open events are dropped: otherwise their problems would count as seen for ever and never begin anew.
-    if (!options.events) return after.events ? { ...after, events: undefined } : after;
     return withEvents(after, openProblems(candidates, after.seen, nowMs), tableOf, nowMs);
   });
   const open = openProblems(candidates, seen, nowMs);
@@ -93,7 +91,7 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   };
   const sendEvents = async () => {
     const { pending = [] } = events ?? {};
-    if (!options.events || pending.length === 0) return;
+    if (pending.length === 0) return;
     await options.events.send(pending);
     await record.update((current) => withoutEvents(current, pending));
   };

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate, type ReportName } from '../../sample/brand.ts';
 import { syncText } from '../../cli/commands/sync.ts';
 import { daysFrom } from '../../shared/days.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 import { type CliResult, outcomeIn, runCli, startCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
@@ -56,7 +57,7 @@ describe('sync', () => {
     const { firstDay: day, acme } = sample;
     const refresh = [{ untilAgeDays: 1, every: 'run' }];
     const settings = JSON.parse(await readFile(sample.flags[1] ?? '', 'utf8'));
-    settings.brands.acme.reports = { transaction_list: { refresh, watchUnsettledDays: 0 } };
+    settings.brands.acme.reports = { transaction_list: { refresh, ...ALL_FINAL } };
     const flags = [
       '--settings',
       await sample.writeSettings('short.json', settings),

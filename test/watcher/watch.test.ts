@@ -88,6 +88,7 @@ function runWatcher(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
     newId: () => `run-${++runs}`,
     log: () => {},
     notifier: { tell: async (message) => void messages.push(message) },
+    events: bus,
     countProblems: (count) => void counts.push(count),
     message: {
       pipeline: 'BrandReports',
@@ -220,9 +221,9 @@ describe('the events of a watcher run', () => {
     const before = { rows: 1234, state: 'closed' as const, at: new Date(NOW_MS - HOUR_MS).toISOString() };
     const fallen = readDay(settings, 'order_list', { rows: 100, checks: { before } });
     await fill({ [YESTERDAY]: { failure }, [addDays(TODAY, -2)]: fallen });
-    for (const nowMs of [NOW_MS, hours(0.2)]) await runWatcher(nowMs, { events: bus });
+    for (const nowMs of [NOW_MS, hours(0.2)]) await runWatcher(nowMs);
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
-    for (const nowMs of [hours(0.8), hours(1)]) await runWatcher(nowMs, { events: bus });
+    for (const nowMs of [hours(0.8), hours(1)]) await runWatcher(nowMs);
     const common = { brand: 'acme', report: 'order_list', table: 'orders', since: expect.any(String) };
     const failed = {
       ...{ ...common, id: `acme order_list failed ${failure.code}`, kind: 'problem', days: [YESTERDAY] },
@@ -245,13 +246,13 @@ describe('the events of a watcher run', () => {
     await fill({ [YESTERDAY]: { failure } });
     const notifier = { tell: refuses('grant sns:Publish') };
     for (const nowMs of [NOW_MS, hours(1)])
-      await expect(runWatcher(nowMs, { notifier, events: bus })).rejects.toThrow('grant sns:Publish');
+      await expect(runWatcher(nowMs, { notifier })).rejects.toThrow('grant sns:Publish');
     expect(events.map(({ type }) => type)).toEqual(['Problem Opened']);
   });
 
   it('are forgotten if the settings disable them, so a problem that comes back is opened anew', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    await runWatcher(NOW_MS, { events: bus });
+    await runWatcher();
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
     for (const nowMs of [hours(1), hours(2), hours(3)]) await runWatcher(nowMs);
     const record = JSON.parse(Buffer.from((await store.get(WATCH_KEY))?.body ?? '').toString());
@@ -263,7 +264,7 @@ describe('the events of a watcher run', () => {
     await expect(runWatcher(NOW_MS, { events: { send: refuses('no bus') } })).rejects.toThrow('no bus');
     expect([messages.length, counts, events]).toEqual([1, [1], []]);
     expect(await page()).toContain(failure.message);
-    await runWatcher(hours(0.1), { events: bus });
+    await runWatcher(hours(0.1));
     expect(events).toMatchObject([{ type: 'Problem Opened', detail: { sequence: NOW_MS } }]);
     expect(messages).toHaveLength(1);
   });

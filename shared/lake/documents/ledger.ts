@@ -465,7 +465,6 @@ export interface DayCommit {
    * pages can be resumed.
    */
   reading?: { continuation: string; disregarded?: DayEntry['disregarded'] };
-  sendsOpenDay?: boolean;
 }
 
 /**
@@ -480,7 +479,7 @@ export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledge
     if (reading && claim.attempt !== committed.attempt && !reading.disregarded) throw claimLost(day);
     if (entry.committed && isLaterReading(entry.committed, committed))
       throw laterReading(day, entry.committed);
-    const events = outboxAfter(entry, committed, now, commit.sendsOpenDay ?? false);
+    const events = outboxAfter(entry, committed, now);
     const filledAtFirst = filledAtFirstAfter(entry, committed);
     return {
       ...rest,
