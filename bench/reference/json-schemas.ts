@@ -334,7 +334,7 @@ const ofEvent = { ...ofReport, table: z.string(), at: instant, sequence: count, 
 const dayEvent = z.object({
   ...ofEvent,
   day,
-  state: word('open', 'complete', 'settled', 'unverified'),
+  state: word('complete', 'settled', 'unverified'),
   version: z.string(),
   previousVersion: nullable.text,
   rows: count,

@@ -156,6 +156,7 @@ function brandSchema(reports: ReportRegistry) {
     method: z._default(oneOf('POST', 'GET'), 'POST'),
     timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
     firstPage: z._default(integer(0, 1), 1),
+    /** A setting, because a service may refuse a range of one instant, and its refusal does not name this cause (I10). */
     endTime: z._default(oneOf('auto', 'inclusive'), 'auto'),
     endDate: z._default(oneOf('whole_day', 'midnight'), 'whole_day'),
     /** How late a record may appear: a day is closed this long after its end. */
