@@ -110,7 +110,7 @@ async function settingsIn(path: string) {
  */
 async function writeSettings(lateMinutes: number): Promise<void> {
   const { environments: _environments, events: _events, ...others } = given;
-  const { tablePermissions = 'iam', secretsPrefix, secretsKeyArn } = given.deployment ?? {};
+  const { tablePermissions = 'iam', secretsKeyArn } = given.deployment ?? {};
   const own = {
     ...chosen,
     startDate: earlier(chosen?.startDate ?? day, addDays(`${monthOf(day)}-01`, -1)),
@@ -121,7 +121,7 @@ async function writeSettings(lateMinutes: number): Promise<void> {
     [BROKEN]: { ...own, startDate: day, baseUrl: 'https://brand-reports-smoke.invalid' },
   };
   const deployment = {
-    ...{ tablePermissions, secretsPrefix, secretsKeyArn, keepLake: false, schedules: false },
+    ...{ tablePermissions, secretsKeyArn, keepLake: false, schedules: false },
     brandAccess: { [brand]: [] },
   };
   await writeFile(deployed, JSON.stringify({ ...others, brands, deployment, environments: { smoke: {} } }));

@@ -1,7 +1,7 @@
 /**
  * Creates the tables and views of `query` and `demo` in an in-memory DuckDB. Each table is a view over the Parquet files that
  * the ledgers name now, so a query sees exactly the committed rows (I3). As of an instant, it uses the files that the ledgers
- * name for that instant. `coverage` and `schema_changes` are computed from the same ledgers. Only the tables that the SQL
+ * name for that instant. `coverage` is computed from the same ledgers. Only the tables that the SQL
  * names are created, because the files of a lake in S3 have to be downloaded first. Before the caller's SQL runs, DuckDB is
  * locked: it can read the lake's folder and no other file.
  */
@@ -24,15 +24,13 @@ import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { changeViews, changesTable } from '../shared/history/index.ts';
 import { lifecycleShape } from '../shared/lifecycle/index.ts';
 import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
-import { comparedMonths, schemaChangeRows, schemaChangesTable } from '../shared/catalog/schema-changes.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { rolesInLake, viewOver } from '../shared/catalog/view-roles.ts';
 import { gapNotes } from './role-notes.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
-import type { Ledger } from '../shared/lake/documents/ledger.ts';
-import type { ObjectStore, TableShape } from '../shared/ports.ts';
+import type { ObjectStore } from '../shared/ports.ts';
 import {
   type ReportDefinition,
   type ReportRegistry,
@@ -184,7 +182,6 @@ export async function createRelations(
 
   if (!isPast) {
     await connection.run(coverageSql(lake, ledgers));
-    await connection.run(schemaChangesSql(ledgers));
     await createView(connection, freshness);
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
@@ -442,42 +439,21 @@ function readParquet(
   return `read_parquet([${list}], ${all.join(', ')})`;
 }
 
+/** Computes the rows of all months from the ledgers. */
 function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): string {
-  return ledgerTableSql(coverageTable, ledgers, ({ brand, report }, ledger) => {
-    const policy = enabledPolicy(settings, brand, report);
-    return coverageRows(ledger, reportDaysIn(ledgers, { brand, report, policy }), nowMs);
-  });
-}
-
-function schemaChangesSql(ledgers: readonly ReportLedgers[]): string {
-  return ledgerTableSql(schemaChangesTable, ledgers, (stored, { month }) => {
-    const compared = comparedMonths(month).flatMap((each) => stored.ledgers.get(each) ?? []);
-    return schemaChangeRows(
-      compared.flatMap(({ days }) => Object.entries(days)),
-      month,
-    );
-  });
-}
-
-/** A table computed from ledgers, with the rows of all months. */
-function ledgerTableSql(
-  { name, columns: ownColumns, partitionKeys }: TableShape,
-  ledgers: readonly ReportLedgers[],
-  rowsOf: (stored: ReportLedgers, ledger: Ledger) => Row[],
-): string {
+  const { name, columns: ownColumns, partitionKeys } = coverageTable;
   const columns = [...ownColumns, ...textColumns(partitionKeys)];
   const day = dayColumn(columns.map((column) => column.name));
   const derived = day ? `, ${day.name} date GENERATED ALWAYS AS (${day.value})` : '';
   const definition = columns
     .map((column) => `${identifier(column.name)} ${typeSpec(column.type).duckdb}`)
     .join(', ');
-  const rows = ledgers.flatMap((stored) =>
-    [...stored.ledgers].flatMap(([month, ledger]) =>
-      rowsOf(stored, ledger).map(
-        (row): Row => ({ ...row, brand: stored.brand, report: stored.report.name, month }),
-      ),
-    ),
-  );
+  const rows = ledgers.flatMap(({ brand, report, ledgers: stored }) => {
+    const of = reportDaysIn(ledgers, { brand, report, policy: enabledPolicy(settings, brand, report) });
+    return [...stored].flatMap(([month, ledger]) =>
+      coverageRows(ledger, of, nowMs).map((row): Row => ({ ...row, brand, report: report.name, month })),
+    );
+  });
   const values = rows.map((row) => `(${columns.map((column) => literal(row[column.name])).join(', ')})`);
   const insert = values.length === 0 ? '' : `; INSERT INTO ${name} VALUES ${values.join(', ')}`;
   return `CREATE TABLE ${name} (${definition}${derived})${insert}`;

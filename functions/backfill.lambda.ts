@@ -10,10 +10,10 @@ import {
 import { BrandReportsError, rethrowBugs } from '../shared/errors.ts';
 import { isJsonObject, parseJson } from '../shared/json.ts';
 import { type Item, type Planning, parseBackfillEvent, parseBackfillInput } from './backfill-event.ts';
-import { createFunctionContext } from './function-context.ts';
+import { createFunctionContext, eventReceiver } from './function-context.ts';
 import { timeLimits } from './time-limits.ts';
 
-const contextOf = createFunctionContext();
+const contextOf = createFunctionContext(eventReceiver());
 
 /**
  * Does the steps of the backfill's state machine: plans the months, reads one month as far as time allows, or

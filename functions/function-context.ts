@@ -17,11 +17,11 @@ import { deployedSettings } from './deployed-settings.ts';
  * Creates what a function that runs reports needs, from its environment variables and the settings of the deployment.
  * Handlers call it at import, so that warm starts reuse its clients. They call the returned function at each
  * invocation, because a deployment that changes only settings does not restart functions.
+ * @param events missing for a function that sends no events
  * @throws BrandReportsError `config` if one of the variables is missing or wrong
  */
-export function createFunctionContext() {
+export function createFunctionContext(events?: EventSink) {
   tuneHeap();
-  const events = eventReceiver();
   const lake = openS3Lake(environment('LAKE_URL'), environment('LAKE_OWNER'), environment('DATABASE'));
   const client = new SecretsManagerClient(awsClientOptions);
   const readSettings = deployedSettings(lake.store);
@@ -45,10 +45,9 @@ export function createFunctionContext() {
   };
 }
 
-/** The bus that the stack sends events to; `undefined` if the settings turn events off. */
-export function eventReceiver(): EventSink | undefined {
-  const { EVENT_BUS_ARN: arn } = process.env;
-  return arn ? eventBus(arn, environment('LAKE_URL'), environment('LAKE_OWNER')) : undefined;
+/** The bus that the stack sends events to. */
+export function eventReceiver(): EventSink {
+  return eventBus(environment('EVENT_BUS_ARN'), environment('LAKE_URL'), environment('LAKE_OWNER'));
 }
 
 export function environment(name: string): string {

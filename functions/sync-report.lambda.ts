@@ -2,11 +2,11 @@ import type { Context } from 'aws-lambda';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { runSync } from '../shared/run/run.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { environment, createFunctionContext } from './function-context.ts';
+import { createFunctionContext, environment, eventReceiver } from './function-context.ts';
 import { parseSyncEvent } from './sync-event.ts';
 import { timeLimits } from './time-limits.ts';
 
-const contextOf = createFunctionContext();
+const contextOf = createFunctionContext(eventReceiver());
 const report = environment('REPORT');
 
 /**

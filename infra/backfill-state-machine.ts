@@ -50,6 +50,9 @@ export interface BackfillStateMachineProps extends PipelineParts {
 /** The part of the names of map runs that follows the name of the state machine. */
 export const MAP_LABEL = 'Months';
 
+/** One month reads while another one waits, e.g. for a throttled service. All months share the brand's rate, so more gain nothing. */
+const MONTHS_AT_ONCE = 2;
+
 /** The state machine of the backfill and the function that does its steps. */
 export class BackfillStateMachine extends Construct {
   readonly worker: PipelineFunction;
@@ -58,7 +61,7 @@ export class BackfillStateMachine extends Construct {
 
   constructor(scope: Construct, id: string, props: BackfillStateMachineProps) {
     super(scope, id);
-    const { backfillConcurrency, logRetentionDays, lakeKeyArn } = props.settings.deployment;
+    const { logRetentionDays, lakeKeyArn } = props.settings.deployment;
     const stateMachineName = `${instanceName(this)}-backfill`;
     this.worker = new ReadingFunction(this, 'Worker', {
       ...props,
@@ -77,7 +80,7 @@ export class BackfillStateMachine extends Construct {
     this.stateMachine = new StateMachine(this, 'StateMachine', {
       stateMachineName,
       comment: 'Reads a range of days of one report of one brand again, month by month',
-      definitionBody: DefinitionBody.fromChainable(this.definition(stateMachineName, backfillConcurrency)),
+      definitionBody: DefinitionBody.fromChainable(this.definition(stateMachineName)),
       logs: {
         destination: this.logGroup,
         level: LogLevel.ALL,
@@ -90,7 +93,7 @@ export class BackfillStateMachine extends Construct {
   }
 
   /** Lists running executions with their inputs → plans → reads several months at the same time → concludes. */
-  private definition(stateMachineName: string, maxConcurrency: number): IChainable {
+  private definition(stateMachineName: string): IChainable {
     const failed = new Fail(this, 'BackfillFailed', {
       errorPath: '$.failure.error',
       causePath: '$.failure.cause',
@@ -105,7 +108,7 @@ export class BackfillStateMachine extends Construct {
     const read = new DistributedMap(this, 'ReadMonths', {
       label: MAP_LABEL,
       itemsPath: '$.items',
-      maxConcurrency,
+      maxConcurrency: MONTHS_AT_ONCE,
       toleratedFailurePercentage: 100,
       resultPath: '$.months',
     }).itemProcessor(this.month());

@@ -24,6 +24,7 @@ import { EVENT_SOURCE } from '../shared/adapters/aws/event-bridge.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { reports as ourReports } from '../shared/reports/index.ts';
+import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
 import { chosenEnvironment } from '../shared/settings/environments.ts';
 import { type Settings, parseSettings } from '../shared/settings/settings.ts';
 import { AlarmTopic } from './alarm-topic.ts';
@@ -138,7 +139,7 @@ export class BrandReports extends Construct {
     calendar.scheduleAfter(rebuild.resource);
     output(this, 'Secrets', {
       value: consoleLink(this, 'secretsmanager', '!/listSecrets'),
-      description: `Before the first run put bid, token, secret and baseUrl of each brand into the secret ${deployment.secretsPrefix}<brand>`,
+      description: `Before the first run put bid, token, secret and baseUrl of each brand into the secret ${SECRETS_PREFIX}<brand>`,
     });
     this.lakeBucket = lake.bucket;
     this.database = catalog.databaseName;
@@ -193,7 +194,6 @@ export class BrandReports extends Construct {
    * A rule that starts a target when a day of this lake is published; docs/reference/events.md describes the event. The
    * rule adds an `eventPattern` of the options: a brand or a report in `detail`, or `Day Changed` as another
    * `detailType`.
-   * @throws Error if the settings turn events off
    */
   onDayPublished(id: string, options: OnEventOptions = {}): Rule {
     const rule = new Rule(this, id, { ...options, eventBus: this.#bus.existing(this, `${id}Bus`) });

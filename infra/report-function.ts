@@ -1,5 +1,6 @@
 import type { Construct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
+import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import type { FailureQueue } from './failure-queue.ts';
@@ -28,21 +29,21 @@ export class ReadingFunction extends PipelineFunction {
    * Lets the function read the secrets of all brands by the prefix of their names, so that a new brand changes no
    * policy. I9: people create the secrets by hand.
    */
-  private grantSecrets({ brands, deployment: { secretsPrefix, secretsKeyArn } }: Settings): void {
-    for (const [brand, { secretName = secretsPrefix }] of Object.entries(brands))
-      if (!secretName.startsWith(secretsPrefix)) throw outsideOfPrefix(brand, secretsPrefix);
-    const secrets = arnInStack(this, 'secretsmanager', `secret:${secretsPrefix}*`);
+  private grantSecrets({ brands, deployment }: Settings): void {
+    for (const [brand, { secretName = SECRETS_PREFIX }] of Object.entries(brands))
+      if (!secretName.startsWith(SECRETS_PREFIX)) throw outsideOfPrefix(brand);
+    const secrets = arnInStack(this, 'secretsmanager', `secret:${SECRETS_PREFIX}*`);
     allow(this, ['secretsmanager:GetSecretValue'], [secrets]);
-    grantKey(this, secretsKeyArn, 'secretsmanager', 'read');
+    grantKey(this, deployment.secretsKeyArn, 'secretsmanager', 'read');
   }
 }
 
 /** I9: the error does not contain the name, because somebody may have entered a credential instead. */
-function outsideOfPrefix(brand: string, prefix: string): BrandReportsError {
+function outsideOfPrefix(brand: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'secret_outside_prefix',
-    `brands.${brand}.secretName does not begin with "${prefix}", and the functions may read only secrets with this prefix. Leave secretName out and store the secret as ${prefix}${brand}; or set deployment.secretsPrefix to the prefix of all your secrets.`,
+    `brands.${brand}.secretName does not begin with "${SECRETS_PREFIX}", and the functions may read only secrets with this prefix. Leave secretName out and store the secret as ${SECRETS_PREFIX}${brand}, or under another name with this prefix.`,
   );
 }
 

@@ -10,8 +10,8 @@ export interface SavedQuery {
 
 /**
  * Saves an analyst's first questions as queries. If a query needs only some months, it filters on `month`, so that
- * Athena lists no other partition. The queries use only `coverage`, `freshness`, `schema_changes`, `changes`,
- * `since_close` and columns that every table has, so no query can break.
+ * Athena lists no other partition. The queries use only `coverage`, `freshness`, `changes`, `since_close` and
+ * columns that every table has, so no query can break.
  */
 export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[] {
   return [
@@ -49,14 +49,14 @@ WHERE dt >= ${daysAgo(30)}
 ORDER BY dt DESC, brand, report`,
     },
     {
-      name: 'Fields that changed',
-      description:
-        'Of the last 90 days: fields that are new, vanished, returned, no longer fit, or are NULL more often',
-      sql: `SELECT dt, brand, report, column_name, change, detail, share_before, share_after, since
-FROM schema_changes
-WHERE dt >= ${daysAgo(90)}
+      name: 'Findings',
+      description: 'Of the last 90 days: what is odd about days that were read without an error',
+      sql: `SELECT dt, brand, report, rows, findings
+FROM coverage
+WHERE findings IS NOT NULL
+  AND dt >= ${daysAgo(90)}
   AND month >= substr(${daysAgo(90)}, 1, 7)
-ORDER BY dt DESC, brand, report, column_name`,
+ORDER BY dt DESC, brand, report`,
     },
     {
       name: 'What later readings changed',

@@ -62,7 +62,7 @@ export interface DayFacts {
 /** What the facts of a report's days depend on, besides the time. */
 export interface ReportDays
   extends Pick<KnownDay, 'policy' | 'hasReturnedRecords'>,
-    Pick<FindingFacts, 'report' | 'entryOn' | 'roles'> {
+    Pick<FindingFacts, 'report' | 'entryOn' | 'roles' | 'newColumns'> {
   /** For a report with an upstream: the entries of the upstream report. */
   upstreamOn?: ((day: string) => DayEntry | undefined) | undefined;
 }
@@ -81,6 +81,7 @@ export function reportDaysIn(
     hasReturnedRecords: own?.state.hasReturnedRecords ?? false,
     entryOn: entriesIn(own?.ledgers ?? new Map()),
     roles: decidedRoles(own?.roles, policy?.fields),
+    newColumns: own?.newColumns,
     upstreamOn: upstream && entriesIn(upstream.ledgers),
   };
 }

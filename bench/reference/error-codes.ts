@@ -449,7 +449,7 @@ export const readingErrors: Record<Row<OfReadings>, Explanation> = {
   ],
   too_slow: [
     'A day had to start again from its first page three times, because its stored pages became too old, its clicks were read again, or the day ended during the reading.',
-    'Raise `resumeWithinHours` or `requestsPerSecond`, or give a run more time.',
+    'Raise `requestsPerSecond`, give a run more time, or start the next run within six hours.',
   ],
   truncated: ['The response is cut off. It is retried.', 'Check the network and proxies if it persists.'],
   unreadable: [
@@ -488,10 +488,6 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
     'The event of a function has a field or a value that is not allowed.',
     'Correct the event: the message lists the allowed fields.',
   ],
-  events_off: [
-    'A rule was added to the construct, and `events.enabled` is false.',
-    'Remove the rule, or set `events.enabled` to true.',
-  ],
   input: [
     'The input of the backfill state machine has a value that is not allowed.',
     'Correct the input: the message lists the allowed fields.',
@@ -520,7 +516,7 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
   ],
   secret_outside_prefix: [
     '`secretName` of a brand does not begin with the prefix that the functions may read.',
-    'Leave `secretName` out, or set `deployment.secretsPrefix`.',
+    'Leave `secretName` out, or give the secret a name that begins with `brand-reports/`.',
   ],
   settings_contended: [
     'Another deployment changed the settings at the same moment.',

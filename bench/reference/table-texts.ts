@@ -16,7 +16,6 @@ a test compares the two. Athena has the tables in the Glue database \`brand_repo
 | [\`order_states\`](#order_states), [\`transaction_states\`](#transaction_states) | the lifecycle of an order or a transaction |
 | [\`coverage\`](#coverage) | a day of a report: its state, and when it was read |
 | [\`changes\`](#changes) | a fact about a change to a closed day |
-| [\`schema_changes\`](#schema_changes) | a field that appeared, vanished or changed |
 | [\`<table>_closed\`](#closed-months) | a record as it was when its month was closed |
 | [\`<table>_versions\`](#versions) | a record in every version that is kept; only in \`query\` |
 
@@ -84,7 +83,6 @@ export const NEVER_NULL: Readonly<Record<string, 'all' | readonly string[]>> = {
   transaction_states: ['records', 'kind', 'counted_amount', 'counted_commission', 'seen_by'],
   coverage: ['dt', 'state'],
   changes: ['dt', 'change_id', 'previous_id', 'changed_at', 'cause', 'what'],
-  schema_changes: 'all',
 };
 
 /** What identifies a row, by table. */
@@ -99,7 +97,6 @@ export const KEYS: Readonly<Record<string, string>> = {
   transaction_states:
     '`key`, with `publisher_id` and `currency` if several records of a day have the same key',
   coverage: '`brand`, `report`, `dt`',
-  schema_changes: '`brand`, `report`, `dt`, `column_name`',
 };
 
 const OF_LIFECYCLES = `A column \`<state>_after\` and its \`<state>_by\` enclose the time at which the record came into the state: after the
@@ -120,7 +117,7 @@ export const NOTES: Readonly<Record<string, { text: string; columns?: Readonly<R
       status: 'new, effective or void',
       type: 'trans, manual_trans, or the kind of bonus or campaign payment',
       customer_id: 'added for the examples of these pages',
-      promotion: 'appears on 2026-03-05, so that `schema_changes` has a row',
+      promotion: 'appears on 2026-03-05',
     },
   },
   transactions: {
@@ -166,9 +163,6 @@ transaction and its order are the same money: do not add them up.`,
 | \`altered\` | \`key\`, \`column_name\`, \`old_value\`, \`new_value\` | one for each altered value, if \`listed\` |
 
 A change of more than 10,000 records, or of more than 16 MB of text, is not \`listed\`. [What changed](../explanation/changes.md) has queries.`,
-  },
-  schema_changes: {
-    text: `[Findings](findings.md#fields-that-come-and-go) explains each \`change\`, and when it is reported.`,
   },
 };
 

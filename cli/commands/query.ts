@@ -6,7 +6,6 @@ import { Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
-import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { BrandReportsError, configError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
@@ -153,10 +152,6 @@ const TABLES: readonly Described[] = [
   ...all.map(({ table, description }) => [table, description] as const),
   ...lifecycleTables(reports).map(({ name, description }) => [name, description] as const),
   [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
-  [
-    schemaChangesTable.name,
-    'Fields that appeared, disappeared or changed: one row per brand, report, day and column',
-  ],
   [
     changesTable.name,
     'What later readings changed on closed days: one row per fact, see docs/explanation/changes.md',

@@ -7,7 +7,6 @@ import { configError } from '../../shared/errors.ts';
 import { readCloses } from '../../shared/lake/documents/close.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { whenToSet } from '../../shared/lake/documents/role-evidence.ts';
-import { schemaChangeText } from '../../shared/planning/schema-changes.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
@@ -22,7 +21,7 @@ import { type TableStatus, tableStatuses } from '../../shared/status/table-statu
 import { EXIT } from '../exit-codes.ts';
 import { brandNamed, openExistingLake, readSettings } from '../run-options.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
-import { count, note, print, printJson } from '../output.ts';
+import { note, print, printJson } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { table } from '../text-table.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
@@ -169,8 +168,6 @@ const MARKS: Record<CellKind, readonly [mark: string, colour: Colour]> = {
 const SCALE = '1   5    10   15   20   25   30';
 const NAME_WIDTH = Math.max(...Object.values(reports).map(({ table }) => table.length)) + 2;
 
-const MAX_FIELD_CHANGES = 20;
-
 /** A brand, with the data for its cells. */
 interface Section {
   tables: readonly TableStatus[];
@@ -212,7 +209,6 @@ function sectionText(section: Section, chosen: string | undefined): string {
     totals(section),
     ...tables.flatMap((each) => findingLines(each, months)),
     ...roleLines(tables),
-    ...fieldChanges(tables),
     ...tables.flatMap(failures),
   ].join('\n');
 }
@@ -261,18 +257,6 @@ function roleLines(tables: readonly TableStatus[]): string[] {
     `NULL in ${views.join(', ')}. ${whenToSet({ candidates })}:`,
     oneLine(setting),
   ]);
-}
-
-/** Changes of fields in the last two weeks. */
-function fieldChanges(tables: readonly TableStatus[]): string[] {
-  const lines = tables.flatMap(({ table: name, schemaChanges = [] }) =>
-    schemaChanges.map(
-      (change) => `${styleText('yellow', `${name} ${change.dt}`)} ${oneLine(schemaChangeText(change))}`,
-    ),
-  );
-  const rest = lines.length - MAX_FIELD_CHANGES;
-  const more = rest > 0 ? [`and ${count(rest)} more: SELECT * FROM schema_changes ORDER BY dt DESC`] : [];
-  return lines.length === 0 ? [] : ['', ...lines.slice(0, MAX_FIELD_CHANGES), ...more];
 }
 
 function failures({ table: name, days, damaged = [] }: TableStatus): string[] {

@@ -8,6 +8,12 @@ import { shellWord } from '../shell-word.ts';
 import { errorCode } from './local/disk-errors.ts';
 import { mayReplace, modeOf, othersMay } from './others-may.ts';
 
+/**
+ * The names of the brands' secrets in Secrets Manager begin with it, and the functions may read only these secrets. It is
+ * one prefix for all brands, so that a new brand changes no policy. Accounts keep environments apart, not names.
+ */
+export const SECRETS_PREFIX = 'brand-reports/';
+
 /** The form of one brand's credentials. @param baseUrl the address to which they may be sent */
 export function credentialsShape(baseUrl: string): string {
   return `{"bid":"…","token":"…","secret":"…","baseUrl":"${baseUrl}"}`;

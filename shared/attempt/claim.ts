@@ -20,6 +20,7 @@ import {
 import { EMPTY_PROGRESS, type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
 import {
   type AttemptDecision,
+  RESUME_WITHIN_HOURS,
   type DaySituation,
   type Obstacle,
   asResumed,
@@ -154,23 +155,19 @@ export async function restartAttempt(
   return { ...restarted, resumed: false, restarts };
 }
 
-function restartedTooOften(
-  { report, brandSettings }: RunContext,
-  day: string,
-  cause: RestartCause,
-): BrandReportsError {
+function restartedTooOften({ report }: RunContext, day: string, cause: RestartCause): BrandReportsError {
   const more = 'give a run more time (--max-seconds, the function’s timeout)';
   const atOnce = `${more}, so that one run reads the whole day`;
   const clocks = 'compare the clocks of the machines that run this with the service’s, and do not use --now';
   const lastPage = 'the last page that an earlier run stored had changed when it was read again';
-  const stored = `the last page was stored more than resumeWithinHours (${brandSettings.resumeWithinHours}) ago`;
+  const stored = `the last page was stored more than ${RESUME_WITHIN_HOURS} hours ago`;
   const newer = 'by the clock of the run that read it, the committed version is newer than these pages';
   const upstream = 'the report whose records it looks up was read again before all lookups were done';
   const key = 'records with the same primary key differed, and a second reading has to show why';
   const reasons: Record<RestartCause, [code: ErrorCode, why: string, next: string]> = {
     cursor_died: ['cursor_dies', 'the service no longer accepted the cursor of the last page', atOnce],
     last_page_changed: ['cursor_dies', lastPage, atOnce],
-    too_old: ['too_slow', stored, `raise "resumeWithinHours" or "requestsPerSecond", or ${more}`],
+    too_old: ['too_slow', stored, `start the next run earlier, raise "requestsPerSecond", or ${more}`],
     started_in_the_future: ['restarted_too_often', 'its pages were stored at a time in the future', clocks],
     older_than_committed: ['restarted_too_often', newer, clocks],
     queries_changed: [

@@ -65,12 +65,11 @@ export function explained(
   const sendsInstants = role === 'exclude' && fields.start_time === fields.end_time;
   if (!sendsInstants || error.code !== 'service_code') return error;
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
-  const allowed =
-    setting === 'endTime' ? '"inclusive" or "exclusive", whichever the service uses' : '"whole_day"';
+  const needed = setting === 'endTime' ? 'inclusive' : 'whole_day';
   return new BrandReportsError(
     'contract',
     'instant_refused',
-    `${error.message}; the request was for the single instant that ends the day, to learn whether the day's range includes it: set "${setting}" (now "${brandSettings[setting]}") to ${allowed}`,
+    `${error.message}; the request was for the single instant that ends the day, to learn whether the day's range includes it: set "${setting}" (now "${brandSettings[setting]}") to "${needed}"`,
     { context: error.context },
   );
 }

@@ -33,8 +33,7 @@ export async function writeChanges(
       },
     };
   };
-  const ledgersOf = (month: string) => [month];
-  await writeLedgerTable(run, { shape: changesTable, ledgersOf, contentOf }, months, checksObjects);
+  await writeLedgerTable(run, { shape: changesTable, contentOf }, months, checksObjects);
 }
 
 function changedDays({ days }: Ledger): { day: string; changes: DayChanges }[] {

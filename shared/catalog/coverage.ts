@@ -109,8 +109,7 @@ export async function writeCoverage(
     const of = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstreamOn };
     return contentOfRows(coverageRows(ledger, of, run.clock.laterMs()));
   };
-  const table = { shape: coverageTable, ledgersOf: (month: string) => [month], contentOf };
-  await writeLedgerTable(run, table, months, checksObjects);
+  await writeLedgerTable(run, { shape: coverageTable, contentOf }, months, checksObjects);
 }
 
 /**

@@ -15,11 +15,9 @@ import type { TableShape } from '../ports.ts';
 /** A table that is built from ledgers. */
 export interface LedgerTable {
   shape: TableShape;
-  /** The months whose ledgers the rows of a month depend on. */
-  ledgersOf: (month: string) => readonly string[];
   /**
-   * The content of a month, from these ledgers as they are cached; `undefined` if a ledger is damaged: the published
-   * rows then stay.
+   * The content of a month, from its ledger as it is cached; `undefined` if the ledger is damaged: the published rows
+   * then stay.
    */
   contentOf: (month: string) => Promise<MonthContent | undefined>;
 }
@@ -48,7 +46,7 @@ export function contentOfRows(rows: readonly Row[]): MonthContent {
  */
 export async function writeLedgerTable(
   run: BrandReport,
-  { shape, ledgersOf, contentOf }: LedgerTable,
+  { shape, contentOf }: LedgerTable,
   months: readonly string[],
   checksObjects: boolean,
 ): Promise<void> {
@@ -83,7 +81,7 @@ export async function writeLedgerTable(
       await catalog.setSnapshot(shape, partition, snapshot);
       snapshots = [snapshot];
       // Another run may have committed meanwhile, and these rows may have replaced its rows, older or newer.
-      await Promise.all(ledgersOf(month).map((each) => undamaged(run.ledger(each).refresh())));
+      await undamaged(run.ledger(month).refresh());
     }
   }
 }

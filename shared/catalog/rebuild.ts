@@ -23,7 +23,6 @@ import { changesTable, changeViews } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
 import { writeChanges } from './changes.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
-import { schemaChangesTable, writeSchemaChanges } from './schema-changes.ts';
 import { publishCloses } from './closed-tables.ts';
 import { ensureClosedTables, ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
@@ -84,7 +83,6 @@ async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments
     roles.set(report.table, withSettings(brands, report, options.settings));
   }
   await catalog.ensureTable(coverageTable);
-  await catalog.ensureTable(schemaChangesTable);
   await catalog.ensureTable(changesTable);
   const ofReports = Object.values(reports).flatMap((report) => report.views);
   const views = [
@@ -175,7 +173,6 @@ async function monthsInLake(
 async function coverMonths(context: BrandReport, months: readonly string[]): Promise<void> {
   const { hasReturnedRecords } = await context.reportState.cached();
   await writeCoverage(context, months, hasReturnedRecords);
-  await writeSchemaChanges(context, months);
   await writeChanges(context, months);
 }
 

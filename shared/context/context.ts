@@ -69,8 +69,6 @@ export interface BrandReport {
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
   /** Receives the events of its days; missing: this process sends no events. */
   events?: EventSink;
-  /** Whether versions of a day that is not over are sent as events. */
-  sendsOpenDay: boolean;
   /** Another report of the brand by its name. A run may read only the reports that `reportsReadBy` returns. */
   other: (name: string) => OtherReport | undefined;
 }
@@ -182,7 +180,6 @@ export function createBrandReport(
     log: bindReport(log, brand, report.name),
     newId,
     ...(events && { events }),
-    sendsOpenDay: settings?.events.openDay ?? false,
     ledger: (month) => documents.ledger(report.name, brand, month),
     reportState: documents.reportState(report.name, brand),
     schema: documents.schema(report),

@@ -17,6 +17,7 @@ import {
   undamagedLedgers,
 } from '../lake/documents/ledger.ts';
 import { decidedRoles } from '../lake/documents/roles.ts';
+import { newColumnsOf } from '../lake/documents/schema.ts';
 import { versionKey } from '../lake/paths.ts';
 import { combined, readerOf, rowsByCode } from '../lake/table/column-facts.ts';
 import { type Row, snakeCase } from '../lake/table/columns.ts';
@@ -273,7 +274,7 @@ async function logNewFindings(ctx: RunContext, published: readonly string[]): Pr
  * read is left out: its days have no findings, and the days after them are compared with fewer weeks.
  */
 export async function findingFacts(
-  { brand, report, policy, ledger, roles }: BrandReport,
+  { brand, report, policy, ledger, roles, schema }: BrandReport,
   month: string,
 ): Promise<Omit<FindingFacts, 'day'>> {
   const first = `${month}-01`;
@@ -281,5 +282,7 @@ export async function findingFacts(
   const from = policy && policy.startDate > earliest ? earlier(policy.startDate, first) : earliest;
   const ledgers = await undamagedLedgers(monthsFrom(from, first).map((each) => ledger(each).cached()));
   const fields = decidedRoles((await roles.cached()).brands[brand], policy?.fields);
-  return { report, policy, roles: fields, entryOn: entriesIn(ledgers) };
+  const stored = await undamaged(schema.cached());
+  const newColumns = stored && newColumnsOf(stored);
+  return { report, policy, roles: fields, newColumns, entryOn: entriesIn(ledgers) };
 }

@@ -49,6 +49,8 @@ export function findingSql(check: string, place: FindingPlace): string | undefin
   if (declared?.rule === 'lifecycle') return lifecycleSql(declared, place);
   if (declared) return missingSql(declared, place);
   if (check === 'unknown_states') return unknownStatesSql(place);
+  if (check === 'new_column' || check === 'emptied_column')
+    return `SELECT * FROM ${report.table} WHERE ${partition(brand, day, day)}`;
   const table = hasChanges && OF_CHANGES.includes(check) ? CHANGES_TABLE : COVERAGE_TABLE;
   return ledgerTableSql(table, { brand, reports: [report.name] }, comparedDays(check, day));
 }

@@ -10,6 +10,7 @@ import { amountText } from '../exact-number.ts';
 import { type Committed, type DayEntry, type Ledger, withoutFuture } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import { isMeasured, measured } from '../lake/documents/role-evidence.ts';
+import { type FieldFacts, fieldFindings } from './field-findings.ts';
 import { roleFindings } from './role-findings.ts';
 import type { RoleFields } from '../roles/index.ts';
 import type { Policy } from '../planning/due.ts';
@@ -34,15 +35,12 @@ export interface Finding {
 }
 
 /** The input of the findings of a day. */
-export interface FindingFacts {
-  day: string;
+export interface FindingFacts extends FieldFacts {
   report: Pick<ReportDefinition, 'name' | 'checks' | 'measure' | 'day'>;
   /** The field of each role, if it is decided. */
   roles?: RoleFields;
-  /** The ledger's entry of any day of the report, including this day; `undefined` if it is not known. */
-  entryOn: (day: string) => DayEntry | undefined;
-  /** Missing if the report is not enabled: then no setting limits how far rows may fall. */
-  policy: Pick<Policy, 'fallPercent' | 'words'> | undefined;
+  /** Missing if the report is not enabled. */
+  policy: Pick<Policy, 'words'> | undefined;
 }
 
 const COMMON = {
@@ -91,6 +89,16 @@ const COMMON = {
     advice:
       'It was not used to drop records. Set "key" to the field, or the fields together, that are different in every record, then rebuild the day',
   },
+  new_column: {
+    title: 'new columns',
+    advice:
+      'Nothing is to be done: the values of the first day have decided their types. The setting "columns" can name other types',
+  },
+  emptied_column: {
+    title: 'columns without a value that had values before',
+    advice:
+      'Ask the operator of the service whether their fields were renamed: queries of these columns find NULL. If it is a mistake, later readings bring the values back by themselves',
+  },
   unusual_rows: {
     title: 'unusual number of rows for the weekday',
     advice:
@@ -107,13 +115,14 @@ export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): F
 }
 
 /** The findings of a day. @returns an empty list for a day that is open or not read */
-export function findingsOf({ day, report, entryOn, policy, roles = {} }: FindingFacts): Finding[] {
+export function findingsOf(facts: FindingFacts): Finding[] {
+  const { day, report, entryOn, policy, roles = {} } = facts;
   const { committed, disregarded } = entryOn(day) ?? {};
   if (!committed || committed.state === 'open') return [];
   const since = committed.committedAt ?? committed.readFrom;
   const { before } = committed.checks ?? {};
   const isCertain = committed.state !== 'unconfirmed';
-  const falls = before && policy ? fallsBelow(before, committed, report.measure, policy.fallPercent) : [];
+  const falls = before ? fallsBelow(before, committed, report.measure) : [];
   // Rows that fell are usually also far from the usual number: report only one of the two.
   const hasFewerRows = falls.some(({ check }) => check !== 'sum_fell');
   const unusual = hasFewerRows ? [] : unusualRows(day, committed, entryOn);
@@ -131,6 +140,9 @@ export function findingsOf({ day, report, entryOn, policy, roles = {} }: Finding
       odd(check, detail, { since: at ?? since }),
     ),
     ...zoneSeam(day, committed, report, entryOn).map((detail) => odd('zone_seam', detail)),
+    ...fieldFindings(facts, COMPARED_DAYS).map(({ check, detail, since: at }) =>
+      odd(check, detail, { since: at, isCertain }),
+    ),
     ...roleFindings(committed.values, report.name, roles, policy?.words ?? {}).map((found) => ({
       ...{ ...found, since, isCertain },
     })),
@@ -185,6 +197,8 @@ export function findingsText(findings: readonly Finding[]): string | null {
   return findings.map(({ check, detail }) => `${check} (${detail})`).join('; ');
 }
 
+/** A tenth of a day's orders may be cancelled at once; a service that loses records loses more. */
+const MAX_FALL_PERCENT = 20;
 /** A loss of fewer rows is not a fall: if one of three orders is cancelled, that proves nothing. */
 const MIN_ROWS_LOST = 10;
 /** A sum of fewer rows depends on single rows. */
@@ -202,9 +216,8 @@ function fallsBelow(
   before: Pick<Before, 'rows' | 'sum'>,
   { rows, values }: Reading,
   measure: string | undefined,
-  percent: number,
 ): Fall[] {
-  const share = 1 - percent / 100;
+  const share = 1 - MAX_FALL_PERCENT / 100;
   if (rows === 0 && before.rows > 0) return [{ check: 'emptied', detail: `${rowsText(before.rows)} before` }];
   const falls: Fall[] = [];
   if (rows < before.rows * share && before.rows - rows >= MIN_ROWS_LOST)
@@ -288,13 +301,12 @@ export function carriedChecks(
   before: Committed | undefined,
   reading: Reading & Pick<Committed, 'queryFingerprint'> & { unchanged: boolean; at: string },
   measure: string | undefined,
-  percent: number,
 ): Checks | undefined {
   // Other queries, e.g. with a filter, return other rows.
   if (before?.queryFingerprint !== reading.queryFingerprint) return undefined;
   const { rows, state, values, checks } = before;
   const earlier = checks?.before;
-  const hasFallen = (now: Reading) => earlier && fallsBelow(earlier, now, measure, percent).length > 0;
+  const hasFallen = (now: Reading) => earlier && fallsBelow(earlier, now, measure).length > 0;
   const stays = reading.unchanged || (hasFallen(before) && hasFallen(reading));
   const sum = measured(values, measure);
   const compared = stays ? earlier : { rows, state, ...(sum !== undefined && { sum }), at: reading.at };
@@ -302,11 +314,12 @@ export function carriedChecks(
 }
 
 /** Whether the finding is new with the committed content: only then it is logged, not with every reading. */
-export function isNewFinding({ check }: Finding, facts: FindingFacts): boolean {
-  const { checks, readFrom } = facts.entryOn(facts.day)?.committed ?? {};
+export function isNewFinding({ check, since }: Finding, facts: FindingFacts): boolean {
+  const { checks, readFrom = '' } = facts.entryOn(facts.day)?.committed ?? {};
   const { before } = checks ?? {};
   if (!before || check === 'never_agrees' || check === 'given_up' || check === 'rows_kept') return true;
-  if (check === 'zone_seam') return before.state === 'open';
+  if (check === 'zone_seam' || check === 'emptied_column') return before.state === 'open';
+  if (check === 'new_column') return before.state === 'open' || since >= readFrom;
   if (check !== 'unusual_rows') return before.at === readFrom;
   return before.state === 'open' || unusualRows(facts.day, before, facts.entryOn).length === 0;
 }

@@ -5,7 +5,7 @@
  * ```
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
- *   snapshots/schema_changes/…, snapshots/changes/…   the same
+ *   snapshots/changes/…                        the same
  *   changes/brand=<brand>/report=<report>/dt=<day>/<id>/part-0000.parquet   the changes of a day; no table reads them
  *   closes/<brand>/<YYYY-MM>.json              which versions a closed month has (documents/close.ts)
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
@@ -34,12 +34,10 @@ export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
 /** The table that shows which days are present or missing. */
 export const COVERAGE_TABLE = 'coverage';
-/** The table of fields that appear and disappear. */
-export const SCHEMA_CHANGES_TABLE = 'schema_changes';
 /** The table of changes that later readings found in closed days. */
 export const CHANGES_TABLE = 'changes';
 /** The tables that are built from ledgers; they are stored like a report's table. */
-export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, SCHEMA_CHANGES_TABLE, CHANGES_TABLE];
+export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CHANGES_TABLE];
 
 /** The snapshots of all tables. */
 export const SNAPSHOTS_PREFIX = 'snapshots/';

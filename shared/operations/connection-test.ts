@@ -5,6 +5,7 @@
 import { addDays, dayOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
+import { WATCHED_UNTIL_AGE_DAYS } from '../planning/due.ts';
 import { keyProblem } from '../planning/primary-key.ts';
 import { contradiction, shownZones, usualName } from '../proofs/time-zone.ts';
 import { type RecordKey, fieldsOfKey, keyOf } from '../records/record-list.ts';
@@ -12,7 +13,7 @@ import { STATE_WORDS, comparedState } from '../reports/definition.ts';
 import { type RunOptions, brandSettingsOf, selectBrands, selectReports } from '../run/run.ts';
 import { readCredentials } from '../service/credentials.ts';
 import { BY_CHECK } from '../service/envelope.ts';
-import { type BrandSettings, type ReportSettings, undocumentedStates } from '../settings/settings.ts';
+import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import {
   type BrandMeasurement,
   type ReportMeasurement,
@@ -241,10 +242,6 @@ function reportFindings(
     );
   if (!found.error) findings.push(...openPoints(settings, found, measured));
   findings.push(...fieldFindings(brand, own, found));
-  for (const state of undocumentedStates(own.states))
-    findings.push(
-      warning('states', `states.final has ${state}: days with records in another state are read for longer`),
-    );
   return findings;
 }
 
@@ -307,13 +304,6 @@ function openPoints(
         'the service refuses a range of one instant: set "endTime": "inclusive", which is right whether or not a range includes its end',
       ),
     );
-  if (settings.endTime === 'exclusive' && measured.clickTimes?.endTime === 'inclusive')
-    findings.push(
-      error(
-        'end_time',
-        'endTime is "exclusive", but the service returned a click of the very end of a range: set "endTime": "auto"',
-      ),
-    );
   return findings;
 }
 
@@ -352,19 +342,15 @@ function oldestFindings(
   if (!oldest) return [];
   if (oldest.isFirst)
     return [ok('oldest_day', `the service returns records of ${startDate} (startDate) or before`)];
-  const reaches = (days: number) =>
-    days > 0 && later(startDate, addDays(dayOf(nowMs, timeZone), -days)) < oldest.day;
-  const policy = [
-    { setting: 'refresh', days: own.refresh.at(-1)?.untilAgeDays ?? 0 },
-    { setting: 'watchUnsettledDays', days: own.watchUnsettledDays },
-  ].filter(({ days }) => reaches(days));
+  const refreshDays = own.refresh.at(-1)?.untilAgeDays ?? 0;
+  const days = Math.max(refreshDays, found.report.states ? WATCHED_UNTIL_AGE_DAYS : 0);
+  const reaches = days > 0 && later(startDate, addDays(dayOf(nowMs, timeZone), -days)) < oldest.day;
   const has = `the oldest day with records is ${oldest.day}`;
-  if (policy.length === 0) return [ok('oldest_day', has)];
-  const settings = policy.map(({ setting, days }) => `${setting} (${days} days)`).join(' and ');
+  if (!reaches) return [ok('oldest_day', has)];
   return [
     warning(
       'oldest_day',
-      `${has}, but ${settings} of ${found.report.name} would re-read earlier days; if the service deletes old days, lower them, and set "startDate": "${oldest.day}"`,
+      `${has}, but days of ${found.report.name} are re-read until they are up to ${days} days old; if the service deletes old days, set "startDate": "${oldest.day}"`,
     ),
   ];
 }

@@ -11,7 +11,6 @@ import { isBeingRead } from '../attempt/claim.ts';
 import { writeChanges } from '../catalog/changes.ts';
 import { publishCloses } from '../catalog/closed-tables.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
-import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { mapConcurrent } from '../concurrency.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
 import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../days.ts';
@@ -281,7 +280,6 @@ async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | un
     // A close that was removed without the name of the database has left partitions.
     if (isAll) await publishCloses(ctx, []);
     await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
-    await writeSchemaChanges(ctx, monthsComparedWith(days, '9999-12-31'));
     await writeChanges(ctx, months);
     // Even if the settings disable Iceberg now, an earlier run may have written it.
     const iceberg = lake.iceberg && { catalog: lake.iceberg, keptMs: Number.POSITIVE_INFINITY };

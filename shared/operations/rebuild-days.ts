@@ -6,7 +6,6 @@
 import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
-import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { monthOf, monthsFrom } from '../days.ts';
 import { type BrandReportsError, asBrandReportsError, stackOf } from '../errors.ts';
 import { publishIceberg } from '../iceberg/index.ts';
@@ -14,7 +13,7 @@ import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { markMonthsDirty, recordMonths } from '../lake/documents/report-state.ts';
 import { type ErrorSummary, type Status, errorSummary } from '../outcome.ts';
-import { type LakeAccess, createBrandReport, todayIn } from '../context/context.ts';
+import { type LakeAccess, createBrandReport } from '../context/context.ts';
 import { type RebuildContext, type RebuiltDay, rebuildDay } from '../pipeline/rebuild-day.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
@@ -104,8 +103,7 @@ async function rebuildReport(
       ctx.log({ event: 'day_rebuilt', day, outcome: rebuilt.outcome, rows: rebuilt.rows });
       days.push(rebuilt);
     }
-    const published = days.filter(({ outcome }) => outcome === 'published').map(({ dt }) => dt);
-    await finish(ctx, months, published, columnsBefore);
+    await finish(ctx, months, columnsBefore);
     if (damage) return { ...of, status: 'failed', days, error: errorSummary(damage) };
     return { ...of, status: worstOf(days.map(statusOf)), days };
   } catch (thrown) {
@@ -140,18 +138,12 @@ async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<
   return (await ensureTable(ctx)).columns.length;
 }
 
-async function finish(
-  ctx: RebuildContext,
-  months: readonly string[],
-  published: readonly string[],
-  columnsBefore: number,
-): Promise<void> {
+async function finish(ctx: RebuildContext, months: readonly string[], columnsBefore: number): Promise<void> {
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   // A view may have been waiting for a new column.
   if ((await ctx.schema.cached()).columns.length > columnsBefore) await ensureTableAndViews(ctx);
   const { hasReturnedRecords } = await ctx.reportState.cached();
   await writeCoverage(ctx, months, hasReturnedRecords);
-  await writeSchemaChanges(ctx, monthsComparedWith(published, todayIn(ctx)));
   await writeChanges(ctx, months);
   await publishIceberg(ctx, months);
   const [wallMs, nowMs] = [ctx.clock.wallMs(), ctx.clock.now().getTime()];

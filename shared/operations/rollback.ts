@@ -8,7 +8,6 @@
 import { claimForVersion } from '../attempt/claim.ts';
 import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
-import { writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { type BrandReport, createBrandReport, type LakeAccess } from '../context/context.ts';
 import { type OpenDay, changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
@@ -135,7 +134,6 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   await publishDay(ctx, day);
   await ctx.ledger(month).flush();
   if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.reportState.cached()).hasReturnedRecords);
-  await writeSchemaChanges(ctx, [month]);
   await writeChanges(ctx, [month]);
   await publishIceberg(ctx, [month]);
   const { snapshot, rows } = committed;

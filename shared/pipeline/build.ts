@@ -151,8 +151,9 @@ async function growToFit(
     const grown = growSchema(current, observed, ctx.settings.columns);
     // A schema that was never written is stored even if it did not grow: later versions may document other types.
     if (grown === current && current.recentWrites.length > 0) return current;
-    const discovered = grown.columns.slice(current.columns.length).map(({ name }) => [name, day] as const);
-    return { ...current, ...grown, since: { ...current.since, ...Object.fromEntries(discovered) } };
+    const at = new Date(ctx.clock.wallMs()).toISOString();
+    const seen = grown.columns.slice(current.columns.length).map(({ name }) => [name, { day, at }] as const);
+    return { ...current, ...grown, firstSeen: { ...current.firstSeen, ...Object.fromEntries(seen) } };
   });
   const fields = fieldsWithoutColumn(schema, observed).length;
   if (fields > 0) {

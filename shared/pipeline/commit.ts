@@ -40,7 +40,7 @@ export async function commit(
   const { slices } = await progress.cached();
   const { startedMs, endedMs, closed, resumed, recordPages, recorded } = readingOf(day, policy, slices);
   const { hasReturnedRecords } = await ctx.reportState.cached();
-  const { queryFingerprint, timeZone, fallPercent } = policy;
+  const { queryFingerprint, timeZone } = policy;
   // If the service has never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
   const nextOf = (counts: Pick<Committed, 'rows' | 'unsettled'>) => {
@@ -74,7 +74,7 @@ export async function commit(
     cause: 'reading',
     next: (before): Committed => {
       if (keeps) return { ...(before ?? keeps), ...next.recorded };
-      const checks = carriedChecks(before, content, ctx.report.measure, fallPercent);
+      const checks = carriedChecks(before, content, ctx.report.measure);
       return {
         ...snapshot,
         // Without a catalog, readers follow the ledger, so the version counts as published.

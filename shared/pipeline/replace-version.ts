@@ -44,8 +44,7 @@ export async function replaceVersion(
       ...(changes && { changes }),
       ...(lifecycle && { lifecycle }),
     };
-    const { sendsOpenDay } = ctx;
-    return commitDay(ledger, day, { runId, committed, wallMs, sendsOpenDay, ...(reading && { reading }) });
+    return commitDay(ledger, day, { runId, committed, wallMs, ...(reading && { reading }) });
   });
   if (changes && changes !== replaced.changes) logChange(ctx, day, after.rows, changes);
   return replacing;

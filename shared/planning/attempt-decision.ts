@@ -17,6 +17,12 @@ import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { beganAt } from './reading.ts';
 import { type Window, dayQueries, windowToRead } from './day-queries.ts';
 
+/**
+ * How old the last page of a started day may be for a run to resume the day. Records that change between the pages of a
+ * longer reading would be in it twice or not at all.
+ */
+export const RESUME_WITHIN_HOURS = 6;
+
 /** What the decision depends on, in addition to the ledger entry and the staged progress. */
 export interface DaySituation {
   day: string;
@@ -137,8 +143,8 @@ function obstacleToResuming(
   // Each lookup is a call of its own: it becomes wrong only if its upstream day changes, not by age or other calls.
   if (slice.upstream) return isSame(slice.upstream, upstream) ? undefined : 'upstream_changed';
   const stagedMs = Date.parse(slice.stagedAt ?? slice.startedAt);
-  // The time of the last page counts: otherwise a day that takes longer than `resumeWithinHours` would never be complete.
-  if (nowMs - stagedMs > brandSettings.resumeWithinHours * HOUR_MS) return 'too_old';
+  // The time of the last page counts: otherwise a day that takes longer would never be complete.
+  if (nowMs - stagedMs > RESUME_WITHIN_HOURS * HOUR_MS) return 'too_old';
   const endMs = endOfDay(day, brandSettings.timeZone);
   const isFullReadAfterEnd = slice.whole && startedMs >= endMs && slices.length === 1;
   return nowMs < endMs || isFullReadAfterEnd ? undefined : 'day_has_ended';

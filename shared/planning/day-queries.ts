@@ -52,23 +52,16 @@ function timestampQueries(
   });
   const whole = query('include', fromMs, toMs);
   if (toMs < endOfDay(day, brand.timeZone)) return [whole];
-  switch (brand.endTime) {
-    case 'exclusive':
-      return [whole];
-    case 'auto':
-      return [whole, query('exclude', toMs, toMs)];
-    case 'inclusive': {
-      // The service refuses a query of the end alone. Records of that instant are in both ranges that meet there. The range
-      // across both restores records that are in each range only because they have equal content.
-      const [before, after] = [toMs - unitMs(brand), toMs + unitMs(brand)];
-      return [
-        whole,
-        query('exclude', before, toMs),
-        query('exclude', toMs, after),
-        query('restore', before, after),
-      ];
-    }
-  }
+  if (brand.endTime === 'auto') return [whole, query('exclude', toMs, toMs)];
+  // The service refuses a query of the end alone. Records of that instant are in both ranges that meet there. The range
+  // across both restores records that are in each range only because they have equal content.
+  const [before, after] = [toMs - unitMs(brand), toMs + unitMs(brand)];
+  return [
+    whole,
+    query('exclude', before, toMs),
+    query('exclude', toMs, after),
+    query('restore', before, after),
+  ];
 }
 
 function dateQueries(brand: BrandSettings, day: string, filters: DayQuery['fields']): DayQuery[] {

@@ -33,17 +33,13 @@ export interface Policy {
   startDate: string;
   lateMinutes: number;
   refresh: readonly RefreshTier[];
-  /** Fingerprint of the states in which a record no longer changes; missing if records have no states. */
+  /** Fingerprint of how the states of records are counted; missing if records have no states. */
   statesFingerprint?: string;
-  /** While a record of a day can still change, the day is re-read up to this age, if that is longer than `refresh`. */
-  watchUnsettledDays: number;
   /** Fingerprint of the queries that follow from the current settings. */
   queryFingerprint: string;
   pagesAreSnapshot: boolean;
   /** The longest time between two starts of the schedule: a due day that waits longer has a problem. */
   maxGapMs: number;
-  /** Rows or their sum may fall by this many percent from one reading of a day to the next before that is a finding. */
-  fallPercent: number;
   /** The setting `fields`: the field of each role. */
   fields: RoleFields;
   /** The state that each word of the service stands for. */
@@ -173,18 +169,18 @@ function isUnsettled({ rows = 0, unsettled }: StateCounts, policy: Policy): bool
   return unsettled?.states === policy.statesFingerprint ? rows > 0 && unsettled.rows > 0 : true;
 }
 
-/**
- * After `refresh` ends, a day with a record that can still change is re-read this often, up to `watchUnsettledDays`.
- */
+/** After `refresh` ends, a day with a record that can still change is re-read this often. */
 const WATCHED_EVERY = '14 days';
+/** Disputes and payments of an order end within a year. A longer one is no reason to read its day forever. */
+export const WATCHED_UNTIL_AGE_DAYS = 400;
 
 /** How often the day is re-read: as the refresh policy requires, then less often while records can still change. */
 function tiersOf(policy: Policy, counts: StateCounts): readonly RefreshTier[] {
-  const { refresh, watchUnsettledDays } = policy;
-  if (!isUnsettled(counts, policy) || watchUnsettledDays <= daysOf(refresh)) return refresh;
+  const { refresh } = policy;
+  if (!isUnsettled(counts, policy) || WATCHED_UNTIL_AGE_DAYS <= daysOf(refresh)) return refresh;
   const last = refresh.at(-1)?.every ?? 'run';
   const every = intervalMs(last) > intervalMs(WATCHED_EVERY) ? last : WATCHED_EVERY;
-  return [...refresh, { untilAgeDays: watchUnsettledDays, every }];
+  return [...refresh, { untilAgeDays: WATCHED_UNTIL_AGE_DAYS, every }];
 }
 
 /** The age, in days, up to which the tiers require re-reads. */

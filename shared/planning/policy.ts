@@ -15,11 +15,9 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
     ...(settings.states && { statesFingerprint: statesFingerprint(settings.states, settings.fields.state) }),
     fields: settings.fields,
     words: settings.states?.words ?? {},
-    watchUnsettledDays: settings.watchUnsettledDays,
     queryFingerprint: queryFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
     maxGapMs: maxGapMs(settings.schedule),
-    fallPercent: settings.reportFallPercent,
   };
 }
 
@@ -34,19 +32,18 @@ export function enabledPolicy(
   return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
 }
 
-/** If rows were counted by other states or another field, their counts do not prove that they are final. */
-function statesFingerprint({ final, words = {} }: States, field: string | null | undefined): string {
+/** If rows were counted by other words or another field, their counts do not prove that they are final. */
+function statesFingerprint({ words }: States, field: string | null | undefined): string {
   const mapped = Object.entries(words)
     .map(([word, state]) => `${comparedState(word)} ${state}`)
     .toSorted();
-  const rules = JSON.stringify([field ?? null, final.map(comparedState).toSorted(), mapped]);
+  const rules = JSON.stringify([field ?? null, mapped]);
   return hash('sha256', rules, 'hex').slice(0, 16);
 }
 
 /** Fingerprint of everything that due times depend on. Hints in the report state are valid only for the same policy. */
 export function policyFingerprint({
   maxGapMs: _maxGapMs,
-  fallPercent: _fallPercent,
   fields: _fields,
   words: _words,
   ...policy

@@ -165,15 +165,16 @@ interface BecameOf {
   onlyIf?: string;
 }
 
-/** A record's state decides whether it can still change. */
+/** The setting `states`. */
 export interface States {
-  /** The states in which a record can no longer change; in any other state, and without a state, it can. */
-  final: readonly string[];
   /** Maps words of the service to words of the interface, e.g. `Annulled` to `void`. */
-  words?: Readonly<Record<string, string>>;
+  words: Readonly<Record<string, string>>;
 }
 
-/** The states in which an order or a transaction can no longer change. In `new`, `mixed` and `locked` it can. */
+/**
+ * The states in which an order or a transaction can no longer change: the interface has no later ones. In `new`,
+ * `mixed`, `locked` and unknown states, and without a state, it can.
+ */
 export const FINAL_STATES: readonly string[] = ['void', 'effective', 'paid'];
 
 /** All states that the interface has for orders, transactions and their lines. */
@@ -223,8 +224,8 @@ export interface ReportDefinition {
   likelyKeys?: readonly RecordKey[];
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
-  /** Missing if records have no state. */
-  states?: States;
+  /** Whether records have a state, which decides whether they can still change. */
+  states?: true;
   /** The lifecycle table of the report's records; missing if records have no state. */
   lifecycle?: {
     table: string;

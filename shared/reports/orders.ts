@@ -1,4 +1,4 @@
-import { FINAL_STATES, type ReportDefinition } from './definition.ts';
+import type { ReportDefinition } from './definition.ts';
 import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
@@ -40,7 +40,7 @@ export const orders: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
-  states: { final: FINAL_STATES },
+  states: true,
   lifecycle: {
     table: 'order_states',
     description:

@@ -19,7 +19,7 @@ const MAX_PAUSE_MS = 10 * MINUTE_MS;
 /** Runs with the same range continue each other until the range is complete, even if a schedule starts them daily. */
 const MAX_RANGE_PAUSE_MS = DAY_MS + HOUR_MS;
 
-type ContinuationContext = Pick<RunContext, 'reportState' | 'clock' | 'brandSettings'>;
+type ContinuationContext = Pick<RunContext, 'reportState' | 'clock'>;
 
 /** Resumes the continuation that an earlier run left, or starts a new one. */
 export async function resumeOrStart(
@@ -59,12 +59,11 @@ function liveContinuations(
   { continuations }: ReportState,
 ): ReportState['continuations'] {
   const nowMs = ctx.clock.now().getTime();
-  const maxRangeAgeMs = Math.max(MAX_RANGE_PAUSE_MS, ctx.brandSettings.resumeWithinHours * HOUR_MS);
   const isLive = ([name, { since }]: [string, { since: string }]) => {
     // If `since` lies far in the future, a fast clock recorded it. Such a continuation would keep the open day from
     // being read.
     const distanceMs = Math.abs(nowMs - Date.parse(since));
-    return distanceMs <= (name === nameOf(undefined) ? MAX_PAUSE_MS : maxRangeAgeMs);
+    return distanceMs <= (name === nameOf(undefined) ? MAX_PAUSE_MS : MAX_RANGE_PAUSE_MS);
   };
   return Object.fromEntries(Object.entries(continuations).filter(isLive));
 }

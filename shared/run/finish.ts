@@ -2,12 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
-import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { publishIceberg, vacuumIceberg } from '../iceberg/index.ts';
 import { hasNewEvents, sendEvents } from './send-events.ts';
 import { vacuumLedgerTables, forgetOldVersions, vacuum } from './vacuum.ts';
 import { storeRoles } from './choose-roles.ts';
-import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
+import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
 import { hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
@@ -27,7 +26,6 @@ import { hasPendingPublication } from '../pipeline/publish.ts';
 import { runDataChecks } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
 import { waitingDays } from '../planning/plan.ts';
-import { isNewlyCompared } from '../planning/schema-changes.ts';
 import { policyFingerprint } from '../planning/policy.ts';
 
 /** The months and days that a run examined. */
@@ -51,7 +49,7 @@ export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'req
  * Finishes a report after the run's last day:
  * - runs the data checks of the new versions
  * - brings tables and views up to date, once a day and after new columns or roles
- * - writes `coverage`, `changes` and `schema_changes` of the months examined
+ * - writes `coverage` and `changes` of the months examined
  * - publishes to Iceberg, sends events, and vacuums once a day
  * - last, records in the report state when each month is next due
  *
@@ -93,8 +91,6 @@ export async function finishReport(
   const covered = [...new Set([...months, ...verified, ...left])];
   await writeCoverage(ctx, covered, hasReturnedRecords, isDaily);
   const days = await Promise.all(committedDays.map((day) => openDay(ctx, day)));
-  const otherFields = isDaily ? covered : monthsWithOtherFields(ctx, seen, days);
-  await writeSchemaChanges(ctx, otherFields, isDaily);
   await writeChanges(ctx, isDaily ? covered : monthsWithChanges(seen, days), isDaily);
   // I3: if the machine's clock is fast and no response has corrected it, the vacuum would delete what queries still
   // read.
@@ -120,16 +116,6 @@ export async function finishReport(
     if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
     return lastRun ? withLastRun(next, lastRun) : next;
   });
-}
-
-/**
- * The months whose fields may differ from the published ones: the months of closed days whose content this run has
- * committed, and the dirty months of a run that died. The daily examination finds whatever these rules miss.
- */
-function monthsWithOtherFields(ctx: RunContext, seen: SeenMonths, days: readonly OpenDay[]): string[] {
-  const changed = days.flatMap(({ day, committed }) => (isNewlyCompared(committed) ? [day] : []));
-  const left = [...seen].flatMap(([month, known]) => (known?.dirty ? daysOfMonth(month) : []));
-  return monthsComparedWith([...changed, ...left], todayIn(ctx));
 }
 
 /** The months of committed days that have changes, and the dirty months of a run that died. */

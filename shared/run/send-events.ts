@@ -37,7 +37,8 @@ export async function sendEvents(
       if (!facts || event.findings) return facts && event;
       if (event.version !== committed?.snapshot) return { ...event, findings: [] };
       const findings = findingsOf({ ...facts, day }).map(({ check }) => check);
-      return { ...event, state: committedState(committed, hasReturnedRecords), findings };
+      const state = committedState(committed, hasReturnedRecords);
+      return { ...event, ...(state !== 'open' && { state }), findings };
     };
     const completed = await document.update((ledger) =>
       pendingEvents(ledger).reduce((now, each) => changeEvent(now, each, complete(each)), ledger),

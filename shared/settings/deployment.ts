@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { bool, integer, like, number, object, oneOf, oneOfNumbers, text } from '../validation/input.ts';
+import { bool, integer, like, number, object, oneOf, oneOfNumbers } from '../validation/input.ts';
 
 /** The periods that CloudWatch Logs accepts, up to ten years. */
 const LOG_RETENTION_DAYS = [
@@ -40,23 +40,12 @@ export function deploymentSchema() {
     ),
     /** A key of KMS, by its ARN, that encrypts bucket, query results, logs, queues and topic; missing: keys of AWS. */
     lakeKeyArn: z.optional(keyArn()),
-    /**
-     * The beginning of the names of the brands' secrets in Secrets Manager. The functions may read only these secrets.
-     */
-    secretsPrefix: z._default(
-      text('the beginning of names of secrets that ends with "/", e.g. brand-reports/', (prefix) =>
-        /^[\w/+=.@-]{1,255}\/$/.test(prefix),
-      ),
-      'brand-reports/',
-    ),
     /** The key of KMS, by its ARN, that encrypts the brands' secrets; missing: the key of Secrets Manager. */
     secretsKeyArn: z.optional(keyArn()),
     /** Who may use new tables: all principals that IAM allows, or only principals with a grant in Lake Formation. */
     tablePermissions: z._default(oneOf('iam', 'lake_formation'), 'iam'),
     /** Instances reserved for each report's function, which are also its maximum; missing: none. */
     reservedConcurrency: z.optional(integer(1, 100)),
-    /** Months that a backfill reads at the same time. */
-    backfillConcurrency: z._default(integer(1, 20), 2),
     /** Who receives alarms and the watcher's messages. */
     alarmEmail: z.optional(like('an e-mail address, e.g. ops@example.com', /^[^\s@]+@[^\s@]+\.[^\s@]+$/)),
     /** An existing topic that receives them instead; missing: the stack creates one. */

@@ -28,16 +28,12 @@ import { ALLOWED_TYPES, parseColumnType } from '../column-types.ts';
 import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
 import { ROLES } from '../roles/index.ts';
-import { closestMatch } from '../validation/closest-match.ts';
 import {
-  FINAL_STATES,
   STATE_WORDS,
   type Filter,
   type PageSize,
   type ReportDefinition,
   type ReportRegistry,
-  type States,
-  comparedState,
 } from '../reports/definition.ts';
 
 /** Checked settings, with all defaults filled in. */
@@ -124,12 +120,8 @@ const BUS =
 /** What other people's programs receive (docs/reference/events.md). */
 function eventsSchema() {
   return object({
-    /** False: a deployment sends none. */
-    enabled: z._default(bool(), true),
     /** The event bus in EventBridge; missing: the default bus of the account and region of the deployment. */
     bus: z.optional(like(BUS, /^(arn:aws[\w-]*:events:[a-z\d-]+:\d{12}:event-bus\/)?[\w./-]{1,256}$/)),
-    /** Whether each new version of the open day sends an event too. */
-    openDay: z._default(bool(), false),
   });
 }
 
@@ -157,19 +149,18 @@ function brandSchema(reports: ReportRegistry) {
       'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
       (day) => isDay(day) && day >= '2000-01-01',
     ),
-    /** In AWS Secrets Manager; missing: `deployment.secretsPrefix` and the name of the brand. */
+    /** In AWS Secrets Manager; missing: `SECRETS_PREFIX` and the name of the brand. */
     secretName: z.optional(
       like('the name of a secret in Secrets Manager, not its ARN', /^[\w/+=.@-]{1,512}$/),
     ),
     method: z._default(oneOf('POST', 'GET'), 'POST'),
     timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
     firstPage: z._default(integer(0, 1), 1),
-    endTime: z._default(oneOf('auto', 'inclusive', 'exclusive'), 'auto'),
+    /** A setting, because a service may refuse a range of one instant, and its refusal does not name this cause (I10). */
+    endTime: z._default(oneOf('auto', 'inclusive'), 'auto'),
     endDate: z._default(oneOf('whole_day', 'midnight'), 'whole_day'),
     /** How late a record may appear: a day is closed this long after its end. */
     lateMinutes: z._default(integer(0, 1440), 15),
-    /** An interrupted day is resumed within this time, and restarted after it. */
-    resumeWithinHours: z._default(number(0, 168), 6),
     /** The time limit of one request. */
     timeoutSeconds: z._default(integer(1, 600), 30),
     /** How long a version of a day is kept after another version has replaced it. */
@@ -209,17 +200,8 @@ function reportSchema(report: ReportDefinition) {
     /** By role: its field, or null if the service has no such field; fields of other roles are found in the data. */
     fields: z.prefault(fieldsSchema(), {}),
     refresh: z._default(refreshSchema(), [...report.refresh]),
-    /**
-     * By how many percent the rows or their sum may fall from one reading of a day to the next before people are
-     * notified.
-     */
-    reportFallPercent: z._default(integer(1, 100), 20),
-    /** Which records can no longer change; missing if the report's records have no state. */
-    states: report.states
-      ? z._default(statesSchema(), { final: [...report.states.final], words: {} })
-      : NOT_A_SETTING,
-    /** Up to which age a day is read again while one of its records can change, if that is longer than `refresh`. */
-    watchUnsettledDays: report.states ? z._default(integer(0, 36_500), WATCH_UNSETTLED_DAYS) : NOT_A_SETTING,
+    /** The meaning of the service's words for states; missing if the report's records have no state. */
+    states: report.states ? z._default(statesSchema(), { words: {} }) : NOT_A_SETTING,
     page_size: pageSizeIn('page_size'),
     limit: pageSizeIn('limit'),
     /** The field that identifies a record, if it differs from the key of the report's definition. */
@@ -227,10 +209,9 @@ function reportSchema(report: ReportDefinition) {
   });
   return z.pipe(
     schema,
-    z.transform(({ page_size, limit, key, states, watchUnsettledDays, ...rest }) => ({
+    z.transform(({ page_size, limit, key, states, ...rest }) => ({
       ...rest,
       ...(states && { states }),
-      watchUnsettledDays: watchUnsettledDays ?? 0,
       /** Records requested per page. */
       pageSize: page_size ?? limit ?? 1,
       ...(key === undefined ? {} : { key }),
@@ -292,9 +273,6 @@ function columnsSchema() {
   );
 }
 
-/** Disputes and payments of an order end within a year. A longer one is no reason to read its day forever. */
-const WATCH_UNSETTLED_DAYS = 365;
-
 function fieldsSchema() {
   const field = z.nullable(
     like('a field of the records, a path such as commission.value, or null if there is none', FIELD),
@@ -311,28 +289,11 @@ function statesSchema() {
     (value) => value.trim() !== '' && !/['\\\p{C}]/u.test(value),
   );
   return object({
-    final: z._default(z.array(state, { error: 'a list of states' }), [...FINAL_STATES]),
     words: z.prefault(
       z.record(state, oneOf(...STATE_WORDS), { error: 'an object that holds states by word' }),
       {},
     ),
   });
-}
-
-/**
- * The final states that neither the interface documents nor a word maps. They are accepted, because the interface
- * documents the words of states only as filter values. A misspelled state makes days be read longer than they can
- * change.
- */
-export function undocumentedStates(states: States | undefined): string[] {
-  const { final = [], words = {} } = states ?? {};
-  const mapped = Object.keys(words).map(comparedState);
-  return final
-    .filter((state) => ![...STATE_WORDS, ...mapped].includes(comparedState(state)))
-    .map((state) => {
-      const meant = closestMatch(state, STATE_WORDS);
-      return `"${state}" (documented: ${STATE_WORDS.join(', ')}${meant ? `; did you mean ${meant}?` : ''})`;
-    });
 }
 
 function refreshSchema() {

@@ -8,7 +8,6 @@ import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../day-facts.
 import { gracePeriodMs, isComplete, isExpected } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';
-import { type SchemaChange, newSchemaChanges } from '../planning/schema-changes.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -24,8 +23,6 @@ export interface TableStatus {
   /** The column whose sum `sum` of each day is; missing if the report has no such column. */
   measure?: string;
   days: DayFacts[];
-  /** The fields that are new, vanished or changed on the days of the last two weeks; missing if there are none. */
-  schemaChanges?: readonly SchemaChange[];
   /** How the last run ended; missing if no run has ended, or the clock of the last run was ahead. */
   lastRun?: LastRun;
   /** The setting `schedule`; missing if the report is not enabled. */
@@ -81,7 +78,6 @@ function tableStatus(
   const entries = own ? [...own.ledgers.values()].flatMap((ledger) => Object.entries(ledger.days)) : [];
   const damaged = own?.damaged ?? [];
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
-  const schemaChanges = newSchemaChanges(entries, today);
   const known = reportDaysIn(lake, of);
   const place = {
     ...of,
@@ -110,7 +106,6 @@ function tableStatus(
     rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     ...(measure !== undefined && { measure }),
     days,
-    ...(schemaChanges.length > 0 && { schemaChanges }),
     ...(gaps.length > 0 && { roleGaps: gaps }),
     // The end of a run whose clock was ahead would hide for weeks that no other run has ended since.
     ...(lastRun && !isFuture(lastRun) && { lastRun }),

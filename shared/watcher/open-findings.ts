@@ -27,6 +27,8 @@ const OF_CHANGES = [
   ...['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'rows_kept', 'given_up'],
   // A day is usually older than a month when its orders are paid.
   ...['reversed_after_paid', 'paid_without_locked', 'currency_changed'],
+  // A field such as the time of a payment is first filled in records of an old day.
+  'new_column',
 ];
 
 /** The findings that should be reported. */

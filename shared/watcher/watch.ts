@@ -23,7 +23,6 @@ import type { Settings } from '../settings/settings.ts';
 import { calendarPage } from '../status/calendar.ts';
 import { type MessageOptions, changeMessage } from './message.ts';
 import { afterWatch, afterMessage, changeFrom } from './news.ts';
-import { fieldCandidates } from './field-candidates.ts';
 import { findingCandidates, firstComparedMonth } from './open-findings.ts';
 import { type Candidate, openProblems, candidatesOf } from './open-problems.ts';
 import { withEvents, withoutEvents } from './problem-events.ts';
@@ -40,8 +39,8 @@ export interface WatchOptions {
   newId: () => string;
   log: Log;
   notifier: Notifier;
-  /** Receives the news as events; missing: nobody listens. */
-  events?: EventSink | undefined;
+  /** Receives the news as events. */
+  events: EventSink;
   /** Publishes the number of problems, zero included. */
   countProblems: (count: number) => void;
   message: Omit<MessageOptions, 'nowMs'>;
@@ -78,8 +77,6 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const tableOf = (report: string) => reports[report]?.table ?? report;
   const { seen, told, telling, events } = await record.update((current) => {
     const after = afterWatch(current, candidates, run);
-    // Without a listener, the open events are dropped: otherwise their problems would count as seen for ever and never begin anew.
-    if (!options.events) return after.events ? { ...after, events: undefined } : after;
     return withEvents(after, openProblems(candidates, after.seen, nowMs), tableOf, nowMs);
   });
   const open = openProblems(candidates, seen, nowMs);
@@ -94,7 +91,7 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   };
   const sendEvents = async () => {
     const { pending = [] } = events ?? {};
-    if (!options.events || pending.length === 0) return;
+    if (pending.length === 0) return;
     await options.events.send(pending);
     await record.update((current) => withoutEvents(current, pending));
   };
@@ -148,11 +145,7 @@ function candidatesIn(
     const stored = lake.find((each) => each.brand === table.brand && each.report.name === report.name);
     const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
     const watched = { table, policy, isJudged: isJudgedHere };
-    return [
-      ...candidatesOf(watched, nowMs),
-      ...findingCandidates(watched, nowMs),
-      ...fieldCandidates(table, nowMs),
-    ];
+    return [...candidatesOf(watched, nowMs), ...findingCandidates(watched, nowMs)];
   });
 }
 

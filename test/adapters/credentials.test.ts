@@ -31,10 +31,9 @@ afterEach(async () => {
 });
 
 const BASE_URL = 'https://api.example.com/acme';
-const deployment = { secretsPrefix: 'brand-reports/' };
 const inSecret = (needsBaseUrl = false) =>
   secretsOf(
-    { brands: { acme: { secretName: NAME, baseUrl: BASE_URL } }, deployment },
+    { brands: { acme: { secretName: NAME, baseUrl: BASE_URL } } },
     { needsBaseUrl, client: server.client },
   );
 
@@ -112,10 +111,7 @@ describe('credentials', () => {
       message: expect.stringContaining(`brand ${brand}`),
     };
     expect(await refusal(fixedCredentials('{"other":{}}', 'the test'), brand)).toMatchObject(error);
-    const withoutBrands = secretsOf(
-      { brands: {}, deployment },
-      { needsBaseUrl: false, client: server.client },
-    );
+    const withoutBrands = secretsOf({ brands: {} }, { needsBaseUrl: false, client: server.client });
     expect(await refusal(withoutBrands, brand)).toMatchObject(error);
   });
 });
@@ -157,14 +153,14 @@ describe('environment variables', () => {
 });
 
 it('a brand without secretName uses the secret named by the prefix and the brand', async () => {
-  server.secrets.set('team/acme', GOOD);
+  server.secrets.set('brand-reports/acme', GOOD);
   const source = secretsOf(
-    { brands: { acme: { baseUrl: BASE_URL } }, deployment: { secretsPrefix: 'team/' } },
+    { brands: { acme: { baseUrl: BASE_URL } } },
     { needsBaseUrl: false, client: server.client },
   );
   expect(await source.read('acme')).toMatchObject({ bid: 'b1' });
-  server.secrets.delete('team/acme');
-  await expect(source.read('acme')).rejects.toThrow("create-secret --name 'team/acme'");
+  server.secrets.delete('brand-reports/acme');
+  await expect(source.read('acme')).rejects.toThrow("create-secret --name 'brand-reports/acme'");
 });
 
 describe('the address that credentials are for', () => {

@@ -98,9 +98,7 @@ describe('before the first sync', () => {
   it('every table exists and has no rows', async () => {
     const { tables } = await held();
     const names = Object.values(reports).map(({ table }) => table);
-    expect([...tables.keys()]).toEqual(
-      expect.arrayContaining([...names, 'coverage', 'freshness', 'schema_changes']),
-    );
+    expect([...tables.keys()]).toEqual(expect.arrayContaining([...names, 'coverage', 'freshness']));
     for (const { partitions } of tables.values()) expect(partitions.size).toBe(0);
     const ofReports = names.flatMap((name) => commentsIn(tables.get(name)?.table));
     expect(ofReports).toEqual(ofReports.map(() => expect.stringMatching(/\w/)));
@@ -652,7 +650,7 @@ function published({ tables, objects }: Held) {
       .flatMap(({ table, path, location }) => (LEDGER_TABLES.includes(table) ? [] : [`${path} ${location}`]))
       .sort(),
     snapshots: [...objects].flatMap(([key, { etag }]) =>
-      /^snapshots\/(?!coverage\/|schema_changes\/)/.test(key) ? [`${key} ${etag}`] : [],
+      /^snapshots\/(?!coverage\/)/.test(key) ? [`${key} ${etag}`] : [],
     ),
   };
 }

@@ -92,7 +92,7 @@ describe('the smoke script', () => {
       settings: {
         events: { bus: 'team' },
         environments: { prod: {} },
-        deployment: { ...own, tablePermissions: 'lake_formation', secretsPrefix: 'ours/' },
+        deployment: { ...own, tablePermissions: 'lake_formation' },
       },
     });
     const acme = { startDate: '2025-12-31', lateMinutes: 15, secretName: 'brand-reports/acme' };
@@ -102,7 +102,7 @@ describe('the smoke script', () => {
         'smoke-broken': { ...acme, startDate: DAY, baseUrl: 'https://brand-reports-smoke.invalid' },
       },
       deployment: {
-        ...{ tablePermissions: 'lake_formation', secretsPrefix: 'ours/', keepLake: false, schedules: false },
+        ...{ tablePermissions: 'lake_formation', keepLake: false, schedules: false },
         brandAccess: { acme: [] },
       },
       environments: { smoke: {} },

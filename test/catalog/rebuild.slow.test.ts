@@ -27,7 +27,6 @@ const TABLES = [
   'transaction_states',
   'attribution',
   'coverage',
-  'schema_changes',
   'changes',
 ];
 const VIEWS = [

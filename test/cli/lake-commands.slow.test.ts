@@ -151,26 +151,6 @@ describe('check', () => {
     expect(readdirSync(sample.folder)).not.toContain('untouched');
   });
 
-  it('warns of a final state that nobody documents, and exits 0', async () => {
-    const settings = JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8'));
-    const order_list = { states: { final: ['EFFECTIVE', 'voidd'] } };
-    settings.brands.acme.reports = { ...settings.brands.acme.reports, order_list };
-    const path = await sample.writeSettings('states.json', settings);
-    const { code, stdout } = await runCli(['check', '--json', ...sample.flags, '--settings', path]);
-    expect(code).toBe(0);
-    const [{ reports: checked }] = JSON.parse(stdout).brands;
-    const { findings } = checked.find(({ report }: { report: string }) => report === 'order_list');
-    const warned = findings.filter(({ code: about }: { code: string }) => about === 'states');
-    expect(warned).toMatchObject([
-      {
-        level: 'warning',
-        message: expect.stringContaining(
-          '"voidd" (documented: new, mixed, locked, void, effective, paid; did you mean void?)',
-        ),
-      },
-    ]);
-  });
-
   it('exits 1 and names what to fix', async () => {
     const settings = JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8'));
     settings.brands.acme.timestampUnit = 'milliseconds';

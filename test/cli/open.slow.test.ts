@@ -25,7 +25,7 @@ const tables = Object.values(reports).map(({ table }) => table);
 const views = [...Object.values(reports).flatMap((report) => report.views), ...changeViews(reports)];
 const states = Object.values(reports).flatMap(({ lifecycle }) => lifecycle?.table ?? []);
 /** Nothing was closed, and no field has changed. */
-const empty = new Set([...states.map((name) => `${name}_closed`), 'since_close', 'schema_changes']);
+const empty = new Set([...states.map((name) => `${name}_closed`), 'since_close']);
 const relations = [
   ...[...tables, ...states, ...states.map((name) => `${name}_closed`), ...LEDGER_TABLES],
   ...[...views, freshness].map(({ name }) => name),

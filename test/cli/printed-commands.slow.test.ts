@@ -8,6 +8,7 @@ import { printedCommand, rememberFlags, withRunnableCommands } from '../../cli/p
 import { CliCommand } from '../../cli/options.ts';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { REPEATED_FLAGS, commandLine } from '../../shared/command-line.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -62,7 +63,7 @@ describe('a printed command', () => {
     await symlink(await bin(folder), join(odd, 'bin'));
     const settings = JSON.parse(await readFile(sample.flags[1] ?? '', 'utf8'));
     settings.brands.acme.reports = {
-      transaction_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 },
+      transaction_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], ...ALL_FINAL },
     };
     await writeFile(join(odd, 'settings.json'), JSON.stringify(settings));
     await writeFile(join(odd, 'c.json'), await readFile(sample.flags[3] ?? '', 'utf8'), { mode: 0o600 });

@@ -1,4 +1,4 @@
-/** The page of the findings names each finding, field change and problem of the source, and no other. */
+/** The page of the findings names each finding and problem of the source, and no other. */
 import { describe, expect, it } from '@jest/globals';
 import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -31,7 +31,6 @@ describe('the page of the findings has the names of the source', () => {
       ],
     ],
     [['Data checks'], Object.values(reports).flatMap(({ checks }) => checks.map(({ name }) => name))],
-    [['Fields that come and go'], namesIn('shared/watcher/field-candidates.ts', TITLED)],
     [
       ['Problems'],
       [

@@ -120,6 +120,8 @@ describe('the query of a finding', () => {
     ['the day and the day before, at a seam of time zones', 'order_list', 'zone_seam', ['2026-10-31', DAY]],
     ['the same weekdays if rows are unusual', 'order_list', 'unusual_rows', ['2026-10-25', DAY]],
     ['orders that none of three days has', 'transaction_list', 'orders_unknown', [`${DAY} 3`, `${DAY} 4`]],
+    ['all rows of a day with a new column', 'clicks_list', 'new_column', [`${DAY} 1`, `${DAY} 2`]],
+    ['all rows of a day without a value', 'clicks_list', 'emptied_column', [`${DAY} 1`, `${DAY} 2`]],
     ['records in an unknown state', 'order_list', 'unknown_states', [`${DAY} 2 Lost 2`]],
     ['clicks without a detail', 'clicks_detail', 'clicks_without_detail', [`${DAY} 2`]],
     ['clicks whose lookup was given up', 'clicks_detail', 'lookups_given_up', [`${DAY} 2`]],

@@ -97,17 +97,10 @@ describe('a day compared with its earlier content', () => {
     expect(found(change)).toBe(text);
   });
 
-  it('may fall by the percentage of the setting, and by any percentage if the report is not enabled', () => {
-    const fallen = facts({ rows: 60, checks: { before: earlier(100) } });
-    const textAt = (fallPercent: number) =>
-      findingsText(findingsOf({ ...fallen, policy: { ...policy, fallPercent } }));
-    expect([20, 39, 40, 100].map(textAt)).toEqual([
-      'rows_fell (100 rows before, 60 now)',
-      'rows_fell (100 rows before, 60 now)',
-      null,
-      null,
-    ]);
-    expect(findingsOf({ ...fallen, policy: undefined })).toEqual([]);
+  it('may fall by a fifth, even if the report is not enabled', () => {
+    const textAt = (rows: number) =>
+      findingsText(findingsOf({ ...facts({ rows, checks: { before: earlier(100) } }), policy: undefined }));
+    expect([79, 80].map(textAt)).toEqual(['rows_fell (100 rows before, 79 now)', null]);
   });
 
   it('is certain if no other reading has to confirm it', () => {
@@ -176,8 +169,7 @@ describe('a brand whose days never change', () => {
         fc.nat(1_000_000),
         fc.double({ min: 0, max: 1e9, noNaN: true }),
         fc.array(fc.boolean(), { maxLength: 10 }),
-        fc.integer({ min: 1, max: 100 }),
-        (rows, sum, isKnown, fallPercent) => {
+        (rows, sum, isKnown) => {
           const same = {
             rows,
             values: sums(String(sum)),
@@ -185,7 +177,7 @@ describe('a brand whose days never change', () => {
           };
           const weeks = isKnown.map((known) => (known ? rows : undefined));
           const constant = facts(same, weeks);
-          expect(findingsOf({ ...constant, policy: { ...policy, fallPercent } })).toEqual([]);
+          expect(findingsOf(constant)).toEqual([]);
         },
       ),
     );
@@ -211,7 +203,7 @@ describe('the next reading', () => {
     ...change,
   });
   const carried = (now: Partial<Committed>, next: ReturnType<typeof reading> & { unchanged: boolean }) =>
-    carriedChecks(readAt(READ, now).committed, next, 'commission', policy.fallPercent);
+    carriedChecks(readAt(READ, now).committed, next, 'commission');
 
   it('is compared with the content that it replaces', () => {
     const now = { rows: 120, values: sums('12.5'), checks: { before: earlier(100) } };
@@ -240,7 +232,7 @@ describe('the next reading', () => {
   it('is compared with nothing if its query differs, or if it is the first reading', () => {
     const now = { rows: 100, checks: { before: earlier(100), findings: { link_differs: 2 } } };
     expect(carried(now, reading(1, { queryFingerprint: 'filtered' }))).toBeUndefined();
-    expect(carriedChecks(undefined, reading(1), undefined, 20)).toBeUndefined();
+    expect(carriedChecks(undefined, reading(1), undefined)).toBeUndefined();
   });
 });
 

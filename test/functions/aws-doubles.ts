@@ -51,3 +51,6 @@ export const VARIABLES = {
   SCHEDULER_ROLE: 'arn:aws:iam::123456789012:role/scheduler',
   UNDELIVERED_QUEUE: 'arn:aws:sqs:us-east-1:123456789012:undelivered',
 };
+
+/** The variable that only functions which send events have. */
+export const WITH_EVENTS = { EVENT_BUS_ARN: 'arn:aws:events:us-east-1:123456789012:event-bus/default' };

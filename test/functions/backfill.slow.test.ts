@@ -10,7 +10,7 @@ import { claimDay, parseLedger, releaseDay } from '../../shared/lake/documents/l
 import { ledgerKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
-import { type AwsDoubles, VARIABLES, startAwsDoubles } from './aws-doubles.ts';
+import { type AwsDoubles, VARIABLES, WITH_EVENTS, startAwsDoubles } from './aws-doubles.ts';
 import { putSettings } from './settings-in-lake.ts';
 import { backfillTemplate } from '../infra/backfill-stack.ts';
 import { type Doubles, type Ended, execute } from '../infra/execute.ts';
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const settings = settingsOf(sample);
   deployed = parseSettings(settings, reports);
   putSettings(s3.objects, deployed);
-  Object.assign(process.env, { ...VARIABLES, ...doubles.endpoints() });
+  Object.assign(process.env, { ...VARIABLES, ...WITH_EVENTS, ...doubles.endpoints() });
   for (const level of ['info', 'warn', 'error', 'debug'] as const)
     jest.spyOn(console, level).mockImplementation((entry) => void printed.push(JSON.stringify(entry)));
   ({ handler } = await import('../../functions/backfill.lambda.ts'));

@@ -4,7 +4,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { packSettings } from '../../shared/settings/packed-settings.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
-import { type AwsDoubles, VARIABLES, startAwsDoubles } from './aws-doubles.ts';
+import { type AwsDoubles, VARIABLES, WITH_EVENTS, startAwsDoubles } from './aws-doubles.ts';
 
 const POINTER = 'settings/current.json';
 const BASE_URL = 'https://service.example/api';
@@ -45,6 +45,7 @@ beforeAll(async () => {
   });
   Object.assign(process.env, {
     ...VARIABLES,
+    ...WITH_EVENTS,
     ...doubles.endpoints(),
     REPORT: 'order_list',
     AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,

@@ -472,7 +472,6 @@ describe('rebuild-catalog by hand', () => {
           'transaction_states',
           'attribution',
           'coverage',
-          'schema_changes',
           'changes',
         ],
         views: expect.arrayContaining(['orders_daily', 'attribution_daily', 'freshness', 'restatements']),

@@ -27,12 +27,6 @@ export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: Re
   },
   {
     name: 'backfill',
-    action: /^(s3:PutObject|glue:(Create|Update)Partition)$/,
-    resource: /schema_changes/,
-    reason: 'written where a field of a complete day differs: the reports’ own functions have such days',
-  },
-  {
-    name: 'backfill',
     action: /^s3:GetObject$/,
     resource: /raw\/(clicks_list|clicks_detail|transaction_list|amazon_attribution_report)\//,
     reason: 'read where several executions read one day: otherwise its pages become rows as they come',
@@ -56,7 +50,7 @@ export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: Re
   },
   {
     action: /^s3:AbortMultipartUpload$/,
-    resource: /^arn:aws:s3:::lake\/(changes\/|snapshots\/(?!coverage|schema_changes))/,
+    resource: /^arn:aws:s3:::lake\/(changes\/|snapshots\/(?!coverage))/,
     reason:
       'only an object larger than 5 MB is uploaded in parts; test/adapters/aws/s3-store.test.ts breaks one off',
   },

@@ -246,10 +246,6 @@ describe('a rule on published days', () => {
   ])('is on the bus of the settings, by its %s', (_name, bus) => {
     expect(rulesOf({ bus }).EventBusName).toBe('data');
   });
-
-  it('is refused if events are off', () => {
-    expect(() => rulesOf({ enabled: false })).toThrow('set events.enabled to true');
-  });
 });
 
 /** Resources of which two may have the same name: queries have an id, and inline policies belong to a role. */

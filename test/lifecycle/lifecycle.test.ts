@@ -264,7 +264,7 @@ describe('versions without a reading', () => {
 });
 
 describe('other settings', () => {
-  const fields = { fields: {}, states: { final: [], words: { Bezahlt: 'paid' } } };
+  const fields = { fields: {}, states: { words: { Bezahlt: 'paid' } } };
 
   it('with other state words write the rows anew, without times of the states', async () => {
     const day = lifecycleDay();
@@ -288,7 +288,7 @@ describe('other settings', () => {
   it('with another key begin the rows anew, unless the day may keep its key', async () => {
     const day = lifecycleDay({ report: 'transaction_list' });
     const records = [{ ...order('1', 'paid', 1), sku: 'B0' }];
-    const settings = { fields: { order_id: 'order_id' }, states: { final: [], words: {} } };
+    const settings = { fields: { order_id: 'order_id' }, states: { words: {} } };
     const roles = { chosen: { state: 'status' }, fields: {}, words: {}, isCurrencyUnclear: false } as const;
     await day.replace({ at: READ_1, records, settings, roles });
     // The product has a role from now on, but a row is still an order.

@@ -9,10 +9,10 @@ import type { Column, ColumnType } from '../../shared/column-types.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { readSchema } from '../../shared/lake/documents/read.ts';
+import { newColumnsOf } from '../../shared/lake/documents/schema.ts';
 import type { Lake } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { findingsOf } from '../../shared/findings/findings.ts';
-import { fieldDays, schemaChanges } from '../../shared/planning/schema-changes.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { settledBy } from '../../shared/planning/transitions.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -43,6 +43,9 @@ import {
 } from '../simulation/forms.ts';
 import { isNeeded, mayChange } from './policy.ts';
 
+/** The findings whose details name columns. */
+const OF_FIELDS: ReadonlySet<string> = new Set(['new_column', 'emptied_column']);
+
 /** What was seen of a day each time that its content changed. */
 export interface SeenVersion {
   /** The ledger's latest entry for this content. */
@@ -56,9 +59,9 @@ export interface SeenVersion {
 export interface Judge {
   /** The faults; an empty list is right. */
   readonly findings: string[];
-  /** Every finding of the product so far: check, table and day. */
+  /** Every finding of the product so far that is not about fields: check, table and day. */
   readonly odd: ReadonlySet<string>;
-  /** Every change of a field that the product has reported: table, column and change. */
+  /** Every finding about a field so far: table, column and check. */
   readonly fieldChanges: ReadonlySet<string>;
   readonly figures: {
     readings: number;
@@ -134,9 +137,7 @@ export function createJudge(
         await noteReplaced(report, day, { committed, columns, superseded });
         await judgeReading(report, day, committed, columns, endMs);
       }
-      for (const text of oddities(report, entries)) odd.add(text);
-      for (const { column, change } of schemaChanges(fieldDays(entries)))
-        fieldChanges.add(`${report.table}.${column} ${change}`);
+      for (const text of await oddities(report, entries)) odd.add(text);
       if (!isComplete) continue;
       judgeAge(report, entries, startMs);
       findings.push(...(await wrongPointers(lake, report, entries)));
@@ -145,11 +146,17 @@ export function createJudge(
     moments.push({ atMs: endMs, versions });
   }
 
-  function oddities(report: ReportDefinition, entries: Entries): string[] {
+  async function oddities(report: ReportDefinition, entries: Entries): Promise<string[]> {
     const policy = enabledPolicy(settings, BRAND, report);
     const entryOn = (day: string) => entries.get(day);
+    const newColumns = newColumnsOf(await readSchema(lake.store, report));
     return [...entries.keys()].flatMap((day) =>
-      findingsOf({ day, report, entryOn, policy }).map(({ check }) => `${check} ${report.table} ${day}`),
+      findingsOf({ day, report, entryOn, policy, newColumns }).flatMap(({ check, detail }) => {
+        if (!OF_FIELDS.has(check)) return [`${check} ${report.table} ${day}`];
+        for (const [, column] of detail.matchAll(/(\w+) (?:\(usually in|in \d)/g))
+          fieldChanges.add(`${report.table}.${column} ${check}`);
+        return [];
+      }),
     );
   }
 

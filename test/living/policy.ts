@@ -46,7 +46,7 @@ const FINAL: Partial<Record<HeldTable, { field: string; states: readonly string[
 };
 
 /** While a record of a day can change, the day is re-read after the last tier, up to this age. */
-const WATCHED: Tier = { untilAgeDays: 365, everyMs: 14 * DAY_MS };
+const WATCHED: Tier = { untilAgeDays: 400, everyMs: 14 * DAY_MS };
 
 /** Whether a record of a day can still change, by its state. */
 export function mayChange(records: readonly JsonObject[], table: HeldTable): boolean {

@@ -215,7 +215,7 @@ describe('the connection test', () => {
       const { errors, messages } = await levels(optionsFor(target, { startDate: '2026-01-01' }));
       expect(errors).toEqual([]);
       expect(messages).toMatch(
-        /oldest day with records is 2026-10-2\d, but refresh \(120 days\) and watchUnsettledDays/,
+        /oldest day with records is 2026-10-2\d, but days of order_list are re-read until they are up to 400 days old/,
       );
     } finally {
       await service.close();

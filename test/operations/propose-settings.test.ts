@@ -90,7 +90,7 @@ describe('proposed settings', () => {
 
   it('count a word that the settings map to a state as a state', () => {
     const records = sample((index) => ({ status: index < 2 ? 'Void' : 'Storniert' }));
-    const states = { final: ['void'], words: { storniert: 'void' } };
+    const states = { words: { storniert: 'void' } };
     const open = (own: object) => openRoles(orders, records, { brand: 'acme', ...own });
     expect([open({}), open({ states })].map((roles) => roles.map(({ role }) => role))).toEqual([
       ['state'],

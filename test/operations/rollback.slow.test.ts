@@ -5,6 +5,7 @@ import { dayPartition, partitionPath, snapshotKey } from '../../shared/lake/path
 import { type RollbackOptions, listVersions, rollBack } from '../../shared/operations/rollback.ts';
 import { repairLake } from '../../shared/repair/repair.ts';
 import { orders } from '../../shared/reports/orders.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { alter, coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
@@ -22,7 +23,7 @@ const sample = sharedLakes({
   clicksPerDay: 8,
   // The first day settles at its first reading.
   brandSettings: {
-    reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } },
+    reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], ...ALL_FINAL } },
   },
 });
 
@@ -132,7 +133,7 @@ describe('a rollback', () => {
     const lake = sample.emptyLake();
     // After `refresh` a reading with fewer records has to be confirmed.
     const refresh = [{ untilAgeDays: 1, every: 'run' }];
-    const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 3650 } } };
+    const brandSettings = { reports: { order_list: { refresh } } };
     await lake.sync({ scope, brandSettings });
     const a = await currentOf(lake);
     lake.nowMs += 30 * DAY_MS;

@@ -4,6 +4,7 @@ import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { orders } from '../../shared/reports/orders.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { alter, ledgerEntry } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
@@ -19,7 +20,7 @@ const sample = sharedLakes({
   clicksPerDay: 8,
   brandSettings: {
     snapshotRetentionDays: 2,
-    reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } },
+    reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], ...ALL_FINAL } },
   },
 });
 

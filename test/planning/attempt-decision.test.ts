@@ -349,7 +349,7 @@ describe('without I/O, a claim', () => {
       'queries_changed',
     ],
     [
-      'its last page is older than resumeWithinHours',
+      'its last page is older than six hours',
       progress([slice(at('00:00'), at('03:00'), { stagedAt: at('03:59') })]),
       situation('order_list'),
       'too_old',

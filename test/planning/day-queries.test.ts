@@ -149,13 +149,10 @@ describe('the queries of a day', () => {
     ['seconds', 'inclusive', 'inside', 'instants'],
     ['seconds', 'inclusive', 'outside', 'units'],
     ['seconds', 'inclusive', 'outside', 'instants'],
-    ['seconds', 'exclusive', 'outside', 'units'],
-    ['seconds', 'exclusive', 'outside', 'instants'],
     ['milliseconds', 'auto', 'inside', 'instants'],
     ['milliseconds', 'auto', 'outside', 'instants'],
     ['milliseconds', 'inclusive', 'inside', 'instants'],
     ['milliseconds', 'inclusive', 'outside', 'instants'],
-    ['milliseconds', 'exclusive', 'outside', 'instants'],
   ])(
     'I1: return exactly its orders, in %s, endTime "%s", with the end %s, by %s',
     (unit, endTime, endIs, whole) => {
@@ -219,13 +216,6 @@ describe('the queries of a day', () => {
         { role: 'exclude', fields: { start_time: 1793595600, end_time: 1793595601 } },
         { role: 'restore', fields: { start_time: 1793595599, end_time: 1793595601 } },
       ],
-    ],
-    [
-      'orders, if the range does not include its end',
-      'order_list',
-      { endTime: 'exclusive' },
-      {},
-      [{ role: 'include', fields: { start_time: 1793505600, end_time: 1793595600 } }],
     ],
     [
       'transactions of a date',

@@ -180,7 +180,6 @@ describe('a refresh', () => {
     ['the same', {}],
     ['a longer policy', { refresh: [{ untilAgeDays: 9000, every: '1 day' }] }],
     ['other states', { statesFingerprint: 'other' }],
-    ['a longer limit for records that can change', { statesFingerprint: 'now', watchUnsettledDays: 9000 }],
     ['another time zone', { timeZone: 'Asia/Tokyo' }],
     ['other filters, key or units', { queryFingerprint: 'another' }],
   ])('I11: is never due for a settled day, whatever the settings are: %s', (_name, change) => {
@@ -242,11 +241,15 @@ describe('the last reading of a day', () => {
     ['after `refresh`, all records final', {}, final, 121],
     ['after `refresh`, without a record', {}, { ...final, rows: 0 }, 121],
     ['after `refresh`, if records have no states', { statesFingerprint: undefined }, { rows: 5 }, 121],
-    ['after the limit, if a record can change', {}, unsettled, 366],
-    ['after the limit, if the changeable records were not counted', {}, { rows: 5 }, 366],
-    ['after a shorter limit', { watchUnsettledDays: 200 }, unsettled, 201],
-    ['after `refresh`, if the limit is shorter', { watchUnsettledDays: 90 }, unsettled, 121],
-    ['when the day can be closed, without a tier', { refresh: [], watchUnsettledDays: 0 }, unsettled, 1],
+    ['after the limit, if a record can change', {}, unsettled, 401],
+    ['after the limit, if the changeable records were not counted', {}, { rows: 5 }, 401],
+    [
+      'after `refresh`, if the limit is shorter',
+      { refresh: [{ untilAgeDays: 500, every: '7 days' }] },
+      unsettled,
+      501,
+    ],
+    ['when the day can be closed, without a tier', { refresh: [] }, final, 1],
   ])('I11: begins %s, and not before', (_name, change, counts, age) => {
     const given = { ...own, ...change };
     const firstMs = Math.max(atAge(age), closesAtMs(day, given));
@@ -254,7 +257,7 @@ describe('the last reading of a day', () => {
   });
 
   it('is after `refresh` at the same age, whether or not records can change', () => {
-    const ages = [120, 121, 366].map((age) => isAfterRefresh(day, own, atAge(age)));
+    const ages = [120, 121, 401].map((age) => isAfterRefresh(day, own, atAge(age)));
     expect(ages).toEqual([false, true, true]);
   });
 
@@ -263,7 +266,7 @@ describe('the last reading of a day', () => {
     ['every day at its age, even if all records are final', {}, 10, final, 1],
     ['every 14 days after `refresh`, if a record can change', {}, 121, unsettled, 14],
     ['every 14 days up to the limit', {}, 300, unsettled, 14],
-    ['a last time after the limit', {}, 360, unsettled, 6],
+    ['a last time after the limit', {}, 395, unsettled, 6],
     [
       'after a longer interval, if the last tier has a longer one',
       { refresh: [{ untilAgeDays: 100, every: '20 days' }] },

@@ -16,13 +16,11 @@ export const policy: Policy = {
     { untilAgeDays: 35, every: '1 day' },
     { untilAgeDays: 120, every: '7 days' },
   ],
-  watchUnsettledDays: 365,
   queryFingerprint: 'as-now',
   pagesAreSnapshot: true,
   maxGapMs: HOUR_MS,
   fields: {},
   words: {},
-  fallPercent: 20,
 };
 
 /** A day that was read at this time. */

@@ -435,7 +435,6 @@ describe('the hint that hides a month', () => {
     lateMinutes: fc.constantFrom(0, 15, 1440),
     pagesAreSnapshot: fc.boolean(),
     statesFingerprint: fc.constantFrom('now', 'other'),
-    watchUnsettledDays: fc.constantFrom(0, 20, 365),
     startDate: fc.constantFrom('2026-01-01', '2026-03-17', '2026-03-31', '2026-04-02'),
     /** Hours since the month began. */
     hours: fc.integer({ min: 400, max: 2_000 }),

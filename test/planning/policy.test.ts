@@ -40,9 +40,7 @@ describe('the policy of a report', () => {
       queryFingerprint: queryFingerprint(orders, acme, own),
       pagesAreSnapshot: orders.pagesAreSnapshot,
       statesFingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
-      watchUnsettledDays: 365,
       maxGapMs: 6 * HOUR_MS,
-      fallPercent: 20,
       fields: {},
       words: {},
     });
@@ -50,12 +48,8 @@ describe('the policy of a report', () => {
 
   it.each<[string, JsonObject, boolean]>([
     ['as before', {}, true],
-    ['with the same states in another order', { final: ['paid', 'void', 'effective'] }, true],
-    ['with the same states in other letters', { final: ['Paid', 'VOID', 'effective'] }, true],
-    ['with other final states', { final: ['void', 'paid'] }, false],
     ['with a word for one of the states', { words: { Annulled: 'void' } }, false],
-  ])('has a fingerprint of the states by which rows are counted: %s', (_name, change, isSame) => {
-    const states = { final: ['void', 'effective', 'paid'], ...change };
+  ])('has a fingerprint of the words by which rows are counted: %s', (_name, states, isSame) => {
     const [before, now] = [settingsWith(), settingsWith({ reports: { order_list: { states } } })].map(
       (settings) => enabledPolicy(settings, 'acme', orders)?.statesFingerprint,
     );
@@ -63,7 +57,6 @@ describe('the policy of a report', () => {
   });
 
   it('has no states if the records of the report have no states', () => {
-    expect(enabledPolicy(settingsWith(), 'acme', clicks)).toMatchObject({ watchUnsettledDays: 0 });
     expect(enabledPolicy(settingsWith(), 'acme', clicks)).not.toHaveProperty('statesFingerprint');
   });
 
@@ -90,11 +83,10 @@ describe('the fingerprint of a policy', () => {
       policyFingerprint(policy),
     );
     expect(policyFingerprint({ ...policy, statesFingerprint: 's1' })).not.toBe(policyFingerprint(policy));
-    expect(policyFingerprint({ ...policy, watchUnsettledDays: 1 })).not.toBe(policyFingerprint(policy));
   });
 
-  it('does not change with the schedule or with the limit of falls, because they make no day due', () => {
-    const other = { ...policy, maxGapMs: policy.maxGapMs + 1, fallPercent: policy.fallPercent + 1 };
+  it('does not change with the schedule because it makes no day due', () => {
+    const other = { ...policy, maxGapMs: policy.maxGapMs + 1 };
     expect(policyFingerprint(other)).toBe(policyFingerprint(policy));
   });
 });

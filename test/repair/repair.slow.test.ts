@@ -9,6 +9,7 @@ import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { type RepairOutcome, repairLake } from '../../shared/repair/repair.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { alter, coverageOf, ledgerEntry, outcomesOf, rowsOf, wrongReports } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
@@ -132,7 +133,7 @@ describe('a repair', () => {
   it('leads to a new reading of every day of a month whose ledger was restored, even of settled days', async () => {
     const lake = await syncedLake();
     const refresh = [{ untilAgeDays: 2, every: 'run' }];
-    const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
+    const brandSettings = { reports: { order_list: { refresh, ...ALL_FINAL } } };
     for (let run = 0; run < 4; run += 1) {
       lake.nowMs += 2 * DAY_MS;
       await lake.sync({ scope, brandSettings });
@@ -214,7 +215,7 @@ describe('a repair', () => {
     await repair(lake, true);
     restate(lake.brand, 'order_list', FIRST, (held) => held.slice(0, rows));
     const refresh = [{ untilAgeDays: 2, every: 'run' }];
-    const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
+    const brandSettings = { reports: { order_list: { refresh, ...ALL_FINAL } } };
     lake.nowMs += DAY_MS;
     const outcome = await lake.sync({ scope, brandSettings });
     expect(outcomesOf(outcome, 'order_list')[FIRST]).toBe('kept');
@@ -329,7 +330,7 @@ describe('a repair', () => {
     const lake = await syncedLake();
     const before = (await ledgerEntry(lake, 'order_list', FIRST)).committed;
     const refresh = [{ untilAgeDays: 2, every: 'run' }];
-    const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
+    const brandSettings = { reports: { order_list: { refresh, ...ALL_FINAL } } };
     damage(lake, LEDGER);
     await repair(lake, true);
     lake.nowMs += 30 * DAY_MS;

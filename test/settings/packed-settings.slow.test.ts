@@ -12,7 +12,10 @@ function settingsOf(count: number, noise = (_brand: string): string => 'a state'
   );
   const settings = (brand: string) => ({
     ...{ baseUrl: `https://${brand}.example/api/${brand}`, service: brand, timeZone: 'Europe/Berlin' },
-    ...{ startDate: '2024-01-01', reports: { order_list: { states: { final: [noise(brand)] } } } },
+    ...{
+      startDate: '2024-01-01',
+      reports: { order_list: { states: { words: { [noise(brand)]: 'void' } } } },
+    },
   });
   return parseSettings(
     { brands: Object.fromEntries(brands.map((brand) => [brand, settings(brand)])) },

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { asBrandReportsError } from '../../shared/errors.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { loadSettings, parseSettings, undocumentedStates } from '../../shared/settings/settings.ts';
+import { loadSettings, parseSettings } from '../../shared/settings/settings.ts';
 import { refunds } from '../fixtures/sixth-report.ts';
 
 const ACME = {
@@ -49,11 +49,9 @@ describe('settings', () => {
       filters: { publisher_id: '1234', status: 'effective' },
       columns: { amount: 'decimal(18,2)' },
       refresh: [{ untilAgeDays: 1, every: '90 minutes' }],
-      reportFallPercent: 35,
       key: 'order_ref',
       fields: { state: 'payment_state', commission: 'commission.value', currency: null },
-      states: { final: ['Done', 'rejected'], words: { Annulled: 'void' } },
-      watchUnsettledDays: 90,
+      states: { words: { Annulled: 'void' } },
     };
     const { reports: byReport, ...acme } = {
       ...parseSettings(
@@ -63,24 +61,6 @@ describe('settings', () => {
     };
     expect(acme).toMatchObject({ method: 'GET', firstPage: 0 });
     expect(byReport?.order_list).toEqual({ ...order_list, pageSize: 20 });
-  });
-
-  it.each<[string, string, string[], Record<string, string>, string[]]>([
-    ['documented states in any capitals', 'order_list', ['EFFECTIVE', 'Void '], {}, []],
-    ['a number', 'order_list', ['4'], {}, ['"4" (documented: new, mixed, locked, void, effective, paid)']],
-    [
-      'a misspelled state',
-      'transaction_list',
-      ['void', 'payd'],
-      {},
-      ['"payd" (documented: new, mixed, locked, void, effective, paid; did you mean paid?)'],
-    ],
-    ['a word that is mapped to a state', 'order_list', ['Done'], { done: 'paid' }, []],
-  ])('accept final states, and list undocumented states: %s', (_name, name, final, words, found) => {
-    const states = { final, words };
-    const settings = parseSettings(withReport(name, { states }), reports).brands.acme?.reports[name];
-    expect(settings?.states).toEqual(states);
-    expect(undocumentedStates(settings?.states)).toEqual(found);
   });
 
   it('in the committed cdk.json equal the settings in the README', () => {
@@ -292,11 +272,6 @@ describe('settings', () => {
       'refresh.0.every is "0 days"',
     ],
     [
-      'a final state that is not a text',
-      withReport('transaction_list', { states: { final: ['void', 4] } }),
-      'states.final.1 is 4; allowed: a text that is not empty',
-    ],
-    [
       'a word that is mapped to an unknown state',
       withReport('transaction_list', { states: { words: { Annulled: 'voided' } } }),
       'states.words.Annulled is "voided"; allowed: new, mixed, locked, void, effective, paid; did you mean void?',
@@ -310,16 +285,6 @@ describe('settings', () => {
       'a field that would end an SQL literal',
       withReport('transaction_list', { fields: { amount: "a' OR 1" } }),
       'allowed: a field of the records, a path such as commission.value, or null if there is none',
-    ],
-    [
-      'final states that are not a list',
-      withReport('order_list', { states: { final: 'void' } }),
-      'states.final is "void"; allowed: a list of states',
-    ],
-    [
-      'a limit that is not an age',
-      withReport('order_list', { watchUnsettledDays: -1 }),
-      'watchUnsettledDays is -1; allowed: a whole number from 0 to 36500',
     ],
     [
       'details without clicks',
@@ -378,10 +343,8 @@ describe('settings', () => {
       columns: {},
       fields: {},
       refresh: [{ untilAgeDays: 9, every: '12 hours' }],
-      reportFallPercent: 20,
       pageSize: 50,
       key: 'no',
-      watchUnsettledDays: 0,
     });
     expect(refusal(input)).toContain('refund_list is unknown');
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
-import { reportStateKey, rolesKey, ledgerKey } from '../../shared/lake/paths.ts';
+import { ledgerKey, reportStateKey, rolesKey, schemaKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
@@ -54,6 +54,7 @@ describe('the statuses of some months', () => {
     expect(keysRead.sort()).toEqual([
       ledgerKey('order_list', 'acme', '2026-10'),
       reportStateKey('order_list', 'acme'),
+      schemaKey('orders'),
       rolesKey('orders'),
     ]);
     expect([orders.days[0]?.dt, orders.days.length, orders.days.at(-1)?.state]).toEqual([

@@ -165,34 +165,30 @@ it('I4: a snapshot is aborted if the store is out of reach after the last page',
   let begun = new Set<string>();
   let isDown = false;
   let wasBegun = false;
-  const { status } = await syncPages(
-    pagesOf(plain),
-    (own) => {
-      const refuse = (key: string) => {
-        if (isDown && key.endsWith('progress.json'))
-          throw new BrandReportsError('transient', 'aws_unavailable', `${key} is out of reach`);
-      };
-      const watching = watched({
-        ...own.store,
-        async get(key) {
-          refuse(key);
-          return own.store.get(key);
-        },
-        async put(key, body, precondition) {
-          refuse(key);
-          const outcome = await own.store.put(key, body, precondition);
-          if (key.endsWith('progress.json') && Buffer.from(body).includes('"done":true')) {
-            isDown = true;
-            wasBegun = begun.size > 0;
-            own.advance(RENEWAL_MS);
-          }
-          return outcome;
-        },
-      });
-      ({ begun } = watching);
-      return watching.store;
-    },
-    { brandSettings: { endTime: 'exclusive' } },
-  );
+  const { status } = await syncPages(pagesOf(plain), (own) => {
+    const refuse = (key: string) => {
+      if (isDown && key.endsWith('progress.json'))
+        throw new BrandReportsError('transient', 'aws_unavailable', `${key} is out of reach`);
+    };
+    const watching = watched({
+      ...own.store,
+      async get(key) {
+        refuse(key);
+        return own.store.get(key);
+      },
+      async put(key, body, precondition) {
+        refuse(key);
+        const outcome = await own.store.put(key, body, precondition);
+        if (key.endsWith('progress.json') && Buffer.from(body).includes('"done":true')) {
+          isDown = true;
+          wasBegun = begun.size > 0;
+          own.advance(RENEWAL_MS);
+        }
+        return outcome;
+      },
+    });
+    ({ begun } = watching);
+    return watching.store;
+  });
   expect({ status, wasBegun, begun: [...begun] }).toEqual({ status: 'failed', wasBegun: true, begun: [] });
 });

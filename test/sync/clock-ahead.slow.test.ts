@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals';
 import { type Held, recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { type Json, numberText } from '../../shared/json.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { ledgerEntry, outcomesOf } from './lake-contents.ts';
 import type { SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -20,7 +21,7 @@ const sample = sharedLakes({
     reports: {
       clicks_detail: { enabled: true },
       order_list: { refresh },
-      transaction_list: { refresh, watchUnsettledDays: 20 },
+      transaction_list: { refresh, ...ALL_FINAL },
     },
   },
 });

@@ -236,6 +236,7 @@ async function watcherRun(lake: SampleLake): Promise<{ page: Shown; message: Sho
     newId: () => 'run',
     log: () => {},
     notifier: { tell: async (message) => void messages.push(message) },
+    events: { send: async () => {} },
     countProblems: () => {},
     message: {
       pipeline: 'P',

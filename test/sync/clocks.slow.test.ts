@@ -9,6 +9,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, daysFrom, endOfDay } from '../../shared/day
 import type { DayOutcome } from '../../shared/outcome.ts';
 import type { SendRequest } from '../../shared/ports.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { coverageOf, ledgerEntries, publishedDays, serviceDays } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, ZONE } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -28,7 +29,7 @@ const sample = sharedLakes({
   clicksPerDay: 6,
   reports: REPORTS,
   brandSettings: {
-    reports: { clicks_list: { refresh }, order_list: { refresh, watchUnsettledDays: 0 } },
+    reports: { clicks_list: { refresh }, order_list: { refresh, ...ALL_FINAL } },
   },
 });
 let right: Walk;

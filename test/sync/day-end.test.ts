@@ -3,7 +3,7 @@ import type { Held } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
 import { addDays, startOfDay } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { errorOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
+import { errorOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, ZONE, sampleLake } from './sample-lake.ts';
 
 /** The first day has 23 hours. */
@@ -52,7 +52,7 @@ async function lakeWith(
 }
 
 type Case = {
-  setting: 'auto' | 'inclusive' | 'exclusive';
+  setting: 'auto' | 'inclusive';
   endTime: Interpretations['endTime'];
   equalTimes: Interpretations['equalTimes'];
   unit: Interpretations['timestampUnit'];
@@ -66,8 +66,6 @@ const cases: Case[] = [
   { setting: 'inclusive', endTime: 'inclusive', equalTimes: 'refused' } as const,
   { setting: 'inclusive', endTime: 'inclusive', equalTimes: 'answered' } as const,
   { setting: 'inclusive', endTime: 'exclusive', equalTimes: 'refused' } as const,
-  { setting: 'exclusive', endTime: 'exclusive', equalTimes: 'refused' } as const,
-  { setting: 'exclusive', endTime: 'exclusive', equalTimes: 'answered' } as const,
 ].flatMap((one) =>
   (['seconds', 'milliseconds'] as const).flatMap((unit) =>
     Object.keys(kinds).map((kind) => ({ ...one, unit, kind })),
@@ -89,17 +87,8 @@ describe('orders in the second around midnight', () => {
     },
   );
 
-  it('I1: are not lost if the setting is wrong: orders of the first instant are in both days', async () => {
-    const lake = await lakeWith({ endTime: 'inclusive' }, { endTime: 'exclusive' }, 'with keys');
-    await lake.sync({ scope: orders });
-    const { committed } = await ledgerEntry(lake, 'order_list', addDays(FIRST, 1));
-    const own = AROUND_MIDNIGHT.length + 3;
-    expect(committed?.rows).toBe(own + AROUND_MIDNIGHT.filter((ms) => ms === 0).length);
-  });
-
   it.each<{ setting: string; requests: number }>([
     { setting: 'auto', requests: 3 + 2 },
-    { setting: 'exclusive', requests: 3 },
     { setting: 'inclusive', requests: 3 + 6 },
   ])(
     'cost $requests requests a closed day of two pages with endTime "$setting"',

@@ -8,6 +8,7 @@ import type { Catalog, LakeEvent } from '../../shared/ports.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { alter, ledgerEntries, ledgerEntry, rewriteDocument } from './lake-contents.ts';
 import { BRAND, NO_TIME, type SampleLake, type SyncOptions, blindRegistry } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -143,18 +144,6 @@ describe('events', () => {
     expect(of(FIRST).at(-1)?.detail.version).toBe(await versionOf(lake));
   });
 
-  it('of the open day are sent if the setting includes them', async () => {
-    const { of, sink } = listener();
-    const commonSettings = { events: { openDay: true } };
-    const lake = await published({ commonSettings, events: sink });
-    restate(lake, 'later', TODAY);
-    await lake.sync({ ...reread(TODAY), commonSettings, events: sink });
-    expect(of(TODAY).map(({ type, detail }) => [type, detail.state])).toEqual([
-      ['Day Changed', 'open'],
-      ['Day Changed', 'open'],
-    ]);
-  });
-
   it('contain the findings of their version', async () => {
     const { of, sink } = listener();
     const lake = await published({ events: sink });
@@ -195,7 +184,7 @@ describe('events', () => {
     const lake = sample.emptyLake();
     const refresh = [{ untilAgeDays: 1, every: 'run' }];
     const own = {
-      brandSettings: { reports: { order_list: { refresh, watchUnsettledDays: 1 } } },
+      brandSettings: { reports: { order_list: { refresh, ...ALL_FINAL } } },
       lake: lake.over({ ...lake.store, localFolder: '/lake' }),
     };
     const down = async () =>

@@ -5,6 +5,7 @@ import type { Held, ReportName } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, startOfDay } from '../../shared/days.ts';
 import { type JsonObject, numberText } from '../../shared/json.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
 
@@ -42,7 +43,7 @@ function recordsOf(recordAt: typeof orderAt): Held[] {
 const AT_END = orderAt(startOfDay(NEXT, ZONE), 500);
 
 function reportSettings(untilAgeDays: number, more: JsonObject = {}) {
-  const settings = { refresh: [{ untilAgeDays, every: 'run' }], watchUnsettledDays: 0 };
+  const settings = { refresh: [{ untilAgeDays, every: 'run' }], ...ALL_FINAL };
   return { order_list: settings, transaction_list: { ...settings, ...more } };
 }
 

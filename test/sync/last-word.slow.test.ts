@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { coverageOf, errorOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { BRAND, type SampleLake, type SampleLakeOptions, sampleLake } from './sample-lake.ts';
 
@@ -58,7 +59,7 @@ describe('records that the service has dropped', () => {
 
   it('I11: stay published, unless their day is read with a range that accepts fewer', async () => {
     const refresh = [{ untilAgeDays: 2, every: '1 day' }];
-    const reports = { transaction_list: { refresh, watchUnsettledDays: 0 } };
+    const reports = { transaction_list: { refresh, ...ALL_FINAL } };
     await begin({
       now: '2026-02-23T15:00:00Z',
       recordsTo: '2026-02-22T03:00:00Z',

@@ -106,6 +106,7 @@ async function problems(startDate: string): Promise<string[]> {
     newId: () => `watch-${++watcherRuns}`,
     log: () => {},
     notifier: { tell: async ({ subject }) => void messages.push(subject) },
+    events: { send: async () => {} },
     countProblems: () => {},
     message: { pipeline: 'Pipeline', page: '', controls: consoleTextControls('us-east-1', 'Pipeline') },
     controls: consoleControls('us-east-1', 'Pipeline'),

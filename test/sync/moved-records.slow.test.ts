@@ -3,6 +3,7 @@ import { type Held, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { alter, coverageOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -22,8 +23,8 @@ const sample = sharedLakes({
   interpretations: { pageCap: 3 },
   brandSettings: {
     reports: {
-      order_list: { refresh, watchUnsettledDays: 0 },
-      transaction_list: { refresh, watchUnsettledDays: 0 },
+      order_list: { refresh, ...ALL_FINAL },
+      transaction_list: { refresh, ...ALL_FINAL },
     },
   },
 });

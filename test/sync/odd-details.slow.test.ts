@@ -21,7 +21,7 @@ const sample = sharedLakes({
   brandSettings: {
     reports: {
       clicks_detail: { enabled: true },
-      order_list: { refresh: [{ untilAgeDays: 2, every: '1 day' }], watchUnsettledDays: 60 },
+      order_list: { refresh: [{ untilAgeDays: 2, every: '1 day' }] },
     },
   },
 });

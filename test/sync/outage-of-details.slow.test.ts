@@ -42,6 +42,7 @@ async function watchedRuns(lake: SampleLake, untilMs: number): Promise<Message[]
       random: () => 0,
       newId: () => `watch-${lake.nowMs}-${++watcherRuns}`,
       notifier: { tell: async (message) => void messages.push(message) },
+      events: { send: async () => {} },
       countProblems: () => {},
       message: { pipeline: 'test', page: 'page', controls: consoleTextControls('r', 'test') },
       controls: consoleControls('r', 'test'),

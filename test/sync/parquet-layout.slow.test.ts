@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
-import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { DAY_MS } from '../../shared/days.ts';
 import { changesTable } from '../../shared/history/index.ts';
@@ -22,7 +21,7 @@ beforeAll(async () => {
     brandSettings: { reports: { order_list: { refresh }, clicks_detail: { enabled: true } } },
   });
   await lake.sync();
-  // A new field and other states: older files then have fewer columns, and `changes` and `schema_changes` have rows.
+  // A new field and other states: older files then have fewer columns, and `changes` has rows.
   alter(lake, 'order_list', DAY, { a_new_field: 'x', status: 'void' });
   lake.nowMs += DAY_MS;
   await lake.sync();
@@ -55,7 +54,7 @@ async function filesOf(table: string): Promise<StoredColumn[][]> {
   return files;
 }
 
-const ledgerTables = [coverageTable, schemaChangesTable, changesTable].map(
+const ledgerTables = [coverageTable, changesTable].map(
   ({ name, columns }): [string, () => Promise<readonly Column[]>] => [name, async () => columns],
 );
 const reportTables = Object.values(reports).map((report): [string, () => Promise<readonly Column[]>] => [

@@ -6,6 +6,7 @@ import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import type { Catalog, TableShape } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { lateCatalog } from '../fakes/late-catalog.ts';
 import { yieldingStore } from '../fakes/yielding-store.ts';
@@ -22,7 +23,7 @@ const sample = sharedLakes({
   startDate: FIRST,
   clicksPerDay: 6,
   brandSettings: {
-    reports: { order_list: { refresh: [{ untilAgeDays: 4, every: 'run' }], watchUnsettledDays: 0 } },
+    reports: { order_list: { refresh: [{ untilAgeDays: 4, every: 'run' }], ...ALL_FINAL } },
   },
 });
 

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../shared/json.ts';
 import { type Committed, attemptOfRollback } from '../../shared/lake/documents/ledger.ts';
 import { dayPartition, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
 import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { changesOf } from './changes-of-day.ts';
 import {
   alter,
@@ -267,7 +268,7 @@ describe('a day with insufficient raw records', () => {
   it.each<[string, ReportName, JsonObject]>([
     ['fewer records', 'order_list', ordersWith({ filters: { status: 'new' } })],
     ['another first page', 'order_list', { firstPage: 0 }],
-    ['another range', 'order_list', { endTime: 'exclusive' }],
+    ['another range', 'order_list', { endTime: 'inclusive' }],
     ['times in another unit', 'clicks_list', { timestampUnit: 'milliseconds' }],
     ['another meaning of dates', 'transaction_list', { endDate: 'midnight' }],
   ])(
@@ -392,7 +393,7 @@ describe('another time zone', () => {
 
   it('makes runs re-read days that are not settled; settled days stay whole, and the seam is a finding', async () => {
     const lake = sample.emptyLake();
-    const reports = { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } };
+    const reports = { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], ...ALL_FINAL } };
     const scope = { reports: ['order_list'] };
     for (let run = 0; run < 2; run += 1) {
       await lake.sync({ scope, brandSettings: { reports } });

@@ -108,7 +108,7 @@ describe('a day that one run starts and another resumes', () => {
     // The rate limiter's waits advance the clock by some milliseconds.
     ['resumes within', 6 * HOUR_MS - MINUTE_MS, false],
     ['restarts after', 6 * HOUR_MS + MINUTE_MS, true],
-  ])('I4: %s resumeWithinHours', async (_name, ms, restarts) => {
+  ])('I4: %s six hours', async (_name, ms, restarts) => {
     const lake = sample.emptyLake();
     await begin(lake, ['transaction_list']);
     await begin(lake, ['transaction_list']);

@@ -72,19 +72,18 @@ describe('a day of transactions', () => {
 
   it('I11: is re-read after `refresh` ends while a record can change, until its limit', async () => {
     const lake = lakeOf('new');
-    const brandSettings = { reports: { [REPORT]: { refresh, watchUnsettledDays: 90 } } };
     const ages: number[] = [];
-    for (let age = 47; age < 130; age += 7) {
+    for (let age = 47; age < 420; age += 7) {
       lake.nowMs = Date.parse(`${addDays(DAY, age)}T15:00:00Z`);
-      const { outcome, committed } = await run(lake, { brandSettings });
+      const { outcome, committed } = await run(lake);
       if (outcome !== undefined) ages.push(age);
-      expect(committed?.state).toBe(age > 90 ? 'settled' : 'closed');
+      expect(committed?.state).toBe(age > 400 ? 'settled' : 'closed');
     }
-    expect(ages).toEqual([47, 54, 68, 82, 96]);
+    expect(ages).toEqual([47, 54, ...Array.from({ length: 24 }, (_, index) => 68 + 14 * index), 404]);
   });
 
   it.each<[string, object]>([
-    ['other states are final', { states: { final: ['void'] } }],
+    ['another word is final', { states: { words: { paid: 'new' } } }],
     ['a filter is set', { filters: { publisher_id: 'nobody' } }],
     ['the policy is longer', { refresh: [{ untilAgeDays: 900, every: '1 day' }] }],
   ])(

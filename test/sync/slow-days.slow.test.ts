@@ -17,7 +17,6 @@ beforeAll(async () => {
     startDate: FIRST,
     clicksPerDay: 30,
     interpretations: { pageCap: 1 },
-    brandSettings: { resumeWithinHours: 1 },
   });
 });
 afterAll(() => Promise.all([sample.close(), slow?.close()]));
@@ -42,8 +41,8 @@ function deadlineAfterRequests(
 
 describe('days of many pages, which runs with little time read', () => {
   it.each([
-    ['an hour apart, within resumeWithinHours', HOUR_MS],
-    ['longer than resumeWithinHours apart', HOUR_MS + MINUTE_MS],
+    ['an hour apart, so that a day is resumed', HOUR_MS],
+    ['so far apart that a day restarts', 6 * HOUR_MS + MINUTE_MS],
   ])('I4: are complete after few runs and requests: %s', async (_name, betweenMs) => {
     const lake = sample.emptyLake();
     const before = requestsOf(lake, 'transaction_list').length;
@@ -66,12 +65,12 @@ describe('days of many pages, which runs with little time read', () => {
     for (let runs = 0; runs < 5; runs += 1) {
       const outcome = await lake.sync({ scope, deadline: deadlineAfterRequests(lake, true) });
       errors.push(errorOf(outcome, 'transaction_list'));
-      lake.nowMs += 2 * HOUR_MS;
+      lake.nowMs += 7 * HOUR_MS;
     }
     expect(errors.filter((error) => error !== undefined)[0]).toMatchObject({
       kind: 'contract',
       code: 'too_slow',
-      message: expect.stringMatching(/resumeWithinHours.*requestsPerSecond.*--max-seconds/s),
+      message: expect.stringMatching(/6 hours.*requestsPerSecond.*--max-seconds/s),
     });
     expect((await ledgerEntry(lake, 'transaction_list', LAST)).failure?.code).toBe('too_slow');
   });

@@ -16,7 +16,7 @@ const sample = sharedLakes({
     reports: {
       clicks_list: { refresh: [{ untilAgeDays: 60, every: '7 days' }] },
       clicks_detail: { enabled: true, refresh: [{ untilAgeDays: 60, every: '7 days' }] },
-      transaction_list: { refresh: [{ untilAgeDays: 10, every: '7 days' }], watchUnsettledDays: 60 },
+      transaction_list: { refresh: [{ untilAgeDays: 10, every: '7 days' }] },
     },
   },
 });

@@ -3,6 +3,7 @@ import type { ReportName } from '../../sample/brand.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { Catalog } from '../../shared/ports.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { ProcessDied } from '../fakes/dies-at-n-store.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { alter, coverageOf, ledgerEntry, wrongReports } from './lake-contents.ts';
@@ -20,7 +21,7 @@ const sample = sharedLakes({
   brandSettings: {
     snapshotRetentionDays: 1,
     reports: {
-      transaction_list: { refresh: [{ untilAgeDays: 2, every: 'run' }], watchUnsettledDays: 0 },
+      transaction_list: { refresh: [{ untilAgeDays: 2, every: 'run' }], ...ALL_FINAL },
     },
   },
 });
@@ -121,10 +122,6 @@ describe('the vacuum', () => {
     [
       'coverage of a future month that a run wrote and never published',
       'coverage/brand=acme/report=transaction_list/month=2026-05',
-    ],
-    [
-      'schema changes that a run wrote and never published',
-      'schema_changes/brand=acme/report=transaction_list/month=2026-03',
     ],
   ])('removes %s', async (_name, partition) => {
     const lake = sample.emptyLake();

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
+import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { type HeldTable, type Living, type LivingBrand, heldTable, wordAt } from '../simulation/brand.ts';
 import type { Random } from '../simulation/random.ts';
 import { ADDRESS, SERVICE, type SimulatedService } from '../simulation/service.ts';
@@ -135,12 +136,12 @@ function settingsOf(
     order_list: {
       page_size: pageSize,
       refresh: restated,
-      watchUnsettledDays: 0,
+      ...ALL_FINAL,
     },
     transaction_list: {
       limit,
       refresh: restated,
-      watchUnsettledDays: 0,
+      ...ALL_FINAL,
     },
     amazon_attribution_report: { limit, refresh: restated },
   };
@@ -155,7 +156,6 @@ function settingsOf(
         startDate: world.startDate,
         secretName: 'none',
         lateMinutes,
-        resumeWithinHours: random.pick([0, 1, 6]),
         snapshotRetentionDays: 1,
         ...settingsFor(world.interpretation),
         reports: Object.fromEntries(

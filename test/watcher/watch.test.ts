@@ -8,6 +8,7 @@ import {
   COVERAGE_PAGE_KEY,
   WATCH_KEY,
   reportStateKey,
+  schemaKey,
   ledgerKey,
   rolesKey,
 } from '../../shared/lake/paths.ts';
@@ -18,7 +19,6 @@ import { reports } from '../../shared/reports/index.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
 import { type MemoryStore, memoryStore } from '../fakes/memory-store.ts';
-import { daysWithCoupon } from '../status/field-days.ts';
 import { failure } from '../status/made-statuses.ts';
 import { ordersFrom, readDay, storeDays } from '../status/stored-ledgers.ts';
 
@@ -88,6 +88,7 @@ function runWatcher(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
     newId: () => `run-${++runs}`,
     log: () => {},
     notifier: { tell: async (message) => void messages.push(message) },
+    events: bus,
     countProblems: (count) => void counts.push(count),
     message: {
       pipeline: 'BrandReports',
@@ -197,6 +198,7 @@ describe('a watcher run', () => {
       ...{ 'list ledger/': 1, 'list closes/': 1 },
       [`get ${reportStateKey('order_list', 'acme')}`]: 1,
       [`get ${rolesKey('orders')}`]: 1,
+      [`get ${schemaKey('orders')}`]: 1,
       ...Object.fromEntries(ledgers),
       [`get ${WATCH_KEY}`]: 1,
       [`create ${COVERAGE_PAGE_KEY}`]: 1,
@@ -219,9 +221,9 @@ describe('the events of a watcher run', () => {
     const before = { rows: 1234, state: 'closed' as const, at: new Date(NOW_MS - HOUR_MS).toISOString() };
     const fallen = readDay(settings, 'order_list', { rows: 100, checks: { before } });
     await fill({ [YESTERDAY]: { failure }, [addDays(TODAY, -2)]: fallen });
-    for (const nowMs of [NOW_MS, hours(0.2)]) await runWatcher(nowMs, { events: bus });
+    for (const nowMs of [NOW_MS, hours(0.2)]) await runWatcher(nowMs);
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
-    for (const nowMs of [hours(0.8), hours(1)]) await runWatcher(nowMs, { events: bus });
+    for (const nowMs of [hours(0.8), hours(1)]) await runWatcher(nowMs);
     const common = { brand: 'acme', report: 'order_list', table: 'orders', since: expect.any(String) };
     const failed = {
       ...{ ...common, id: `acme order_list failed ${failure.code}`, kind: 'problem', days: [YESTERDAY] },
@@ -244,13 +246,13 @@ describe('the events of a watcher run', () => {
     await fill({ [YESTERDAY]: { failure } });
     const notifier = { tell: refuses('grant sns:Publish') };
     for (const nowMs of [NOW_MS, hours(1)])
-      await expect(runWatcher(nowMs, { notifier, events: bus })).rejects.toThrow('grant sns:Publish');
+      await expect(runWatcher(nowMs, { notifier })).rejects.toThrow('grant sns:Publish');
     expect(events.map(({ type }) => type)).toEqual(['Problem Opened']);
   });
 
   it('are forgotten if the settings disable them, so a problem that comes back is opened anew', async () => {
     await fill({ [YESTERDAY]: { failure } });
-    await runWatcher(NOW_MS, { events: bus });
+    await runWatcher();
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
     for (const nowMs of [hours(1), hours(2), hours(3)]) await runWatcher(nowMs);
     const record = JSON.parse(Buffer.from((await store.get(WATCH_KEY))?.body ?? '').toString());
@@ -262,7 +264,7 @@ describe('the events of a watcher run', () => {
     await expect(runWatcher(NOW_MS, { events: { send: refuses('no bus') } })).rejects.toThrow('no bus');
     expect([messages.length, counts, events]).toEqual([1, [1], []]);
     expect(await page()).toContain(failure.message);
-    await runWatcher(hours(0.1), { events: bus });
+    await runWatcher(hours(0.1));
     expect(events).toMatchObject([{ type: 'Problem Opened', detail: { sequence: NOW_MS } }]);
     expect(messages).toHaveLength(1);
   });
@@ -338,34 +340,61 @@ describe('a finding', () => {
   });
 });
 
-describe('fields that vanish and come back', () => {
-  const LAST = addDays(TODAY, -2);
-  const VANISHED = addDays(LAST, -1);
+describe('columns that come and go', () => {
+  const EMPTIED = addDays(TODAY, -3);
   const reported = () =>
     messages.map(({ text }) => text.replace(/^.*\n\n/, '').replace(/\n\nAll days.*\s*$/, ''));
+  const readWith = (day: string, filled: Record<string, number>) => ({
+    ...readDay(settings, 'order_list', { rows: 1200, values: { filled: { id: 1200, ...filled } } }),
+    firstCommittedAt: `${addDays(day, 1)}T00:10:00.000Z`,
+  });
 
-  it('are reported once, the fields of a day together, and are no problem', async () => {
-    const { [LAST]: last = {}, ...before } = daysWithCoupon(settings, LAST, 1200);
-    await fill(before);
-    expect(await runWatcher()).toEqual({ problems: [], message: 'BrandReports: findings: 2 new' });
-    await setDay(LAST, last);
+  it('are reported once, all of a day together, and are no problem; and once more when the values are back', async () => {
+    const before = daysFrom(addDays(EMPTIED, -20), addDays(EMPTIED, -1));
+    await fill({
+      ...Object.fromEntries(before.map((day) => [day, readWith(day, { coupon: 1176, note: 600 })])),
+      [EMPTIED]: readWith(EMPTIED, { voucher: 1100 }),
+    });
+    expect(await runWatcher()).toEqual({ problems: [], message: 'BrandReports: findings: 1 new' });
+    await runWatcher(NOW_MS + HOUR_MS / 2);
+    expect(reported()).toEqual([
+      `FINDINGS
+- acme order_list: columns without a value that had values before on 1 day: ${EMPTIED}
+  since ${addDays(EMPTIED, 1)} 00:10 UTC
+  Why: ${EMPTIED}: coupon (usually in 98 % of the rows), note (usually in 50 % of the rows); new beside it: voucher
+  What to do: Ask the operator of the service whether their fields were renamed: queries of these columns find NULL. If it is a mistake, later readings bring the values back by themselves.`,
+    ]);
+    await setDay(EMPTIED, readWith(EMPTIED, { coupon: 1176, note: 600, voucher: 1100 }));
     for (const hours of [1, 1.2]) {
       await keepAlive(NOW_MS + hours * HOUR_MS);
       await runWatcher(NOW_MS + hours * HOUR_MS);
     }
-    expect(reported()).toEqual([
-      `FINDINGS
-- acme order_list: fields vanished on 1 day: ${VANISHED}
-  since ${VANISHED} 00:00 UTC
-  Why: ${VANISHED}: coupon, none of 1200 rows has a value, usually 98 % of them; ${VANISHED}: note, none of 1200 rows has a value, usually 50 % of them
-  What to do: Ask the operator of the service whether they were renamed: queries of these columns find NULL. If it is a mistake, later readings bring the values back by themselves.`,
-      `FINDINGS
-- acme order_list: fields are back on 1 day: ${LAST}
-  since ${LAST} 00:00 UTC
-  Why: ${LAST}: coupon, 98 % of 1200 rows have a value again, after it had vanished on ${VANISHED}; ${LAST}: note, 50 % of 1200 rows have a value again, after it had vanished on ${VANISHED}
-  What to do: Nothing is to be done: if the days between are restated, later readings fill them.`,
-    ]);
-    expect(counts).toEqual([0, 0, 0]);
+    expect(messages.slice(1).map(({ subject }) => subject)).toEqual(['BrandReports: findings: 1 solved']);
+    expect(counts.every((count) => count === 0)).toBe(true);
+  });
+
+  it('are reported for two weeks from the reading that first saw a new column, however old its day is', async () => {
+    const OLD = addDays(TODAY, -40);
+    const before = daysFrom(addDays(OLD, -20), addDays(OLD, -1));
+    await fill({
+      ...Object.fromEntries(before.map((day) => [day, readWith(day, {})])),
+      [OLD]: { ...readWith(OLD, { paid_on: 7 }), filledAtFirst: { paid_on: 0 } },
+    });
+    const schema = {
+      ...{ version: 1, table: 'orders', recentWrites: [] },
+      columns: [
+        ...[
+          { name: '_rescued', type: 'string' },
+          { name: '_synced_at', type: 'timestamp' },
+        ],
+        { name: 'paid_on', type: 'string', field: 'paid_on' },
+      ],
+      firstSeen: { paid_on: { day: OLD, at: new Date(NOW_MS - HOUR_MS).toISOString() } },
+    };
+    await store.put(schemaKey('orders'), Buffer.from(JSON.stringify(schema)), { ifAbsent: true });
+    await runWatcher();
+    expect(messages[0]?.text).toContain(`new columns on 1 day: ${OLD}`);
+    expect(messages[0]?.text).toContain(`Why: ${OLD}: paid_on in 7 of 1200 rows\n`);
   });
 });
 

@@ -2,16 +2,18 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import type { BrandReportsError } from '../../errors.ts';
 import type { CredentialSource } from '../../ports.ts';
 import { shownAddress } from '../../validation/base-url.ts';
-import { CREDENTIALS_SHAPE, credentialsShape, noCredentials, parseCredentials } from '../credentials.ts';
+import {
+  CREDENTIALS_SHAPE,
+  SECRETS_PREFIX,
+  credentialsShape,
+  noCredentials,
+  parseCredentials,
+} from '../credentials.ts';
 import { awsClientOptions, awsError, awsFailure } from './errors.ts';
 
-/**
- * The part of the settings about secrets. A brand without `secretName` uses the secret named by the prefix and the
- * brand.
- */
+/** Without `secretName`, the name of a brand's secret is the prefix and the brand. */
 interface SecretSettings {
   brands: Readonly<Record<string, { secretName?: string | undefined; baseUrl: string }>>;
-  deployment: { secretsPrefix: string };
 }
 
 /**
@@ -19,7 +21,7 @@ interface SecretSettings {
  * @param needsBaseUrl whether a secret must contain the address to which it may be sent
  */
 export function secretsOf(
-  { brands, deployment }: SecretSettings,
+  { brands }: SecretSettings,
   {
     needsBaseUrl,
     client = new SecretsManagerClient(awsClientOptions),
@@ -35,7 +37,7 @@ export function secretsOf(
           'the settings have no such brand',
           'Add it to "brands" of the settings.',
         );
-      const { secretName: name = `${deployment.secretsPrefix}${brand}`, baseUrl } = settings;
+      const { secretName: name = `${SECRETS_PREFIX}${brand}`, baseUrl } = settings;
       const text = await secretText(client, brand, name);
       const credentials = parseCredentials(text, brand, `the secret ${name}`);
       if (needsBaseUrl && credentials.baseUrl === undefined) throw withoutBaseUrl(brand, name, baseUrl);

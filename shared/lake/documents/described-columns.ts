@@ -10,7 +10,7 @@ import { type BrandRoles, decidedRoles } from './roles.ts';
 import type { StoredSchema } from './schema.ts';
 
 /** The columns of a table and, as far as it is known, the day on which each discovered column was found. */
-type KnownColumns = { columns: readonly Column[] } & Pick<StoredSchema, 'since'>;
+type KnownColumns = { columns: readonly Column[] } & Pick<StoredSchema, 'firstSeen'>;
 
 export interface DescribedColumn {
   name: string;
@@ -46,7 +46,7 @@ export function textOfDerived(name: string): string | undefined {
 /** The columns in the order of the schema, then the partition columns. */
 export function describedColumns(
   report: Pick<ReportDefinition, 'columns' | 'description'>,
-  { columns, since = {} }: KnownColumns,
+  { columns, firstSeen = {} }: KnownColumns,
   fields: readonly ChosenField[] = [],
 ): DescribedColumn[] {
   const chosen = fields.flatMap(({ brand, role, field }) => {
@@ -57,7 +57,7 @@ export function describedColumns(
   return [...columns, ...partitions].map((column) => {
     const { name, type, field } = column;
     const documented = report.columns.find((each) => each.field === field);
-    const day = Object.hasOwn(since, name) ? ` of ${since[name]}` : '';
+    const day = Object.hasOwn(firstSeen, name) ? ` of ${firstSeen[name]?.day}` : '';
     const origin = documented
       ? `Documented: ${documented.meaning ?? report.description}`
       : `Discovered in the records${day} as ${JSON.stringify(field)}; the interface does not document it`;

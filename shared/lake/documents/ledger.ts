@@ -211,6 +211,11 @@ const dayEntry = storedObject(() => ({
   continuation: z.optional(z.string()),
   /** When the first version of the day was committed, by the machine's clock. */
   firstCommittedAt: z.optional(storedTime),
+  /**
+   * By column that the first whole version filled and the newest does not, or the reverse: the number of rows with a
+   * value in the first; missing if both fill the same columns.
+   */
+  filledAtFirst: z.optional(z.record(z.string(), storedCount)),
   /** Missing before the first event of the day. */
   events: z.optional(outbox),
   /** When the day was erased: the lake has nothing of it, and no run reads it again. */
@@ -460,7 +465,6 @@ export interface DayCommit {
    * pages can be resumed.
    */
   reading?: { continuation: string; disregarded?: DayEntry['disregarded'] };
-  sendsOpenDay?: boolean;
 }
 
 /**
@@ -469,22 +473,39 @@ export interface DayCommit {
  */
 export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledger {
   return withPublication(ledger, day, commit.wallMs, (entry, now): DayEntry => {
-    const { claim, failure, continuation, disregarded, ...rest } = entry;
+    const { claim, failure, continuation, disregarded, filledAtFirst: _known, ...rest } = entry;
     const { committed, reading } = commit;
     if (claim?.runId !== commit.runId) throw claimLost(day);
     if (reading && claim.attempt !== committed.attempt && !reading.disregarded) throw claimLost(day);
     if (entry.committed && isLaterReading(entry.committed, committed))
       throw laterReading(day, entry.committed);
-    const events = outboxAfter(entry, committed, now, commit.sendsOpenDay ?? false);
+    const events = outboxAfter(entry, committed, now);
+    const filledAtFirst = filledAtFirstAfter(entry, committed);
     return {
       ...rest,
       ...(reading ?? { failure, continuation, disregarded }),
       ...(!reading && claim.attempt !== undefined && { claim: { ...claim, runId: null } }),
       firstCommittedAt: entry.firstCommittedAt ?? now,
+      ...(filledAtFirst && { filledAtFirst }),
       ...replaceCommitted(entry, committed, now),
       ...(events && { events }),
     };
   });
+}
+
+/** A version without rows shows no columns. Other queries, e.g. with a filter, return other records. */
+function filledAtFirstAfter(
+  { committed: before, filledAtFirst = {} }: DayEntry,
+  next: Committed,
+): DayEntry['filledAtFirst'] {
+  if (!before || before.state === 'open' || before.rows === 0 || next.rows === 0) return undefined;
+  const [was, is] = [before.values?.filled, next.values?.filled];
+  if (!was || !is || before.queryFingerprint !== next.queryFingerprint) return undefined;
+  const first = { ...was, ...filledAtFirst };
+  const columns = Object.keys({ ...is, ...first });
+  const differing = columns.filter((column) => (first[column] ?? 0) > 0 !== (is[column] ?? 0) > 0);
+  if (differing.length === 0) return undefined;
+  return Object.fromEntries(differing.map((column) => [column, first[column] ?? 0]));
 }
 
 /** The day's entry after the commit. A version that it replaces is kept. */

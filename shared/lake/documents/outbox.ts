@@ -8,7 +8,7 @@ import { storedCount, storedId, storedObject, storedTime } from './cas-document.
 
 const dayEvent = storedObject(() => ({
   type: z.enum(['Day Published', 'Day Changed']),
-  state: z.enum(['open', 'complete', 'settled', 'unverified']),
+  state: z.enum(['complete', 'settled', 'unverified']),
   version: storedId,
   /** The version that receivers have known so far; `null` for a new day. */
   previousVersion: z.nullable(storedId),
@@ -51,19 +51,18 @@ interface Version extends Pick<DayEvent, 'rows'> {
 const MAX_PENDING = 20;
 
 /**
- * The outbox after a commit. A reading that finds the same content adds no event, unless it closes the day.
- * @param sendsOpenDay whether versions of an open day have events
+ * The outbox after a commit. A reading that finds the same content adds no event, unless it closes the day. A version of
+ * the open day has no event: each run would send one, about a day that nobody can use yet.
  */
 export function outboxAfter(
   { events, committed: before }: { events?: Outbox | undefined; committed?: Version | undefined },
   after: Version,
   at: string,
-  sendsOpenDay: boolean,
 ): Outbox | undefined {
   const { snapshot: version, rows, state } = after;
   const wasClosed = before !== undefined && isClosed(before);
   const isFirst = isClosed(after) && !wasClosed;
-  const isChanged = before?.digest !== after.digest && (isClosed(after) || sendsOpenDay);
+  const isChanged = before?.digest !== after.digest && isClosed(after);
   if (!isFirst && !isChanged) return events;
   // The first number of a day is the time in seconds. A repair loses the number, and the clock may have been a day
   // ahead before and may be behind now: two days more keep the order.
@@ -71,7 +70,7 @@ export function outboxAfter(
   const sequence = events ? events.sequence + 1 : Math.floor(beginMs / 1000);
   const event: DayEvent = {
     type: isFirst ? 'Day Published' : 'Day Changed',
-    state: state === 'open' || state === 'settled' ? state : 'complete',
+    state: state === 'settled' ? state : 'complete',
     ...{ version, previousVersion: events?.version ?? (wasClosed ? before.snapshot : null), rows },
     ...{ sums: after.values?.totals?.byCurrency ?? {}, sequence, at },
   };

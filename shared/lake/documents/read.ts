@@ -11,7 +11,7 @@ import {
 } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
 import { type BrandRoles, type StoredRoles, parseStoredRoles } from './roles.ts';
-import { type StoredSchema, parseStoredSchema } from './schema.ts';
+import { type NewColumns, type StoredSchema, newColumnsOf, parseStoredSchema } from './schema.ts';
 import {
   LEDGERS_PREFIX,
   changesKey,
@@ -30,6 +30,8 @@ import type { ReportDefinition, ReportRegistry } from '../../reports/definition.
 export interface ReportLedgers extends ReportStates {
   /** The fields of its roles; missing before the first run that stored them. */
   roles?: BrandRoles | undefined;
+  /** The columns that records have added to its table. */
+  newColumns?: NewColumns | undefined;
   /** By month; only the months that were read. */
   ledgers: ReadonlyMap<string, Ledger>;
   /** The documents that could not be read: one damaged document does not hide the others. */
@@ -149,7 +151,15 @@ export async function readWantedLedgers(
     );
   const tables = [...new Set(listed.map(({ report }) => report))];
   const stored = new Map(
-    await Promise.all(tables.map(async (report) => [report, await readRoles(store, report)] as const)),
+    await Promise.all(
+      tables.map(async (report) => {
+        const [roles, schema] = await Promise.all([
+          readRoles(store, report),
+          undamaged(readSchema(store, report)),
+        ]);
+        return [report, { roles, newColumns: schema && newColumnsOf(schema) }] as const;
+      }),
+    ),
   );
   return Promise.all(
     all.map(async ({ of, months, damaged }) => {
@@ -169,7 +179,8 @@ export async function readWantedLedgers(
       const faults = [...damaged, ...read.flatMap((each) => each.damaged)];
       return {
         ...of,
-        roles: stored.get(report)?.brands[brand],
+        roles: stored.get(report)?.roles.brands[brand],
+        newColumns: stored.get(report)?.newColumns,
         // The ledgers show whether the report has ever returned a record.
         state: damaged.length > 0 ? { ...state, hasReturnedRecords: hasRows(readable) } : state,
         ledgers: new Map(readable.map((ledger) => [ledger.month, ledger])),

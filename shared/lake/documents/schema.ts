@@ -5,7 +5,13 @@ import type { Json } from '../../json.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { schemaKey } from '../paths.ts';
 import { DERIVED_COLUMNS, type TableSchema, baseSchema } from '../table/columns.ts';
-import { type HasRecentWrites, damagedDocument, parseDocument, storedObject } from './cas-document.ts';
+import {
+  type HasRecentWrites,
+  damagedDocument,
+  parseDocument,
+  storedObject,
+  storedTime,
+} from './cas-document.ts';
 
 const column = storedObject(() => ({
   name: z.string().check(z.regex(/^[a-z0-9_]{1,300}$/)),
@@ -21,6 +27,8 @@ const column = storedObject(() => ({
   ),
   field: z.optional(z.string()),
 }));
+
+const firstSeen = storedObject(() => ({ day: z.string().check(z.refine(isDay)), at: storedTime }));
 
 const schema = storedObject(() => ({
   version: z.literal(1),
@@ -38,8 +46,8 @@ const schema = storedObject(() => ({
       error: `${DERIVED_COLUMNS.join(' or ')} is missing`,
     }),
   ),
-  /** By discovered column: the day in whose records its field was found. */
-  since: z.optional(z.record(z.string(), z.string().check(z.refine(isDay)))),
+  /** By discovered column: the day in whose records it was first seen, and when that day was read. Never changed. */
+  firstSeen: z.optional(z.record(z.string(), firstSeen)),
   recentWrites: z.array(z.string()),
 }));
 
@@ -47,7 +55,21 @@ const schema = storedObject(() => ({
 export interface StoredSchema extends TableSchema, HasRecentWrites {
   version: 1;
   table: string;
-  since?: Readonly<Record<string, string>> | undefined;
+  firstSeen?: Readonly<Record<string, z.infer<typeof firstSeen>>> | undefined;
+}
+
+/** By day: the columns that were first seen in its records, and when. */
+export type NewColumns = ReadonlyMap<string, readonly { column: string; at: string }[]>;
+
+/** The columns that new fields have brought. A second column of a field, with the type of a setting, is not news. */
+export function newColumnsOf({ columns, firstSeen = {} }: StoredSchema): NewColumns {
+  const fields = new Set<string | undefined>();
+  const ofNewFields = columns.filter(({ field }) => !fields.has(field) && fields.add(field));
+  const seen = ofNewFields.flatMap(({ name }) => {
+    const first = Object.hasOwn(firstSeen, name) ? firstSeen[name] : undefined;
+    return first ? [{ column: name, ...first }] : [];
+  });
+  return Map.groupBy(seen, ({ day }) => day);
 }
 
 /**

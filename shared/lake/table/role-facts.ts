@@ -4,7 +4,13 @@
  */
 import { type Column, RESCUED } from '../../column-types.ts';
 import { type JsonObject, isJsonObject, parseJson } from '../../json.ts';
-import { STATE_WORDS, type States, comparedState, withoutSpaces } from '../../reports/definition.ts';
+import {
+  FINAL_STATES,
+  STATE_WORDS,
+  type States,
+  comparedState,
+  withoutSpaces,
+} from '../../reports/definition.ts';
 import {
   IS_KIND,
   type Kind,
@@ -66,12 +72,8 @@ interface Held {
   amounts: { role: string; coded: CodedUnits | CodedValues }[];
 }
 
-interface StateRules {
-  /** In the form that comparisons use. */
-  final: ReadonlySet<string>;
-  /** By word of the service: the word of the interface, both in the form that comparisons use. */
-  words: ReadonlyMap<string, string>;
-}
+/** By word of the service: the word of the interface, both in the form that comparisons use. */
+type StateRules = ReadonlyMap<string, string>;
 
 export class RoleFacts {
   readonly #types: ReadonlyMap<string, Column>;
@@ -98,10 +100,8 @@ export class RoleFacts {
       const place = columnOfField(columns, field);
       return place ? [[role, place] as const] : [];
     });
-    this.#states = states && {
-      final: new Set(states.final.map(comparedState)),
-      words: new Map(Object.entries(states.words ?? {}).map(([word, to]) => [comparedState(word), to])),
-    };
+    this.#states =
+      states && new Map(Object.entries(states.words).map(([word, to]) => [comparedState(word), to]));
     this.#isCurrencyOpen = fields.currency === undefined;
     this.#currencyNames = columnsNamed(columns, 'currency').length;
   }
@@ -169,7 +169,7 @@ export class RoleFacts {
   #judgeKind(kind: Kind, name: string, rows: number, coded: CodedColumn): void {
     const texts = textsOf(coded);
     const counts = rowsByCode(rows, coded, texts.length);
-    const words = kind === 'states' ? this.#states?.words : undefined;
+    const words = kind === 'states' ? this.#states : undefined;
     const isMapped = (text: string) => words?.has(comparedState(text)) ?? false;
     const fits = (text: string) => IS_KIND[kind](text) || isMapped(text);
     add(this.#fitting, name, sumWhere(texts, counts, fits));
@@ -236,7 +236,7 @@ export class RoleFacts {
   }
 
   #countStates(
-    { final, words }: StateRules,
+    words: StateRules,
     role: 'state' | 'line_state',
     rows: number,
     coded: CodedColumn,
@@ -249,7 +249,7 @@ export class RoleFacts {
       const states = (path.length > 0 ? alike.map((text) => textAt(text, path) ?? '') : alike).map(
         comparedState,
       );
-      const isFinal = states.some((state) => final.has(state) || final.has(words.get(state) ?? ''));
+      const isFinal = states.some((state) => FINAL_STATES.includes(words.get(state) ?? state));
       // A line may be final before its order is: only the order's state decides whether a day is watched.
       if (isFinal) this.#final += role === 'state' ? count : 0;
       else if (

@@ -3,7 +3,6 @@ import { openGlueCatalog } from '../../../shared/adapters/aws/glue-catalog.ts';
 import { openS3Lake } from '../../../shared/adapters/aws/s3-lake.ts';
 import { coverageTable } from '../../../shared/catalog/coverage.ts';
 import { freshness } from '../../../shared/catalog/freshness.ts';
-import { schemaChangesTable } from '../../../shared/catalog/schema-changes.ts';
 import { changesTable, changeViews } from '../../../shared/history/index.ts';
 import { tableColumns } from '../../../shared/lake/documents/described-columns.ts';
 import { baseSchema } from '../../../shared/lake/table/columns.ts';
@@ -131,7 +130,7 @@ describe('Glue', () => {
   });
 
   it('accepts every text of the program whole', () => {
-    const made = [coverageTable, schemaChangesTable, changesTable].flatMap(({ columns }) => columns);
+    const made = [coverageTable, changesTable].flatMap(({ columns }) => columns);
     const views = [
       ...Object.values(reports).flatMap((report) => report.views),
       freshness,

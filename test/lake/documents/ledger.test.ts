@@ -211,6 +211,27 @@ describe('a commit', () => {
     expect(superseded).toEqual([{ snapshot: 's1', at: null, ...known }]);
   });
 
+  it('keeps how many rows the first whole version filled, of columns that were emptied or filled since', () => {
+    const fill = (before: DayEntry, filled: Record<string, number>, change: Partial<Committed> = {}) =>
+      entryOf(
+        commitDay(ledgerOf({ ...before, claim }), DAY, commitOf({ rows: 9, values: { filled }, ...change })),
+      );
+    const open = fill({}, { id: 4, draft: 4 }, { state: 'open' });
+    const first = fill(open, { id: 9, coupon: 7 });
+    const renamed = fill(first, { id: 9, voucher: 7 });
+    const partly = fill(renamed, { id: 8, voucher: 7, note: 1 });
+    const back = fill(partly, { id: 9, coupon: 2 });
+    expect([open, first, renamed, partly, back].map(({ filledAtFirst }) => filledAtFirst)).toEqual([
+      undefined,
+      undefined,
+      { coupon: 7, voucher: 0 },
+      { coupon: 7, voucher: 0, note: 0 },
+      undefined,
+    ]);
+    expect(fill(renamed, { id: 9 }, { queryFingerprint: 'other' }).filledAtFirst).toBeUndefined();
+    expect(fill(renamed, {}, { rows: 0 }).filledAtFirst).toBeUndefined();
+  });
+
   describe('of a disregarded reading', () => {
     const disregarded = { at: NOW, rows: 1, queryFingerprint: 'q' };
     const kept = (entry: DayEntry) =>

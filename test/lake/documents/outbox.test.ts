@@ -18,15 +18,9 @@ const unconfirmed = (digest: string) => version('unconfirmed', digest, 'UTC');
 const repaired = (digest: string) => version('unconfirmed', digest);
 
 describe('a commit', () => {
-  it.each<{ what: string; before?: Version; after: Version; open?: true; type?: DayEvent['type'] }>([
+  it.each<{ what: string; before?: Version; after: Version; type?: DayEvent['type'] }>([
     { what: 'of an open day', after: open('a') },
     { what: 'of an open day that grows', before: open('a'), after: open('b') },
-    { what: 'of an open day, if that is wanted', after: open('a'), open: true, type: 'Day Changed' },
-    {
-      ...{ what: 'of an open day that grows, if wanted', before: open('a'), after: open('b') },
-      ...{ open: true, type: 'Day Changed' },
-    },
-    { what: 'of an open day with equal content', before: open('a'), after: open('a'), open: true },
     { what: 'of a day that nobody has read', after: closed('a'), type: 'Day Published' },
     { what: 'that another has to confirm', after: unconfirmed('a'), type: 'Day Published' },
     { what: 'that closes a day', before: open('a'), after: closed('b'), type: 'Day Published' },
@@ -45,8 +39,8 @@ describe('a commit', () => {
     { what: 'of a settled day', before: settled('a'), after: settled('b'), type: 'Day Changed' },
     { what: 'after a clock was ahead', before: closed('a'), after: open('b') },
     { what: 'after a repair', before: repaired('a'), after: closed('a'), type: 'Day Published' },
-  ])('$what: whether it adds an event, and which', ({ before, after, open = false, type }) => {
-    const events = outboxAfter({ committed: before }, after, AT, open);
+  ])('$what: whether it adds an event, and which', ({ before, after, type }) => {
+    const events = outboxAfter({ committed: before }, after, AT);
     expect(events?.pending.map((event) => event.type) ?? []).toEqual(type ? [type] : []);
   });
 
@@ -54,7 +48,7 @@ describe('a commit', () => {
     const { events: none, ...of } = { events: undefined, committed: closed('a') };
     expect(none).toBeUndefined();
     const sequence = Date.parse(AT) / 1000;
-    expect(outboxAfter(of, settled('b'), AT, false)).toEqual({
+    expect(outboxAfter(of, settled('b'), AT)).toEqual({
       ...{ sequence, version: 'of-b' },
       pending: [
         {
@@ -89,7 +83,7 @@ it('the events of a day have growing numbers and name the previous version, howe
         }
         const before = entry.events?.sequence;
         const after = version(state, digest, 'UTC');
-        const events = outboxAfter(entry, after, new Date(atMs).toISOString(), false);
+        const events = outboxAfter(entry, after, new Date(atMs).toISOString());
         if (events && events.sequence !== before) made.push(...events.pending.slice(-1));
         entry = {
           committed: after,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseJson } from '../../../shared/json.ts';
-import { parseStoredSchema } from '../../../shared/lake/documents/schema.ts';
+import { newColumnsOf, parseStoredSchema } from '../../../shared/lake/documents/schema.ts';
 import { baseSchema, growSchema } from '../../../shared/lake/table/columns.ts';
 
 describe('a stored schema', () => {
@@ -11,6 +11,25 @@ describe('a stored schema', () => {
 
   it('I7: is read exactly as it was written', () => {
     expect(parse(parseJson(JSON.stringify(stored)))).toEqual(stored);
+  });
+
+  it('has the columns that records have added, by the day on which they were first seen', () => {
+    const beside = growSchema({ columns }, { amount: 2, note: 2 }, { amount: 'double' });
+    const at = '2026-03-06T10:00:00.000Z';
+    const names = ['amount', 'note', 'amount_double'];
+    const firstSeen = Object.fromEntries(names.map((name) => [name, { day: '2026-03-05', at }]));
+    const grown = parse(parseJson(JSON.stringify({ ...stored, ...beside, firstSeen })));
+    // A second column of a field is not news.
+    expect([...newColumnsOf(grown)]).toEqual([
+      [
+        '2026-03-05',
+        [
+          { column: 'amount', day: '2026-03-05', at },
+          { column: 'note', day: '2026-03-05', at },
+        ],
+      ],
+    ]);
+    expect([...newColumnsOf(parse(undefined))]).toEqual([]);
   });
 
   it('I7: keeps what a later version has added to the table and to a column', () => {

@@ -45,7 +45,7 @@ function digestAndSums(type: ColumnType, rows: number, column: CodedColumn) {
   const facts = new ColumnFacts(columns);
   const roles = new RoleFacts(columns, {
     fields: { state: 'a', amount: 'a' },
-    states: { final: ['0', '7'] },
+    states: { words: { '0': 'void', '7': 'paid' } },
   });
   const digest = new Digest();
   for (const _column of roles.count(rows, facts.count(rows, digest.addColumns(rows, [['a', column]]))));
