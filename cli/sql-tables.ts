@@ -6,7 +6,7 @@
  * locked: it can read the lake's folder and no other file.
  */
 import { rm } from 'node:fs/promises';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { configError } from '../shared/errors.ts';
@@ -46,6 +46,7 @@ import { counted, note } from './output.ts';
 import { printedCommand, withRunnableCommands } from './printed-command.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { namesIn } from './sql-names.ts';
+import { openSession } from './sql-session.ts';
 import { oneLine } from './terminal-text.ts';
 import {
   CLOSE_COLUMNS,
@@ -111,20 +112,17 @@ interface TableFile {
  * @throws BrandReportsError `config` if DuckDB would misread the lake's path, or the lake has no answer as of then
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  const { includes: isNamed } = await namesIn(connection, sql);
   const files = snapshotFiles(lake.store);
-  await connection.run(
-    "SET TimeZone = 'UTC'; SET enable_external_file_cache = false; SET autoinstall_known_extensions = false",
-  );
-  await createRelations(connection, lake, files, isNamed);
   const { outputFolder = files.folder } = lake;
-  const folders = [files.folder, outputFolder].map((folder) => literal(`${folder}/`));
-  await connection.run(
-    // DuckDB also lets SQL read its folder of temporary files, `.tmp` in the current folder.
-    `SET temp_directory = ''; SET allowed_directories = [${folders.join(', ')}]; SET enable_external_access = false; SET lock_configuration = true`,
-  );
-  return connection;
+  const connection = await openSession([files.folder, outputFolder]);
+  try {
+    const { includes: isNamed } = await namesIn(connection, sql);
+    await createRelations(connection, lake, files, isNamed);
+    return connection;
+  } catch (thrown) {
+    connection.closeSync();
+    throw thrown;
+  }
 }
 
 /**

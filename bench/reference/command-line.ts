@@ -179,7 +179,7 @@ function guideOf(name: string): string {
 
 function sectionOf(command: Command, shared: readonly Option[]): string[] {
   const { notes, examples } = helpAfter(command);
-  const own = command.options.filter((option) => !shared.some(sameAs(option)));
+  const own = command.options.filter((option) => !option.hidden && !shared.some(sameAs(option)));
   const common = command.options.filter((option) => shared.some(sameAs(option)));
   const { exits } = MORE[command.name()] ?? {};
   return [
