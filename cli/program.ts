@@ -44,7 +44,6 @@ export const commands: Record<string, () => Promise<(program: CliCommand) => voi
   'since-close': async () => (await import('./commands/since-close.ts')).addSinceClose,
   statement: async () => (await import('./commands/statement.ts')).addStatement,
   mcp: async () => (await import('./commands/mcp.ts')).addMcp,
-  reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
   verify: async () => (await import('./commands/verify.ts')).addVerify,
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,
   rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,

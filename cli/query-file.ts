@@ -20,8 +20,6 @@ import { literal } from './sql-tables.ts';
 const FORMATS = {
   '.csv': 'csv',
   '.json': 'json',
-  '.ndjson': 'ndjson',
-  '.md': 'markdown',
   '.parquet': 'parquet',
   '.xlsx': 'xlsx',
 } as const;

@@ -110,7 +110,7 @@ export async function* tableText(result: QueryResult, maxWidth?: number): AsyncG
   }
   const { length: more } = layout?.leftOut ?? [];
   if (layout && more > 0)
-    yield `${more} of ${result.names.length} columns do not fit: ${enumerated(layout.leftOut)}. Add --vertical or --output FILE.csv to see them.\n`;
+    yield `${more} of ${result.names.length} columns do not fit: ${enumerated(layout.leftOut)}. Select fewer columns, or add --output FILE.csv.\n`;
 }
 
 /** The same rows, but the first block has all rows that the layout needs. Without rows the first block is empty. */

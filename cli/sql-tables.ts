@@ -42,6 +42,8 @@ import {
 } from '../shared/reports/definition.ts';
 import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
 import type { Settings } from '../shared/settings/settings.ts';
+import type { Past } from './options.ts';
+import { type CsvTable, createCsvTables } from './csv-tables.ts';
 import { counted, note } from './output.ts';
 import { printedCommand, withRunnableCommands } from './printed-command.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
@@ -69,12 +71,15 @@ export interface SqlLake {
   /** They decide `next_due` in `coverage`; without settings it is null. */
   settings: Settings | undefined;
   nowMs: number;
-  /** The tables as they were at this instant, at most `nowMs`; missing: as they are. */
-  asOfMs?: number;
-  /** The tables as they were when this month was closed, with its days alone; missing: as they are. */
-  asOfClose?: string;
+  /**
+   * The tables as they were at this instant, at most `nowMs`, or when this month was closed, with its days alone; missing: as
+   * they are.
+   */
+  asOf?: Past | undefined;
   /** `changes` has this day alone, and `coverage` its month; missing: all days. */
   day?: string;
+  /** Files that are tables of texts beside the lake's tables. */
+  csvs?: readonly CsvTable[];
   /** DuckDB may also write here. The caller's SQL cannot, because it only reads. */
   outputFolder?: string;
   /** Called with the ledgers that all tables follow from, so that the caller can describe the same days. */
@@ -113,8 +118,10 @@ interface TableFile {
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
   const files = snapshotFiles(lake.store);
-  const { outputFolder = files.folder } = lake;
-  const connection = await openSession([files.folder, outputFolder]);
+  const { outputFolder = files.folder, csvs = [] } = lake;
+  const connection = await openSession([files.folder, outputFolder], (opened) =>
+    createCsvTables(opened, csvs),
+  );
   try {
     const { includes: isNamed } = await namesIn(connection, sql);
     await createRelations(connection, lake, files, isNamed);
@@ -136,21 +143,21 @@ export async function createRelations(
   files: SnapshotFiles,
   isNamed: (name: string) => boolean,
 ): Promise<void> {
-  const { store, reports, asOfMs, asOfClose, day } = lake;
+  const { store, reports, asOf, day } = lake;
   const connection: EmptySession = { run: (sql) => session.run(sql), fills: [] };
   const all = Object.values(reports);
   const present = [...LEDGER_TABLES, freshness.name];
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
   const views = all.flatMap((report) => report.views);
-  const isPast = asOfMs !== undefined || asOfClose !== undefined;
+  const isPast = asOf !== undefined;
   const closedTables = all.flatMap(dayTables).map(closedTable);
   if (isPast) {
     const readsClosed = ({ tables }: ReportView) => tables.some((table) => closedTables.includes(table));
     const overClosed = views.filter(readsClosed).map(({ name }) => name);
     const only = [...present, ...changes, ...all.map(versionsTable), ...closedTables, ...overClosed];
-    refusePresent([...new Set(only)].filter(isNamed), asOfClose === undefined ? '--as-of' : '--as-of-close');
+    refusePresent([...new Set(only)].filter(isNamed));
   }
-  const asClosed = asOfClose === undefined ? undefined : await closesOf(store, asOfClose);
+  const asClosed = typeof asOf === 'string' ? await closesOf(store, asOf) : undefined;
   const month = day === undefined ? undefined : monthOf(day);
   const span = month === undefined ? {} : { from: month, to: month };
   const ledgers = await readLedgers(store, reports, span, lake.nowMs);
@@ -161,7 +168,7 @@ export async function createRelations(
     [...dayTables(report), ...dayTables(report).map(closedTable), versionsTable(report)].some(isRead),
   );
   const ofNamed = ledgers.filter(({ report }) => named.includes(report));
-  if (asOfMs !== undefined) refuseBeforeFirst(daysOfLedgers(ofNamed), asOfMs);
+  if (typeof asOf === 'number') refuseBeforeFirst(daysOfLedgers(ofNamed), asOf);
   if (named.length > 0 && ofNamed.length === 0)
     note(
       oneLine(
@@ -169,7 +176,8 @@ export async function createRelations(
       ),
     );
   const ofAllReports = [...present, ...changes].some(isNamed);
-  const wanted = named.length > 0 || ofAllReports ? named : all;
+  const isOfCsvs = lake.csvs?.some(({ name }) => isNamed(name)) ?? false;
+  const wanted = named.length > 0 || ofAllReports || isOfCsvs ? named : all;
   for (const { report, damaged } of ledgers) {
     if (!ofAllReports && !wanted.includes(report)) continue;
     for (const { message } of damaged) note(oneLine(`warning: ${withRunnableCommands(message)}`));
@@ -201,9 +209,9 @@ export async function createRelations(
     const own = ledgers.filter((ledger) => ledger.report === report);
     const versions = asClosed
       ? closedVersions(asClosed, report)
-      : asOfMs === undefined
-        ? currentVersions(own)
-        : versionsAt(daysOfLedgers(own), asOfMs, lake.nowMs);
+      : typeof asOf === 'number'
+        ? versionsAt(daysOfLedgers(own), asOf, lake.nowMs)
+        : currentVersions(own);
     const ofReport = await tablesOf(store, report, asClosed);
     for (const table of ofReport) {
       const { name, columns, objectOf } = table;

@@ -46,11 +46,6 @@ export const MORE: Readonly<Record<string, More>> = {
   'since-close': { guide: ['Close a month', '../how-to/close-a-month.md'] },
   statement: { guide: ['Statements', '../how-to/statements.md'] },
   mcp: { guide: ['Connect an assistant', '../how-to/connect-an-assistant.md'] },
-  reconcile: {
-    exits:
-      '0 if everything agrees, or the lake explains each difference; 1 if a difference is not explained.',
-    guide: ['Compare an invoice', '../how-to/compare-an-invoice.md'],
-  },
   verify: {
     exits: '0 if every file agrees with the ledger; 1 if one does not, or a document is damaged.',
     guide: ['Verify', '../how-to/verify.md'],

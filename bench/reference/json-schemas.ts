@@ -214,19 +214,6 @@ const sinceClose = z.object({
   totals: z.array(z.object({ ...ofReport, currency, correction: number })),
 });
 
-const reconcile = z.object({
-  status: word('agrees', 'explained', 'differs'),
-  brand: z.string(),
-  from: day,
-  to: day,
-  columns: z.record(z.string(), z.string()),
-  notes: texts,
-  sums: lists,
-  causes: lists,
-  days: lists.optional().describe('Without a file only'),
-  differences: lists,
-});
-
 const verify = z.object({
   status: word('ok', 'failed'),
   tables: z.array(
@@ -371,7 +358,6 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   status: { command: 'status', title: '`status --json`', schema: statusOutput },
   diff: { command: 'diff', title: '`diff --json`', schema: diff },
   'since-close': { command: 'since-close', title: '`since-close --json`', schema: sinceClose },
-  reconcile: { command: 'reconcile', title: '`reconcile --json`', schema: reconcile },
   verify: { command: 'verify', title: '`verify --json`', schema: verify },
   rollback: { command: 'rollback', title: '`rollback --json`', schema: rollback },
   rebuild: { command: 'rebuild', title: '`rebuild --json`', schema: rebuild },

@@ -24,7 +24,7 @@ export function addClose(program: CliCommand): void {
     .option('--remove', 'remove the close; versions that nothing else keeps are deleted later')
     .takes('lake', 'database', 'settings', 'environment', 'now')
     .option('--json', 'print what was closed, or removed, as one JSON document')
-    .example(['close 2026-10 --brand acme', 'query --as-of-close 2026-10 "SELECT * FROM orders_daily"'])
+    .example(['close 2026-10 --brand acme', 'query --as-of 2026-10 "SELECT * FROM orders_daily"'])
     .action(async (of: string, flags: CloseFlags) => {
       const { brand, anyway = false } = flags;
       const options: CloseOptions = { ...(await writableLake(flags)), month: of, anyway, brand };

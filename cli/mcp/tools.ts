@@ -2,6 +2,7 @@
  * Answers an assistant's questions about the lake. Each answer begins with the days that are missing from it. Every text from
  * the lake is escaped and bounded, because a service may have written it.
  */
+import { DuckDBTypeId } from '@duckdb/node-api';
 import * as z from 'zod';
 import { typeSpec } from '../../shared/column-types.ts';
 import { columnText, columnsOfShape } from '../../shared/lake/documents/described-columns.ts';
@@ -14,8 +15,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { relationsText } from '../commands/query.ts';
 import { note } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
-import { TEXTS } from '../query-formats.ts';
-import { query } from '../query-result.ts';
+import { type QueryResult, cell, query } from '../query-result.ts';
 import { reportNamed } from '../run-options.ts';
 import { type SqlLake, createSqlConnection, identifier, literal } from '../sql-tables.ts';
 import { closesOf, enumerated } from '../sql-versions.ts';
@@ -113,16 +113,15 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
   const onUnreadable = (what: string, why: string) => void unreadable.push(`${what}: ${why}`);
   const gaps: string[] = [];
   const onGap = (line: string) => void gaps.push(line);
-  const asOf = close === undefined ? {} : { asOfClose: close };
-  const connection = await createSqlConnection({ ...lake, ...asOf, onLedgers, onUnreadable, onGap }, sql);
+  const connection = await createSqlConnection({ ...lake, asOf: close, onLedgers, onUnreadable, onGap }, sql);
   try {
     const days = await daysRead(connection, sql, lakeDays(ledgers, lake.settings, lake.nowMs));
     const lines: string[] = [];
     let units = 0;
-    for await (const line of TEXTS.markdown(await query(connection, sql))) {
+    for await (const line of markdownRows(await query(connection, sql))) {
       units += line.length;
       if (units > MAX_UNITS) break;
-      lines.push(line.trimEnd());
+      lines.push(line);
     }
     // The names of the columns and a rule precede the rows.
     const [count, isCut] = [Math.max(0, lines.length - 2), units > MAX_UNITS];
@@ -137,6 +136,21 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
   } finally {
     connection.closeSync();
   }
+}
+
+/** The rows as a table of GitHub's Markdown, a line each; decimals without trailing zeros. */
+async function* markdownRows({ names, types, blocks }: QueryResult): AsyncGenerator<string> {
+  const line = (cells: readonly string[]) => `| ${cells.map(markdownCell).join(' | ')} |`;
+  const scales = types.map(({ typeId }) => (typeId === DuckDBTypeId.DECIMAL ? 0 : undefined));
+  yield line(names);
+  yield `|${names.map(() => ' --- |').join('')}`;
+  for await (const rows of blocks)
+    for (const row of rows) yield line(row.map((value, index) => cell(value, scales[index])));
+}
+
+/** Escapes everything that Markdown would read as markup, HTML or the end of the cell. */
+function markdownCell(text: string): string {
+  return oneLine(text).replaceAll(/[\\`*[\]<>|~&$]|(?<!\w)_|_(?!\w)/g, '\\$&');
 }
 
 /** A tool: its description, its arguments, and the lines of its answer. */

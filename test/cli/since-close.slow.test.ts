@@ -74,7 +74,7 @@ describe('since-close', () => {
       const found = JSON.parse((await runCli(['query', sql, '--json', ...flags, ...inLake])).stdout);
       return new Map(found.map((row: Record<string, unknown>) => [row.currency, row.commission]));
     };
-    const [then, now] = [await sums('--as-of-close', month), await sums()];
+    const [then, now] = [await sums('--as-of', month), await sums()];
     expect(totals.length).toBe(2);
     for (const { currency, correction } of totals) {
       expect(correction).toBeCloseTo(Number(now.get(currency)) - Number(then.get(currency) ?? 0), 6);

@@ -76,7 +76,6 @@ describe('a document of --json', () => {
     ['status', () => ['status', ...settings()]],
     ['diff', () => ['diff', 'orders', old, ...lake()]],
     ['since-close', () => ['since-close', ...lake()]],
-    ['reconcile', () => ['reconcile', '--month', monthOf(old), ...lake()]],
     ['verify', () => ['verify', ...lake()]],
     ['rollback', () => ['rollback', 'orders', old, ...lake()]],
     ['rebuild', () => ['rebuild', 'orders', '--from', old, '--to', old, ...settings()]],

@@ -79,7 +79,6 @@ describe('the policy of a reading laptop', () => {
     ['verify'],
     ['closes'],
     ['diff', 'orders', LAST_MONTH],
-    ['reconcile', '--month', MONTH],
     ['since-close', MONTH],
     ['statement', '--month', MONTH],
     ['dbt', 'init', 'project'],
