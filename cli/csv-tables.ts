@@ -108,7 +108,7 @@ async function sniffed(connection: DuckDBConnection, path: string, more: string)
   const sql = `SELECT "Delimiter", "HasHeader", ${columns} FROM sniff_csv(${text(path)}, ${OPTIONS}${more})`;
   const [[delimiter, hasHeader, names] = []] = (await connection.runAndReadAll(sql)).getRowsJson();
   return {
-    delimiter: String(delimiter),
+    delimiter: typeof delimiter === 'string' ? delimiter : ',',
     hasHeader: hasHeader === true,
     columns: Array.isArray(names) ? names.map(String) : [],
   };
@@ -146,7 +146,7 @@ async function contentsOf(file: string): Promise<Contents> {
     if (!(thrown instanceof TypeError))
       throw badCsv(`${file} cannot be read (${textOf(thrown, 'code')}). Name another file with --csv.`);
     throw badCsv(
-      `${file} is not UTF-8. It is probably Windows-1252 or Latin-1, as spreadsheets write CSV. Convert it: ${converted('WINDOWS-1252', file)}`,
+      `${file} is not UTF-8. It is probably Windows-1252 or Latin-1, as spreadsheets write CSV. ${converted('WINDOWS-1252', file)}`,
     );
   }
   if (isBlank) throw badCsv(`${file} is empty. Name a CSV file with at least a header.`);
@@ -159,49 +159,55 @@ async function contentsOf(file: string): Promise<Contents> {
 }
 
 function converted(encoding: string, file: string): string {
-  return `iconv -f ${encoding} -t UTF-8 ${shellWord(file)} > ${shellWord(`${file}.utf8.csv`)}`;
+  return `Convert it: iconv -f ${encoding} -t UTF-8 ${shellWord(file)} > ${shellWord(`${file}.utf8.csv`)}`;
 }
 
-/** The first bytes of other kinds of files, as Latin-1, and the next step. */
-const OTHERS: readonly (readonly [kind: string, head: RegExp, next: (file: string) => string])[] = [
-  [
-    'a workbook',
-    /^PK\x03\x04[^]*(xl\/|\[Content_Types\]\.xml|opendocument\.spreadsheet)|^\xd0\xcf\x11\xe0/,
-    () => 'Open it in a spreadsheet program, and save the sheet as "CSV UTF-8"',
-  ],
-  ['a zip archive', /^PK[\x03\x05]/, (file) => `Unpack it: unzip ${shellWord(file)}`],
-  [
-    'compressed with gzip',
-    /^\x1f\x8b/,
-    (file) => `Unpack it: gzip -dc ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
-  ],
-  [
-    'compressed with zstd',
-    /^\x28\xb5\x2f\xfd/,
-    (file) => `Unpack it: zstd -dc ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
-  ],
-  ['compressed', /^(BZh|\xfd7zXZ|7z\xbc\xaf)/, () => 'Unpack it first'],
+type Kind = readonly [kind: string, isKind: (head: string) => boolean, next: (file: string) => string];
+
+const begins =
+  (...starts: readonly string[]) =>
+  (head: string) =>
+    starts.some((start) => head.startsWith(start));
+const ZIP = 'PK\x03\x04';
+const IN_WORKBOOKS = /xl\/|\[Content_Types\]\.xml|opendocument\.spreadsheet/;
+const unpacked = (program: string) => (file: string) =>
+  `Unpack it: ${program} ${shellWord(file)} > ${shellWord(`${file}.csv`)}`;
+const save = () => 'Open it in a spreadsheet program, and save the sheet as "CSV UTF-8"';
+
+/** Other kinds of files, by their first bytes as Latin-1, and the next step. */
+const OTHERS: readonly Kind[] = [
+  ['a workbook', (head) => begins(ZIP)(head) && IN_WORKBOOKS.test(head), save],
+  ['a workbook', begins('\xd0\xcf\x11\xe0'), save],
+  ['a zip archive', begins(ZIP, 'PK\x05\x06'), (file) => `Unpack it: unzip ${shellWord(file)}`],
+  ['compressed with gzip', begins('\x1f\x8b'), unpacked('gzip -dc')],
+  ['compressed with zstd', begins('\x28\xb5\x2f\xfd'), unpacked('zstd -dc')],
+  ['compressed with bzip2', begins('BZh'), unpacked('bzip2 -dc')],
+  ['compressed with xz', begins('\xfd7zXZ'), unpacked('xz -dc')],
   [
     'Parquet',
-    /^PAR1/,
+    begins('PAR1'),
     (file) => `Convert it with DuckDB: COPY (FROM ${text(file)}) TO ${text(`${file}.csv`)}`,
   ],
-  ['a PDF', /^%PDF/, () => 'Ask the sender for a CSV file'],
-  ['UTF-32', /^(\xff\xfe\0\0|\0\0\xfe\xff)/, (file) => `Convert it: ${converted('UTF-32', file)}`],
-  ['UTF-16', /^(\xff\xfe|\xfe\xff)/, (file) => `Convert it: ${converted('UTF-16', file)}`],
-  ['UTF-16', /^([^\0]\0){2}/, (file) => `Convert it: ${converted('UTF-16LE', file)}`],
-  ['UTF-16', /^(\0[^\0]){2}/, (file) => `Convert it: ${converted('UTF-16BE', file)}`],
-  ['JSON', /^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[[{\]])/, () => 'Export it as CSV'],
+  ['a PDF', begins('%PDF'), () => 'Ask the sender for a CSV file'],
+  ['UTF-32', begins('\xff\xfe\0\0', '\0\0\xfe\xff'), (file) => converted('UTF-32', file)],
+  ['UTF-16', begins('\xff\xfe', '\xfe\xff'), (file) => converted('UTF-16', file)],
   [
-    'HTML or XML',
-    /^(\xef\xbb\xbf)?\s*<[!?a-z]/i,
-    () => 'Open it in a spreadsheet program, and save the sheet as "CSV UTF-8"',
+    'UTF-16',
+    ([a, b, c, d]) => a !== '\0' && b === '\0' && c !== '\0' && d === '\0',
+    (file) => converted('UTF-16LE', file),
   ],
+  [
+    'UTF-16',
+    ([a, b, c, d]) => a === '\0' && b !== '\0' && c === '\0' && d !== '\0',
+    (file) => converted('UTF-16BE', file),
+  ],
+  ['JSON', (head) => /^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[[{\]])/.test(head), () => 'Export it as CSV'],
+  ['HTML or XML', (head) => /^(\xef\xbb\xbf)?\s*<[!?a-z]/i.test(head), save],
 ];
 
 function refuseOthers(file: string, head: Buffer): void {
   const bytes = head.toString('latin1');
-  const other = OTHERS.find(([, begins]) => begins.test(bytes));
+  const other = OTHERS.find(([, isKind]) => isKind(bytes));
   if (other) throw badCsv(`${file} is ${other[0]}, not CSV in UTF-8. ${other[2](file)}`);
 }
 

@@ -167,7 +167,8 @@ describe('the database that open writes', () => {
     let written: Promise<void> | undefined;
     const get = async (key: string) => {
       // By now the ledgers were read.
-      if (key.startsWith('schema/')) await (written ??= writeLater());
+      if (key.startsWith('schema/')) written ??= writeLater();
+      await written;
       return store.get(key);
     };
     const file = await writeDatabase({ ...lake, store: { ...store, get } }, slow);
