@@ -2,8 +2,8 @@
  * Reads CSV files into tables of texts, for `query --csv`. DuckDB reads them and finds delimiter and header. Files that are no
  * CSV in UTF-8 are refused, because DuckDB would take some of them for a CSV with strange rows.
  */
-import { createReadStream, statSync } from 'node:fs';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -116,7 +116,11 @@ async function sniffed(connection: DuckDBConnection, path: string, more: string)
 
 /** Reads the whole file. @throws BrandReportsError `config` if it is not text in UTF-8 */
 async function contentsOf(file: string): Promise<Contents> {
-  const found = statSync(file, { throwIfNoEntry: false });
+  const cannotBeRead = (error: unknown) =>
+    badCsv(`${file} cannot be read (${textOf(error, 'code')}). Name another file with --csv.`);
+  const found = await stat(file).catch((error: unknown) => {
+    if (textOf(error, 'code') !== 'ENOENT') throw cannotBeRead(error);
+  });
   if (!found) throw badCsv(`${file} does not exist. Name a CSV file: --csv NAME=FILE`);
   if (!found.isFile())
     throw badCsv(`${file} is ${found.isDirectory() ? 'a folder' : 'not a file'}. Name a CSV file.`);
@@ -143,14 +147,17 @@ async function contentsOf(file: string): Promise<Contents> {
     decoder.decode();
   } catch (thrown) {
     if (thrown instanceof BrandReportsError) throw thrown;
-    if (!(thrown instanceof TypeError))
-      throw badCsv(`${file} cannot be read (${textOf(thrown, 'code')}). Name another file with --csv.`);
+    if (!(thrown instanceof TypeError)) throw cannotBeRead(thrown);
     throw badCsv(
       `${file} is not UTF-8. It is probably Windows-1252 or Latin-1, as spreadsheets write CSV. ${converted('WINDOWS-1252', file)}`,
     );
   }
   if (isBlank) throw badCsv(`${file} is empty. Name a CSV file with at least a header.`);
   const [first = ''] = head.replaceAll(/"[^"]*"/g, '').split(/\r?\n|\r/);
+  if (/^sep=/i.test(first))
+    throw badCsv(
+      `The first line of ${file}, "${first}", is for a spreadsheet program. Remove it: tail -n +2 ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
+    );
   return {
     heading: first,
     delimiters: DELIMITERS.filter((delimiter) => seen.has(delimiter)),

@@ -68,11 +68,16 @@ export async function openSession(
 function watchLimits(connection: DuckDBConnection, { memoryBytes, ms }: SessionLimits): NodeJS.Timeout {
   const startMs = performance.now();
   const startBytes = process.memoryUsage.rss();
+  let before = process.cpuUsage();
   return setInterval(() => {
     const pastMs = performance.now() - startMs - ms;
+    // A session without a running query waits for a reader of its rows, such as a pager.
+    const { user, system } = process.cpuUsage(before);
+    const isBusy = user + system > (WATCH_MS / 2) * 1000;
+    before = process.cpuUsage();
     const isTooLarge = process.memoryUsage.rss() - startBytes > memoryBytes + UNCOUNTED_BYTES;
     if (pastMs > 0) connection.interrupt();
-    if (pastMs < GRACE_MS && !isTooLarge) return;
+    if (!isTooLarge && (pastMs < GRACE_MS || !isBusy)) return;
     note(`error: the SQL needs too much ${isTooLarge ? 'memory' : 'time'}. Select fewer days or columns.`);
     // An exit would wait for the query. Handlers of this signal remove unfinished files.
     process.kill(process.pid, 'SIGTERM');

@@ -5,6 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { query, resultObjects } from '../../cli/query-result.ts';
+import { createSqlConnection } from '../../cli/sql-tables.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { memoryStore } from '../fakes/memory-store.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { runCli } from './run-cli.ts';
 
@@ -128,6 +132,21 @@ describe('a CSV file becomes a table of texts', () => {
     ).not.toContainEqual(['rows.csv']);
   });
 
+  it('beside a lake in S3, of which it needs no file', async () => {
+    const { XDG_CACHE_HOME } = process.env;
+    process.env.XDG_CACHE_HOME = place('cache');
+    const csvs = [{ name: 'invoice', file: await file('a,b\n1,2\n') }];
+    const lake = { store: memoryStore(), reports, settings: undefined, nowMs: Date.now(), csvs };
+    const connection = await createSqlConnection(lake, 'FROM invoice');
+    expect(await Array.fromAsync(resultObjects(await query(connection, 'FROM invoice')))).toEqual(A_B);
+    const views = 'SELECT view_name FROM duckdb_views() WHERE NOT internal';
+    const created = await Array.fromAsync(resultObjects(await query(connection, views)));
+    expect(created).toEqual([{ view_name: 'freshness' }]);
+    connection.closeSync();
+    if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME;
+    else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
+  });
+
   it('of many rows, and names the line far down that does not fit', async () => {
     const path = await file('id,x\n');
     const block = 'some text,of some length\n'.repeat(100_000);
@@ -159,6 +178,7 @@ describe('a file is refused by its kind, with the next step', () => {
     ['lines that end in two ways', 'a,b\r\n1,2\n3,4\r\n', /CRLF and in LF.*tr -d '\\r' < /],
     ['no content', '', /is empty/],
     ['blank lines', '\n \n', /is empty/],
+    ["a spreadsheet's delimiter above the header", 'sep=;\r\na;b\r\n1;2\r\n', /"sep=;".*tail -n \+2/],
     ['a workbook', sheet, /is a workbook.*save the sheet as "CSV UTF-8"/],
     ['an older workbook', bytes(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1, 0, 0), /is a workbook/],
     [
@@ -195,6 +215,7 @@ describe('a file is refused by its kind, with the next step', () => {
   it.each<[string, string[], RegExp]>([
     ['a folder', ['t=LAKE'], /lake is a folder/],
     ['a missing file', ['t=/nowhere.csv'], /\/nowhere\.csv does not exist/],
+    ['a path through a file', ['t=/dev/null/x.csv'], /cannot be read \(ENOTDIR\)/],
     ['a pipe', ['t=/dev/null'], /\/dev\/null is not a file/],
     ['no name', ['invoice.csv'], /Not a name and a file.*NAME=FILE/],
     ['no file', ['t='], /Not a name and a file/],
