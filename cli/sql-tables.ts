@@ -6,11 +6,19 @@
  * locked: it can read the lake's folder and no other file.
  */
 import { rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { configError } from '../shared/errors.ts';
-import { DAY_PARTITION_KEYS, LEDGER_TABLES, closedTable, versionKey } from '../shared/lake/paths.ts';
+import {
+  CHANGES_PREFIX,
+  DAY_PARTITION_KEYS,
+  LEDGER_TABLES,
+  SNAPSHOTS_PREFIX,
+  closedTable,
+  versionKey,
+} from '../shared/lake/paths.ts';
 import { DERIVED_COLUMNS, type Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
@@ -78,6 +86,8 @@ export interface SqlLake {
   asOf?: Past | undefined;
   /** `changes` has this day alone, and `coverage` its month; missing: all days. */
   day?: string;
+  /** SQL reads no other file of the lake, such as raw records. */
+  tablesOnly?: boolean;
   /** Files that are tables of texts beside the lake's tables. */
   csvs?: readonly CsvTable[];
   /** DuckDB may also write here. The caller's SQL cannot, because it only reads. */
@@ -118,10 +128,13 @@ interface TableFile {
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
   const files = snapshotFiles(lake.store);
-  const { outputFolder = files.folder, csvs = [] } = lake;
-  const connection = await openSession([files.folder, outputFolder], (opened) =>
-    createCsvTables(opened, csvs),
-  );
+  const { outputFolder, csvs = [], tablesOnly = false } = lake;
+  const ofTables = [SNAPSHOTS_PREFIX, CHANGES_PREFIX].map((prefix) => resolve(files.folder, prefix));
+  const folders = [
+    ...(tablesOnly ? ofTables : [files.folder]),
+    ...(outputFolder === undefined ? [] : [outputFolder]),
+  ];
+  const connection = await openSession(folders, (opened) => createCsvTables(opened, csvs));
   try {
     const { includes: isNamed } = await namesIn(connection, sql);
     await createRelations(connection, lake, files, isNamed);

@@ -113,7 +113,10 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
   const onUnreadable = (what: string, why: string) => void unreadable.push(`${what}: ${why}`);
   const gaps: string[] = [];
   const onGap = (line: string) => void gaps.push(line);
-  const connection = await createSqlConnection({ ...lake, asOf: close, onLedgers, onUnreadable, onGap }, sql);
+  const connection = await createSqlConnection(
+    { ...lake, tablesOnly: true, asOf: close, onLedgers, onUnreadable, onGap },
+    sql,
+  );
   try {
     const days = await daysRead(connection, sql, lakeDays(ledgers, lake.settings, lake.nowMs));
     const lines: string[] = [];

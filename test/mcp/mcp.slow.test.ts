@@ -366,6 +366,12 @@ describe('a call that cannot be answered', () => {
     ['COPY', 'sql', { sql: "COPY (SELECT 1) TO 'new.csv'" }, /not a query but COPY|Permission Error/],
     ['a file by a function', 'sql', { sql: "FROM read_csv('/etc/passwd')" }, /Permission Error/],
     ['a file of the lake', 'sql', { sql: "FROM read_text('LAKE/ledger/format.json')" }, /Permission Error/],
+    [
+      'a file of the lake in SQL without a plan',
+      'sql',
+      { sql: "PIVOT (FROM read_text('LAKE/ledger/format.json')) ON content USING count(*)" },
+      /Permission Error/,
+    ],
     ['a log', 'sql', { sql: "FROM enable_logging('QueryLog')" }, /enable_logging/],
     [
       'a log on standard output after a query',
