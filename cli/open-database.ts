@@ -37,15 +37,14 @@ export async function writeDatabase(lake: SqlLake, folder: string): Promise<stri
 async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<boolean> {
   const { createRelations, literal } = await import('./sql-tables.ts');
   const { snapshotFiles } = await import('./snapshot-cache.ts');
-  const { DuckDBInstance } = await import('@duckdb/node-api');
+  const { openSession } = await import('./sql-session.ts');
   const changed = () => statSync(file, { throwIfNoEntry: false })?.ctimeMs;
   const before = changed();
   // After a day, the local store removes files that a dead writer has left there.
   const temporary = join(dirname(file), '.tmp', `${newId()}.duckdb`);
   await mkdir(dirname(temporary), { recursive: true });
-  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await openSession([dirname(file)]);
   try {
-    const connection = await instance.connect();
     // Every DuckDB from 1.0 on reads this format, no matter which version writes it.
     const options = "STORAGE_VERSION 'v1.0.0'";
     await connection.run(`ATTACH ${literal(temporary)} AS brand_reports (${options}); USE brand_reports`);
@@ -57,7 +56,7 @@ async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<b
     await rm(`${file}.wal`, { force: true });
     await rename(temporary, file);
   } finally {
-    instance.closeSync();
+    connection.closeSync();
     for (const path of [temporary, `${temporary}.wal`]) await rm(path, { force: true });
   }
   return true;

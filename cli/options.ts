@@ -28,17 +28,14 @@ const SHARED = {
     'replaces the current time by an earlier one, e.g. 2026-01-31T06:00:00Z; requests are still signed with the real time',
   ).argParser(instant),
   asOf: new Option(
-    '--as-of <instant>',
+    '--as-of <time>',
     'the tables as they were then: an instant with its zone, e.g. 2026-01-31T06:00:00Z, a day (its end in UTC), ' +
-      'or a time ago, e.g. -7d, -12h, -30m',
-  ).argParser(pastInstant),
-  asOfClose: new Option(
-    '--as-of-close <month>',
-    'the days of a closed month as they were when it was closed, e.g. 2026-10',
-  )
-    .argParser(month)
-    .conflicts('asOf'),
+      'a time ago, e.g. -7d, -12h, -30m, or a closed month, e.g. 2026-10 (its days as they were when it was closed)',
+  ).argParser(past),
 };
+
+/** An instant in milliseconds since 1970, or the month of a close. */
+export type Past = number | string;
 
 /** The values of shared options. A command has only those of the options that it takes. */
 export interface SharedFlags {
@@ -49,8 +46,7 @@ export interface SharedFlags {
   database?: string;
   brand?: string;
   now?: Date;
-  asOf?: number;
-  asOfClose?: string;
+  asOf?: Past;
   json?: boolean;
 }
 
@@ -77,8 +73,12 @@ export function day(text: string): string {
   throw new InvalidArgumentError('Not a day of the calendar. Use YYYY-MM-DD, e.g. 2026-01-31.');
 }
 
+function isMonth(text: string): boolean {
+  return isDay(`${text}-01`);
+}
+
 export function month(text: string): string {
-  if (isDay(`${text}-01`)) return text;
+  if (isMonth(text)) return text;
   throw new InvalidArgumentError('Not a month. Use YYYY-MM, e.g. 2026-01.');
 }
 
@@ -100,13 +100,14 @@ export function port(text: string): number {
 
 const UNITS_MS = { d: DAY_MS, h: HOUR_MS, m: MINUTE_MS };
 
-/** @returns milliseconds since 1970; for a day that is not over, now */
-function pastInstant(text: string): number {
+/** @returns for a day that is not over, now */
+function past(text: string): Past {
+  if (isMonth(text)) return text;
   const nowMs = Date.now();
   const atMs = instantMs(text, nowMs);
   if (atMs !== undefined && atMs <= nowMs) return atMs;
   throw new InvalidArgumentError(
-    `Not an instant of the past. Use one with a time zone, e.g. 2026-01-31T06:00:00Z, a day, e.g. 2026-01-31 (its end in UTC), or a time ago, e.g. -7d, -12h, -30m.`,
+    `Not an instant of the past. Use one with a time zone, e.g. 2026-01-31T06:00:00Z, a day, e.g. 2026-01-31 (its end in UTC), a time ago, e.g. -7d, -12h, -30m, or a closed month, e.g. 2026-01.`,
   );
 }
 

@@ -67,7 +67,6 @@ const GROUPS: Record<string, Record<string, () => Promise<AddCommand>>> = {
   'Month end:': {
     close: async () => (await import('./commands/close.ts')).addClose,
     statement: async () => (await import('./commands/statement.ts')).addStatement,
-    reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
   },
   [OTHER_TOOLS]: {
     dbt: async () => (await import('./commands/dbt.ts')).addDbt,

@@ -13,16 +13,13 @@ import { configError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { count, joined } from './output.ts';
 import { TEXTS } from './query-formats.ts';
-import { DIGITS, type QueryResult, asSqlError, cell, isNumeric, query } from './query-result.ts';
-import { prepareQuery } from './sql-statement.ts';
+import { DIGITS, type QueryResult, asSqlError, cell, isNumeric, prepared, query } from './query-result.ts';
 import { literal } from './sql-tables.ts';
 
 /** Formats by the ending of the file. */
 const FORMATS = {
   '.csv': 'csv',
   '.json': 'json',
-  '.ndjson': 'ndjson',
-  '.md': 'markdown',
   '.parquet': 'parquet',
   '.xlsx': 'xlsx',
 } as const;
@@ -105,7 +102,7 @@ export async function writeRows(
 
 /** The SQL is one query and is passed as an argument, so it cannot end the COPY around it. */
 async function copyToParquet(connection: DuckDBConnection, sql: string, path: string): Promise<number> {
-  await prepareQuery(connection, sql).catch(asSqlError);
+  await prepared(connection, sql);
   const rows = `FROM query(${literal(sql)})`;
   const described = await connection.runAndReadAll(`DESCRIBE ${rows}`).catch(asSqlError);
   // Parquet has no integer of 128 bits, the type of each sum: DuckDB would write a double and lose digits.

@@ -23,11 +23,16 @@ export interface QueryResult {
   readRows: number;
 }
 
-/** @throws BrandReportsError `config` whose message explains the error in the SQL; `blocks` may throw one, too */
-export async function query(connection: DuckDBConnection, sql: string): Promise<QueryResult> {
-  const statement = await prepareQuery(connection, sql)
+/** @returns the SQL as a statement, if it is one query. @throws BrandReportsError `config` that explains the error */
+export function prepared(connection: DuckDBConnection, sql: string): Promise<DuckDBPreparedStatement> {
+  return prepareQuery(connection, sql)
     .catch(asSqlError)
     .catch((thrown: unknown) => rethrowWithDay(connection, sql, thrown));
+}
+
+/** @throws BrandReportsError `config`, like `prepared`; `blocks` may throw one, too */
+export async function query(connection: DuckDBConnection, sql: string): Promise<QueryResult> {
+  const statement = await prepared(connection, sql);
   const streamed = await statement.stream().catch(asSqlError);
   const result: QueryResult = {
     names: streamed.deduplicatedColumnNames(),
@@ -56,7 +61,11 @@ async function rethrow(statement: DuckDBPreparedStatement): Promise<never> {
 /** For `catch`: turns DuckDB's error into a BrandReportsError. */
 export function asSqlError(thrown: unknown): never {
   if (thrown instanceof BrandReportsError) throw thrown;
-  throw configError('sql', thrown instanceof Error ? thrown.message : String(thrown));
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  // Only the session's time limit interrupts.
+  if (/INTERRUPT Error/.test(message))
+    throw configError('sql', 'The SQL took too long and was ended. Select fewer days or columns.');
+  throw configError('sql', message);
 }
 
 /** The rows as one JSON array of objects: numbers stay numbers, with all their digits. */
@@ -101,7 +110,7 @@ export async function* tableText(result: QueryResult, maxWidth?: number): AsyncG
   }
   const { length: more } = layout?.leftOut ?? [];
   if (layout && more > 0)
-    yield `${more} of ${result.names.length} columns do not fit: ${enumerated(layout.leftOut)}. Add --vertical or --output FILE.csv to see them.\n`;
+    yield `${more} of ${result.names.length} columns do not fit: ${enumerated(layout.leftOut)}. Select fewer columns, or add --output FILE.csv.\n`;
 }
 
 /** The same rows, but the first block has all rows that the layout needs. Without rows the first block is empty. */

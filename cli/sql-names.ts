@@ -3,6 +3,7 @@
  * do not count.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { configError } from '../shared/errors.ts';
 import { type Json, type JsonObject, isJsonObject, parseJson } from '../shared/json.ts';
 
 export interface SqlNames {
@@ -24,7 +25,7 @@ const SQL_FUNCTION = 'query';
 
 export async function namesIn(connection: DuckDBConnection, sql: string): Promise<SqlNames> {
   const reader = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
-  const parsed = parseJson(String(reader.getRows()[0]?.[0]));
+  const parsed = parsedTree(String(reader.getRows()[0]?.[0]));
   // DuckDB serialises queries only, not EXPLAIN, COPY or a PIVOT without its values.
   const statements = isJsonObject(parsed) && Array.isArray(parsed.statements) ? parsed.statements : undefined;
   const found: Found = { names: new Set(), texts: statements ? [] : [sql] };
@@ -35,6 +36,15 @@ export async function namesIn(connection: DuckDBConnection, sql: string): Promis
       found.names.has(name.toLowerCase()) ||
       found.texts.some((text) => new RegExp(`\\b(${name}|${SQL_FUNCTION})\\b`, 'i').test(text)),
   };
+}
+
+function parsedTree(json: string): Json {
+  try {
+    return parseJson(json);
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    throw configError('sql_refused', `The SQL is nested too deeply (${why}). Divide it by WITH.`);
+  }
 }
 
 /** @param hidden the common table expressions in scope, in lower case */

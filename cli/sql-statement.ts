@@ -2,12 +2,7 @@
  * Prepares a user's SQL if it only reads. DuckDB's own parser has to find one query, and the prepared statement has to be one.
  * Other SQL is refused: COPY could replace a ledger of the lake, and ATTACH could leave a file in it.
  */
-import {
-  type DuckDBConnection,
-  DuckDBInstance,
-  type DuckDBPreparedStatement,
-  StatementType,
-} from '@duckdb/node-api';
+import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
 import { configError } from '../shared/errors.ts';
 import { type SqlNames, namesIn } from './sql-names.ts';
 
@@ -36,11 +31,15 @@ export async function prepareQuery(
   connection: DuckDBConnection,
   sql: string,
 ): Promise<DuckDBPreparedStatement> {
+  // DuckDB receives the text up to this character.
+  if (sql.includes('\0')) throw refused(`${quoted(sql)} contains the character NUL`);
   const names = await namesIn(connection, sql);
   if (names.queries === 0) throw refused('The SQL is empty');
   const statements = await connection.extractStatements(sql);
   const last = statements.count - 1;
-  const isPivot = last > 0 && (await isPivotWithoutIn(sql, statements.count));
+  // DuckDB makes several statements of a PIVOT without IN: a CREATE TYPE for each list of values, then a SELECT. A text that
+  // begins like a query has no other CREATE: the SELECT of its first statement comes before any further statement.
+  const isPivot = last > 0 && QUERY.test(sql);
   if (last > 0 && !isPivot) throw refused(`${quoted(sql)} is several statements`);
   const query = names.queries === 1 || isPivot ? names : await explainedQuery(connection, sql);
   // Preparing another statement may already write: EXPORT creates its folder.
@@ -74,28 +73,10 @@ function quoted(sql: string): string {
   return text.length > MAX_QUOTED ? `"${text.slice(0, MAX_QUOTED)}…"` : `"${text}"`;
 }
 
-/**
- * Whether the SQL begins with a PIVOT without IN, and at most transactions follow. DuckDB makes several statements of a PIVOT:
- * a CREATE TYPE for each list of values, then a SELECT. Only those it puts into a transaction below EXPLAIN.
- */
-async function isPivotWithoutIn(sql: string, count: number): Promise<boolean> {
-  const instance = await DuckDBInstance.create(':memory:', { enable_external_access: 'false' });
-  const withoutFiles = await instance.connect();
-  const isTransaction = (statement: DuckDBPreparedStatement) =>
-    statement.statementType === StatementType.TRANSACTION;
-  try {
-    const explained = await withoutFiles.extractStatements(`EXPLAIN ${sql}`);
-    if (explained.count !== count + 2) return false;
-    return isTransaction(await explained.prepare(0)) && isTransaction(await explained.prepare(count + 1));
-  } catch {
-    return false;
-  } finally {
-    withoutFiles.closeSync();
-  }
-}
-
 /** Comments that end where a reader sees their end. */
 const GAP = String.raw`(?:[\s;]|--[^\n\r]*[\n\r]|/\*[^*/]*\*/)*`;
+/** The first word of a query that may contain a PIVOT. */
+const QUERY = new RegExp(`^${GAP}(?:[(]|(?:PIVOT|PIVOT_WIDER|SELECT|FROM|WITH)\\b)`, 'i');
 const EXPLAIN = new RegExp(`^${GAP}EXPLAIN${GAP}(?:(?:ANALYZE|VERBOSE)\\b${GAP})*`, 'i');
 const OPTIONS = new RegExp(`^\\([^()]*\\)${GAP}`);
 

@@ -6,11 +6,19 @@
  * locked: it can read the lake's folder and no other file.
  */
 import { rm } from 'node:fs/promises';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { resolve } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { configError } from '../shared/errors.ts';
-import { DAY_PARTITION_KEYS, LEDGER_TABLES, closedTable, versionKey } from '../shared/lake/paths.ts';
+import {
+  CHANGES_PREFIX,
+  DAY_PARTITION_KEYS,
+  LEDGER_TABLES,
+  SNAPSHOTS_PREFIX,
+  closedTable,
+  versionKey,
+} from '../shared/lake/paths.ts';
 import { DERIVED_COLUMNS, type Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
@@ -40,10 +48,13 @@ import {
 } from '../shared/reports/definition.ts';
 import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
 import type { Settings } from '../shared/settings/settings.ts';
+import type { Past } from './options.ts';
+import { type CsvTable, createCsvTables } from './csv-tables.ts';
 import { counted, note } from './output.ts';
 import { printedCommand, withRunnableCommands } from './printed-command.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { namesIn } from './sql-names.ts';
+import { openSession } from './sql-session.ts';
 import { oneLine } from './terminal-text.ts';
 import {
   CLOSE_COLUMNS,
@@ -66,12 +77,17 @@ export interface SqlLake {
   /** They decide `next_due` in `coverage`; without settings it is null. */
   settings: Settings | undefined;
   nowMs: number;
-  /** The tables as they were at this instant, at most `nowMs`; missing: as they are. */
-  asOfMs?: number;
-  /** The tables as they were when this month was closed, with its days alone; missing: as they are. */
-  asOfClose?: string;
+  /**
+   * The tables as they were at this instant, at most `nowMs`, or when this month was closed, with its days alone; missing: as
+   * they are.
+   */
+  asOf?: Past | undefined;
   /** `changes` has this day alone, and `coverage` its month; missing: all days. */
   day?: string;
+  /** SQL reads no other file of the lake, such as raw records. */
+  tablesOnly?: boolean;
+  /** Files that are tables of texts beside the lake's tables. */
+  csvs?: readonly CsvTable[];
   /** DuckDB may also write here. The caller's SQL cannot, because it only reads. */
   outputFolder?: string;
   /** Called with the ledgers that all tables follow from, so that the caller can describe the same days. */
@@ -109,20 +125,22 @@ interface TableFile {
  * @throws BrandReportsError `config` if DuckDB would misread the lake's path, or the lake has no answer as of then
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  const { includes: isNamed } = await namesIn(connection, sql);
   const files = snapshotFiles(lake.store);
-  await connection.run(
-    "SET TimeZone = 'UTC'; SET enable_external_file_cache = false; SET autoinstall_known_extensions = false",
-  );
-  await createRelations(connection, lake, files, isNamed);
-  const { outputFolder = files.folder } = lake;
-  const folders = [files.folder, outputFolder].map((folder) => literal(`${folder}/`));
-  await connection.run(
-    // DuckDB also lets SQL read its folder of temporary files, `.tmp` in the current folder.
-    `SET temp_directory = ''; SET allowed_directories = [${folders.join(', ')}]; SET enable_external_access = false; SET lock_configuration = true`,
-  );
-  return connection;
+  const { outputFolder, csvs = [], tablesOnly = false } = lake;
+  const ofTables = [SNAPSHOTS_PREFIX, CHANGES_PREFIX].map((prefix) => resolve(files.folder, prefix));
+  const folders = [
+    ...(tablesOnly ? ofTables : [files.folder]),
+    ...(outputFolder === undefined ? [] : [outputFolder]),
+  ];
+  const connection = await openSession(folders, (opened) => createCsvTables(opened, csvs));
+  try {
+    const { includes: isNamed } = await namesIn(connection, sql);
+    await createRelations(connection, lake, files, isNamed);
+    return connection;
+  } catch (thrown) {
+    connection.closeSync();
+    throw thrown;
+  }
 }
 
 /**
@@ -136,21 +154,21 @@ export async function createRelations(
   files: SnapshotFiles,
   isNamed: (name: string) => boolean,
 ): Promise<void> {
-  const { store, reports, asOfMs, asOfClose, day } = lake;
+  const { store, reports, asOf, day } = lake;
   const connection: EmptySession = { run: (sql) => session.run(sql), fills: [] };
   const all = Object.values(reports);
   const present = [...LEDGER_TABLES, freshness.name];
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
   const views = all.flatMap((report) => report.views);
-  const isPast = asOfMs !== undefined || asOfClose !== undefined;
+  const isPast = asOf !== undefined;
   const closedTables = all.flatMap(dayTables).map(closedTable);
   if (isPast) {
     const readsClosed = ({ tables }: ReportView) => tables.some((table) => closedTables.includes(table));
     const overClosed = views.filter(readsClosed).map(({ name }) => name);
     const only = [...present, ...changes, ...all.map(versionsTable), ...closedTables, ...overClosed];
-    refusePresent([...new Set(only)].filter(isNamed), asOfClose === undefined ? '--as-of' : '--as-of-close');
+    refusePresent([...new Set(only)].filter(isNamed));
   }
-  const asClosed = asOfClose === undefined ? undefined : await closesOf(store, asOfClose);
+  const asClosed = typeof asOf === 'string' ? await closesOf(store, asOf) : undefined;
   const month = day === undefined ? undefined : monthOf(day);
   const span = month === undefined ? {} : { from: month, to: month };
   const ledgers = await readLedgers(store, reports, span, lake.nowMs);
@@ -161,7 +179,7 @@ export async function createRelations(
     [...dayTables(report), ...dayTables(report).map(closedTable), versionsTable(report)].some(isRead),
   );
   const ofNamed = ledgers.filter(({ report }) => named.includes(report));
-  if (asOfMs !== undefined) refuseBeforeFirst(daysOfLedgers(ofNamed), asOfMs);
+  if (typeof asOf === 'number') refuseBeforeFirst(daysOfLedgers(ofNamed), asOf);
   if (named.length > 0 && ofNamed.length === 0)
     note(
       oneLine(
@@ -169,7 +187,8 @@ export async function createRelations(
       ),
     );
   const ofAllReports = [...present, ...changes].some(isNamed);
-  const wanted = named.length > 0 || ofAllReports ? named : all;
+  const isOfCsvs = lake.csvs?.some(({ name }) => isNamed(name)) ?? false;
+  const wanted = named.length > 0 || ofAllReports || isOfCsvs ? named : all;
   for (const { report, damaged } of ledgers) {
     if (!ofAllReports && !wanted.includes(report)) continue;
     for (const { message } of damaged) note(oneLine(`warning: ${withRunnableCommands(message)}`));
@@ -200,9 +219,9 @@ export async function createRelations(
     const own = ledgers.filter((ledger) => ledger.report === report);
     const versions = asClosed
       ? closedVersions(asClosed, report)
-      : asOfMs === undefined
-        ? currentVersions(own)
-        : versionsAt(daysOfLedgers(own), asOfMs, lake.nowMs);
+      : typeof asOf === 'number'
+        ? versionsAt(daysOfLedgers(own), asOf, lake.nowMs)
+        : currentVersions(own);
     const ofReport = await tablesOf(store, report, asClosed);
     for (const table of ofReport) {
       const { name, columns, objectOf } = table;

@@ -27,11 +27,11 @@ export function versionsTable({ table }: Pick<ReportDefinition, 'table'>): strin
 }
 
 /** @param named the tables in SQL as of the past that exist only as of now */
-export function refusePresent(named: readonly string[], flag: '--as-of' | '--as-of-close'): void {
+export function refusePresent(named: readonly string[]): void {
   if (named.length === 0) return;
   throw configError(
     'not_as_of',
-    `${flag} cannot answer for ${named.join(' and ')}: coverage, freshness and the tables of changes describe the lake as it is now, and tables of versions or closes contain all times. Query them without ${flag}.`,
+    `--as-of cannot answer for ${named.join(' and ')}: coverage, freshness and the tables of changes describe the lake as it is now, and tables of versions or closes contain all times. Query them without --as-of.`,
   );
 }
 

@@ -1,10 +1,17 @@
 /** Names every error code. `npm run reference` writes docs/reference/errors.md, with the cause and the remedy of each. */
 
 /** Flags and arguments. */
-type Flags = 'bad_output' | 'bad_source' | 'day_to_come' | 'days_reversed' | 'no_days_named' | 'not_as_of';
+type Flags =
+  | 'bad_csv'
+  | 'bad_output'
+  | 'bad_source'
+  | 'day_to_come'
+  | 'days_reversed'
+  | 'no_days_named'
+  | 'not_as_of';
 type Names = 'unknown_brand' | 'unknown_field' | 'unknown_report' | 'unknown_table' | 'several_brands';
 type Answers = 'no_answer' | 'no_terminal' | 'not_confirmed' | 'place_taken' | 'start_date' | 'time_zone';
-type Files = 'bad_file' | 'database_unwritable' | 'no_dbt_project' | 'page_unwritable';
+type Files = 'database_unwritable' | 'no_dbt_project' | 'page_unwritable';
 type Machine = 'address_space' | 'no_cache' | 'now_ahead' | 'port_unavailable' | 'unsafe_cache';
 type Queries = 'before_first_version' | 'event_not_received' | 'sql' | 'sql_refused';
 
@@ -30,7 +37,7 @@ type Damage =
   | 'damaged_snapshot'
   | 'object_missing';
 type Unreadable = 'statement_unreadable' | 'version_unreadable' | 'unreadable_snapshot';
-type Nothing = 'nothing_to_close' | 'nothing_to_compare' | 'nothing_to_state';
+type Nothing = 'nothing_to_close' | 'nothing_to_state';
 type Empty = 'day_not_committed' | 'no_states' | 'nothing_to_verify';
 type Versions = 'already_current' | 'version_is_part' | 'version_not_kept' | 'version_of_other_zone';
 type Closes =

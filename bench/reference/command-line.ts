@@ -44,11 +44,6 @@ export const MORE: Readonly<Record<string, More>> = {
   diff: { guide: ['Changes', '../explanation/changes.md'] },
   statement: { guide: ['Statements', '../how-to/statements.md'] },
   mcp: { guide: ['Connect an assistant', '../how-to/connect-an-assistant.md'] },
-  reconcile: {
-    exits:
-      '0 if everything agrees, or the lake explains each difference; 1 if a difference is not explained.',
-    guide: ['Compare an invoice', '../how-to/compare-an-invoice.md'],
-  },
   verify: {
     exits: '0 if every file agrees with the ledger; 1 if one does not, or a document is damaged.',
     guide: ['Verify', '../how-to/verify.md'],
@@ -177,7 +172,7 @@ function guideOf(name: string): string {
 
 function sectionOf(command: Command, shared: readonly Option[]): string[] {
   const { notes, examples } = helpAfter(command);
-  const own = command.options.filter((option) => !shared.some(sameAs(option)));
+  const own = command.options.filter((option) => !option.hidden && !shared.some(sameAs(option)));
   const common = command.options.filter((option) => shared.some(sameAs(option)));
   const { exits } = MORE[command.name()] ?? {};
   return [

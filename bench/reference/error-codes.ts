@@ -14,9 +14,9 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'The credentials of a brand are missing or have a wrong form, or other users may change their file.',
     'Correct the field that the message names, or run the `chmod` that it prints.',
   ],
-  bad_file: [
-    '`reconcile` cannot read the CSV file, or the file lacks a column that the comparison needs.',
-    'Correct the file, or name the columns with `--map role=column`.',
+  bad_csv: [
+    'A file of `--csv` is not CSV in UTF-8, one of its lines has another number of cells, or its name is a word of SQL.',
+    'Correct the line, or run the command that the message prints.',
   ],
   bad_output: [
     'The file of `--output` cannot be written: its ending is not a format, it is inside the lake, its folder does not exist, or a text is too long for a cell of a sheet.',
@@ -70,7 +70,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
   ],
   no_terminal: ['`init` needs an answer, and there is no terminal.', 'Add the flags that the message names.'],
   not_as_of: [
-    '`--as-of` or `--as-of-close` was used with a table that has no past, such as `coverage` or `freshness`.',
+    '`--as-of` was used with a table that has no past, such as `coverage` or `freshness`.',
     'Query that table without the flag.',
   ],
   not_confirmed: [
@@ -251,10 +251,6 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   nothing_to_close: [
     'The lake has no day of the month that `close` names.',
     'Check the month, `--brand` and `--lake`.',
-  ],
-  nothing_to_compare: [
-    '`reconcile` found no record on either side.',
-    'Check the month and the brand; `status` shows the days that were read.',
   ],
   nothing_to_state: [
     'The month has no order and no transaction, or none of the publisher.',

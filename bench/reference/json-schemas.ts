@@ -189,19 +189,6 @@ const close = z.union([
   z.object({ closes: z.array(closeSummary), damaged: texts }).describe('Without a month'),
 ]);
 
-const reconcile = z.object({
-  status: word('agrees', 'explained', 'differs'),
-  brand: z.string(),
-  from: day,
-  to: day,
-  columns: z.record(z.string(), z.string()),
-  notes: texts,
-  sums: lists,
-  causes: lists,
-  days: lists.optional().describe('Without a file only'),
-  differences: lists,
-});
-
 const verify = z.object({
   status: word('ok', 'failed'),
   tables: z.array(
@@ -336,7 +323,6 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   check: { command: 'check', title: '`check --json`', schema: check },
   status: { command: 'status', title: '`status --json`', schema: statusOutput },
   diff: { command: 'diff', title: '`diff --json`', schema: diff },
-  reconcile: { command: 'reconcile', title: '`reconcile --json`', schema: reconcile },
   verify: { command: 'verify', title: '`verify --json`', schema: verify },
   rollback: { command: 'rollback', title: '`rollback --json`', schema: rollback },
   rebuild: { command: 'rebuild', title: '`rebuild --json`', schema: rebuild },

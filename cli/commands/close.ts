@@ -28,7 +28,7 @@ export function addClose(program: CliCommand): void {
     .example([
       'close',
       'close 2026-10 --brand acme',
-      'query --as-of-close 2026-10 "SELECT * FROM orders_daily"',
+      'query --as-of 2026-10 "SELECT * FROM orders_daily"',
     ])
     .action((of: string | undefined, flags: CloseFlags) =>
       of === undefined ? listCloses(flags) : changeClose(of, flags),

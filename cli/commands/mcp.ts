@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { CliCommand, SharedFlags } from '../options.ts';
 import { sqlLake } from '../run-options.ts';
 
@@ -6,9 +7,11 @@ export function addMcp(program: CliCommand): void {
     .command('mcp')
     .description('let an assistant (Model Context Protocol) query the lake')
     .takes('lake', 'settings', 'environment')
+    .addOption(new Option('--answer', 'answer the calls of the server that started this process').hideHelp())
     .example('mcp --lake /data/lake')
-    .action(async (flags: SharedFlags) => {
-      const { serve } = await import('../mcp/server.ts');
-      serve(() => sqlLake(flags));
+    .action(async (flags: SharedFlags & { answer?: boolean }) => {
+      const { answer, serve } = await import('../mcp/server.ts');
+      if (flags.answer) answer(() => sqlLake(flags));
+      else serve();
     });
 }

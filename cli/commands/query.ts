@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
@@ -13,6 +13,8 @@ import type { View } from '../../shared/reports/definition.ts';
 import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
+import { closedTable } from '../../shared/lake/paths.ts';
+import type { CsvTable } from '../csv-tables.ts';
 import { EXIT } from '../exit-codes.ts';
 import { sqlLake, unknown } from '../run-options.ts';
 import type { CliCommand, SharedFlags } from '../options.ts';
@@ -20,16 +22,16 @@ import { counted, note, printJson, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { showPieces } from '../pager.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
-import { TEXTS, verticalText } from '../query-formats.ts';
+import { TEXTS } from '../query-formats.ts';
 import { query } from '../query-result.ts';
 import { type SqlLake, createSqlConnection } from '../sql-tables.ts';
 import { oneLine, printable } from '../terminal-text.ts';
 
 interface QueryFlags extends SharedFlags {
   format?: keyof typeof TEXTS;
-  vertical?: boolean;
   output?: string;
   file?: string;
+  csv?: CsvTable[];
 }
 
 export function addQuery(program: CliCommand): void {
@@ -38,34 +40,32 @@ export function addQuery(program: CliCommand): void {
     .description('run SQL on the lake, as it is now or as it was')
     .argument('[sql]', 'e.g. "SELECT * FROM orders_daily"; - or no argument: standard input')
     .option('-f, --file <file>', 'read the SQL from a file, which has one statement')
-    .takes('lake', 'settings', 'environment', 'asOf', 'asOfClose')
+    .option(
+      '--csv <name=file>',
+      'a CSV file in UTF-8 as a table of texts beside the tables of the lake, e.g. invoice=invoice.csv (several times)',
+      csvTable,
+    )
+    .takes('lake', 'settings', 'environment', 'asOf')
     .addOption(
       new Option('--format <format>', 'how the rows are printed (default: table)')
         .choices(Object.keys(TEXTS))
-        .conflicts(['json', 'vertical']),
+        .conflicts('json'),
     )
     .option('--json', 'print the rows as one JSON array of objects: --format json')
-    .addOption(
-      new Option('--vertical', 'print each row as a block, a line for each column').conflicts([
-        'json',
-        'output',
-      ]),
-    )
     .option(
       '--output <file>',
-      'write the rows to a file; its ending is the format: .csv, .json, .ndjson, .md, .parquet or .xlsx',
+      'write the rows to a file; its ending is the format: .csv, .json, .parquet or .xlsx',
     )
     .addHelpText('after', helpText)
     .action(async (argument: string | undefined, flags: QueryFlags) => {
       const sql = await readSql(argument, flags.file);
-      const { asOf: asOfMs, asOfClose } = flags;
-      const lake = { ...(await sqlLake(flags)), asOfMs, asOfClose };
+      const lake = { ...(await sqlLake(flags)), asOf: flags.asOf, csvs: flags.csv };
       try {
         await (flags.output === undefined
           ? printRows(lake, sql, flags)
           : saveRows(lake, sql, flags.output, flags));
       } catch (thrown) {
-        const error = withNames(thrown);
+        const error = withNames(thrown, flags.csv);
         if (!(error instanceof BrandReportsError) || !SQL_ERRORS.includes(error.code)) throw thrown;
         note(`error: ${error.message}`);
         if (flags.json) printJson({ status: 'failed', error: errorSummary(error) });
@@ -101,7 +101,7 @@ async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise
   try {
     const result = await query(connection, sql);
     if (format === 'table') {
-      const isAll = await showPieces(flags.vertical ? verticalText(result) : TEXTS.table(result));
+      const isAll = await showPieces(TEXTS.table(result));
       if (isAll) note(`(${counted(result.readRows, 'row')}${asOfText(lake)})`);
     } else if (format === 'csv') await printPieces(TEXTS.csv(result), csvOutput());
     else await printPieces(TEXTS[format](result));
@@ -130,19 +130,35 @@ async function saveRows(
   note(oneLine(`(${counted(rows, 'row')} in ${file}${asOfText(lake)})`));
 }
 
-function asOfText({ asOfMs, asOfClose }: SqlLake): string {
-  if (asOfClose !== undefined) return ` as of the close of ${asOfClose}`;
-  return asOfMs === undefined ? '' : ` as of ${new Date(asOfMs).toISOString()}`;
+function asOfText({ asOf }: SqlLake): string {
+  if (asOf === undefined) return '';
+  return ` as of ${typeof asOf === 'string' ? `the close of ${asOf}` : new Date(asOf).toISOString()}`;
 }
 
 /** The tables in this DuckDB: only the tables that the SQL names were created. */
-function withNames(thrown: unknown): unknown {
+function withNames(thrown: unknown, csvs: readonly CsvTable[] = []): unknown {
   const [, name] =
     /^Catalog Error: Table with name (\S+) does not exist!/.exec(textOf(thrown, 'message')) ?? [];
-  const names = tableNames();
+  const names = [...tableNames(), ...csvs.map((csv) => csv.name)];
   if (name === undefined || names.includes(name.toLowerCase())) return thrown;
   const ofReport = Object.hasOwn(reports, name) ? reports[name]?.table : undefined;
   return unknown('table', name, names, ofReport);
+}
+
+/** Adds a table to those of earlier `--csv`. */
+function csvTable(text: string, before: CsvTable[] = []): CsvTable[] {
+  const [, name = '', file = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  const isSame = (other: string) => other.toLowerCase() === name.toLowerCase();
+  const ofLake = tableNames().flatMap((each) => [each, `${each}_versions`, closedTable(each)]);
+  const next = 'Use NAME=FILE, e.g. invoice=invoice.csv.';
+  if (file === '') throw new InvalidArgumentError(`Not a name and a file. ${next}`);
+  if (!/^[a-z_]\w{0,62}$/i.test(name))
+    throw new InvalidArgumentError(`The name needs letters, digits and "_", and no digit first. ${next}`);
+  if (ofLake.some(isSame))
+    throw new InvalidArgumentError(`${name} is a table of the lake. Choose another name. ${next}`);
+  if (before.some((csv) => isSame(csv.name)))
+    throw new InvalidArgumentError(`${name} is given twice. Choose another name for each file.`);
+  return [...before, { name, file }];
 }
 
 type Described = readonly [name: string, description: string];
@@ -184,6 +200,7 @@ ${relationsText()}
 Example:
   $ brand-reports query "SELECT publisher_id, currency, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"
   $ brand-reports query --as-of -7d "SELECT status, count(*) FROM orders GROUP BY status"
+  $ brand-reports query --csv invoice=invoice.csv "SELECT * FROM invoice ANTI JOIN orders ON order_id = transid"
   $ brand-reports query --output orders.xlsx "SELECT * FROM orders WHERE dt >= '2026-03-01'"`;
 }
 

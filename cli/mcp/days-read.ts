@@ -4,13 +4,17 @@
  * which the days are a separate source. The plan's conditions directly above that source select the days. In doubt a day
  * counts as read.
  */
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { freshness } from '../../shared/catalog/freshness.ts';
 import { monthOf } from '../../shared/days.ts';
+import { changeViews } from '../../shared/history/index.ts';
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
 import { DAY_PARTITION_KEYS, LEDGER_TABLES, closedTable } from '../../shared/lake/paths.ts';
 import { dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { asSqlError } from '../query-result.ts';
+import { asSqlError, prepared } from '../query-result.ts';
+import { namesIn } from '../sql-names.ts';
+import { openSession } from '../sql-session.ts';
 import { identifier, literal } from '../sql-tables.ts';
 import { versionsTable } from '../sql-versions.ts';
 import type { LakeDay } from './lake-days.ts';
@@ -27,6 +31,8 @@ const TABLES = [
   ),
   ...LEDGER_TABLES.map((table) => ({ table, report: undefined })),
 ];
+/** The tables without a report, and the views over them. */
+const OF_ALL_REPORTS = [...LEDGER_TABLES, freshness.name, ...changeViews(reports).map(({ name }) => name)];
 /** The claimed rows of the first table's days; each further table claims more, so a plan shows which table it reads. */
 const FIRST_ROWS = 7_000_001;
 const OTHER_ROWS = 2;
@@ -42,13 +48,13 @@ type Scan = (typeof TABLES)[number] & { condition?: string | undefined };
  * @returns the days among `all` that the SQL may read. @throws BrandReportsError `config` if it reads a file
  */
 export async function daysRead(connection: DuckDBConnection, sql: string, days: readonly LakeDay[]) {
-  const instance = await DuckDBInstance.create(':memory:', { enable_external_access: 'false' });
-  const probe = await instance.connect();
+  await prepared(connection, sql);
+  const probe = await openSession([]);
   try {
     const columns = DAY_COLUMNS.map((name) => `${name} VARCHAR`).join(', ');
     const rows = days.map(({ brand, report, dt }, index) => [index, brand, report, monthOf(dt), dt]);
     const values = rows.map((row) => `(${row.map(literal).join(', ')})`).join(', ');
-    await probe.run(`SET TimeZone = 'UTC'; CREATE TABLE all_days (position INT, ${columns})`);
+    await probe.run(`CREATE TABLE all_days (position INT, ${columns})`);
     if (values) await probe.run(`INSERT INTO all_days VALUES ${values}`);
     const read = new Set<string | undefined>();
     for (const { report = '', condition = 'true' } of await scansOf(connection, probe, sql)) {
@@ -73,12 +79,14 @@ async function scansOf(from: DuckDBConnection, probe: DuckDBConnection, sql: str
   for (const [name, text = ''] of await textsOf(from, `SELECT view_name, sql ${ofViews}`))
     if (!TABLES.some(({ table }) => table === name)) await probe.run(text);
   try {
-    const [[, plan = ''] = []] = await textsOf(probe, `EXPLAIN (FORMAT json) ${sql}`);
+    // The SQL is one query and is passed as an argument: after a prefix, further statements of it would run.
+    const [[, plan = ''] = []] = await textsOf(probe, `EXPLAIN (FORMAT json) FROM query(${literal(sql)})`);
     return [...scansIn(parseJson(plan))];
   } catch (thrown) {
-    // Some SQL has no plan, for example a PIVOT without its values. SQL that is not a query is refused when it runs.
+    // Some SQL has no plan, for example a PIVOT without its values.
     if (/Permission Error/.test(String(thrown))) asSqlError(thrown);
-    return shapes;
+    const { includes } = await namesIn(probe, sql);
+    return shapes.filter(({ report }) => report !== undefined || OF_ALL_REPORTS.some(includes));
   }
 }
 

@@ -5,4 +5,4 @@ export {
   recordLifecycle,
 } from './record-lifecycle.ts';
 export type { LifecycleContext } from './records.ts';
-export { KEPT_AGES, lifecycleShape, lifecycleTables } from './shape.ts';
+export { lifecycleShape, lifecycleTables } from './shape.ts';

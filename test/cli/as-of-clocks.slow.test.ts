@@ -36,11 +36,11 @@ afterAll(async () => {
   await temporary.remove();
 });
 
-async function ask(lake: SampleLake, sql: string, asOfMs?: number): Promise<unknown[]> {
+async function ask(lake: SampleLake, sql: string, asOf?: number): Promise<unknown[]> {
   const folder = await mkdtemp(join(temporary.path, 'lake-'));
   await writeLake(lake.store, folder);
   const asked = { store: openLocalStore(folder), reports, settings: undefined, nowMs: lake.nowMs };
-  const connection = await createSqlConnection({ ...asked, ...(asOfMs !== undefined && { asOfMs }) }, sql);
+  const connection = await createSqlConnection({ ...asked, asOf }, sql);
   const rows = await Array.fromAsync(resultObjects(await query(connection, sql)));
   connection.closeSync();
   return JSON.parse(JSON.stringify(rows));

@@ -89,16 +89,14 @@ describe('closed months on the command line', () => {
   it('are queried as they were, and refuse queries that they cannot answer', async () => {
     await anew();
     const sql = "SELECT count(*) FILTER (status <> 'void') > 0 AS differs FROM orders";
-    expect((await run('query', '--format', 'csv', '--as-of-close', MONTH, sql)).stdout).toBe(
-      'differs\ntrue\n',
-    );
-    const february = await run('query', '--as-of-close', '2026-02', sql);
+    expect((await run('query', '--format', 'csv', '--as-of', MONTH, sql)).stdout).toBe('differs\ntrue\n');
+    const february = await run('query', '--as-of', '2026-02', sql);
     expect(february).toMatchObject({ code: 2, stdout: '' });
     expect(february.stderr).toContain(
       '2026-02 is not closed. Closed months: 2026-01. To close it: npx brand-reports close 2026-02',
     );
     for (const table of ['coverage', 'changes', 'orders_closed', 'orders_versions'])
-      expect(await run('query', '--as-of-close', MONTH, `SELECT * FROM ${table}`)).toMatchObject({ code: 2 });
+      expect(await run('query', '--as-of', MONTH, `SELECT * FROM ${table}`)).toMatchObject({ code: 2 });
     expect((await run('rollback', 'orders', FIRST)).stdout).toContain('whole, kept by close 2026-01');
   });
 

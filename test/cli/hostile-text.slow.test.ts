@@ -110,7 +110,6 @@ describe('hostile text', () => {
     ['SQL that is refused', () => query(`DROP TABLE "${HOSTILE}"`)],
     ["an error of DuckDB with a record's text", () => query('SELECT error(publisher_name) FROM orders')],
     ['cells', () => query('SELECT DISTINCT publisher_name FROM orders')],
-    ['--vertical', () => query('--vertical', `SELECT publisher_name AS "${HOSTILE}" FROM orders`)],
     ['an output', () => query('--output', join(sample.folder, `${HOSTILE}.csv`), 'SELECT 1')],
     ['an output that is refused', () => query('--output', HOSTILE, 'SELECT 1')],
     ['a file of SQL', () => query('--file', HOSTILE)],

@@ -75,31 +75,12 @@ describe('query --output', () => {
     ]);
   });
 
-  it.each(['json', 'ndjson'])('writes %s with all digits', async (ending) => {
-    const text = (await saved(ending)).toString();
+  it('writes JSON with all digits', async () => {
+    const text = (await saved('json')).toString();
     expect(text).toContain('{"n":9007199254740993,"id":"=cmd|A1","amount":0.100000000,');
-    const rows =
-      ending === 'json'
-        ? JSON.parse(text)
-        : text
-            .trimEnd()
-            .split('\n')
-            .map((line) => JSON.parse(line));
+    const rows = JSON.parse(text);
     expect(rows).toHaveLength(4);
     expect(rows[2]).toMatchObject({ id: '', note: HOSTILE, day: '1850-01-01', ok: null });
-  });
-
-  it('writes Markdown in which no value is markup', async () => {
-    const lines = (await saved('md')).toString().split('\n');
-    expect(lines).toEqual([
-      '| n | id | amount | note | day | ok |',
-      '| --- | --- | --- | --- | --- | --- |',
-      '| 1 | 9007199254740993 | 1234567890123.45 | a "b", c | 2026-01-31 | true |',
-      '| 9007199254740993 | =cmd\\|A1 | 0.1 | x\\\\ny\\\\r\\\\nz | NULL | false |',
-      '| -5 |  | 12345678901234567.5 | \\\\u001b\\[31m \\_x0041\\_ \\|\\<b\\> | 1850-01-01 | NULL |',
-      '| NULL | NULL | NULL |  lead | NULL | NULL |',
-      '',
-    ]);
   });
 
   it('writes Parquet with the types of the query', async () => {
@@ -188,14 +169,11 @@ describe('query --output', () => {
   });
 });
 
-describe('query --format and --vertical', () => {
+describe('query --format', () => {
   it.each<[string, string[], string]>([
     ['csv', ['--format', 'csv'], 'a,b\n1,"x\ny\\u001b"\n'],
     ['json', ['--format', 'json'], '[{"a":1,"b":"x\\ny\\u001b"}]\n'],
-    ['ndjson', ['--format', 'ndjson'], '{"a":1,"b":"x\\ny\\u001b"}\n'],
-    ['markdown', ['--format', 'markdown'], '| a | b |\n| --- | --- |\n| 1 | x\\\\ny\\\\u001b |\n'],
     ['table', ['--format', 'table'], 'a  b\n─  ──────────\n1  x\\ny\\u001b\n'],
-    ['vertical', ['--vertical'], '── row 1 ──\na  1\nb  x\\ny\\u001b\n'],
   ])('print %s that steers no terminal', async (_name, flags, expected) => {
     const { stdout } = await run(...flags, "SELECT 1 AS a, e'x\\ny\\x1b' AS b");
     expect(stdout).toBe(expected);

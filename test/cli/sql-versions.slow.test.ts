@@ -36,7 +36,7 @@ const moments: Moment[] = [];
 async function ask(
   sql: string,
   where = folder,
-  asOfMs?: number,
+  asOf?: number,
   onUnreadable?: (what: string) => void,
 ): Promise<unknown[]> {
   const connection = await createSqlConnection(
@@ -45,7 +45,7 @@ async function ask(
       reports,
       settings: undefined,
       nowMs: lake.nowMs,
-      ...(asOfMs !== undefined && { asOfMs }),
+      asOf,
       ...(onUnreadable && { onUnreadable }),
     },
     sql,

@@ -75,7 +75,6 @@ describe('a document of --json', () => {
     ['check', () => ['check', ...sample.flags]],
     ['status', () => ['status', ...settings()]],
     ['diff', () => ['diff', 'orders', old, ...lake()]],
-    ['reconcile', () => ['reconcile', '--month', monthOf(old), ...lake()]],
     ['verify', () => ['verify', ...lake()]],
     ['rollback', () => ['rollback', 'orders', old, ...lake()]],
     ['rebuild', () => ['rebuild', 'orders', '--from', old, '--to', old, ...settings()]],

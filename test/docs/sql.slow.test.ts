@@ -31,7 +31,7 @@ function statementsOf(page: string): string[] {
   const blocks = blocksOf(page, 'sql').filter(({ mark }) => mark === 'sql' || mark === 'sql duckdb');
   const inCommands = blocksOf(page, 'sh')
     .flatMap(({ text }) => commandsIn(text, 'brand-reports'))
-    .filter(([command]) => command === 'query')
+    .filter(([command, ...words]) => command === 'query' && !words.includes('--csv'))
     .flatMap((words) => words.filter((word) => /^(SELECT|FROM|WITH|SHOW|DESCRIBE)\b/.test(word)));
   return [...blocks.flatMap(({ text }) => text.split(/;\s*(?=\n|$)/)), ...inCommands]
     .map((sql) => sql.trim())

@@ -76,7 +76,6 @@ describe('the policy of a reading laptop', () => {
     ['verify'],
     ['close'],
     ['diff', 'orders', LAST_MONTH],
-    ['reconcile', '--month', MONTH],
     ['statement', '--month', MONTH],
     ['dbt', 'init', 'project'],
   ])('suffices for %s %s', async (...args) => {

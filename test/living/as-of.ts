@@ -9,7 +9,7 @@ import type { ClosedMonth, LivedLife } from './months.ts';
 
 /** The earlier time of a query, and how many versions of each day had been seen then, by table and day. */
 interface Past {
-  asOf: Pick<SqlLake, 'asOfMs' | 'asOfClose'>;
+  asOf: Pick<SqlLake, 'asOf'>;
   versions: ReadonlyMap<string, number>;
   /** The SQL of the rows of a table; missing: all of them. */
   rowsOf?: (table: string) => string;
@@ -19,7 +19,7 @@ interface Past {
 export async function wrongAsOf(life: LivedLife, folder: string, atMs: number): Promise<string[]> {
   const moment = life.judge.moments.find((one) => one.atMs === atMs);
   if (!moment) throw new Error(`no run ended at ${atMs}`);
-  return wrongRows(life, folder, { asOf: { asOfMs: atMs }, versions: moment.versions });
+  return wrongRows(life, folder, { asOf: { asOf: atMs }, versions: moment.versions });
 }
 
 /** Compares the rows of a closed month with those of its close: in a query as of the close, and in the tables of closes. */
@@ -32,7 +32,7 @@ export async function wrongClose(
   const closed = new Map([...versions].filter(isOfMonth));
   const rowsOf = (table: string) => `${table}_closed WHERE close = '${month}'`;
   return [
-    ...(await wrongRows(life, folder, { asOf: { asOfClose: month }, versions: closed })),
+    ...(await wrongRows(life, folder, { asOf: { asOf: month }, versions: closed })),
     ...(await wrongRows(life, folder, { asOf: {}, versions: closed, rowsOf })),
   ];
 }

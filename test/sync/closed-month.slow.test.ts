@@ -95,7 +95,7 @@ beforeAll(async () => {
   expect((await lake.sync({ scope })).status).toBe('complete');
   first = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
   await closeMonth(closing());
-  asClosed = await askAll(AS_CLOSED, { asOfClose: MONTH });
+  asClosed = await askAll(AS_CLOSED, { asOf: MONTH });
   const heads = await askAll(CLOSED_TABLES.map((table) => `SELECT * FROM ${table}_closed LIMIT 0`));
   columns = heads.map((head) =>
     head
@@ -136,7 +136,7 @@ describe('a closed month', () => {
 
     expect(await ask('SELECT * FROM orders ORDER BY ALL')).not.toBe(asClosed[0]);
     expect(
-      await askAll(AS_CLOSED, { asOfClose: MONTH, settings: lake.settings({ brandSettings: other }) }),
+      await askAll(AS_CLOSED, { asOf: MONTH, settings: lake.settings({ brandSettings: other }) }),
     ).toEqual(asClosed);
     expect(await askAll(closedSql())).toEqual(closed);
     expect(await ask(`SELECT count(found_later) AS n FROM orders_closed`)).toBe('n\r\n0\r\n');
@@ -203,7 +203,7 @@ describe('a closed month', () => {
     await removeCloses(closing());
     for (const days of [3, 3, 3]) await later(days);
     expect(lake.store.objects.has(versionKey('orders', BRAND, FIRST, first))).toBe(false);
-    await expect(ask('SELECT * FROM orders', { asOfClose: MONTH })).rejects.toMatchObject({
+    await expect(ask('SELECT * FROM orders', { asOf: MONTH })).rejects.toMatchObject({
       code: 'not_closed',
     });
     expect(await ask('SELECT count(*) AS n FROM orders_closed')).toBe('n\r\n0\r\n');

@@ -1,0 +1,251 @@
+/**
+ * Reads CSV files into tables of texts, for `query --csv`. DuckDB reads them and finds delimiter and header. Files that are no
+ * CSV in UTF-8 are refused, because DuckDB would take some of them for a CSV with strange rows.
+ */
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm, stat, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { textOf } from '../shared/adapters/error-fields.ts';
+import { BrandReportsError, configError } from '../shared/errors.ts';
+import { shellWord } from '../shared/shell-word.ts';
+import { counted, note } from './output.ts';
+import { oneLine } from './terminal-text.ts';
+
+/** A table of texts that a CSV file becomes. */
+export interface CsvTable {
+  name: string;
+  file: string;
+}
+
+/** What a file contains, as far as the choice of a delimiter needs it. */
+interface Contents {
+  /** The first line without texts in quotes. */
+  heading: string;
+  /** The delimiters that the file contains. */
+  delimiters: string[];
+  /** Lines end in CRLF and in LF. */
+  hasBothEnds: boolean;
+}
+
+/** How DuckDB reads a file. */
+interface Dialect {
+  delimiter: string;
+  hasHeader: boolean;
+  columns: string[];
+}
+
+/** The comma is the last one, because amounts contain it: `A1;1,50` also has one comma in each line. */
+const DELIMITERS = ['\t', ';', '|', ','];
+const HEAD_BYTES = 4096;
+
+/** No row is skipped or filled up: a line with another number of cells is an error. */
+const OPTIONS = [
+  `all_varchar = true, quote = '"', escape = '"', comment = '', skip = 0, strict_mode = true, null_padding = false`,
+  "ignore_errors = false, compression = 'none', hive_partitioning = false, allow_quoted_nulls = false",
+].join(', ');
+
+/** @throws BrandReportsError `config` if a name is a word of SQL, or a file is not CSV in UTF-8 */
+export async function createCsvTables(
+  connection: DuckDBConnection,
+  tables: readonly CsvTable[],
+): Promise<void> {
+  for (const table of tables) await createCsvTable(connection, table);
+}
+
+async function createCsvTable(connection: DuckDBConnection, { name, file }: CsvTable): Promise<void> {
+  const reserved = "FROM duckdb_keywords() WHERE keyword_category = 'reserved' AND keyword_name = lower($1)";
+  const words = await connection.runAndReadAll(reserved, [name]);
+  if (words.currentRowCount > 0)
+    throw badCsv(
+      `--csv ${name}=… names a table like a word of SQL. Choose another name, for example invoice.`,
+    );
+  const contents = await contentsOf(file);
+  // DuckDB would read special characters of the path as a pattern or an address.
+  const folder = await mkdtemp(join(tmpdir(), 'brand-reports-'));
+  const path = join(folder, 'rows.csv');
+  try {
+    await symlink(resolve(file), path);
+    const { delimiter, hasHeader, columns } = await dialectOf(connection, path, contents);
+    const rows = `read_csv(${text(path)}, ${OPTIONS}, delim = ${text(delimiter)}, header = ${hasHeader})`;
+    await connection.run(`CREATE TABLE "${name}" AS FROM ${rows}`);
+    const read = await connection.runAndReadAll(`SELECT count(*) FROM "${name}"`);
+    const count = counted(Number(read.getRows()[0]?.[0]), 'row');
+    const found =
+      columns.length === 1 ? 'one column' : `delimiter ${delimiter === '\t' ? 'tab' : text(delimiter)}`;
+    const header = hasHeader ? 'first line is the header' : 'no header found';
+    note(oneLine(`${name}: ${count} of ${file}, ${found}, ${header}, columns: ${columns.join(', ')}`));
+  } catch (thrown) {
+    throw thrown instanceof BrandReportsError ? thrown : unreadable(file, thrown, contents);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** @throws DuckDB's error for the first line that does not fit */
+async function dialectOf(
+  connection: DuckDBConnection,
+  path: string,
+  { heading, delimiters }: Contents,
+): Promise<Dialect> {
+  for (const delimiter of delimiters) {
+    const found = await sniffed(connection, path, `, delim = ${text(delimiter)}`).catch(() => undefined);
+    if (found && found.columns.length > 1) return found;
+  }
+  // No delimiter divides all lines. If the file has one anyway, a line is broken, and DuckDB would read each line as one cell.
+  for (const delimiter of delimiters.filter((each) => each !== ',' || heading.includes(each))) {
+    const columns = heading.split(delimiter).map((_, index) => `column${index}`);
+    const types = columns.map((column) => `${column}: 'VARCHAR'`).join(', ');
+    const fixed = `auto_detect = false, header = true, delim = ${text(delimiter)}, columns = {${types}}`;
+    await connection.run(`SELECT count(*) FROM read_csv(${text(path)}, ${OPTIONS}, ${fixed})`);
+  }
+  return sniffed(connection, path, '');
+}
+
+async function sniffed(connection: DuckDBConnection, path: string, more: string): Promise<Dialect> {
+  const columns = 'list_transform("Columns", lambda c: c.name) AS columns';
+  const sql = `SELECT "Delimiter", "HasHeader", ${columns} FROM sniff_csv(${text(path)}, ${OPTIONS}${more})`;
+  const [[delimiter, hasHeader, names] = []] = (await connection.runAndReadAll(sql)).getRowsJson();
+  return {
+    delimiter: typeof delimiter === 'string' ? delimiter : ',',
+    hasHeader: hasHeader === true,
+    columns: Array.isArray(names) ? names.map(String) : [],
+  };
+}
+
+/** Reads the whole file. @throws BrandReportsError `config` if it is not text in UTF-8 */
+async function contentsOf(file: string): Promise<Contents> {
+  const cannotBeRead = (error: unknown) =>
+    badCsv(`${file} cannot be read (${textOf(error, 'code')}). Name another file with --csv.`);
+  const found = await stat(file).catch((error: unknown) => {
+    if (textOf(error, 'code') !== 'ENOENT') throw cannotBeRead(error);
+  });
+  if (!found) throw badCsv(`${file} does not exist. Name a CSV file: --csv NAME=FILE`);
+  if (!found.isFile())
+    throw badCsv(`${file} is ${found.isDirectory() ? 'a folder' : 'not a file'}. Name a CSV file.`);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let head = '';
+  let isBlank = true;
+  let last = '';
+  const seen = new Set<string>();
+  let [crlf, lines] = [0, 0];
+  try {
+    for await (const chunk of createReadStream(file)) {
+      const bytes = Buffer.from(chunk);
+      if (head === '') refuseOthers(file, bytes.subarray(0, HEAD_BYTES));
+      if (bytes.includes(0))
+        throw badCsv(`${file} contains the character NUL, so it is not text. Export it again as CSV.`);
+      const decoded = decoder.decode(bytes, { stream: true });
+      head += head.length < HEAD_BYTES ? decoded : '';
+      isBlank &&= decoded.trim() === '';
+      for (const delimiter of DELIMITERS) if (decoded.includes(delimiter)) seen.add(delimiter);
+      crlf += (last + decoded).split('\r\n').length - 1;
+      lines += decoded.split('\n').length - 1;
+      last = decoded.endsWith('\r') ? '\r' : '';
+    }
+    decoder.decode();
+  } catch (thrown) {
+    if (thrown instanceof BrandReportsError) throw thrown;
+    if (!(thrown instanceof TypeError)) throw cannotBeRead(thrown);
+    throw badCsv(
+      `${file} is not UTF-8. It is probably Windows-1252 or Latin-1, as spreadsheets write CSV. ${converted('WINDOWS-1252', file)}`,
+    );
+  }
+  if (isBlank) throw badCsv(`${file} is empty. Name a CSV file with at least a header.`);
+  const [first = ''] = head.replaceAll(/"[^"]*"/g, '').split(/\r?\n|\r/);
+  if (/^sep=/i.test(first))
+    throw badCsv(
+      `The first line of ${file}, "${first}", is for a spreadsheet program. Remove it: tail -n +2 ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
+    );
+  return {
+    heading: first,
+    delimiters: DELIMITERS.filter((delimiter) => seen.has(delimiter)),
+    hasBothEnds: crlf > 0 && lines > crlf,
+  };
+}
+
+function converted(encoding: string, file: string): string {
+  return `Convert it: iconv -f ${encoding} -t UTF-8 ${shellWord(file)} > ${shellWord(`${file}.utf8.csv`)}`;
+}
+
+type Kind = readonly [kind: string, isKind: (head: string) => boolean, next: (file: string) => string];
+
+const begins =
+  (...starts: readonly string[]) =>
+  (head: string) =>
+    starts.some((start) => head.startsWith(start));
+const ZIP = 'PK\x03\x04';
+const IN_WORKBOOKS = /xl\/|\[Content_Types\]\.xml|opendocument\.spreadsheet/;
+const unpacked = (program: string) => (file: string) =>
+  `Unpack it: ${program} ${shellWord(file)} > ${shellWord(`${file}.csv`)}`;
+const save = () => 'Open it in a spreadsheet program, and save the sheet as "CSV UTF-8"';
+
+/** Other kinds of files, by their first bytes as Latin-1, and the next step. */
+const OTHERS: readonly Kind[] = [
+  ['a workbook', (head) => begins(ZIP)(head) && IN_WORKBOOKS.test(head), save],
+  ['a workbook', begins('\xd0\xcf\x11\xe0'), save],
+  ['a zip archive', begins(ZIP, 'PK\x05\x06'), (file) => `Unpack it: unzip ${shellWord(file)}`],
+  ['compressed with gzip', begins('\x1f\x8b'), unpacked('gzip -dc')],
+  ['compressed with zstd', begins('\x28\xb5\x2f\xfd'), unpacked('zstd -dc')],
+  ['compressed with bzip2', begins('BZh'), unpacked('bzip2 -dc')],
+  ['compressed with xz', begins('\xfd7zXZ'), unpacked('xz -dc')],
+  [
+    'Parquet',
+    begins('PAR1'),
+    (file) => `Convert it with DuckDB: COPY (FROM ${text(file)}) TO ${text(`${file}.csv`)}`,
+  ],
+  ['a PDF', begins('%PDF'), () => 'Ask the sender for a CSV file'],
+  ['UTF-32', begins('\xff\xfe\0\0', '\0\0\xfe\xff'), (file) => converted('UTF-32', file)],
+  ['UTF-16', begins('\xff\xfe', '\xfe\xff'), (file) => converted('UTF-16', file)],
+  [
+    'UTF-16',
+    ([a, b, c, d]) => a !== '\0' && b === '\0' && c !== '\0' && d === '\0',
+    (file) => converted('UTF-16LE', file),
+  ],
+  [
+    'UTF-16',
+    ([a, b, c, d]) => a === '\0' && b !== '\0' && c === '\0' && d !== '\0',
+    (file) => converted('UTF-16BE', file),
+  ],
+  ['JSON', (head) => /^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[[{\]])/.test(head), () => 'Export it as CSV'],
+  ['HTML or XML', (head) => /^(\xef\xbb\xbf)?\s*<[!?a-z]/i.test(head), save],
+];
+
+function refuseOthers(file: string, head: Buffer): void {
+  const bytes = head.toString('latin1');
+  const other = OTHERS.find(([, isKind]) => isKind(bytes));
+  if (other) throw badCsv(`${file} is ${other[0]}, not CSV in UTF-8. ${other[2](file)}`);
+}
+
+/** DuckDB's message also has the path of the link, and advice that is for its own users. */
+function unreadable(file: string, thrown: unknown, { hasBothEnds }: Contents): BrandReportsError {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
+  const [reason = ''] =
+    /Expected Number of Columns: \d+ Found: \d+|unterminated quote|Maximum line size[^.\n]*/.exec(message) ??
+    [];
+  if (line !== undefined)
+    return badCsv(
+      `${file}, line ${line}, does not fit the other lines${reason && ` (${reason})`}. Correct the line: each line needs as many cells as the first one, and a cell with a delimiter, a quote or a line break needs quotes around it.`,
+    );
+  if (/Out of Memory/.test(message))
+    return badCsv(`${file} is too large for the memory of a query. Divide it.`);
+  if (hasBothEnds)
+    return badCsv(
+      `The lines of ${file} end in CRLF and in LF. Make them equal: tr -d '\\r' < ${shellWord(file)} > ${shellWord(`${file}.lf.csv`)}`,
+    );
+  const [why = ''] = message.split('\n', 1);
+  return badCsv(
+    `${file} cannot be read as CSV (${why.replace(/ *".*$/, '')}). Export it again as CSV in UTF-8 with a header.`,
+  );
+}
+
+/** A text as SQL. */
+function text(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
+}
+
+function badCsv(message: string) {
+  return configError('bad_csv', message);
+}
