@@ -22,6 +22,7 @@ type Secrets = 'bad_credentials' | 'no_credentials' | 'other_base_url';
 /** What a lake contains, and what an operation on it needs. */
 type Lake = 'bad_lake' | 'bad_lake_owner' | 'demo_lake' | 'lake_folder' | 'no_lake' | 'other_format';
 type Disk = 'disk_failed' | 'disk_full' | 'file_too_large' | 'lake_not_writable' | 'lake_unusable';
+type Intruders = 'lake_open_to_all' | 'link_in_lake';
 type Locks = 'contended' | 'iceberg_contended' | 'lake_locked' | 'lake_unlockable' | 'too_many_open_files';
 type Damage =
   | 'changes_unreadable'
@@ -102,6 +103,7 @@ export type OfCommands =
 export type OfLakes =
   | Lake
   | Disk
+  | Intruders
   | Locks
   | Damage
   | Unreadable

@@ -228,6 +228,8 @@ export function brandResultsPrefix(brand: string): string {
 }
 
 const PROGRESS_FILE = 'progress.json';
+/** The names of `chunkName`. */
+const CHUNK = /^chunk-\d{6,}\.json-seq\.zst$/;
 
 /** The progress document of an attempt. */
 export function progressKey(report: string, brand: string, day: string, attempt: string): string {
@@ -240,11 +242,12 @@ export function progressKey(report: string, brand: string, day: string, attempt:
  * @returns `undefined` if the key does not have this form: such an object is not ours
  */
 export function parseDayKey(brandPrefix: string, key: string): { day: string; id: string } | undefined {
-  const [folder = '', id = '', name] = key.slice(brandPrefix.length).split('/');
+  const [folder = '', id = '', name = '', ...more] = key.slice(brandPrefix.length).split('/');
   const [, dayKey] = DAY_PARTITION_KEYS;
   const day = folder.slice(`${dayKey}=`.length);
   const isOurs = key.startsWith(brandPrefix) && folder === `${dayKey}=${day}` && isDay(day);
-  return isOurs && OBJECT_ID.test(id) && name !== undefined ? { day, id } : undefined;
+  const isFile = [SNAPSHOT_FILE, PROGRESS_FILE].includes(name) || CHUNK.test(name);
+  return isOurs && isFile && more.length === 0 && OBJECT_ID.test(id) ? { day, id } : undefined;
 }
 
 /** `ledger/order_list/`: the ledgers and states of a report, for all brands. */
