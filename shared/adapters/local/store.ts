@@ -120,7 +120,7 @@ class Temporaries {
     makeLakeFolder(this.#root);
     this.#isReady = true;
     const oldest = Date.now() - MAX_TEMPORARY_AGE_MS;
-    for (const name of readdirSync(dirname(temporaryPath(this.#root, '')))) {
+    for (const name of readdirSync(temporaryPath(this.#root, ''))) {
       if (!TEMPORARY_NAME.test(name)) continue;
       const path = temporaryPath(this.#root, name);
       const found = lstatSync(path, { throwIfNoEntry: false });
