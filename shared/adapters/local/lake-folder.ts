@@ -7,6 +7,7 @@
 import { type Stats, constants, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { BrandReportsError } from '../../errors.ts';
+import { DOCUMENT_PREFIXES, LOCAL_CATALOG_FOLDER, OTHER_PREFIXES } from '../../lake/paths.ts';
 import { shellWord } from '../../shell-word.ts';
 import { mayChange } from '../others-may.ts';
 
@@ -29,10 +30,15 @@ export function makeLakeFolder(root: string): void {
   );
 }
 
-/** @throws BrandReportsError `config` if the lake's folder contains a link */
+const FOLDERS = new Set([...DOCUMENT_PREFIXES, ...OTHER_PREFIXES].map((prefix) => prefix.slice(0, -1)));
+FOLDERS.add(LOCAL_CATALOG_FOLDER);
+
+/** @throws BrandReportsError `config` if a folder of the lake, or a name of the store, which begins with `.`, is a link */
 export function refuseLinksIn(root: string): void {
   const entries = readdirSync(root, { withFileTypes: true });
-  const link = entries.find((entry) => entry.isSymbolicLink());
+  const link = entries.find(
+    (entry) => entry.isSymbolicLink() && (entry.name.startsWith('.') || FOLDERS.has(entry.name)),
+  );
   if (link) throw linkInLake(root, join(root, link.name));
 }
 

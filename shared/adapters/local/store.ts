@@ -313,7 +313,7 @@ async function* walk(
   prefix: string,
   onLake: OnLake,
 ): AsyncGenerator<ListedObject> {
-  for (const key of await onLake(() => entries(root, folder))) {
+  for (const key of await onLake(() => entries(root, folder, prefix))) {
     if (key.endsWith('/')) {
       if (key.startsWith(prefix) || prefix.startsWith(key)) yield* walk(root, key, prefix, onLake);
     } else if (key.startsWith(prefix)) {
@@ -324,14 +324,16 @@ async function* walk(
 }
 
 /** The names in the folder, in the order of the keys below it: the `/` after a folder's name counts. */
-function entries(root: string, folder: string): string[] {
+function entries(root: string, folder: string, prefix: string): string[] {
   const path = join(root, folder);
   const found = unlessMissing(() => readdirSync(path, { withFileTypes: true })) ?? [];
   return found
     .filter(({ name }) => isPlain(name))
     .map((entry) => {
-      if (entry.isSymbolicLink()) throw linkInLake(root, join(path, entry.name));
-      return `${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`;
+      const key = `${folder}${entry.name}`;
+      if (entry.isSymbolicLink() && (key.startsWith(prefix) || prefix.startsWith(`${key}/`)))
+        throw linkInLake(root, join(path, entry.name));
+      return entry.isDirectory() ? `${key}/` : key;
     })
     .sort(compareKeys);
 }

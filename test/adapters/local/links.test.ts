@@ -66,7 +66,7 @@ function contents(): string[] {
 const put = (key = KEY) => openLocalStore(lake).put(key, Buffer.from('x'), { ifAbsent: true });
 
 describe('R13: a link in a lake', () => {
-  it.each(['.tmp', 'query-results', 'raw', '.runs', '.lock', 'notes'])(
+  it.each(['.tmp', 'query-results', 'raw', '.runs', '.lock', '.other'])(
     'with the name %s is refused by every operation of the store, and its files stay',
     async (name) => {
       await put();
@@ -137,6 +137,17 @@ describe('R13: a link in a lake', () => {
     await expect(createLocalRunRegistry(lake).register('r1')).resolves.toBeDefined();
     await expect(put()).rejects.toMatchObject({ code: 'link_in_lake' });
     expect(contents()).toEqual([]);
+  });
+
+  it('with a name of nobody stays as it is', async () => {
+    symlinkSync(docs, join(lake, 'docs'));
+    old(join(docs, 'a'));
+    const store = openLocalStore(lake);
+    await store.put(KEY, Buffer.from('x'), { ifAbsent: true });
+    expect(await Array.fromAsync(store.list('raw/'), ({ key }) => key)).toEqual([KEY]);
+    await expect(Array.fromAsync(store.list(''))).rejects.toMatchObject({ code: 'link_in_lake' });
+    await expect(store.delete(['docs/a'])).rejects.toMatchObject({ code: 'link_in_lake' });
+    expect(contents()).toHaveLength(1);
   });
 
   it('may lead to the lake itself, because a person names that link', async () => {
