@@ -19,7 +19,7 @@
  *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
  *   query-results/…, query-results/brand=<brand>/…   results of Athena, in S3 only
  *   iceberg/<table>/metadata/…                 Iceberg metadata over the same snapshots; built from ledgers and schemas
- *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
+ *   current/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  * ```
  */
 import { isDay } from '../days.ts';
@@ -95,8 +95,8 @@ export const OTHER_PREFIXES: readonly string[] = [
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
 ];
-/** The folder of a local lake that any tool can read as `lake/<table>/**`. */
-export const LOCAL_CATALOG_FOLDER = 'lake';
+/** The folder of a local lake that any tool can read as `current/<table>/**`. */
+export const LOCAL_CATALOG_FOLDER = 'current';
 
 /** The ids of versions, attempts, changes and chunks: one part of a key, which leads to no other folder. */
 export const OBJECT_ID = /^\w[\w.-]{0,199}$/;

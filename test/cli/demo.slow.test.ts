@@ -53,7 +53,7 @@ it('the demo fills all five tables and answers SQL on them, twice in a row', asy
   expect(await readFile(join(folder.path, 'statement.html'), 'utf8')).toContain('<h1>Statement ');
   expect((await pasted(status)).stdout).toMatch(/^click_details +\d{4}-/m);
   expect(await pasted(verify)).toMatchObject({ code: 0, stdout: expect.stringMatching(/ok: 11[01] days/) });
-  await rm(join(lake, 'lake'), { recursive: true });
+  await rm(join(lake, 'current'), { recursive: true });
   await rm(join(lake, 'snapshots/orders'), { recursive: true });
   const { stdout } = await pasted(verify);
   const [rebuild = ''] = /^npx brand-reports rebuild .*?(?= \|\|)/m.exec(stdout) ?? [];

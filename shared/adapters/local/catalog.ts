@@ -12,7 +12,7 @@ import { removeFile, removedEmpty, syncFolder } from './store.ts';
 const SUFFIX = '.parquet';
 
 /**
- * The catalog of a lake folder has the current snapshots as hard links `lake/<table>/<partition>/<snapshot
+ * The catalog of a lake folder has the current snapshots as hard links `current/<table>/<partition>/<snapshot
  * id>.parquet`, so that any tool that reads files can read them. I3: under the lake's lock, the new link is created
  * before the old link is removed.
  */
