@@ -284,7 +284,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   other_data: ['The target of `copy` is not empty.', 'Name an empty place.'],
   other_format: [
     'A program with another format of lakes wrote this lake. Nothing was changed.',
-    'Use that version of brand-reports, or fill an empty lake with this one.',
+    'Use that version of brand-reports, or [read the days again](../how-to/upgrade.md) into an empty lake.',
   ],
   statement_unreadable: [
     'A file that `statement` needs is missing or damaged.',
