@@ -115,7 +115,7 @@ it.each([
   expect(contents(docs)).toEqual(before);
 });
 
-it('erase leaves a folder query-results, which no local lake has, where it is', async () => {
+it('erase leaves a folder query-results, which belongs to no local lake', async () => {
   mkdirSync(join(lake, 'query-results'));
   writeFileSync(join(lake, 'query-results/mine.csv'), '');
   expect((await runCli(COMMANDS.erase?.() ?? [])).code).toBe(0);

@@ -1,8 +1,8 @@
 /**
  * The rules of a lake folder that other users may reach. A link inside the lake is never followed: whoever may plant one
  * would choose which files of this user a run deletes or replaces. The path of the lake itself may lead through links,
- * because a person chooses it. Node cannot open a folder and then act inside it, so each part of a path is checked right
- * before it is used; a user who replaces a folder in the microseconds between wins that race.
+ * because a person chooses it. Each part of a path is checked right before it is used. Node cannot open a folder and then
+ * act inside it, so a user who replaces a folder in the microseconds between wins that race.
  */
 import { type Stats, constants, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ export function refuseLinksIn(root: string): void {
 
 /**
  * Checks each part of a path inside the lake.
- * @returns what is there; `undefined` if it does not exist. @throws BrandReportsError `config` if a part is a link
+ * @returns the file or folder; `undefined` if it does not exist. @throws BrandReportsError `config` if a part is a link
  */
 export function statInLake(root: string, path: string): Stats | undefined {
   let found: Stats | undefined;
