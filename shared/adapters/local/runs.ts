@@ -43,5 +43,5 @@ function isDead(root: string, file: string): boolean {
 /** Nothing is ever written into the file of a lock. */
 function isLockFile(root: string, file: string): boolean {
   const found = statInLake(root, file);
-  return found !== undefined && found.isFile() && found.size === 0;
+  return found?.isFile() === true && found.size === 0;
 }
