@@ -1,5 +1,5 @@
 /**
- * Checks the folder `lake/<table>` of a local lake, which other tools read whole. Each day has one link there, to its current
+ * Checks the folder `current/<table>` of a local lake, which other tools read whole. Each day has one link there, to its current
  * snapshot. If a file is missing, wrong or superfluous, those tools read wrong rows, and no ledger shows it.
  */
 import { existsSync, lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';

@@ -1,5 +1,6 @@
-/** Writes files that must not replace an existing file: settings and credentials of a person. */
-import { rm, writeFile } from 'node:fs/promises';
+/** Writes files that must not replace an existing file, such as settings of a person, and files that replace another whole. */
+import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { newId } from '../shared/adapters/new-id.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { configError } from '../shared/errors.ts';
 
@@ -11,14 +12,37 @@ export async function refuseFullPlace(file: string): Promise<void> {
 
 /** @throws BrandReportsError `config` if the file exists or cannot be made */
 export async function writeNew(file: string, text: string): Promise<void> {
+  let isOurs = false;
   try {
-    await writeFile(file, text, { flag: 'wx', mode: 0o600, flush: true });
+    const opened = await open(file, 'wx', 0o600);
+    isOurs = true;
+    try {
+      await opened.writeFile(text);
+      await opened.sync();
+    } finally {
+      await opened.close();
+    }
   } catch (thrown) {
     const code = textOf(thrown, 'code');
     // A full disk leaves a part of the file.
-    if (code !== 'EEXIST') await rm(file, { force: true });
+    if (isOurs) await rm(file, { force: true });
     const why = code === 'EEXIST' ? 'exists and is not overwritten' : `cannot be written (${code})`;
     const next = code === 'EEXIST' ? 'Move it away, or choose another place' : 'Choose another place';
     throw configError('place_taken', `${file} ${why}. ${next}.`);
+  }
+}
+
+/**
+ * Replaces a file, or the link in its place, by a whole file. The temporary file has a name that nobody can occupy
+ * beforehand.
+ */
+export async function replaceFile(file: string, text: string): Promise<void> {
+  const half = `${file}.${newId()}`;
+  try {
+    await writeFile(half, text, { flag: 'wx' });
+    await rename(half, file);
+  } catch (thrown) {
+    await rm(half, { force: true });
+    throw thrown;
   }
 }

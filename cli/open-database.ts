@@ -6,8 +6,10 @@
  * used: most syncs write no such file.
  */
 import { existsSync, statSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rename } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { makeLakeFolder } from '../shared/adapters/local/lake-folder.ts';
+import { removeFile, temporaryPath } from '../shared/adapters/local/store.ts';
 import { newId } from '../shared/adapters/new-id.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
 import type { Lake } from '../shared/ports.ts';
@@ -40,10 +42,11 @@ async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<b
   const { openSession } = await import('./sql-session.ts');
   const changed = () => statSync(file, { throwIfNoEntry: false })?.ctimeMs;
   const before = changed();
+  const folder = dirname(file);
+  makeLakeFolder(folder);
   // After a day, the local store removes files that a dead writer has left there.
-  const temporary = join(dirname(file), '.tmp', `${newId()}.duckdb`);
-  await mkdir(dirname(temporary), { recursive: true });
-  const connection = await openSession([dirname(file)]);
+  const temporary = temporaryPath(folder, `${newId()}.duckdb`);
+  const connection = await openSession([folder]);
   try {
     // Every DuckDB from 1.0 on reads this format, no matter which version writes it.
     const options = "STORAGE_VERSION 'v1.0.0'";
@@ -53,11 +56,12 @@ async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<b
     await connection.run('USE memory; DETACH brand_reports');
     if (changed() !== before && !isLast) return false;
     // The write-ahead log of a session on the old file: DuckDB would replay it into the new file.
-    await rm(`${file}.wal`, { force: true });
+    removeFile(`${file}.wal`);
     await rename(temporary, file);
   } finally {
     connection.closeSync();
-    for (const path of [temporary, `${temporary}.wal`]) await rm(path, { force: true });
+    for (const name of [basename(temporary), `${basename(temporary)}.wal`])
+      removeFile(temporaryPath(folder, name));
   }
   return true;
 }

@@ -9,6 +9,7 @@ import {
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { newId } from '../shared/adapters/new-id.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
+import { mayChange } from '../shared/adapters/others-may.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { dayOf } from '../shared/days.ts';
@@ -96,13 +97,19 @@ export async function lakeAccess(
   log: Log = () => {},
   open = openExistingLake,
 ): Promise<LakeAccess> {
-  return {
-    lake: await open(lake, { database }),
-    clock: systemClock(now),
-    log,
-    random: Math.random,
-    newId,
-  };
+  const opened = await open(lake, { database });
+  noteSharing(opened);
+  return { lake: opened, clock: systemClock(now), log, random: Math.random, newId };
+}
+
+/** Names users who may change a local lake. A write refuses a lake that every user may change (`makeLakeFolder`). */
+function noteSharing({ store: { localFolder } }: Lake): void {
+  const intruders = localFolder === undefined ? undefined : mayChange(localFolder);
+  if (!intruders || intruders.who === 'others') return;
+  const { who, why, nextStep } = intruders;
+  note(
+    `warning: ${who} may change the lake ${localFolder}, because ${why}. Unless you share it, ${nextStep}`,
+  );
 }
 
 /** The lake of a command that needs no settings, for SQL. @throws like `readSettingsIfAny` and `openExistingLake` */

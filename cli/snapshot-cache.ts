@@ -8,6 +8,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { textOf } from '../shared/adapters/error-fields.ts';
+import { statInLake } from '../shared/adapters/local/lake-folder.ts';
 import { newId } from '../shared/adapters/new-id.ts';
 import { mayReplace, othersMay } from '../shared/adapters/others-may.ts';
 import { forEachConcurrent } from '../shared/concurrency.ts';
@@ -29,13 +30,18 @@ const MAX_PARALLEL_DOWNLOADS = 8;
 const MAX_UNUSED_MS = 30 * DAY_MS;
 
 /**
- * Uses the files of a local lake directly. It downloads each file of a lake in S3 once, because a snapshot never changes.
+ * Uses the files of a local lake directly, and refuses links to other files. It downloads each file of a lake in S3 once, because a snapshot never changes.
  * @throws BrandReportsError `config` if there is no folder for copies, or other users may write into it
  */
 export function snapshotFiles(store: ObjectStore): SnapshotFiles {
   const { localFolder } = store;
   if (localFolder !== undefined) {
-    return { folder: localFolder, pathsOf: async (keys) => keys.map((key) => join(localFolder, key)) };
+    const pathOf = (key: string) => {
+      const path = join(localFolder, key);
+      statInLake(localFolder, path);
+      return path;
+    };
+    return { folder: localFolder, pathsOf: async (keys) => keys.map(pathOf) };
   }
   const folder = join(openCache(), hash('sha256', store.url).slice(0, 16));
   return { folder, pathsOf: (keys) => download(store, keys, folder) };
@@ -60,11 +66,11 @@ function openCache(): string {
       `warning: other users may read the copies of the lake in ${cache}. Keep them out: chmod 700 ${shellWord(cache)}`,
     );
   const intruders = mayReplace(cache);
-  const replaceable =
-    intruders &&
-    `${intruders.who} may replace the copies of the lake in ${cache}, because ${intruders.why}. To keep them safe, set XDG_CACHE_HOME to another folder, or ${intruders.nextStep}`;
-  if (intruders?.who === 'others') throw configError('unsafe_cache', `Refused: ${replaceable}`);
-  if (replaceable !== undefined) note(`warning: ${replaceable}`);
+  if (intruders) {
+    const replaceable = `${intruders.who} may replace the copies of the lake in ${cache}, because ${intruders.why}. To keep them safe, set XDG_CACHE_HOME to another folder, or ${intruders.nextStep}`;
+    if (intruders.who !== 'a group') throw configError('unsafe_cache', `Refused: ${replaceable}`);
+    note(`warning: ${replaceable}`);
+  }
   removeUnused(cache, found.mtimeMs);
   return cache;
 }
@@ -91,12 +97,18 @@ function noCache(why: string) {
   return configError('no_cache', `${why}. ${nextStep}`);
 }
 
+/** The folder of a lake, and a copy or its unfinished download. Other names in the cache belong to somebody else. */
+const LAKE_NAME = /^[0-9a-f]{16}$/;
+const COPY_NAME = /^part-0000\.parquet(\.\d{8}t\d{6}-[0-9a-f]{12})?$/;
+
 /** Runs at most daily, by the time of the cache's own folder. A copy that cannot be removed now is tried again then. */
 function removeUnused(cache: string, lastMs: number): void {
   const now = Date.now();
   if (Math.abs(now - lastMs) < DAY_MS) return;
   utimesSync(cache, new Date(now), new Date(now));
-  removeUnusedIn(cache, now - MAX_UNUSED_MS);
+  for (const entry of readdirSync(cache, { withFileTypes: true }))
+    if (entry.isDirectory() && LAKE_NAME.test(entry.name))
+      removeUnusedIn(join(cache, entry.name), now - MAX_UNUSED_MS);
 }
 
 function removeUnusedIn(folder: string, sinceMs: number): void {
@@ -106,7 +118,7 @@ function removeUnusedIn(folder: string, sinceMs: number): void {
       if (entry.isDirectory()) removeUnusedIn(path, sinceMs);
       if (lstatSync(path).mtimeMs >= sinceMs) continue;
       if (entry.isDirectory()) rmdirSync(path);
-      else rmSync(path);
+      else if (entry.isFile() && COPY_NAME.test(entry.name)) rmSync(path);
     } catch {
       // The folder is not empty, or another query was faster.
     }

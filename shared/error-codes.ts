@@ -29,6 +29,7 @@ type Secrets = 'bad_credentials' | 'no_credentials' | 'other_base_url';
 /** What a lake contains, and what an operation on it needs. */
 type Lake = 'bad_lake' | 'bad_lake_owner' | 'demo_lake' | 'lake_folder' | 'no_lake' | 'other_format';
 type Disk = 'disk_failed' | 'disk_full' | 'file_too_large' | 'lake_not_writable' | 'lake_unusable';
+type Intruders = 'lake_open_to_all' | 'link_in_lake';
 type Locks = 'contended' | 'iceberg_contended' | 'lake_locked' | 'lake_unlockable' | 'too_many_open_files';
 type Damage =
   | 'changes_unreadable'
@@ -99,7 +100,17 @@ export type OfCommands =
   | Settings
   | MoreSettings
   | Secrets;
-export type OfLakes = Lake | Disk | Locks | Damage | Unreadable | Nothing | Empty | Versions | Closes;
+export type OfLakes =
+  | Lake
+  | Disk
+  | Intruders
+  | Locks
+  | Damage
+  | Unreadable
+  | Nothing
+  | Empty
+  | Versions
+  | Closes;
 export type OfReadings = Requests | Refusals | Bodies | Pages | MorePages | Days | Restarts | Records;
 export type OfDeployments = Aws | Catalog | Functions | Deployed | Stack;
 

@@ -34,7 +34,7 @@ const peersFolder = fileURLToPath(new URL('../peers/', import.meta.url));
 /** The command line as an installed package runs it, into a folder as the lake. */
 export const ours: Competitor = {
   name: 'ours',
-  rows: 'lake/lake/transactions/**/*.parquet',
+  rows: 'lake/current/transactions/**/*.parquet',
   async command({ url, folder, days, inFlight, lastIsOpen, brands = 1 }) {
     const names = Array.from({ length: brands }, (_, index) => `bench-${index}`);
     const brand = {

@@ -23,7 +23,7 @@ export async function printRestated({ records, rounds }: { records: number; roun
         return (run.cpuMs * 1000) / records;
       };
       runs.push({ first: await cpuOf(before.url), again: await cpuOf(after.url) });
-      const changes = globSync(join(folder, 'lake/lake/changes/**/*.parquet'));
+      const changes = globSync(join(folder, 'lake/current/changes/**/*.parquet'));
       if (changes.length !== 1) throw new Error(`ours recorded the changes of ${changes.length} months`);
     });
   await Promise.all([before.stop(), after.stop()]);

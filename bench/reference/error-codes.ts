@@ -226,6 +226,10 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'This user may not read or write the folder of the lake.',
     'Give the user the right, or choose another folder.',
   ],
+  lake_open_to_all: [
+    'Every user of the machine may write into the folder of the lake, or replace it.',
+    'Run the `chmod` of the message, or use a folder that belongs to you.',
+  ],
   lake_unlockable: [
     'A file of the lake cannot be locked: the folder is not writable or not on a local disk.',
     'Use a writable folder on a local disk.',
@@ -233,6 +237,10 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   lake_unusable: [
     'The folder of the lake lacks what a lake needs (hard links, one disk, short paths), or a file is in the way.',
     'Choose a folder on a local disk, or move the file away.',
+  ],
+  link_in_lake: [
+    'A folder of the lake contains a symbolic link. Through it a run would read, replace or delete other files.',
+    'Remove the link. To keep a lake on another disk, move the whole lake there or mount the disk.',
   ],
   month_not_over: ['`close` names a month that is not over.', 'Close it after its last day has ended.'],
   no_lake: [
@@ -266,7 +274,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   ],
   other_format: [
     'A program with another format of lakes wrote this lake. Nothing was changed.',
-    'Use that version of brand-reports, or fill an empty lake with this one.',
+    'Use that version of brand-reports, or [read the days again](../how-to/upgrade.md) into an empty lake.',
   ],
   statement_unreadable: [
     'A file that `statement` needs is missing or damaged.',

@@ -25,11 +25,7 @@ export function addClose(program: CliCommand): void {
     .option('--remove', 'remove the close; versions that nothing else keeps are deleted later')
     .takes('lake', 'database', 'settings', 'environment', 'now')
     .option('--json', 'print what was listed, closed or removed as one JSON document')
-    .example([
-      'close',
-      'close 2026-10 --brand acme',
-      'query --as-of 2026-10 "SELECT * FROM orders_daily"',
-    ])
+    .example(['close', 'close 2026-10 --brand acme', 'query --as-of 2026-10 "SELECT * FROM orders_daily"'])
     .action((of: string | undefined, flags: CloseFlags) =>
       of === undefined ? listCloses(flags) : changeClose(of, flags),
     );

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { restate } from '../../sample/brand.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
@@ -21,6 +20,7 @@ import { type RunScope, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
+import { replaceFile } from '../new-file.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
 import { print, printPieces } from '../output.ts';
@@ -93,7 +93,7 @@ export function addDemo(program: CliCommand): void {
       const service = await startSampleService();
       try {
         const input = sampleSettings(service);
-        await writeFile(join(lake.store.url, SETTINGS_FILE), `${JSON.stringify(input, null, 2)}\n`);
+        await replaceFile(join(lake.store.url, SETTINGS_FILE), `${JSON.stringify(input, null, 2)}\n`);
         print(
           `A sample brand service is running at ${service.url}. Syncing its reports into ${displayPath(lake)}.\n`,
         );

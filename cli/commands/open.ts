@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { configError } from '../../shared/errors.ts';
 import { shellWord } from '../../shared/shell-word.ts';
+import { replaceFile } from '../new-file.ts';
 import { databaseFile, scriptOf, writeDatabase } from '../open-database.ts';
 import type { CliCommand, SharedFlags } from '../options.ts';
 import { print } from '../output.ts';
@@ -25,7 +25,7 @@ For a lake in S3 it is ${SCRIPT} in this folder, which only this command replace
       const lake = await sqlLake(flags);
       const { localFolder: folder } = lake.store;
       if (folder === undefined) {
-        await writeFile(SCRIPT, await scriptOf(lake));
+        await replaceFile(SCRIPT, await scriptOf(lake));
         return print(SCRIPT_TEXT);
       }
       const isOld = existsSync(databaseFile(folder));

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import type { GivenFlags } from '../../shared/command-line.ts';
@@ -50,6 +50,11 @@ async function writeFiles(service: SampleService, folder: string): Promise<Given
   const credentials = join(folder, 'credentials.json');
   await mkdir(folder, { recursive: true });
   await writeNew(credentials, `${JSON.stringify(sampleCredentials(service), null, 2)}\n`);
-  await writeFile(settings, `${JSON.stringify(sampleSettings(service), null, 2)}\n`);
+  await writeNew(settings, `${JSON.stringify(sampleSettings(service), null, 2)}\n`).catch(
+    async (thrown: unknown) => {
+      await rm(credentials);
+      throw thrown;
+    },
+  );
   return { settings, credentials };
 }

@@ -1,4 +1,4 @@
-import { lstat, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
@@ -20,6 +20,7 @@ import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
 import { EXIT } from '../exit-codes.ts';
 import { brandNamed, openExistingLake, readSettings } from '../run-options.ts';
+import { replaceFile } from '../new-file.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { note, print, printJson } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
@@ -132,16 +133,11 @@ async function page(
 
 /** Replaces the page atomically, so that a half-written page is never seen. */
 async function writePage(file: string, markup: string): Promise<void> {
-  const half = `${file}.${process.pid}.tmp`;
   try {
     const there = await lstat(file).catch(() => undefined);
     if (there && !there.isFile()) await writeFile(file, markup);
-    else {
-      await writeFile(half, markup);
-      await rename(half, file);
-    }
+    else await replaceFile(file, markup);
   } catch (error) {
-    await rm(half, { force: true });
     throw configError(
       'page_unwritable',
       `The page ${file} cannot be written (${textOf(error, 'code')}). Name another file: --html FILE.`,

@@ -114,7 +114,7 @@ function warningOf(
       `Check its contents, then ${uid === me || me === 0 ? `run: chmod 600 ${shellWord(path)}` : 'use a copy that belongs to you, with the mode 600.'}`,
     );
   const intruders = mayReplace(path);
-  if (intruders?.who === 'others')
+  if (intruders && intruders.who !== 'a group')
     throw refusal(
       `other users may replace it, because ${intruders.why}`,
       `Check its contents, then ${intruders.nextStep}`,

@@ -19,7 +19,8 @@ function isOurs(uid: number): boolean {
 
 /** Users who can replace the target of a path, because they may change a folder on the way. */
 export interface Intruders {
-  who: 'others' | 'a group';
+  /** `others`: every user of the machine, or the owner of a link that only the owner may change. */
+  who: 'others' | 'another user' | 'a group';
   why: string;
   nextStep: string;
 }
@@ -29,15 +30,13 @@ export interface Intruders {
  * group.
  */
 export function mayReplace(path: string): Intruders | undefined {
-  const me = process.getuid?.();
+  let owner: Intruders | undefined;
   let group: Intruders | undefined;
   for (const { folder, uid, mode, linkOf } of foldersTo(path)) {
-    const found = (who: Intruders['who'], why: string, nextStep = 'use a folder that belongs to you.') => {
-      return { who, why, nextStep };
+    const found = (who: Intruders['who'], why: string, change?: string) => {
+      return { who, why, nextStep: keepOut(folder, uid, change) };
     };
-    // Root may receive folders of other users, e.g. folders of the host in a container.
-    const isMine = uid === me || me === 0;
-    if (!isMine && uid !== 0) return found('others', `${folder} belongs to the user ${uid}`);
+    if (!isTrusted(uid)) owner ??= found('another user', `${folder} belongs to the user ${uid}`);
     if ((mode & 0o022) === 0) continue;
     // With the sticky bit, as in /tmp, users can rename and remove only their own files and links.
     if ((mode & 0o1000) !== 0) {
@@ -45,12 +44,48 @@ export function mayReplace(path: string): Intruders | undefined {
       return found('others', `a link in ${folder} belongs to the user ${linkOf}`);
     }
     const why = `the mode of ${folder} is ${modeOf(mode)}`;
-    const run = (change: string) => (isMine ? `run: chmod ${change} ${shellWord(folder)}` : undefined);
-    if ((mode & 0o002) !== 0) return found('others', why, run('o-w'));
+    if ((mode & 0o002) !== 0) return found('others', why, 'o-w');
     // Root chooses the groups of its folders, and files of group members belong to these members.
-    if (isMine) group ??= found('a group', why, run('g-w'));
+    if (isMine(uid)) group ??= found('a group', why, 'g-w');
   }
-  return group;
+  return owner ?? group;
+}
+
+/**
+ * Who may change the names in the folder, or replace the folder by the rules of `mayReplace`. `others`: every user of the
+ * machine may put another file in the place of each file.
+ */
+export function mayChange(folder: string): Intruders | undefined {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (!found) return undefined;
+  const { uid, mode } = found;
+  const why = `the mode of ${folder} is ${modeOf(mode)}`;
+  const toAll = (who: Intruders['who']) => ({ who, why, nextStep: keepOut(folder, uid, 'o-w') });
+  if ((mode & 0o1002) === 0o002) return toAll('others');
+  const around = mayReplace(folder);
+  if (around && around.who !== 'a group') return around;
+  const owner = `${folder} belongs to the user ${uid}`;
+  if (!isTrusted(uid)) return { who: 'another user', why: owner, nextStep: keepOut(folder, uid) };
+  // With the sticky bit, users can only add names.
+  if ((mode & 0o002) !== 0) return toAll('another user');
+  return (mode & 0o020) === 0 ? around : { who: 'a group', why, nextStep: keepOut(folder, uid, 'g-w') };
+}
+
+/** Root may receive folders of other users, e.g. folders of the host in a container. */
+function isMine(uid: number): boolean {
+  const me = process.getuid?.();
+  return uid === me || me === 0;
+}
+
+function isTrusted(uid: number): boolean {
+  return isMine(uid) || uid === 0;
+}
+
+/** @param change of the mode, which only the owner can make */
+function keepOut(folder: string, uid: number, change?: string): string {
+  return change !== undefined && isMine(uid)
+    ? `run: chmod ${change} ${shellWord(folder)}`
+    : 'use a folder that belongs to you.';
 }
 
 export function modeOf(mode: number): string {

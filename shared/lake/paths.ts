@@ -19,7 +19,7 @@
  *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
  *   query-results/…, query-results/brand=<brand>/…   results of Athena, in S3 only
  *   iceberg/<table>/metadata/…                 Iceberg metadata over the same snapshots; built from ledgers and schemas
- *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
+ *   current/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  * ```
  */
 import { isDay } from '../days.ts';
@@ -93,8 +93,8 @@ export const OTHER_PREFIXES: readonly string[] = [
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
 ];
-/** The folder of a local lake that any tool can read as `lake/<table>/**`. */
-export const LOCAL_CATALOG_FOLDER = 'lake';
+/** The folder of a local lake that any tool can read as `current/<table>/**`. */
+export const LOCAL_CATALOG_FOLDER = 'current';
 
 /** The ids of versions, attempts, changes and chunks: one part of a key, which leads to no other folder. */
 export const OBJECT_ID = /^\w[\w.-]{0,199}$/;
@@ -226,6 +226,8 @@ export function brandResultsPrefix(brand: string): string {
 }
 
 const PROGRESS_FILE = 'progress.json';
+/** The names of `chunkName`. */
+const CHUNK = /^chunk-\d{6,}\.json-seq\.zst$/;
 
 /** The progress document of an attempt. */
 export function progressKey(report: string, brand: string, day: string, attempt: string): string {
@@ -238,11 +240,12 @@ export function progressKey(report: string, brand: string, day: string, attempt:
  * @returns `undefined` if the key does not have this form: such an object is not ours
  */
 export function parseDayKey(brandPrefix: string, key: string): { day: string; id: string } | undefined {
-  const [folder = '', id = '', name] = key.slice(brandPrefix.length).split('/');
+  const [folder = '', id = '', name = '', ...more] = key.slice(brandPrefix.length).split('/');
   const [, dayKey] = DAY_PARTITION_KEYS;
   const day = folder.slice(`${dayKey}=`.length);
   const isOurs = key.startsWith(brandPrefix) && folder === `${dayKey}=${day}` && isDay(day);
-  return isOurs && OBJECT_ID.test(id) && name !== undefined ? { day, id } : undefined;
+  const isFile = [SNAPSHOT_FILE, PROGRESS_FILE].includes(name) || CHUNK.test(name);
+  return isOurs && isFile && more.length === 0 && OBJECT_ID.test(id) ? { day, id } : undefined;
 }
 
 /** `ledger/order_list/`: the ledgers and states of a report, for all brands. */

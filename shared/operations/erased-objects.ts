@@ -65,7 +65,7 @@ interface Place {
   days?: { ctx: BrandReport; from: string };
 }
 
-function placesOf({ brand, contexts, from, isAll }: ErasedRange): Place[] {
+function placesOf({ lake, brand, contexts, from, isAll }: ErasedRange): Place[] {
   const ofReports = contexts.flatMap((ctx): Place[] => {
     const { name, table, lifecycle } = ctx.report;
     const days = { ctx, from };
@@ -89,10 +89,13 @@ function placesOf({ brand, contexts, from, isAll }: ErasedRange): Place[] {
   const rates: Place = { kind: 'rates', prefix: rateBudgetKey(brand) };
   // A versioned bucket may have kept closes that were removed.
   const closes: Place = { kind: 'documents', prefix: brandClosesPrefix(brand) };
+  // Only Athena writes results, so such a folder in a local lake is somebody else's.
+  const results: Place[] =
+    lake.store.localFolder === undefined ? [{ kind: 'query_results', prefix: QUERY_RESULTS_PREFIX }] : [];
   return [
     ...ofReports,
     ...(isAll ? [rates, closes] : []),
-    { kind: 'query_results', prefix: QUERY_RESULTS_PREFIX },
+    ...results,
     { kind: 'status', prefix: STATUS_PREFIX },
   ];
 }
@@ -141,7 +144,8 @@ export async function withoutNeeded(
       )?.values() ?? [])
         for (const id of ids) current.add(id);
   return found.filter(({ key, kind }) => {
-    if (kind === 'derived') return !current.has(snapshotOfKey(key) ?? '');
+    const id = kind === 'derived' ? snapshotOfKey(key) : undefined;
+    if (kind === 'derived') return id !== undefined && !current.has(id);
     return kind === 'status' ? key === COVERAGE_PAGE_KEY : kind !== 'documents' && kind !== 'iceberg';
   });
 }

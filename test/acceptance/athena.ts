@@ -55,7 +55,7 @@ export function committed(objects: Objects, lake: string, tableOf: (report: stri
 
 /** Copies all objects at a partition's location to the folder in which a reader of Hive partitions expects them. */
 export async function bringDown(named: Named, objects: Objects, folder: string): Promise<void> {
-  const to = join(folder, 'lake', named.table, named.path);
+  const to = join(folder, 'current', named.table, named.path);
   await mkdir(to, { recursive: true });
   for (const [index, { body }] of objectsAt(named, objects).entries())
     await writeFile(join(to, `${index}.parquet`), body);

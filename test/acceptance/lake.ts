@@ -4,7 +4,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
 import { type Form, exactly, literalOf, numberForm, textOfTexts, unlike } from '../simulation/forms.ts';
 
-/** The rows of one table under the folder `lake/`, as any tool reads them: values as DuckDB's text, without nulls. */
+/** The rows of one table under the folder `current/`, as any tool reads them: values as DuckDB's text, without nulls. */
 interface LakeTable {
   /** DuckDB's types by column name, without the partition keys. */
   types: Map<string, string>;
@@ -23,7 +23,7 @@ async function connect(): Promise<DuckDBConnection> {
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 export async function readLakeTable(lake: string, table: string): Promise<LakeTable> {
-  const folder = join(lake, 'lake', table);
+  const folder = join(lake, 'current', table);
   if (!existsSync(folder)) return { types: new Map(), rows: [] };
   connection ??= connect();
   const duckdb = await connection;

@@ -110,7 +110,7 @@ async function createTable(connection: DuckDBConnection, table: Table): Promise<
 }
 
 async function fill(connection: DuckDBConnection, table: Table, folder: string): Promise<void> {
-  const files = join(folder, 'lake', table.Name, '**', '*.parquet');
+  const files = join(folder, 'current', table.Name, '**', '*.parquet');
   await connection.run(
     `INSERT INTO ${placeOf(table)} BY NAME SELECT * FROM read_parquet('${files}',
       union_by_name = true, hive_partitioning = true, hive_types_autocast = false)`,

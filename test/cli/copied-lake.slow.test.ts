@@ -67,7 +67,7 @@ async function answersOf(lake: string): Promise<string[]> {
     await query(`SELECT * EXCLUDE changed_at FROM changes_daily ${day}`),
     await query('SELECT * FROM since_close ORDER BY ALL'),
     await query('--as-of', before, states),
-    await query('--as-of-close', closed, states),
+    await query('--as-of', closed, states),
     await done('rollback', 'order_list', sample.firstDay, '--json', '--lake', lake),
   ];
 }
@@ -119,7 +119,7 @@ it('aws s3 sync copies a folder to a bucket and back, and the next sync creates 
   await done('sync', ...now, ...withoutLake(), ...inGlue);
   expect(await answersOf('s3://acme-reports/lake')).toEqual(wanted);
   await done('verify', ...inGlue);
-  const days = filesIn(join(sample.lake, 'lake/orders')).length;
+  const days = filesIn(join(sample.lake, 'current/orders')).length;
   for (const table of ['orders', 'order_states', 'transactions']) {
     const Location = expect.stringContaining(`s3://acme-reports/lake/snapshots/${table}/`);
     expect(locations(table)).toEqual(Array(days).fill(expect.objectContaining({ Location })));
@@ -148,5 +148,5 @@ it('aws s3 sync copies a folder to a bucket and back, and the next sync creates 
   await done('sync', ...now, ...withoutLake(), '--lake', back);
   expect(await answersOf(back)).toEqual(wanted);
   await done('verify', '--lake', back);
-  expect(filesIn(join(back, 'lake/orders'))).toHaveLength(days);
+  expect(filesIn(join(back, 'current/orders'))).toHaveLength(days);
 }, 120_000);

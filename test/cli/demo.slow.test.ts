@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -53,7 +53,7 @@ it('the demo fills all five tables and answers SQL on them, twice in a row', asy
   expect(await readFile(join(folder.path, 'statement.html'), 'utf8')).toContain('<h1>Statement ');
   expect((await pasted(status)).stdout).toMatch(/^click_details +\d{4}-/m);
   expect(await pasted(verify)).toMatchObject({ code: 0, stdout: expect.stringMatching(/ok: 11[01] days/) });
-  await rm(join(lake, 'lake'), { recursive: true });
+  await rm(join(lake, 'current'), { recursive: true });
   await rm(join(lake, 'snapshots/orders'), { recursive: true });
   const { stdout } = await pasted(verify);
   const [rebuild = ''] = /^npx brand-reports rebuild .*?(?= \|\|)/m.exec(stdout) ?? [];
@@ -67,6 +67,20 @@ it('the demo refuses a lake with reports of another service', async () => {
   await sample.close();
   expect(code).toBe(2);
   expect(stderr).toContain('--lake FOLDER');
+});
+
+it('serve-sample overwrites no settings, and leaves no credentials then', async () => {
+  const place = join(folder.path, 'mine');
+  mkdirSync(place);
+  writeFileSync(join(place, 'settings.json'), 'mine');
+  expect(await runCli(['serve-sample', '--write-settings', place])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('settings.json exists and is not overwritten'),
+  });
+  expect([readdirSync(place), readFileSync(join(place, 'settings.json'), 'utf8')]).toEqual([
+    ['settings.json'],
+    'mine',
+  ]);
 });
 
 it('serve-sample serves a brand that sync can fetch from, and prints no credential', async () => {

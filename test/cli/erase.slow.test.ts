@@ -16,7 +16,7 @@ const erase = (...words: string[]) => {
   const flags = ['--lake', lake, '--settings', join(folder, 'settings.json')];
   return runCli(['erase', '--brand', 'acme', '--from', firstDay, '--to', firstDay, ...flags, ...words]);
 };
-const linksOf = (table: string) => readdir(join(sample.lake, 'lake', table, 'brand=acme'));
+const linksOf = (table: string) => readdir(join(sample.lake, 'current', table, 'brand=acme'));
 
 it('erases only after a confirmation, shows the days as erased, and undoes the erasure', async () => {
   const first = `dt=${sample.firstDay}`;

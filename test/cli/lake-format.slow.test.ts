@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { LAKE_FORMAT } from '../../shared/lake/documents/lake-format.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -13,24 +14,26 @@ beforeAll(async () => {
 });
 afterAll(() => sample.close());
 
-/** Every file of the lake with its bytes. */
+/** Every name of the lake, with the bytes of files. */
 function files(): Record<string, string> {
   const found = readdirSync(sample.lake, { recursive: true, withFileTypes: true });
   return Object.fromEntries(
-    found
-      .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => [
-        join(parentPath, name),
-        readFileSync(join(parentPath, name), 'base64'),
-      ]),
+    found.map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      return [path, entry.isFile() ? readFileSync(path, 'base64') : ''];
+    }),
   );
 }
 
+/** Every command that opens a lake, with the exit code of a refusal. */
 const commands: Record<string, () => { args: string[]; code: number }> = {
   sync: () => ({ args: ['sync', ...sample.flags], code: 1 }),
   'sync of a range': () => ({ args: ['sync', ...sample.flags, '--from', sample.firstDay], code: 1 }),
+  'sync --plan': () => ({ args: ['sync', '--plan', ...sample.flags], code: 1 }),
   status: () => ({ args: ['status', ...settingsAndLake()], code: 2 }),
   query: () => ({ args: ['query', ...inLake(), 'SELECT count(*) FROM orders'], code: 2 }),
+  open: () => ({ args: ['open', ...inLake()], code: 2 }),
+  'dbt init': () => ({ args: ['dbt', 'init', join(sample.folder, 'dbt'), ...inLake()], code: 2 }),
   verify: () => ({ args: ['verify', ...inLake()], code: 2 }),
   diff: () => ({ args: ['diff', 'orders', sample.firstDay, ...inLake()], code: 2 }),
   rollback: () => ({
@@ -41,7 +44,10 @@ const commands: Record<string, () => { args: string[]; code: number }> = {
     args: ['rebuild', 'order_list', '--from', sample.firstDay, '--to', sample.firstDay, ...settingsAndLake()],
     code: 1,
   }),
-  repair: () => ({ args: ['repair', '--apply', ...inLake()], code: 2 }),
+  erase: () => ({ args: ['erase', '--brand', 'acme', '--yes', ...settingsAndLake()], code: 2 }),
+  close: () => ({ args: ['close', '2026-01', '--brand', 'acme', ...settingsAndLake()], code: 2 }),
+  statement: () => ({ args: ['statement', '--month', '2026-01', ...inLake()], code: 2 }),
+  demo: () => ({ args: ['demo', ...inLake()], code: 2 }),
 };
 const inLake = () => ['--lake', sample.lake];
 const settingsAndLake = () => [...sample.flags.slice(0, 2), ...inLake()];
@@ -52,36 +58,40 @@ async function refused(name: string, found: string): Promise<void> {
   const result = await runCli(args);
   expect([result.code, result.stdout + result.stderr]).toEqual([
     code,
-    expect.stringMatching(new RegExp(`${found}.* format 1\\. .*Next step: use the version`, 's')),
+    expect.stringMatching(
+      new RegExp(`${found}.* format ${LAKE_FORMAT}\\. .*Next step: use the version .* a new folder`, 's'),
+    ),
   ]);
   expect(files()).toEqual(before);
 }
 
+/** Runs with another document of the format, or without the document. */
+async function withDocument(text: string | undefined, act: () => Promise<void>): Promise<void> {
+  const ours = readFileSync(document);
+  if (text === undefined) rmSync(document);
+  else writeFileSync(document, text);
+  try {
+    await act();
+  } finally {
+    writeFileSync(document, ours);
+  }
+}
+
 describe('a lake', () => {
   it('gets its number from the first run', () => {
-    expect(JSON.parse(readFileSync(document, 'utf8'))).toEqual({ format: 1 });
+    expect(JSON.parse(readFileSync(document, 'utf8'))).toEqual({ format: LAKE_FORMAT });
   });
 
-  it.each(Object.keys(commands))('with a later number is refused, and left as it is, by %s', async (name) => {
-    const ours = readFileSync(document);
-    writeFileSync(document, '{"format":2}');
-    try {
-      await refused(name, 'has format 2');
-    } finally {
-      writeFileSync(document, ours);
-    }
-  });
+  // 0.2.0 wrote 1.
+  it.each(Object.keys(commands))('of 0.2.0 is refused, and left as it is, by %s', (name) =>
+    withDocument('{"format":1}\n', () => refused(name, 'has format 1;')),
+  );
 
-  it.each(['sync', 'repair'])(
-    'with ledgers and no number is refused, and left as it is, by %s',
-    async (name) => {
-      const ours = readFileSync(document);
-      rmSync(document);
-      try {
-        await refused(name, 'has ledgers, but no document ledger/format.json');
-      } finally {
-        writeFileSync(document, ours);
-      }
-    },
+  it.each(['sync', 'query'])('with a later number is refused, and left as it is, by %s', (name) =>
+    withDocument('{"format":99}', () => refused(name, 'has format 99;')),
+  );
+
+  it.each(['sync', 'verify'])('with ledgers and no number is refused, and left as it is, by %s', (name) =>
+    withDocument(undefined, () => refused(name, 'has ledgers, but no document ledger/format.json')),
   );
 });

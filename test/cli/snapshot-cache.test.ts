@@ -194,4 +194,19 @@ describe('copies that no query has used for 30 days', () => {
     snapshotFiles(store);
     expect(await exists(join(outside, 'kept'))).toBe(true);
   });
+
+  it('R13: are removed by their names: a checkout of this project in that folder stays', async () => {
+    const [copy = ''] = paths;
+    const others = [
+      join(cache, 'README.md'),
+      join(cache, 'test/part-0000.parquet'),
+      join(copy, '../notes.txt'),
+    ];
+    await mkdir(join(cache, 'test'));
+    for (const path of others) await writeFile(path, '');
+    for (const path of [...others, copy]) await setAge(path, 100);
+    await setAge(cache, 2);
+    snapshotFiles(store);
+    expect(await Promise.all([...others, copy].map(exists))).toEqual([true, true, true, false]);
+  });
 });

@@ -71,8 +71,8 @@ const older = () => versions(day)[0] ?? '';
 const changes = () => versions(day, 'changes/brand=acme/report=order_list').at(-1) ?? '';
 const became = () => versions(day, 'snapshots/order_states').at(-1) ?? '';
 const becameLink = () =>
-  join(lake, 'lake/order_states', partition(day), `${basename(dirname(became()))}.parquet`);
-const linksOf = (of: string) => join(lake, 'lake/orders', partition(of));
+  join(lake, 'current/order_states', partition(day), `${basename(dirname(became()))}.parquet`);
+const linksOf = (of: string) => join(lake, 'current/orders', partition(of));
 const link = (of = day) => join(linksOf(of), readdirSync(linksOf(of))[0] ?? '');
 const document = (key: string) => join(lake, key);
 const ledger = () => document(`ledger/order_list/acme/${month}.json`);
@@ -166,7 +166,7 @@ const DAMAGES: [string, () => void, RegExp][] = [
   ['an older version that is missing', () => rmSync(older()), /older version .* is missing/],
   ['an older version that is cut off', () => truncateSync(older(), 100), /older version .* is cut off/],
   ['a link that is missing', () => rmSync(link()), /is missing/],
-  ['a folder of links', () => rmSync(join(lake, 'lake'), { recursive: true }), /is missing/],
+  ['a folder of links', () => rmSync(join(lake, 'current'), { recursive: true }), /is missing/],
   ['a link to another file', () => overwrite(link(), readFileSync(current(other))), /not the current/],
   ['a link that is cut off', () => overwrite(link(), readFileSync(current()).subarray(0, 99)), /not the/],
   [
@@ -204,20 +204,20 @@ const DAMAGES: [string, () => void, RegExp][] = [
   [
     'a file in the place of a brand’s folder',
     () => {
-      rmSync(join(lake, 'lake/orders/brand=acme'), { recursive: true });
-      writeFileSync(join(lake, 'lake/orders/brand=acme'), '');
+      rmSync(join(lake, 'current/orders/brand=acme'), { recursive: true });
+      writeFileSync(join(lake, 'current/orders/brand=acme'), '');
     },
     /is not a folder\n.* is missing/,
   ],
   [
     'a link to the folder of a brand',
-    () => symlinkSync('brand=acme', join(lake, 'lake/orders/brand=zz')),
+    () => symlinkSync('brand=acme', join(lake, 'current/orders/brand=zz')),
     /brand=zz is a link to a folder/,
   ],
   [
     'a link in the place of the table’s folder',
-    () => linkedElsewhere('lake/orders'),
-    /lake\/orders is a link to a folder\n.* is missing/,
+    () => linkedElsewhere('current/orders'),
+    /current\/orders is a link to a folder\n.* is missing/,
   ],
   [
     'a stale link',
@@ -235,7 +235,7 @@ const DAMAGES: [string, () => void, RegExp][] = [
   [
     'the file of a day that no ledger has',
     () => {
-      const folder = join(lake, 'lake/orders/brand=acme/dt=2020-01-01');
+      const folder = join(lake, 'current/orders/brand=acme/dt=2020-01-01');
       mkdirSync(folder);
       writeFileSync(join(folder, 'old.parquet'), '');
     },
@@ -243,7 +243,7 @@ const DAMAGES: [string, () => void, RegExp][] = [
   ],
   [
     'a file beside the brands',
-    () => writeFileSync(join(lake, 'lake/orders/export.parquet'), ''),
+    () => writeFileSync(join(lake, 'current/orders/export.parquet'), ''),
     /names .*export.parquet as current/,
   ],
 ];
@@ -305,7 +305,7 @@ describe('the command that verify prints', () => {
     copyLake();
     mkdirSync(join(elsewhere, 'dt=2020-01-01'), { recursive: true });
     writeFileSync(join(elsewhere, 'dt=2020-01-01/precious.parquet'), '');
-    const path = join(lake, 'lake/orders/brand=zz');
+    const path = join(lake, 'current/orders/brand=zz');
     symlinkSync(elsewhere, path);
     const { found } = await findings();
     expect(found.map(({ advice }) => advice)).toEqual([`rm -- '${path.replace("'", "'\\''")}'`]);

@@ -132,9 +132,9 @@ describe('the watcher', () => {
     const ours = s3.objects.get('prod/ledger/format.json');
     const published = sns.published.length;
     const stdout = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
-    if (ours) s3.objects.set('prod/ledger/format.json', { ...ours, body: Buffer.from('{"format":2}') });
+    if (ours) s3.objects.set('prod/ledger/format.json', { ...ours, body: Buffer.from('{"format":1}') });
     const before = new Map(s3.objects);
-    await expect(calendar()).rejects.toThrow('s3://lake/prod has format 2;');
+    await expect(calendar()).rejects.toThrow('s3://lake/prod has format 1;');
     expect(s3.objects).toEqual(before);
     expect([sns.published.length, stdout.mock.calls]).toEqual([published, []]);
     if (ours) s3.objects.set('prod/ledger/format.json', ours);

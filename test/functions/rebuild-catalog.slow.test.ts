@@ -335,12 +335,12 @@ describe('rebuild-catalog for CloudFormation', () => {
     );
 
     it('names the format of a lake of another program, and lets the update be rolled back', async () => {
-      const format = { body: Buffer.from('{"format":2}'), etag: '"1"', modifiedAt: new Date() };
+      const format = { body: Buffer.from('{"format":1}'), etag: '"1"', modifiedAt: new Date() };
       s3.objects.set('ledger/format.json', format);
       await update('1', '2');
       await update('2', '1');
       expect(responded()).toMatchObject([
-        { Status: 'FAILED', Reason: expect.stringMatching(/s3:\/\/lake has format 2;.*Next step: use the/) },
+        { Status: 'FAILED', Reason: expect.stringMatching(/s3:\/\/lake has format 1;.*Next step: use the/) },
         { Status: 'SUCCESS' },
       ]);
       expect(glue.tables.size).toBe(0);

@@ -38,7 +38,7 @@ def compare(what, found, wanted):
 
 for table in sorted(os.listdir(f"{folder}/iceberg")):
     path = f"{folder}/iceberg/{table}"
-    current = links(f"'{folder}/lake/{table}/**/*.parquet'")
+    current = links(f"'{folder}/current/{table}/**/*.parquet'")
     compare(f"{table} in DuckDB", f"iceberg_scan('{path}')", current)
     rows = StaticTable.from_metadata(path).scan().to_arrow()
     compare(f"{table} in pyiceberg", "rows", current)

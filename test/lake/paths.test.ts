@@ -87,6 +87,8 @@ describe('keys of a lake', () => {
 
   it.each([
     ['not a day', 'raw/order_list/brand=acme/dt=2026-02-30/a1/progress.json'],
+    ['a file of another name', 'raw/order_list/brand=acme/dt=2026-01-31/a1/notes.txt'],
+    ['one folder more', 'raw/order_list/brand=acme/dt=2026-01-31/a1/b/progress.json'],
     ['another partition key', 'raw/order_list/brand=acme/day=2026-01-31/a1/progress.json'],
     ['no attempt', 'raw/order_list/brand=acme/dt=2026-01-31/progress.json'],
     ['an attempt of another name', 'raw/order_list/brand=acme/dt=2026-01-31/~old copy/progress.json'],

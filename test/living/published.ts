@@ -10,7 +10,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { BRAND } from '../simulation/contents.ts';
 
-/** Writes all objects of a lake to a folder, and the catalog's current snapshots as `lake/<table>/<partition>/<snapshot>.parquet`. */
+/** Writes all objects of a lake to a folder, and the catalog's current snapshots as `current/<table>/<partition>/<snapshot>.parquet`. */
 export async function writeFiles(lake: Lake, folder: string): Promise<void> {
   await writeLake(lake.store, folder);
   for (const { table } of Object.values(reports)) {
@@ -18,7 +18,7 @@ export async function writeFiles(lake: Lake, folder: string): Promise<void> {
     for (const [partition, [snapshot = '']] of pointers ?? [])
       await cp(
         join(folder, `snapshots/${table}/${partition}/${snapshot}/part-0000.parquet`),
-        join(folder, 'lake', table, partition, `${snapshot}.parquet`),
+        join(folder, 'current', table, partition, `${snapshot}.parquet`),
       );
   }
 }
@@ -32,7 +32,7 @@ export async function wrongTypes(lake: Lake, folder: string): Promise<string[]> 
     const expected = new Map(
       columns.map(({ name, type }, index) => [name, `${index + 1} ${storedAs(type)}`]),
     );
-    const files = join(folder, 'lake', report.table, '**', '*.parquet').replaceAll("'", "''");
+    const files = join(folder, 'current', report.table, '**', '*.parquet').replaceAll("'", "''");
     const found = await duckdb.runAndReadAll(
       `SELECT DISTINCT name, concat_ws(' ', field_id, type, converted_type, precision, scale) AS type
        FROM parquet_schema('${files}') WHERE num_children IS NULL ORDER BY ALL`,

@@ -1,18 +1,18 @@
-import { linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { type Dirent, linkSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { LOCAL_CATALOG_FOLDER, partitionPath, snapshotKey, storedAt } from '../../lake/paths.ts';
+import { LOCAL_CATALOG_FOLDER, OBJECT_ID, partitionPath, snapshotKey, storedAt } from '../../lake/paths.ts';
 import type { Catalog, ValueRange } from '../../ports.ts';
-import { errorCode, isMissing, onDisk } from './disk-errors.ts';
+import { errorCode, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
+import { linkInLake, statInLake } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
 import { objectNotFound } from '../object-not-found.ts';
-import { syncFolder } from './store.ts';
+import { removeFile, removedEmpty, syncFolder } from './store.ts';
 
 const SUFFIX = '.parquet';
 
 /**
- * The catalog of a lake folder has the current snapshots as hard links `lake/<table>/<partition>/<snapshot
+ * The catalog of a lake folder has the current snapshots as hard links `current/<table>/<partition>/<snapshot
  * id>.parquet`, so that any tool that reads files can read them. I3: under the lake's lock, the new link is created
  * before the old link is removed.
  */
@@ -28,16 +28,23 @@ export function createLocalCatalog(folder: string): Catalog {
       onDisk(root, async () => {
         const object = join(root, checkedKey(snapshotKey(...storedAt(shape, partition), snapshot)));
         const links = folderOf(shape.name, partitionPath(partition));
-        await underLakeLock(root, () => link(object, links, `${snapshot}${SUFFIX}`));
+        await underLakeLock(root, () => link(root, object, links, `${snapshot}${SUFFIX}`));
         await syncFolder(links);
       }),
     removePartition: (table, partition) =>
-      onDisk(root, () => rm(folderOf(table, partitionPath(partition)), { recursive: true, force: true })),
+      onDisk(root, () =>
+        underLakeLock(root, () => {
+          const folder = folderOf(table, partitionPath(partition));
+          removeLinks(root, folder, undefined);
+          removedEmpty(folder);
+        }),
+      ),
     snapshotsByPartition: (table, leading, within) =>
       onDisk(root, async () => {
         const base = partitionPath(leading);
         const folder = folderOf(table, base);
-        const found = within ? await linksWithin(folder, within) : await linksIn(folder, true);
+        statInLake(root, folder);
+        const found = linksIn(root, folder, within);
         const partitionOf = (link: string) => join(base, dirname(link));
         return new Map(
           Object.entries(Object.groupBy(found, partitionOf)).map(([path, links = []]) => [
@@ -49,41 +56,49 @@ export function createLocalCatalog(folder: string): Catalog {
   };
 }
 
-function link(object: string, folder: string, name: string): void {
+function link(root: string, object: string, folder: string, name: string): void {
+  if (!statInLake(root, object)?.isFile()) throw objectNotFound(object);
+  statInLake(root, folder);
   mkdirSync(folder, { recursive: true });
   try {
     linkSync(object, join(folder, name));
   } catch (error) {
-    if (isMissing(error)) throw objectNotFound(object);
     if (errorCode(error) !== 'EEXIST') throw error;
   }
-  for (const other of readdirSync(folder)) {
-    if (other.endsWith(SUFFIX) && other !== name) rmSync(join(folder, other), { force: true });
-  }
+  removeLinks(root, folder, name);
 }
 
-async function linksIn(folder: string, recursive = false): Promise<string[]> {
-  return (await namesIn(folder, recursive)).filter((path) => path.endsWith(SUFFIX));
+/** Removes the links in a partition. Files of other names, and folders, are somebody else's. */
+function removeLinks(root: string, folder: string, except: string | undefined): void {
+  statInLake(root, folder);
+  for (const entry of entriesIn(folder))
+    if (isOurs(entry) && entry.name !== except) removeFile(join(folder, entry.name));
 }
 
-/** The links in the partitions of the folder whose value is in the range, by their paths in the folder. */
-async function linksWithin(folder: string, { from, to }: ValueRange): Promise<string[]> {
-  const links: string[] = [];
-  for (const name of await namesIn(folder)) {
-    const value = name.slice(name.indexOf('=') + 1);
-    if (name.includes('=') && from <= value && value <= to)
-      for (const link of await linksIn(join(folder, name), true)) links.push(join(name, link));
-  }
-  return links;
+function isOurs(entry: Dirent): boolean {
+  return entry.isFile() && entry.name.endsWith(SUFFIX) && OBJECT_ID.test(snapshotOf(entry.name));
 }
 
-async function namesIn(folder: string, recursive = false): Promise<string[]> {
-  try {
-    return await readdir(folder, { recursive });
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+/** The links in the folder and below it, by their paths in the folder. @param within the values of the next partition key */
+function linksIn(root: string, folder: string, within?: ValueRange): string[] {
+  return entriesIn(folder).flatMap((entry) => {
+    const { name } = entry;
+    if (within && !isWithin(name, within)) return [];
+    const path = join(folder, name);
+    if (entry.isSymbolicLink()) throw linkInLake(root, path);
+    if (entry.isDirectory()) return linksIn(root, path).map((link) => join(name, link));
+    return name.endsWith(SUFFIX) ? [name] : [];
+  });
+}
+
+/** Whether the name is `key=value` with a value in the range. */
+function isWithin(name: string, { from, to }: ValueRange): boolean {
+  const value = name.slice(name.indexOf('=') + 1);
+  return name.includes('=') && from <= value && value <= to;
+}
+
+function entriesIn(folder: string): Dirent[] {
+  return unlessMissing(() => readdirSync(folder, { withFileTypes: true })) ?? [];
 }
 
 function snapshotOf(link: string): string {

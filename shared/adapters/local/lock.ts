@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { BrandReportsError } from '../../errors.ts';
 import { diskError } from './disk-errors.ts';
-import { makeLakeFolder } from './lake-folder.ts';
+import { makeLakeFolder, statInLake } from './lake-folder.ts';
 import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
@@ -19,13 +19,14 @@ interface HeldLock {
 }
 
 /**
- * Takes the lock that the file represents; the file itself stays empty. Only SQLite may open the file: POSIX releases a
+ * Takes the lock that a file of the lake represents; the file itself stays empty. Only SQLite may open the file: POSIX releases a
  * process's locks as soon as the process closes any descriptor of the file.
  * @returns `undefined` while this or another process holds the lock
- * @throws BrandReportsError `config` if the file or the disk cannot be locked
+ * @throws BrandReportsError `config` if the file or the disk cannot be locked, or a link is in the way
  */
-export function tryLock(path: string): HeldLock | undefined {
+export function tryLock(root: string, path: string): HeldLock | undefined {
   try {
+    statInLake(root, path);
     mkdirSync(dirname(path), { recursive: true });
     return begin(path);
   } catch (error) {
@@ -41,7 +42,7 @@ export async function underLakeLock<T>(folder: string, change: () => T): Promise
   const path = join(folder, '.lock');
   makeLakeFolder(folder);
   for (let retry = 0; retry < LOCK_RETRY.maxAttempts; retry++) {
-    const lock = tryLock(path);
+    const lock = tryLock(folder, path);
     if (lock !== undefined) {
       try {
         return change();

@@ -7,19 +7,17 @@
  */
 import { hash, randomUUID } from 'node:crypto';
 import {
-  type Dirent,
   closeSync,
   fsync,
   linkSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   renameSync,
   rmdirSync,
-  rmSync,
-  statSync,
+  unlinkSync,
   writeFile,
   writeFileSync,
 } from 'node:fs';
@@ -38,7 +36,7 @@ import type {
 } from '../../ports.ts';
 import { errorCode, isMissing, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix, compareKeys, isPlain } from '../keys.ts';
-import { makeLakeFolder } from './lake-folder.ts';
+import { READ, linkInLake, makeLakeFolder, refuseLinksIn, statInLake } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
@@ -50,25 +48,37 @@ const SMALL_BYTES = 2 ** 17;
 const syncFile = promisify(fsync);
 const writeAll: (descriptor: number, bytes: Uint8Array) => Promise<void> = promisify(writeFile);
 
-/** Opens a store in a folder; nothing is created on the disk before the first write. */
+/**
+ * Opens a store in a folder; nothing is created on the disk before the first write. Every operation refuses a lake with
+ * a link (`lake-folder.ts`).
+ */
 export function openLocalStore(folder: string): ObjectStore {
   const root = resolve(folder);
-  const pathOf = (key: string) => join(root, checkedKey(key));
-  const temporaries = new Temporaries(join(root, '.tmp'));
+  let isChecked = false;
+  // A link that nothing would follow now is named now too, and not by a later command.
+  const onLake = <T>(act: () => T | Promise<T>) =>
+    onDisk(root, () => {
+      if (!isChecked) unlessMissing(() => refuseLinksIn(root));
+      isChecked = true;
+      return act();
+    });
+  const placeOf = (key: string) => ({ root, key, path: join(root, checkedKey(key)) });
+  const temporaries = new Temporaries(root);
   return {
     url: root,
     localFolder: root,
-    get: (key) => onDisk(root, () => read(pathOf(key))),
-    range: (key, start, end) => onDisk(root, () => readRange(pathOf(key), start, end)),
-    put: (key, body, precondition) =>
-      onDisk(root, () => put({ root, key, path: pathOf(key) }, temporaries, body, precondition)),
-    create: (key) => create({ root, key, path: pathOf(key) }, temporaries),
-    list: (prefix) => walk(root, '', checkedPrefix(prefix)),
+    get: (key) => onLake(() => read(placeOf(key))),
+    range: (key, start, end) => onLake(() => readRange(placeOf(key), start, end)),
+    put: (key, body, precondition) => onLake(() => put(placeOf(key), temporaries, body, precondition)),
+    create: (key) => create(placeOf(key), temporaries, onLake),
+    list: (prefix) => walk(root, '', checkedPrefix(prefix), onLake),
     delete: async (keys) => {
-      for (const path of keys.map(pathOf)) await onDisk(root, () => remove(root, path));
+      for (const place of keys.map(placeOf)) await onLake(() => remove(place));
     },
   };
 }
+
+type OnLake = <T>(act: () => T | Promise<T>) => Promise<T>;
 
 /** The place of an object. */
 interface Place {
@@ -77,35 +87,44 @@ interface Place {
   path: string;
 }
 
+/** The names of temporary files: of objects, and of the database file with its log (`cli/open-database.ts`). */
+const TEMPORARY_NAME =
+  /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{8}t\d{6}-[0-9a-f]{12}\.duckdb(\.wal)?)$/;
+
+/** The path of a temporary file. Creates its folder, which somebody may remove at any moment. */
+export function temporaryPath(root: string, name: string): string {
+  const folder = join(root, '.tmp');
+  if (!statInLake(root, folder)) {
+    makeLakeFolder(root);
+    mkdirSync(folder, { recursive: true });
+  }
+  return join(folder, name);
+}
+
 /** Files that no reader sees yet, on the lake's own disk. */
 class Temporaries {
-  readonly #folder: string;
+  readonly #root: string;
   #isReady = false;
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(root: string) {
+    this.#root = root;
   }
 
   open(): Temporary {
     if (!this.#isReady) this.#prepare();
-    const path = join(this.#folder, randomUUID());
-    const opened = unlessMissing(() => new Temporary(path));
-    if (opened) return opened;
-    // Somebody has removed the folder in the meantime.
-    this.#prepare();
-    return new Temporary(path);
+    return new Temporary(temporaryPath(this.#root, randomUUID()));
   }
 
-  /** Removes the files of dead writers. */
+  /** Removes the files of dead writers. Another user's files are left to that user, and other names to their owners. */
   #prepare(): void {
-    makeLakeFolder(dirname(this.#folder));
-    mkdirSync(this.#folder, { recursive: true });
+    makeLakeFolder(this.#root);
     this.#isReady = true;
     const oldest = Date.now() - MAX_TEMPORARY_AGE_MS;
-    for (const name of readdirSync(this.#folder)) {
-      const path = join(this.#folder, name);
-      const found = statSync(path, { throwIfNoEntry: false });
-      if (found !== undefined && found.mtimeMs < oldest) rmSync(path, { force: true });
+    for (const name of readdirSync(temporaryPath(this.#root, ''))) {
+      if (!TEMPORARY_NAME.test(name)) continue;
+      const path = temporaryPath(this.#root, name);
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      if (found?.isFile() && found.uid === process.getuid?.() && found.mtimeMs < oldest) removeFile(path);
     }
   }
 }
@@ -141,7 +160,7 @@ class Temporary {
 
   discard(): void {
     this.close();
-    rmSync(this.path, { force: true });
+    removeFile(this.path);
   }
 }
 
@@ -162,13 +181,13 @@ async function put(
   return placed ? { etag: etagOf(body) } : 'conflict';
 }
 
-function create(place: Place, temporaries: Temporaries): ObjectWriter {
+function create(place: Place, temporaries: Temporaries, onLake: OnLake): ObjectWriter {
   let opened: Temporary | undefined;
   const temporary = () => (opened ??= temporaries.open());
   return {
-    write: (bytes) => onDisk(place.root, () => temporary().write(bytes)),
+    write: (bytes) => onLake(() => temporary().write(bytes)),
     finish: () =>
-      onDisk(place.root, async () => {
+      onLake(async () => {
         await moveTo(place, temporary());
       }),
     abort: () => onDisk(place.root, () => opened?.discard()),
@@ -197,15 +216,16 @@ async function replace(
   temporary: Temporary,
   precondition: Precondition | undefined,
 ): Promise<string[] | undefined> {
-  const rename = () => inFolder(dirname(path), () => renameSync(temporary.path, path));
+  const rename = () => inFolder(root, dirname(path), () => renameSync(temporary.path, path));
   if (!precondition) return rename();
   if ('ifMatch' in precondition)
     return underLakeLock(root, () => {
-      const held = unlessMissing(() => readFileSync(path));
+      const held =
+        statInLake(root, path)?.isFile() && unlessMissing(() => readFileSync(path, { flag: READ }));
       return held && etagOf(held) === precondition.ifMatch ? rename() : undefined;
     });
   let isAbsent = true;
-  const changed = inFolder(dirname(path), () => {
+  const changed = inFolder(root, dirname(path), () => {
     isAbsent = linkIfAbsent(temporary.path, path);
   });
   if (!isAbsent) return undefined;
@@ -227,10 +247,11 @@ function linkIfAbsent(from: string, to: string): boolean {
 const FOLDER_TRIES = 5;
 
 /** Acts in a folder, and creates the folder if it is missing. @returns the folders whose entries have changed */
-function inFolder(folder: string, act: () => void): string[] {
+function inFolder(root: string, folder: string, act: () => void): string[] {
   let outermost = folder;
   for (let tries = 1; ; tries += 1) {
     try {
+      statInLake(root, folder);
       act();
       return foldersFrom(folder, outermost);
     } catch (error) {
@@ -260,19 +281,22 @@ function etagOf(body: Uint8Array): string {
   return hash('sha256', body, 'hex');
 }
 
-async function read(path: string): Promise<StoredObject | undefined> {
+async function read({ root, path }: Place): Promise<StoredObject | undefined> {
+  const found = statInLake(root, path);
+  if (!found?.isFile()) return undefined;
   try {
-    const isSmall = statSync(path).size <= SMALL_BYTES;
-    const body = isSmall ? readFileSync(path) : await readFile(path);
+    const options = { flag: READ };
+    const body = found.size <= SMALL_BYTES ? readFileSync(path, options) : await readFile(path, options);
     return { body, etag: etagOf(body) };
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(errorCode(error))) return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }
 
-async function readRange(path: string, start: number, end: number): Promise<Uint8Array> {
-  const file = await open(path, 'r').catch((error: unknown) => {
+async function readRange({ root, path }: Place, start: number, end: number): Promise<Uint8Array> {
+  statInLake(root, path);
+  const file = await open(path, READ).catch((error: unknown) => {
     throw isMissing(error) ? objectNotFound(path) : error;
   });
   try {
@@ -283,56 +307,60 @@ async function readRange(path: string, start: number, end: number): Promise<Uint
   }
 }
 
-async function* walk(root: string, folder: string, prefix: string): AsyncGenerator<ListedObject> {
-  for (const key of await onDisk(root, () => entries(root, folder))) {
+async function* walk(
+  root: string,
+  folder: string,
+  prefix: string,
+  onLake: OnLake,
+): AsyncGenerator<ListedObject> {
+  for (const key of await onLake(() => entries(root, folder, prefix))) {
     if (key.endsWith('/')) {
-      if (key.startsWith(prefix) || prefix.startsWith(key)) yield* walk(root, key, prefix);
+      if (key.startsWith(prefix) || prefix.startsWith(key)) yield* walk(root, key, prefix, onLake);
     } else if (key.startsWith(prefix)) {
-      const found = await onDisk(root, () => statSync(join(root, key), { throwIfNoEntry: false }));
+      const found = await onLake(() => lstatSync(join(root, key), { throwIfNoEntry: false }));
       if (found !== undefined) yield { key, bytes: found.size, modifiedAt: found.mtime };
     }
   }
 }
 
 /** The names in the folder, in the order of the keys below it: the `/` after a folder's name counts. */
-function entries(root: string, folder: string): string[] {
-  const found = unlessMissing(() => readdirSync(join(root, folder), { withFileTypes: true })) ?? [];
+function entries(root: string, folder: string, prefix: string): string[] {
+  const path = join(root, folder);
+  const found = unlessMissing(() => readdirSync(path, { withFileTypes: true })) ?? [];
   return found
     .filter(({ name }) => isPlain(name))
-    .map((entry) => `${folder}${entry.name}${isFolder(root, folder, entry) ? '/' : ''}`)
+    .map((entry) => {
+      const key = `${folder}${entry.name}`;
+      if (entry.isSymbolicLink() && (key.startsWith(prefix) || prefix.startsWith(`${key}/`)))
+        throw linkInLake(root, join(path, entry.name));
+      return entry.isDirectory() ? `${key}/` : key;
+    })
     .sort(compareKeys);
 }
 
-/**
- * A symbolic link to a folder on another disk counts as a folder; otherwise its files would be neither copied nor
- * erased. A link to one of its own parent folders does not count, because listing it would never end.
- */
-function isFolder(root: string, folder: string, entry: Dirent): boolean {
-  if (!entry.isSymbolicLink()) return entry.isDirectory();
-  const path = join(root, folder, entry.name);
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return false;
-  const target = `${realpathSync(path)}/`;
-  const above = folder.split('/').map((_name, index, names) => join(root, ...names.slice(0, index)));
-  return !above.some((each) => `${realpathSync(each)}/`.startsWith(target));
-}
-
 /** Removes the file and every folder that becomes empty, so that old snapshots leave no trace. */
-async function remove(root: string, path: string): Promise<void> {
+async function remove({ root, path }: Place): Promise<void> {
   await underLakeLock(root, () => {
-    rmSync(path, { force: true });
+    if (!statInLake(root, path)) return;
+    removeFile(path);
     let folder = dirname(path);
     while (folder !== root && removedEmpty(folder)) folder = dirname(folder);
   });
 }
 
-function removedEmpty(folder: string): boolean {
+/** Removes a folder if it is empty. @returns whether it is gone */
+export function removedEmpty(folder: string): boolean {
   try {
     rmdirSync(folder);
     return true;
   } catch (error) {
     if (isMissing(error)) return true;
-    // ENOTDIR: a symbolic link to a folder.
-    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error))) return false;
+    if (['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) return false;
     throw error;
   }
+}
+
+/** Removes a file, never a folder, if it exists. */
+export function removeFile(path: string): void {
+  unlessMissing(() => unlinkSync(path));
 }

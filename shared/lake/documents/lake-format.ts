@@ -8,11 +8,22 @@ import { BrandReportsError } from '../../errors.ts';
 import { isJsonObject } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
 import { shellWord } from '../../shell-word.ts';
-import { FORMAT_KEY, LEDGERS_PREFIX } from '../paths.ts';
+import { CLOSES_PREFIX, FORMAT_KEY, LEDGERS_PREFIX, RAW_PREFIX, SNAPSHOTS_PREFIX } from '../paths.ts';
 import { parseJsonDocument } from './cas-document.ts';
 
-/** Raise it with every change after which an older program would misread a lake, or a newer program an older lake. */
-export const LAKE_FORMAT = 1;
+/**
+ * Raise it with each issue that changes stored documents: after such a change an older program would misread a lake, or
+ * a newer program an older lake. No program migrates a lake. Version 0.2.0 wrote 1.
+ */
+export const LAKE_FORMAT = 2;
+
+/** What every program of this project writes. A lake with any of it has a number, which is the first object of a lake. */
+const CONTENTS = [
+  [LEDGERS_PREFIX, 'ledgers'],
+  [SNAPSHOTS_PREFIX, 'snapshots'],
+  [RAW_PREFIX, 'raw records'],
+  [CLOSES_PREFIX, 'closes'],
+] as const;
 
 /** Guards a store. @returns a store whose operations throw `config` `other_format` if the lake has another format */
 export function inOurFormat(store: ObjectStore): ObjectStore {
@@ -68,14 +79,19 @@ export function inOurFormat(store: ObjectStore): ObjectStore {
   };
 }
 
-/** @throws BrandReportsError `config` if the lake has another format, or has ledgers but no number */
+/** @throws BrandReportsError `config` if the lake has another format, or has contents but no number */
 async function formatOf(store: ObjectStore): Promise<'ours' | 'empty'> {
   if (await hasOurNumber(store)) return 'ours';
-  for await (const _ledger of store.list(LEDGERS_PREFIX)) {
-    // Another run may have numbered the lake in the meantime, and then written its first ledger.
-    if (await hasOurNumber(store)) return 'ours';
-    throw otherFormat(store, `has ledgers, but no document ${FORMAT_KEY} with its format`, restoring(store));
-  }
+  for (const [prefix, contents] of CONTENTS)
+    for await (const _object of store.list(prefix)) {
+      // Another run may have numbered the lake in the meantime, and then written its first object.
+      if (await hasOurNumber(store)) return 'ours';
+      throw otherFormat(
+        store,
+        `has ${contents}, but no document ${FORMAT_KEY} with its format`,
+        restoring(store),
+      );
+    }
   return 'empty';
 }
 
@@ -119,7 +135,7 @@ function otherFormat({ url }: ObjectStore, found: string, restored = ''): BrandR
     'config',
     'other_format',
     `The lake ${url} ${found}; this program reads and writes format ${LAKE_FORMAT}. Nothing was changed. ` +
-      'Next step: use the version of brand-reports that wrote the lake, or fill an empty lake with this one.' +
+      'Next step: use the version of brand-reports that wrote the lake, or read the days again into an empty lake with this version: a new folder, or a new stack.' +
       restored,
   );
 }

@@ -22,14 +22,14 @@ catalogContract('a folder', async () => {
   };
 });
 
-describe('the folder lake/', () => {
+describe('the folder current/', () => {
   const day = dayPartition('acme', '2026-01-31');
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
   let links: string;
 
   beforeEach(async () => {
     folder = await temporaryFolder();
-    links = join(folder.path, 'lake/orders/brand=acme/dt=2026-01-31');
+    links = join(folder.path, 'current/orders/brand=acme/dt=2026-01-31');
     for (const id of ['s1', 's2']) await putSnapshot(folder.path, 'orders', day, id);
   });
   afterEach(() => folder.remove());

@@ -41,11 +41,22 @@ const writes = ['put', 'delete', 'create', 'finish'];
 
 describe('a lake of another format', () => {
   const lakes: [what: string, objects: Record<string, string>, found: string][] = [
-    ['a later number', { [FORMAT_KEY]: '{"format":2}', [LEDGER]: '{}' }, 'has format 2'],
-    ['an earlier number', { [FORMAT_KEY]: '{"format":0}' }, 'has format 0'],
+    [
+      'a later number',
+      { [FORMAT_KEY]: `{"format":${LAKE_FORMAT + 1}}`, [LEDGER]: '{}' },
+      `has format ${LAKE_FORMAT + 1};`,
+    ],
+    [
+      'the number of the version before',
+      { [FORMAT_KEY]: `{"format":${LAKE_FORMAT - 1}}` },
+      `has format ${LAKE_FORMAT - 1};`,
+    ],
     ['ledgers without a number', { [LEDGER]: '{}' }, `has ledgers, but no document ${FORMAT_KEY}`],
+    ['snapshots without a number', { 'snapshots/a': '' }, `has snapshots, but no document ${FORMAT_KEY}`],
+    ['raw records without a number', { 'raw/a': '' }, `has raw records, but no document ${FORMAT_KEY}`],
+    ['closes without a number', { 'closes/a': '' }, `has closes, but no document ${FORMAT_KEY}`],
     ['a damaged document', { [FORMAT_KEY]: '{"form' }, `has no format number in ${FORMAT_KEY}`],
-    ['a number that is a text', { [FORMAT_KEY]: '{"format":"1"}' }, `has no format number in ${FORMAT_KEY}`],
+    ['a number that is a text', { [FORMAT_KEY]: '{"format":"2"}' }, `has no format number in ${FORMAT_KEY}`],
   ];
   for (const [what, objects, found] of lakes)
     it.each(Object.entries(operations))(
@@ -94,9 +105,9 @@ describe('a lake without ledgers', () => {
     const store = await lakeWith({});
     const guarded = inOurFormat(store);
     await guarded.get(LEDGER);
-    await put(store, FORMAT_KEY, '{"format":2}');
+    await put(store, FORMAT_KEY, '{"format":9}');
     await expect(put(guarded, 'a')).rejects.toMatchObject({ code: 'other_format' });
-    expect(contents(store)).toEqual({ [FORMAT_KEY]: '{"format":2}' });
+    expect(contents(store)).toEqual({ [FORMAT_KEY]: '{"format":9}' });
   });
 
   it('is accepted if another run writes number and ledger between two requests of the check', async () => {
