@@ -52,7 +52,6 @@ export const commands: Record<string, () => Promise<(program: CliCommand) => voi
   closes: async () => (await import('./commands/close.ts')).addCloses,
   erase: async () => (await import('./commands/erase.ts')).addErase,
   copy: async () => (await import('./commands/copy.ts')).addCopy,
-  repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
   completion: async () => {
     const { addCompletion } = await import('./commands/completion.ts');

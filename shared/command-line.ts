@@ -27,7 +27,6 @@ const NOT_TAKEN = new Map<string, readonly string[]>([
   ['rebuild', ['credentials']],
   ['close', ['credentials']],
   ['since-close', ['database', 'settings', 'environment', 'credentials']],
-  ['repair', ['brand', 'settings', 'environment', 'credentials']],
 ]);
 
 /**

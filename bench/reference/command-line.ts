@@ -52,14 +52,14 @@ export const MORE: Readonly<Record<string, More>> = {
     guide: ['Compare an invoice', '../how-to/compare-an-invoice.md'],
   },
   verify: {
-    exits: '0 if every file agrees with the ledger; 1 if one does not, or a document is damaged.',
+    exits: '0 if every file agrees with the ledger, and no document is damaged or all were restored; otherwise 1.',
     guide: ['Verify', '../how-to/verify.md'],
   },
   rollback: {
     exits: '0 if the version is published; 4 if another run is reading the day.',
     guide: ['History and versions', '../explanation/history.md'],
   },
-  rebuild: { exits: OUTCOME, guide: ['Repair', '../how-to/repair.md'] },
+  rebuild: { exits: OUTCOME, guide: ['Rebuild', '../how-to/rebuild.md'] },
   close: { guide: ['Close a month', '../how-to/close-a-month.md'] },
   closes: {
     exits: '1 if the document of a close is damaged.',
@@ -71,10 +71,6 @@ export const MORE: Readonly<Record<string, More>> = {
     guide: ['Erase data', '../how-to/erase-data.md'],
   },
   copy: { exits: OUTCOME, guide: ['Copy and restore', '../how-to/copy-and-restore.md'] },
-  repair: {
-    exits: '0 if every document can be parsed or was repaired; 1 if a document is damaged.',
-    guide: ['Repair', '../how-to/repair.md'],
-  },
   'serve-sample': {},
   completion: {},
 };

@@ -187,8 +187,8 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'Nothing is needed: the next run reads the day from its first page.',
   ],
   damaged_document: [
-    'A document of the lake, such as a ledger, cannot be parsed. Nothing was changed.',
-    'Run `repair`. For the document of a close, follow the message.',
+    'A document of the lake, such as a ledger, cannot be parsed or was lost. Nothing was changed.',
+    'Run `verify`, which shows what can be put back, and then `verify --restore`.',
   ],
   damaged_snapshot: [
     'The version of clicks whose details are due cannot be read.',

@@ -164,7 +164,7 @@ export function createBrandReport(
     return (
       definition && {
         report: definition,
-        ledger: (month: string) => documents.ledger(definition.name, brand, month),
+        ledger: (month: string) => documents.ledger(definition, brand, month),
       }
     );
   };
@@ -183,7 +183,7 @@ export function createBrandReport(
     newId,
     ...(events && { events }),
     sendsOpenDay: settings?.events.openDay ?? false,
-    ledger: (month) => documents.ledger(report.name, brand, month),
+    ledger: (month) => documents.ledger(report, brand, month),
     reportState: documents.reportState(report.name, brand),
     schema: documents.schema(report),
     other,

@@ -40,6 +40,7 @@ import { errorCode, isMissing, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix, compareKeys, isPlain } from '../keys.ts';
 import { makeLakeFolder } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
+import { forgetPrevious, keepPrevious, previousFolder } from './previous.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
 /** A live writer changes its temporary file far more often. */
@@ -65,7 +66,19 @@ export function openLocalStore(folder: string): ObjectStore {
     create: (key) => create({ root, key, path: pathOf(key) }, temporaries),
     list: (prefix) => walk(root, '', checkedPrefix(prefix)),
     delete: async (keys) => {
-      for (const path of keys.map(pathOf)) await onDisk(root, () => remove(root, path));
+      for (const key of keys) await onDisk(root, () => remove({ root, key, path: pathOf(key) }));
+    },
+    noncurrent: {
+      async *list(prefix) {
+        for await (const found of walk(previousFolder(root), '', checkedPrefix(prefix)))
+          yield { ...found, version: 'previous' };
+      },
+      get: async ({ key }) =>
+        (await onDisk(root, () => read(join(previousFolder(root), checkedKey(key)))))?.body,
+      delete: async (versions) => {
+        for (const { key } of versions)
+          await onDisk(root, () => underLakeLock(root, () => forgetPrevious(root, checkedKey(key))));
+      },
     },
   };
 }
@@ -193,7 +206,7 @@ async function moveTo(place: Place, temporary: Temporary, precondition?: Precond
  * @returns the folders whose entries have changed; `undefined` if the precondition does not hold
  */
 async function replace(
-  { root, path }: Place,
+  { root, key, path }: Place,
   temporary: Temporary,
   precondition: Precondition | undefined,
 ): Promise<string[] | undefined> {
@@ -202,7 +215,9 @@ async function replace(
   if ('ifMatch' in precondition)
     return underLakeLock(root, () => {
       const held = unlessMissing(() => readFileSync(path));
-      return held && etagOf(held) === precondition.ifMatch ? rename() : undefined;
+      if (!held || etagOf(held) !== precondition.ifMatch) return undefined;
+      keepPrevious(root, key);
+      return rename();
     });
   let isAbsent = true;
   const changed = inFolder(dirname(path), () => {
@@ -317,9 +332,10 @@ function isFolder(root: string, folder: string, entry: Dirent): boolean {
 }
 
 /** Removes the file and every folder that becomes empty, so that old snapshots leave no trace. */
-async function remove(root: string, path: string): Promise<void> {
+async function remove({ root, key, path }: Place): Promise<void> {
   await underLakeLock(root, () => {
     rmSync(path, { force: true });
+    forgetPrevious(root, key);
     let folder = dirname(path);
     while (folder !== root && removedEmpty(folder)) folder = dirname(folder);
   });

@@ -1,0 +1,52 @@
+/**
+ * A folder keeps the bytes that a conditional write replaces, as `.previous/<key>`. Without them, one damaged byte would lose
+ * a month. They are a hard link to the replaced file, so keeping them copies nothing, and no write changes a file in place.
+ * The link is made before the new file is moved to its place. If the process dies in between, the link and the current file
+ * are one file, and the next write replaces the link (I4). All functions run while the lake is locked.
+ */
+import { linkSync, lstatSync, mkdirSync, rmSync, rmdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { errorCode, isMissing } from './disk-errors.ts';
+
+/** No list of keys shows it, because its name begins with a dot. */
+const FOLDER = '.previous';
+
+/** The folder with the previous bytes of a lake; below it, keys are paths as they are in the lake. */
+export function previousFolder(root: string): string {
+  return join(root, FOLDER);
+}
+
+/** Keeps the object's current bytes instead of those that were kept before. */
+export function keepPrevious(root: string, key: string): void {
+  const kept = join(root, FOLDER, key);
+  if (!isOurs(root, key)) return;
+  rmSync(kept, { force: true });
+  try {
+    linkSync(join(root, key), kept);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    mkdirSync(dirname(kept), { recursive: true });
+    linkSync(join(root, key), kept);
+  }
+}
+
+/** Forgets what is kept of an object, and removes every folder that becomes empty. */
+export function forgetPrevious(root: string, key: string): void {
+  const kept = join(root, FOLDER, key);
+  if (!isOurs(root, key)) return;
+  try {
+    rmSync(kept);
+    for (let folder = dirname(kept); folder !== root; folder = dirname(folder)) rmdirSync(folder);
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
+  }
+}
+
+/** `false` if somebody has planted a link on the way: nothing is written or deleted where it leads. */
+function isOurs(root: string, key: string): boolean {
+  let path = root;
+  return [FOLDER, ...key.split('/').slice(0, -1)].every((name) => {
+    path = join(path, name);
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true;
+  });
+}
