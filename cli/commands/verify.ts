@@ -83,7 +83,10 @@ export function addVerify(program: CliCommand): void {
     .option('--brand <name>', 'only this brand')
     .option('--from <day>', 'only this day and later days', day)
     .option('--to <day>', '… up to and including this day', day)
-    .option('--restore', 'first put back the newest usable version of each damaged document; its bytes are copied')
+    .option(
+      '--restore',
+      'first put back the newest usable version of each damaged document; its bytes are copied',
+    )
     .takes('lake', 'database', 'settings', 'environment', 'credentials')
     .option('--json', 'print the findings as one JSON document')
     .example(
@@ -103,7 +106,8 @@ export function addVerify(program: CliCommand): void {
           (month === undefined || isInSpan(month, spanOf(flags))),
       });
       const documents = found.map(withAdvice);
-      if (documents.some(({ outcome }) => outcome === 'restored')) await rewriteDatabase(access.lake, undefined);
+      if (documents.some(({ outcome }) => outcome === 'restored'))
+        await rewriteDatabase(access.lake, undefined);
       const unusable = new Set(documents.flatMap(({ advice, key }) => (advice === undefined ? [] : [key])));
       const tables = await verifyTables(access.lake.store, wanted, flags, unusable);
       if (tables.length + documents.length === 0) throw nothingToVerify(access.lake.store);

@@ -199,7 +199,8 @@ async function refuseLostLedgers(
 ): Promise<void> {
   const documents = createLakeDocuments({ store: lake.store, ...access });
   for (const report of Object.values(all))
-    if (reports.every(({ ctx }) => ctx.report !== report)) await documents.ledger(report, brand, month).cached();
+    if (reports.every(({ ctx }) => ctx.report !== report))
+      await documents.ledger(report, brand, month).cached();
 }
 
 /** @throws BrandReportsError `config` if the month of the close is not over */

@@ -121,9 +121,10 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
       const { brand } = parseReportStateKey(key) ?? {};
       const parse = parseReportState(key);
       const remake = async (earlier: Json | undefined) => {
-        const erased = earlier === undefined ? await erasedDays(options, report, brand ?? '') : [];
+        const { erased: before = [], ...state } = parse(earlier);
+        const erased = [...before, ...(await erasedDays(options, report, brand ?? ''))];
         // Its due times are older than the ledgers. Without them the next run reads all months.
-        return { ...parse(earlier), ...(erased.length > 0 && { erased }), months: {} };
+        return { ...state, ...(erased.length > 0 && { erased }), months: {} };
       };
       if (brand !== undefined) yield { key, report, brand, parse, remake };
     }

@@ -228,7 +228,10 @@ export function markMonthsDirty(
     const { dirty = [], content } = state.months[month] ?? {};
     // The content shows readers that a ledger was lost.
     const known = content === undefined ? {} : { content };
-    return [month, { nextDue: null, ...known, dirty: [...dirty, { by, at, ...(isShared && { shared: true }) }] }];
+    return [
+      month,
+      { nextDue: null, ...known, dirty: [...dirty, { by, at, ...(isShared && { shared: true }) }] },
+    ];
   });
   return { ...state, months: { ...state.months, ...Object.fromEntries(marked) } };
 }
