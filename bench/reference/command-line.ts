@@ -52,7 +52,8 @@ export const MORE: Readonly<Record<string, More>> = {
     guide: ['Compare an invoice', '../how-to/compare-an-invoice.md'],
   },
   verify: {
-    exits: '0 if every file agrees with the ledger, and no document is damaged or all were restored; otherwise 1.',
+    exits:
+      '0 if every file agrees with the ledger, and no document is damaged or all were restored; otherwise 1.',
     guide: ['Verify', '../how-to/verify.md'],
   },
   rollback: {

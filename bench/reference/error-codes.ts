@@ -171,7 +171,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   ],
   changes_unreadable: [
     'A file of the table `changes` is missing or damaged.',
-    'Run `verify`: it prints the command that repairs the file.',
+    'Run `verify`: it prints the command that heals the file.',
   ],
   closed_days: [
     '`erase` would delete days that a close keeps.',
@@ -280,7 +280,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   ],
   statement_unreadable: [
     'A file that `statement` needs is missing or damaged.',
-    'Run `verify`: it prints the command that repairs the file.',
+    'Run `verify`: it prints the command that heals the file.',
   ],
   too_many_open_files: [
     'The process or the system has reached its limit of open files.',
@@ -300,7 +300,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   ],
   version_lost: [
     '`close` found that a version is missing from the lake.',
-    'Run `verify`: it prints the command that repairs the day.',
+    'Run `verify`: it prints the command that heals the day.',
   ],
   version_not_kept: [
     'The version is no longer kept: `snapshotRetentionDays` has passed since it was replaced.',

@@ -232,13 +232,18 @@ const damagedDocument = z.object({
   problem: z.string(),
   remedy: z.string(),
   outcome: word('damaged', 'restored', 'changed', 'failed'),
-  writtenAt: instant.optional().describe('Of the version that is put back; missing if there is no such version'),
+  writtenAt: instant
+    .optional()
+    .describe('Of the version that is put back; missing if there is no such version'),
   copy: z.string().optional(),
 }) satisfies z.ZodType<DamagedDocument>;
 
 const verify = z.object({
   status: word('ok', 'failed'),
-  documents: z.array(damagedDocument.extend({ advice: z.string().optional() })),
+  documents: z
+    .array(damagedDocument.extend({ advice: z.string().optional().describe('Missing if it was restored') }))
+    .optional()
+    .describe('Missing if no document is damaged'),
   tables: z.array(
     z.object({
       brand: z.string(),

@@ -113,7 +113,7 @@ export function addVerify(program: CliCommand): void {
       if (tables.length + documents.length === 0) throw nothingToVerify(access.lake.store);
       const failed = unusable.size > 0 || tables.some(({ mismatches }) => mismatches.length > 0);
       const status = failed ? 'failed' : 'ok';
-      if (flags.json) printJson({ status, documents, tables });
+      if (flags.json) printJson({ status, ...(documents.length > 0 && { documents }), tables });
       else print(verifyText(documents, tables));
       process.exitCode = failed ? EXIT.failed : EXIT.complete;
     });

@@ -29,7 +29,7 @@ function completed(words: readonly string[]): string[] {
 }
 
 it.each<[string, string[], string[]]>([
-  ['commands', ['re'], ['reconcile', 'rebuild', 'repair']],
+  ['commands', ['re'], ['reconcile', 'rebuild']],
   ['options', ['query', '--fo'], ['--format']],
   ['values of an option', ['query', '--format', 'c'], ['csv']],
   ['values of an argument', ['completion', 'z'], ['zsh']],

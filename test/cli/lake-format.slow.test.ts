@@ -41,7 +41,7 @@ const commands: Record<string, () => { args: string[]; code: number }> = {
     args: ['rebuild', 'order_list', '--from', sample.firstDay, '--to', sample.firstDay, ...settingsAndLake()],
     code: 1,
   }),
-  repair: () => ({ args: ['repair', '--apply', ...inLake()], code: 2 }),
+  restore: () => ({ args: ['verify', '--restore', ...inLake()], code: 2 }),
 };
 const inLake = () => ['--lake', sample.lake];
 const settingsAndLake = () => [...sample.flags.slice(0, 2), ...inLake()];
@@ -72,7 +72,7 @@ describe('a lake', () => {
     }
   });
 
-  it.each(['sync', 'repair'])(
+  it.each(['sync', 'restore'])(
     'with ledgers and no number is refused, and left as it is, by %s',
     async (name) => {
       const ours = readFileSync(document);

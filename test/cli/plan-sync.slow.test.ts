@@ -174,18 +174,15 @@ describe('status', () => {
   });
 });
 
-it.each([
-  ['status'],
-  ['verify'],
-  ['diff', 'orders', '2026-01-01'],
-  ['repair'],
-  ['rollback', 'order_list', '2026-01-01'],
-])('a lake that does not exist is an error of %s with the next step', async (...command) => {
-  const lake = lakeNamed('not there');
-  const settingsFlags = ['diff', 'repair'].includes(command[0] ?? '') ? [] : sample.flags.slice(0, 2);
-  const { code, stderr } = await runCli([...command, '--lake', lake, ...settingsFlags]);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(
-    /There is no lake: the folder .*not there does not exist\..* npx brand-reports sync .*--lake /,
-  );
-});
+it.each([['status'], ['verify'], ['diff', 'orders', '2026-01-01'], ['rollback', 'order_list', '2026-01-01']])(
+  'a lake that does not exist is an error of %s with the next step',
+  async (...command) => {
+    const lake = lakeNamed('not there');
+    const settingsFlags = ['diff'].includes(command[0] ?? '') ? [] : sample.flags.slice(0, 2);
+    const { code, stderr } = await runCli([...command, '--lake', lake, ...settingsFlags]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /There is no lake: the folder .*not there does not exist\..* npx brand-reports sync .*--lake /,
+    );
+  },
+);

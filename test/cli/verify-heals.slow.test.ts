@@ -285,9 +285,9 @@ interface Finding {
 async function findings(): Promise<{ code: number; found: Finding[] }> {
   const { code, stdout, stderr } = await runCli(['verify', '--json', ...flags]);
   if (code > 1) throw new Error(stderr);
-  const found: { tables: { mismatches: Finding[] }[]; documents: { problem: string; advice: string }[] } =
+  const found: { tables: { mismatches: Finding[] }[]; documents?: { problem: string; advice: string }[] } =
     JSON.parse(stdout);
-  const documents = found.documents.map(({ problem: message, advice }) => ({ message, advice }));
+  const documents = (found.documents ?? []).map(({ problem: message, advice }) => ({ message, advice }));
   return { code, found: [...documents, ...found.tables.flatMap(({ mismatches }) => mismatches)] };
 }
 

@@ -85,7 +85,6 @@ describe('a document of --json', () => {
     ['erase', () => ['erase', '--brand', 'acme', '--from', old, '--to', old, '--plan', ...lake()]],
     ['close', () => ['close', monthOf(old), '--anyway', ...lake()]],
     ['copy', () => ['copy', sample.lake, `${sample.lake}-copy`]],
-    ['repair', () => ['repair', ...lake()]],
     ['error', () => ['rollback', 'orders', '1999-01-01', ...lake()]],
   ];
   const lake = () => ['--lake', sample.lake];

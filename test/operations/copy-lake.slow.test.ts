@@ -215,13 +215,13 @@ it('I3: a round that finds an object lost leads to another round, because ledger
   expect(passes).toBe(3);
 });
 
-it('a copy is finished only after a damaged ledger of the source has been repaired', async () => {
+it('a copy is finished only after a damaged ledger of the source has been restored', async () => {
   const lake = await historicLake();
   const ledger = lake.store.objects.get(order)?.body ?? Buffer.of();
   put(lake.store, order, { days: 1 });
   const copy = emptyCopy();
   expect(await copyOf(lake, copy)).toMatchObject({ status: 'incomplete' });
-  lake.store.objects.set(order, { body: ledger, etag: 'repaired', modifiedAt: new Date(0) });
+  lake.store.objects.set(order, { body: ledger, etag: 'restored', modifiedAt: new Date(0) });
   expect(await copyOf(lake, copy)).toMatchObject({ status: 'complete', copiedObjects: 0 });
   expect(await named(copy.store)).toEqual(await named(lake.store));
 });

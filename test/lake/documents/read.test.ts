@@ -133,7 +133,9 @@ describe('the ledgers of a lake', () => {
     const etag = (await store.get(key))?.etag ?? '';
     await store.put(key, Buffer.from('{'), { ifMatch: etag });
     const [clicksOfAcme, ordersOfAcme, ordersOfGlobex] = await readLedgers(store, reports);
-    const message = expect.stringMatching(new RegExp(`^${key} cannot be used: .*brand-reports verify --restore`));
+    const message = expect.stringMatching(
+      new RegExp(`^${key} cannot be used: .*brand-reports verify --restore`),
+    );
     expect(ordersOfAcme?.damaged).toEqual([{ key, ...month, message }]);
     expect({
       months: [...(ordersOfAcme?.ledgers.keys() ?? [])],
