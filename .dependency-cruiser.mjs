@@ -6,7 +6,7 @@
  * modules of one layer do not import each other.
  */
 const layers = [
-  ['operations', 'repair'],
+  ['operations', 'restore'],
   ['run'],
   ['watcher'],
   ['catalog', 'status'],
@@ -34,7 +34,7 @@ const layers = [
 /**
  * Features that can be removed: other modules import only their `index.ts`, which exports everything that they offer.
  */
-const removable = ['history', 'findings', 'iceberg', 'details', 'watcher', 'repair', 'lifecycle'];
+const removable = ['history', 'findings', 'iceberg', 'details', 'watcher', 'restore', 'lifecycle'];
 
 /**
  * The programs that use the core. Each may import any module of the layers and, of the other programs, only the listed

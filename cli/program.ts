@@ -58,7 +58,6 @@ const GROUPS: Record<string, Record<string, () => Promise<AddCommand>>> = {
   },
   'Look after the lake:': {
     verify: async () => (await import('./commands/verify.ts')).addVerify,
-    repair: async () => (await import('./commands/repair.ts')).addRepair,
     rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,
     rollback: async () => (await import('./commands/rollback.ts')).addRollback,
     diff: async () => (await import('./commands/diff.ts')).addDiff,

@@ -235,7 +235,7 @@ export async function createRelations(
       tables.set(name, columns);
       const without = versions.filter(({ version }) => objectOf(version) === undefined).length;
       if (without === 0 || !isRead(name)) continue;
-      const why = 'an older program or a repair wrote these versions; the next reading of each day adds it';
+      const why = 'an older program wrote these versions; the next reading of each day adds it';
       (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
     }
     const [records] = ofReport;

@@ -1,6 +1,6 @@
 /*
  * Rebuilds the catalog when a deployment changes it. Without this construct a new stack has no tables until each report
- * has run, and nothing repairs a catalog that was edited by hand. CloudFormation does not own the tables, because runs
+ * has run, and nothing corrects a catalog that was edited by hand. CloudFormation does not own the tables, because runs
  * add columns and partitions between deployments. Instead, a custom resource calls a function when the settings, the
  * definitions, the function's code or the version have changed. The function:
  * - stores the settings in the lake, from where all functions read them,

@@ -26,7 +26,6 @@ const NOT_TAKEN = new Map<string, readonly string[]>([
   ['open', ['brand', 'database', 'credentials']],
   ['rebuild', ['credentials']],
   ['close', ['credentials']],
-  ['repair', ['brand', 'settings', 'environment', 'credentials']],
 ]);
 
 /**

@@ -34,7 +34,7 @@ export interface DayFacts {
   readFrom: string | null;
   /** Up to when all records are known. */
   readTo: string | null;
-  /** The brand's time zone when the day was read; `null` if nothing is committed, or if a repair has lost it. */
+  /** The brand's time zone when the day was read; `null` if nothing is committed, or if the ledger was made from snapshots. */
   timeZone: string | null;
   /**
    * The sum of the report's `measure`, as a decimal number with all its digits; missing without a measure, or with

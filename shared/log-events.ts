@@ -100,7 +100,7 @@ const REPORT_EVENTS = {
   vacuum_failed: error<ErrorSummary>(),
   /** The Iceberg table pointed at foreign metadata, or at another lake: it starts anew, without earlier snapshots. */
   iceberg_table_restarted: warn<{ table: string; found: string; message: string }>(),
-  /** The month's ledger is damaged: no day of the month is read. */
+  /** The month's ledger is damaged or lost: no day of the month is read. */
   month_skipped: error<{ month: string } & ErrorSummary>(),
   view_failed: error<{ view: string } & ErrorSummary>(),
 };

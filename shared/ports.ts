@@ -69,15 +69,21 @@ export interface ObjectStore {
   list(prefix: string): AsyncIterable<ListedObject>;
   /** Deletes objects; a key without an object is not an error. */
   delete(keys: readonly string[]): Promise<void>;
-  /** Old versions in a versioned bucket: deleted or replaced objects, and delete markers; missing: nothing is kept. */
+  /**
+   * Bytes that are not current: in a versioned bucket all deleted or replaced objects, and delete markers; in a folder the
+   * bytes that the last conditional replacement of an object replaced. Missing: nothing is kept.
+   */
   readonly noncurrent?: {
+    /** The versions of a key follow each other, the newest first; `modifiedAt` is when the version was written. */
     list(prefix: string): AsyncIterable<NoncurrentVersion>;
+    /** The bytes of the version; `undefined` if it is no longer kept. */
+    get(version: NoncurrentVersion): Promise<Uint8Array | undefined>;
     delete(versions: readonly NoncurrentVersion[]): Promise<void>;
   };
 }
 
 /** A version of an object that is not current, or a delete marker, which has no bytes. */
-export interface NoncurrentVersion extends Pick<ListedObject, 'key' | 'bytes'> {
+export interface NoncurrentVersion extends ListedObject {
   version: string;
 }
 

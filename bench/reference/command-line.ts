@@ -45,7 +45,8 @@ export const MORE: Readonly<Record<string, More>> = {
   statement: { guide: ['Statements', '../how-to/statements.md'] },
   mcp: { guide: ['Connect an assistant', '../how-to/connect-an-assistant.md'] },
   verify: {
-    exits: '0 if every file agrees with the ledger; 1 if one does not, or a document is damaged.',
+    exits:
+      '0 if every file agrees with the ledger, and no document is damaged or all were restored; otherwise 1.',
     guide: ['Verify', '../how-to/verify.md'],
   },
   rollback: {
@@ -61,10 +62,6 @@ export const MORE: Readonly<Record<string, More>> = {
     exits:
       '0 if the data is erased; 3 if something is left, so that the command has to run again; 4 if another run is reading.',
     guide: ['Erase data', '../how-to/erase-data.md'],
-  },
-  repair: {
-    exits: '0 if every document can be parsed or was repaired; 1 if a document is damaged.',
-    guide: ['Repair', '../how-to/repair.md'],
   },
   'serve-sample': {},
 };

@@ -171,7 +171,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   ],
   changes_unreadable: [
     'A file of the table `changes` is missing or damaged.',
-    'Run `verify`: it prints the command that repairs the file.',
+    'Run `verify`: it prints the command that heals the file.',
   ],
   closed_days: [
     '`erase` would delete days that a close keeps.',
@@ -183,8 +183,8 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'Nothing is needed: the next run reads the day from its first page.',
   ],
   damaged_document: [
-    'A document of the lake, such as a ledger, cannot be parsed. Nothing was changed.',
-    'Run `repair`. For the document of a close, follow the message.',
+    'A document of the lake, such as a ledger, cannot be parsed or was lost. Nothing was changed.',
+    'Run `verify`, which shows what can be put back, and then `verify --restore`.',
   ],
   damaged_snapshot: [
     'The version of clicks whose details are due cannot be read.',
@@ -278,7 +278,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   ],
   statement_unreadable: [
     'A file that `statement` needs is missing or damaged.',
-    'Run `verify`: it prints the command that repairs the file.',
+    'Run `verify`: it prints the command that heals the file.',
   ],
   too_many_open_files: [
     'The process or the system has reached its limit of open files.',
@@ -294,7 +294,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   ],
   version_lost: [
     '`close` found that a version is missing from the lake.',
-    'Run `verify`: it prints the command that repairs the day.',
+    'Run `verify`: it prints the command that heals the day.',
   ],
   version_not_kept: [
     'The version is no longer kept: `snapshotRetentionDays` has passed since it was replaced.',

@@ -8,7 +8,7 @@ import type { EraseOutcome } from '../../shared/operations/erase.ts';
 import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
 import type { DayVersions, RollbackOutcome } from '../../shared/operations/rollback.ts';
 import { STATUSES, type SyncOutcome } from '../../shared/outcome.ts';
-import type { RepairOutcome } from '../../shared/repair/index.ts';
+import type { DamagedDocument } from '../../shared/restore/index.ts';
 import type { RunPlan } from '../../shared/run/plan-run.ts';
 
 const day = z.string().meta({ format: 'date' });
@@ -189,8 +189,23 @@ const close = z.union([
   z.object({ closes: z.array(closeSummary), damaged: texts }).describe('Without a month'),
 ]);
 
+const damagedDocument = z.object({
+  key: z.string(),
+  problem: z.string(),
+  remedy: z.string(),
+  outcome: word('damaged', 'restored', 'changed', 'failed'),
+  writtenAt: instant
+    .optional()
+    .describe('Of the version that is put back; missing if there is no such version'),
+  copy: z.string().optional(),
+}) satisfies z.ZodType<DamagedDocument>;
+
 const verify = z.object({
   status: word('ok', 'failed'),
+  documents: z
+    .array(damagedDocument.extend({ advice: z.string().optional().describe('Missing if it was restored') }))
+    .optional()
+    .describe('Missing if no document is damaged'),
   tables: z.array(
     z.object({
       brand: z.string(),
@@ -201,7 +216,6 @@ const verify = z.object({
       mismatches: z.array(
         z.object({ dt: z.string(), snapshot: z.string(), message: z.string(), advice: z.string() }),
       ),
-      damaged: lists.optional(),
     }),
   ),
 });
@@ -263,21 +277,6 @@ const erase = z.object({
   remains: texts,
 }) satisfies z.ZodType<EraseOutcome>;
 
-const repair = z.object({
-  status: word('ok', 'repaired', 'damaged'),
-  documents: z.array(
-    z.object({
-      key: z.string(),
-      kind: word('state', 'progress', 'rate', 'schema', 'ledger', 'version'),
-      problem: z.string(),
-      remedy: z.string(),
-      outcome: word('damaged', 'repaired', 'changed', 'failed'),
-      copy: z.string().optional(),
-      notes: texts,
-    }),
-  ),
-}) satisfies z.ZodType<RepairOutcome>;
-
 const failed = z.object({
   status: word('failed'),
   reports: z.array(z.never()).optional().describe('An empty list; missing for errors of SQL'),
@@ -328,7 +327,6 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   rebuild: { command: 'rebuild', title: '`rebuild --json`', schema: rebuild },
   close: { command: 'close', title: '`close --json`', schema: close },
   erase: { command: 'erase', title: '`erase --json`', schema: erase },
-  repair: { command: 'repair', title: '`repair --json`', schema: repair },
   error: { title: 'Any command with `--json` that fails', schema: failed },
   'day-event': { title: '`detail` of the events `Day Published` and `Day Changed`', schema: dayEvent },
   'problem-event': {

@@ -55,7 +55,7 @@ const MEANINGS: Record<EventName, string> = {
   iceberg_table_restarted:
     'The Iceberg table pointed at metadata of another lake or program. It begins anew, without earlier snapshots.',
   month_skipped:
-    'The ledger of a month is damaged. No day of the month is read until `repair` has restored it.',
+    'The ledger of a month is damaged or lost. No day of the month is read until `verify --restore` has restored it.',
   view_failed: 'A view could not be created.',
   request_retried:
     'A request is repeated. `failures`: failed attempts so far. `status`: the HTTP status, if a response came.',

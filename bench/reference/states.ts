@@ -18,7 +18,7 @@ export function statesPage(): string {
   return [
     '# States of a day',
     '',
-    'The tables below show every state of a day and what changes it. Readings, rollbacks, rebuilds and repairs all follow them.',
+    'The tables below show every state of a day and what changes it. Readings, rollbacks, rebuilds and restores all follow them.',
     'Time alone changes no state. `coverage` and `status` show other words: `closed` and `unconfirmed` are',
     '`complete` there. [`coverage`](tables.md#coverage) explains these words. `npm run reference` writes this page from `shared/planning/transitions.ts`.',
     '',

@@ -144,7 +144,7 @@ transaction and its order are the same money: do not add them up.`,
 | \`failed\` | the last attempt failed, whatever was read before |
 | \`missing\` | never read |
 | \`overdue\` | due again for longer than the schedule allows |
-| \`unverified\` | empty, and the report has never returned a record; or repaired, so it is unknown whether the day is whole |
+| \`unverified\` | empty, and the report has never returned a record; or its ledger was made from snapshots, so it is unknown whether the day is whole |
 | \`in_progress\` | a run is reading the day, or the next run resumes it |
 | \`erased\` | a person erased the day; no run reads it |
 | \`open\` | read up to a time before the day was over |

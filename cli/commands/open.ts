@@ -18,7 +18,7 @@ export function addOpen(program: CliCommand): void {
     .takes('lake', 'settings', 'environment')
     .example(
       'open',
-      `The file is brand_reports.duckdb in the folder of the lake; every later sync, rollback, rebuild and repair replaces it.
+      `The file is brand_reports.duckdb in the folder of the lake; every later sync, rollback, rebuild and verify --restore replaces it.
 For a lake in S3 it is ${SCRIPT} in this folder, which only this command replaces.`,
     )
     .action(async (flags: SharedFlags) => {

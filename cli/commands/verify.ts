@@ -1,5 +1,6 @@
 /**
- * Compares the lake with its ledgers. Each mismatch has a command that heals it:
+ * Finds what is damaged in a lake, and compares the lake with its ledgers. Each finding has a command that heals it:
+ * - Of documents that cannot be parsed or were lost it shows the version that `--restore` puts back.
  * - It reads every current snapshot, its changes and its rows of the lifecycle tables with parquetjs-lite, a reader that shares
  *   no code with the writer, and compares row counts and digests.
  * - A run may publish meanwhile. So a day that differs is compared again if the ledger now names another snapshot.
@@ -11,7 +12,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../../shared/column-types.ts';
-import { type MonthSpan, isDay, monthOf } from '../../shared/days.ts';
+import { type MonthSpan, isDay, isInSpan, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError, configError } from '../../shared/errors.ts';
 import { changesTable, isOfContent, summaryOfRows } from '../../shared/history/index.ts';
 import { namedDays, readCloses } from '../../shared/lake/documents/close.ts';
@@ -19,7 +20,6 @@ import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import {
   type CommittedDay,
-  type DamagedDocument,
   type ReportLedgers,
   committedChangesKey,
   committedDays,
@@ -30,10 +30,11 @@ import {
   snapshotsByTable,
 } from '../../shared/lake/documents/read.ts';
 import {
-  closeKey,
   closedPartition,
   closedTable,
   dayPartition,
+  ledgerKey,
+  parseCloseKey,
   schemaKey,
   versionKey,
 } from '../../shared/lake/paths.ts';
@@ -42,17 +43,18 @@ import { Digest } from '../../shared/lake/table/digest.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { lifecycleShape } from '../../shared/lifecycle/index.ts';
-import { lostVersions } from '../../shared/repair/index.ts';
+import { type DamagedDocument, lostVersions, restoreDocuments } from '../../shared/restore/index.ts';
 import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type LinkDamage, linkAt, linkDamages, linking } from '../local-links.ts';
-import { type RunFlags, checkOrder, openExistingLake, reportNamed } from '../run-options.ts';
+import { rewriteDatabase } from '../open-database.ts';
+import { type RunFlags, checkOrder, lakeAccess, reportNamed } from '../run-options.ts';
 import { type CliCommand, day } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
-import { printedCommand } from '../printed-command.ts';
+import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showLine } from '../progress-line.ts';
-import { styleText } from '../terminal-text.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 
 /** A difference, and the command that heals it. */
@@ -66,9 +68,10 @@ interface VerifiedTable {
   /** The number of kept older versions of these days. */
   versions: number;
   mismatches: Mismatch[];
-  /** Documents that cannot be read; the days that they describe are not verified. */
-  damaged?: (DamagedDocument & Pick<Mismatch, 'advice'>)[];
 }
+
+/** A damaged document, with a command unless it was restored. The days that it describes are not verified. */
+type FoundDocument = DamagedDocument & Partial<Pick<Mismatch, 'advice'>>;
 
 export function addVerify(program: CliCommand): void {
   program
@@ -78,24 +81,54 @@ export function addVerify(program: CliCommand): void {
     .option('--brand <name>', 'only this brand')
     .option('--from <day>', 'only this day and later days', day)
     .option('--to <day>', '… up to and including this day', day)
+    .option(
+      '--restore',
+      'first put back the newest usable version of each damaged document; its bytes are copied',
+    )
     .takes('lake', 'database', 'settings', 'environment', 'credentials')
     .option('--json', 'print the findings as one JSON document')
     .example(
-      'verify orders transactions --from 2026-01-01 --to 2026-01-31',
+      ['verify orders transactions --from 2026-01-01 --to 2026-01-31', 'verify --restore'],
       'It needs only the lake. The other flags appear in the commands that it prints.',
     )
-    .action(async (names: string[], flags: RunFlags) => {
+    .action(async (names: string[], { restore = false, ...flags }: RunFlags & { restore?: boolean }) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map((name) => reportNamed(name).table);
-      const { store } = await openExistingLake(flags.lake);
-      const tables = await verifyTables(store, wanted, flags);
-      if (tables.length === 0) throw nothingToVerify(store);
-      const failed = tables.some(({ mismatches, damaged = [] }) => mismatches.length + damaged.length > 0);
+      // Without a restore, the catalog is not needed.
+      const access = await lakeAccess(restore ? flags : { lake: flags.lake });
+      const found = await restoreDocuments({
+        ...{ ...access, reports, apply: restore },
+        isWanted: ({ report, brand, month }) =>
+          (!report || wanted.length === 0 || wanted.includes(report.table)) &&
+          (brand === undefined || brand === (flags.brand ?? brand)) &&
+          (month === undefined || isInSpan(month, spanOf(flags))),
+      });
+      const documents = found.map(withAdvice);
+      if (documents.some(({ outcome }) => outcome === 'restored'))
+        await rewriteDatabase(access.lake, undefined);
+      const unusable = new Set(documents.flatMap(({ advice, key }) => (advice === undefined ? [] : [key])));
+      const tables = await verifyTables(access.lake.store, wanted, flags, unusable);
+      if (tables.length + documents.length === 0) throw nothingToVerify(access.lake.store);
+      const failed = unusable.size > 0 || tables.some(({ mismatches }) => mismatches.length > 0);
       const status = failed ? 'failed' : 'ok';
-      if (flags.json) printJson({ status, tables });
-      else print(verifyText(tables));
+      if (flags.json) printJson({ status, ...(documents.length > 0 && { documents }), tables });
+      else print(verifyText(documents, tables));
       process.exitCode = failed ? EXIT.failed : EXIT.complete;
     });
+}
+
+const restoring = () => printedCommand('verify', ['--restore']);
+
+function withAdvice(document: DamagedDocument): FoundDocument {
+  const { key, outcome, writtenAt } = document;
+  if (outcome === 'restored') return document;
+  const { month = '', brand = '' } = parseCloseKey(key) ?? {};
+  const isLeftDamaged = brand !== '' && writtenAt === undefined && outcome === 'damaged';
+  return { ...document, advice: isLeftDamaged ? removing(month, brand) : restoring() };
+}
+
+function removing(month: string, brand: string): string {
+  return printedCommand('close', [month, '--brand', brand, '--remove']);
 }
 
 /** A command that reads the day again, or rebuilds it from its raw records. */
@@ -110,8 +143,6 @@ function dayCommand(
 function healing(day: CommittedDay): string {
   return `${dayCommand('rebuild', day)} || ${dayCommand('sync', day)}`;
 }
-
-const repairCommand = () => printedCommand('repair', ['--apply']);
 
 function nothingToVerify({ url }: ObjectStore) {
   return configError(
@@ -129,6 +160,7 @@ async function verifyTables(
   store: ObjectStore,
   wanted: readonly string[],
   flags: RunFlags,
+  unusable: ReadonlySet<string>,
 ): Promise<VerifiedTable[]> {
   const { from = '', to = '9' } = flags;
   const isWanted = (day: string) => day >= from && day <= to;
@@ -139,8 +171,11 @@ async function verifyTables(
     if (wanted.length > 0 && !wanted.includes(report.table)) continue;
     const ledgers = lake.filter((each) => each.report === report);
     const ofBrands: VerifiedTable[] = [];
-    for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted));
-    const isInScope = (damage: LinkDamage) => isWanted(damage.dt) && isOfBrand(damage);
+    for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted, unusable));
+    const isInScope = (damage: LinkDamage) =>
+      isWanted(damage.dt) &&
+      isOfBrand(damage) &&
+      !unusable.has(ledgerKey(report.name, damage.brand, monthOf(damage.dt)));
     for (const { brand, ...mismatch } of await damagedLinks(store, report, ledgers, isInScope)) {
       const own = ofBrands.find((each) => each.brand === brand);
       const mismatches = own?.mismatches ?? [];
@@ -150,9 +185,7 @@ async function verifyTables(
       // A link in the place of a folder is removed before files are linked into the folder.
       if (!own) ofBrands.unshift({ brand, table: report.table, days: 0, rows: 0, versions: 0, mismatches });
     }
-    verified.push(
-      ...ofBrands.filter(({ days, mismatches, damaged }) => days + mismatches.length > 0 || damaged),
-    );
+    verified.push(...ofBrands.filter(({ days, mismatches }) => days + mismatches.length > 0));
   }
   for (const brand of new Set(lake.map((each) => each.brand))) {
     const ofReports = lake.filter((each) => wanted.length === 0 || wanted.includes(each.report.table));
@@ -170,11 +203,7 @@ async function verifyCloses(
   ledgers: readonly ReportLedgers[],
   isWanted: (day: string) => boolean,
 ): Promise<VerifiedTable[]> {
-  const removing = (month: string) => printedCommand('close', [month, '--brand', brand, '--remove']);
-  const damaged: NonNullable<VerifiedTable['damaged']> = [];
-  const closes = await readCloses(store, brand, ({ message }, { month }) => {
-    damaged.push({ key: closeKey(brand, month), month, message, advice: removing(month) });
-  });
+  const closes = await readCloses(store, brand, () => {});
   const found = { brand, table: 'closes', days: 0, rows: 0, versions: 0, mismatches: [] as Mismatch[] };
   const compared = new Set(
     committedDays(ledgers).flatMap(({ report, committed }) =>
@@ -198,28 +227,25 @@ async function verifyCloses(
       const problem = await compare(store, written, columns, key);
       if (problem === undefined) continue;
       const link = linkAt(closedTable(table), closedPartition(month, brand, day), snapshot);
-      const advice = (await relinking(store, written, columns, link, key)) ?? removing(month);
+      const advice = (await relinking(store, written, columns, link, key)) ?? removing(month, brand);
       const message = `${table} as closed in ${month}: ${problem}`;
       found.mismatches.push({ dt: day, snapshot, message, advice });
     }
   }
-  return closes.length + damaged.length === 0 ? [] : [{ ...found, ...(damaged.length > 0 && { damaged }) }];
+  return closes.length === 0 ? [] : [found];
 }
 
 async function verifyBrand(
   store: ObjectStore,
   ledgers: ReportLedgers,
   isWanted: (day: string) => boolean,
+  unusable: ReadonlySet<string>,
 ): Promise<VerifiedTable> {
   const { brand, report } = ledgers;
   const days = committedDays([ledgers]).filter(({ day }) => isWanted(day));
   const mismatches: Mismatch[] = [];
   const repeated = new Set<string>();
-  const schema = await readOrDamage(readSchema(store, report));
-  const ofSchema =
-    'damage' in schema ? [{ key: schemaKey(report.table), message: schema.damage.message }] : [];
-  const damaged = [...ledgers.damaged, ...ofSchema].map((each) => ({ ...each, advice: repairCommand() }));
-  for (const day of 'value' in schema ? days : []) {
+  for (const day of unusable.has(schemaKey(report.table)) ? [] : days) {
     showLine(`${brand} ${report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
     const mismatch = await verifyDay(store, day, repeated);
     if (mismatch) mismatches.push(mismatch);
@@ -228,11 +254,10 @@ async function verifyBrand(
   const versions = await lostVersions(store, ledgers, ({ day }) => isWanted(day));
   for (const { day, snapshot, problem } of versions.lost.filter((each) => !repeated.has(each.snapshot))) {
     const message = `its older version ${snapshot} ${problem}`;
-    mismatches.push({ dt: day.day, snapshot, message, advice: repairCommand() });
+    mismatches.push({ dt: day.day, snapshot, message, advice: restoring() });
   }
   const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
-  const table = { brand, table: report.table, days: days.length, rows, versions: versions.count, mismatches };
-  return damaged.length > 0 ? { ...table, damaged } : table;
+  return { brand, table: report.table, days: days.length, rows, versions: versions.count, mismatches };
 }
 
 function objectsOf(committed: Committed | undefined) {
@@ -413,24 +438,34 @@ function listsWhatItCounts(facts: readonly Row[]): boolean {
   return listed === false || isDeepStrictEqual(found, [added, removed, altered].map(Number));
 }
 
-function verifyText(tables: readonly VerifiedTable[]): string {
+function verifyText(documents: readonly FoundDocument[], tables: readonly VerifiedTable[]): string {
   const cells = tables.map(({ brand, table: name, days, rows, versions, mismatches }) => ({
     ...{ brand, table: name, days, rows },
     ...{ 'older versions': versions, mismatches: mismatches.length },
   }));
-  const findings = tables.flatMap(({ brand, table: name, mismatches, damaged = [] }) => {
-    const ofDays = mismatches.map(({ dt, ...damage }) => ({ ...damage, where: dt }));
-    const ofDocuments = damaged.map(({ month = '', ...damage }) => ({ ...damage, where: month }));
-    return [...ofDocuments, ...ofDays].map(({ where, message, advice }) => ({
-      text: `${styleText('red', `${brand} ${name} ${where}`)}: ${message}`,
+  const findings = tables.flatMap(({ brand, table: name, mismatches }) =>
+    mismatches.map(({ dt, message, advice }) => ({
+      text: `${styleText('red', `${brand} ${name} ${dt}`)}: ${message}`,
       advice,
-    }));
-  });
-  const advised = [...new Set(findings.map(({ advice }) => advice))];
+    })),
+  );
+  const left = documents.filter(({ advice }) => advice !== undefined);
+  const advised = [...new Set([...left, ...findings].map(({ advice }) => advice))];
   const days = tables.reduce((sum, each) => sum + each.days, 0);
+  const texts = [...documents.map(documentText), ...findings.map(({ text }) => text)];
   const verdict =
-    findings.length === 0
+    advised.length === 0
       ? `${styleText('green', 'ok')}: ${counted(days, 'day')} as in the ledger`
-      : `${styleText('red', 'failed')}: ${counted(findings.length, 'finding')} in ${counted(days, 'day')}. To heal them, run:`;
-  return [table(cells), '', ...findings.map(({ text }) => text), verdict, ...advised].join('\n');
+      : `${styleText('red', 'failed')}: ${counted(left.length + findings.length, 'finding')} in ${counted(days, 'day')}. To heal them, run:`;
+  const next = documents.length > left.length ? [`To read what is due: ${printedCommand('sync')}`] : [];
+  return [table(cells), '', ...texts, verdict, ...advised, ...next].join('\n');
+}
+
+function documentText({ key, problem, outcome, remedy, copy }: FoundDocument): string {
+  const isRestored = outcome === 'restored';
+  return [
+    `${styleText(isRestored ? 'green' : 'red', key)}: ${oneLine(withRunnableCommands(problem))}`,
+    `    ${isRestored ? 'done' : outcome === 'damaged' ? '--restore would' : outcome}: ${oneLine(withRunnableCommands(remedy))}`,
+    ...(copy === undefined ? [] : [`    copy of its bytes: ${oneLine(copy)}`]),
+  ].join('\n');
 }

@@ -162,7 +162,7 @@ export function createBrandReport(
     return (
       definition && {
         report: definition,
-        ledger: (month: string) => documents.ledger(definition.name, brand, month),
+        ledger: (month: string) => documents.ledger(definition, brand, month),
       }
     );
   };
@@ -180,7 +180,7 @@ export function createBrandReport(
     log: bindReport(log, brand, report.name),
     newId,
     ...(events && { events }),
-    ledger: (month) => documents.ledger(report.name, brand, month),
+    ledger: (month) => documents.ledger(report, brand, month),
     reportState: documents.reportState(report.name, brand),
     schema: documents.schema(report),
     other,

@@ -13,7 +13,7 @@ export interface Version {
   fromMs?: number;
   /** Missing: it is the current version. */
   toMs?: number;
-  /** `true`: it contains the whole day, `false`: it was read while the day was open; missing: a repair has lost this fact. */
+  /** `true`: it contains the whole day, `false`: it was read while the day was open; missing: not known, because the ledger was made from snapshots. */
   whole?: boolean;
   /** The snapshot of its rows in the lifecycle table; missing: there is none. */
   lifecycle?: string;

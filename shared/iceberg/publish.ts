@@ -199,7 +199,7 @@ async function changedMonths(
 
 /**
  * The months of all brands that have a ledger, whatever the current settings are, and the months that have lost their
- * ledger. A month with a damaged ledger is left out: its manifest stays, and after a repair the brand's own run
+ * ledger. A month with a damaged ledger is left out: its manifest stays, and after a restore the brand's own run
  * commits it.
  */
 async function allMonths(ctx: IcebergReport, before: readonly ManifestFile[]): Promise<BrandMonth[]> {

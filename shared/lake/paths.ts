@@ -63,7 +63,7 @@ export const STATUS_PREFIX = 'status/';
 export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
 /** What the watcher has seen and reported. */
 export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
-/** Copies of documents that a repair has replaced. */
+/** Copies of damaged documents that were replaced. */
 export const DAMAGED_PREFIX = 'damaged/';
 /** Facts that one deployment of the stack leaves to the next. */
 export const DEPLOYMENTS_PREFIX = 'deployments/';
@@ -187,6 +187,13 @@ export function versionKey(table: string, brand: string, day: string, snapshot: 
 export function snapshotOfKey(key: string): string | undefined {
   const [file, id] = key.split('/').reverse();
   return file === SNAPSHOT_FILE && id !== '' ? id : undefined;
+}
+
+/** The brand of a snapshot of this table; `undefined` if the key is not ours. */
+export function brandOfSnapshot(table: string, key: string): string | undefined {
+  const [folder = ''] = key.slice(tablePrefix(table).length).split('/');
+  const brand = folder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
+  return isName(brand) && key.startsWith(partitionPrefix(table, brandPartitions(brand))) ? brand : undefined;
 }
 
 /** `changes/brand=acme/report=order_list/`: the changes of all days of a report. */
@@ -328,18 +335,18 @@ export function parseReportStateKey(key: string): { report: string; brand: strin
   return isName(brand) && key === reportStateKey(report, brand) ? { report, brand } : undefined;
 }
 
-/** Whether a key belongs to a progress document. */
-export function isProgressKey(key: string): boolean {
+/** The inverse of `progressKey`; `undefined` for objects that are not ours. */
+export function parseProgressKey(key: string): { brand: string; day: string } | undefined {
   const [, report = '', brandFolder = ''] = key.split('/');
   const brand = brandFolder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
   const of = parseDayKey(brandRawPrefix(report, brand), key);
-  return of !== undefined && key === progressKey(report, brand, of.day, of.id);
+  return of && key === progressKey(report, brand, of.day, of.id) ? { brand, day: of.day } : undefined;
 }
 
-/** Whether a key belongs to a rate budget. */
-export function isRateBudgetKey(key: string): boolean {
+/** The brand of a rate budget; `undefined` for objects that are not ours. */
+export function brandOfRateBudget(key: string): string | undefined {
   const brand = key.slice(RATES_PREFIX.length, -'.json'.length);
-  return isName(brand) && key === rateBudgetKey(brand);
+  return isName(brand) && key === rateBudgetKey(brand) ? brand : undefined;
 }
 
 /** Whether a text can stand between two `/` of a key. */

@@ -158,10 +158,12 @@ async function brandReports(options: CloseOptions): Promise<BrandReports[]> {
 
 /** The close of the month by the current ledgers, whether or not the month is over; `undefined`: the brand has no day of it. */
 async function draftOf(
-  { settings, month, clock, newId }: CloseOptions,
+  options: CloseOptions,
   { brand, reports }: BrandReports,
   closes: readonly Close[],
 ): Promise<Close | undefined> {
+  const { settings, month, clock, newId } = options;
+  await refuseLostLedgers(options, brand, reports);
   const close: Close = {
     ...{ version: 1, brand, month, closedAt: new Date(clock.wallMs()).toISOString() },
     ...{ days: [], carried: [], exceptions: [], tables: {}, recentWrites: [newId()] },
@@ -184,6 +186,21 @@ async function draftOf(
     if (shape) close.tables[shape.name] = { columns: shape.columns.length };
   }
   return close.days.length + close.exceptions.length === 0 ? undefined : close;
+}
+
+/**
+ * Reads the ledgers of the reports that seem to have no day of the brand: their only ledger may have been lost.
+ * @throws BrandReportsError `config` if the lake has snapshots without their ledger
+ */
+async function refuseLostLedgers(
+  { lake, month, reports: all, ...access }: CloseOptions,
+  brand: string,
+  reports: BrandReports['reports'],
+): Promise<void> {
+  const documents = createLakeDocuments({ store: lake.store, ...access });
+  for (const report of Object.values(all))
+    if (reports.every(({ ctx }) => ctx.report !== report))
+      await documents.ledger(report, brand, month).cached();
 }
 
 /** @throws BrandReportsError `config` if the month of the close is not over */
@@ -285,7 +302,7 @@ async function commitClose(options: CloseOptions, of: BrandReports, first: Close
   }
   throw configError(
     'version_lost',
-    `${lost[0]} is missing. To find out how to repair it: "brand-reports verify"`,
+    `${lost[0]} is missing. To find out how to heal it: "brand-reports verify"`,
   );
 }
 

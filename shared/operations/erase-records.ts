@@ -86,7 +86,7 @@ function unreadable(
 ): BrandReportsError {
   return configError(
     'version_unreadable',
-    `${key}, the current version of ${report.name} ${day}, cannot be read (${why}), so nothing was erased. Erase the whole day with --brand ${brand} --from ${day} --to ${day}, or find out how to repair it with "brand-reports verify".`,
+    `${key}, the current version of ${report.name} ${day}, cannot be read (${why}), so nothing was erased. Erase the whole day with --brand ${brand} --from ${day} --to ${day}, or find out how to heal it with "brand-reports verify".`,
   );
 }
 

@@ -51,7 +51,7 @@ export interface KeptVersion {
   to: string | null;
   /** `null` if the snapshot cannot be read. */
   rows: number | null;
-  /** Whether it was read while the day was open; `null`: not known since a repair. */
+  /** Whether it was read while the day was open; `null`: not known, because the ledger was made from snapshots. */
   open: boolean | null;
   /** The closed months that keep it; missing if no close does. If only closes keep it, `to` is when the last of them was closed. */
   closes?: string[];
@@ -184,9 +184,11 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   const { lake, report, reports, settings, day } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
   const listed = await listLedgers(lake.store, reports, { from: monthOf(day), to: monthOf(day) });
-  const brands = listed.filter((one) => one.report === report && one.months.length > 0);
+  const brands = new Set(listed.flatMap((one) => (one.report === report ? [one.brand] : [])));
+  if (options.brand !== undefined) brands.add(options.brand);
   const found = await Promise.all(
-    brands.map(async ({ brand }) => {
+    // A ledger that was lost is an error here (`documents/lost-documents.ts`).
+    [...brands].map(async (brand) => {
       const policy = enabledPolicy(settings, brand, report);
       const ctx = createBrandReport(options, documents, { brand, report, policy });
       const open = await openDayAnew(ctx, day);
@@ -255,7 +257,7 @@ function assertCanReturn(all: readonly Superseded[], committed: Committed, to: s
   if (whole.length === 0)
     throw configError(
       'version_is_part',
-      `${to} was read while ${day} was not over, or a repair has lost whether it was. Choose a version that contains the whole day.`,
+      `${to} was read while ${day} was not over, or its ledger was made from snapshots, which do not show that. Choose a version that contains the whole day.`,
     );
   const { timeZone } = committed;
   if (timeZone !== undefined && whole.every((version) => version.timeZone !== timeZone))

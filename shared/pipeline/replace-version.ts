@@ -51,7 +51,7 @@ export async function replaceVersion(
 
   async function changesOf() {
     if (!replaced || cause === 'erasure') return undefined;
-    // If a repaired day is not over, its new version shows only that the day has grown.
+    // If a day whose ledger was made from snapshots is not over, its new version shows only that the day has grown.
     if (after.state === 'open' && !isWhole(replaced)) return replaced.changes;
     const afterHashes = hashes && { afterHashes: hashes };
     return recordChange(ctx, day, { before: replaced, after, ...afterHashes, cause });

@@ -19,7 +19,7 @@ export const DAY_STATES = {
   missing: 'problem',
   /** Committed, but due again for longer than the grace period. */
   overdue: 'problem',
-  /** Empty, and the report has never returned a record; or a repair could not prove that the day is whole. */
+  /** Empty, and the report has never returned a record; or its ledger was made from snapshots, which do not prove that the day is whole. */
   unverified: 'problem',
   /** Nothing is committed yet; a run is reading the day, or will resume it. */
   in_progress: 'problem',

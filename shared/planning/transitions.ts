@@ -1,6 +1,6 @@
 /*
  * Decides how each event changes the state of a day's version: the complete table, state × event. Readings, rollbacks,
- * rebuilds and repairs all use it. If one of them had rules of its own, records would sooner or later be lost: before
+ * rebuilds and restores all use it. If one of them had rules of its own, records would sooner or later be lost: before
  * this table existed, every proven defect came from two copies of a rule that differed slightly. Time alone changes no
  * state. Everything is pure; `npm run reference` writes docs/reference/states.md from it.
  */
@@ -30,7 +30,7 @@ export const EVENTS = {
   failed: 'a reading that failed',
   rolled_back: '`rollback` published an older version',
   rebuilt: '`rebuild` made the version from its raw records',
-  repaired: '`repair` restored the ledger from the published versions',
+  restored: '`verify --restore` made the ledger from the published versions',
 } as const;
 
 /** One of the events above. */
@@ -43,7 +43,7 @@ export const FACTS = {
   last: 'the policy plans no further reading',
   past: 'the day is older than `refresh`',
   accepted: 'the reading was started with `--accept-fewer`',
-  unknown: 'the ledger was repaired, so it is not known how the version was read',
+  unknown: 'the ledger was made from snapshots, so it is not known how the version was read',
   third: 'at least three readings in a row contradicted each other, before `refresh` ends',
   twelfth: 'after `refresh`, twelve readings in a row failed or contradicted the version',
 } as const;
@@ -98,7 +98,7 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     failed: [{ to: 'missing' }],
     rolled_back: REFUSED,
     rebuilt: REFUSED,
-    repaired: [{ to: 'unconfirmed' }],
+    restored: [{ to: 'unconfirmed' }],
   },
   open: {
     read_open: [{ to: 'open' }],
@@ -110,7 +110,7 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     failed: [{ to: 'open' }],
     rolled_back: [{ to: 'open' }],
     rebuilt: [{ to: 'open' }],
-    repaired: [{ to: 'unconfirmed' }],
+    restored: [{ to: 'unconfirmed' }],
   },
   unconfirmed: {
     read_open: [{ when: ['unknown'], to: 'open' }, ...REFUSED],
@@ -122,7 +122,7 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     failed: [...GIVEN_UP, { to: 'unconfirmed' }],
     rolled_back: [{ to: 'closed' }],
     rebuilt: [{ to: 'unconfirmed' }],
-    repaired: [{ to: 'unconfirmed' }],
+    restored: [{ to: 'unconfirmed' }],
   },
   closed: {
     read_open: REFUSED,
@@ -134,7 +134,7 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     failed: [...GIVEN_UP, { to: 'closed' }],
     rolled_back: [{ to: 'closed' }],
     rebuilt: [{ to: 'closed' }],
-    repaired: [{ to: 'unconfirmed' }],
+    restored: [{ to: 'unconfirmed' }],
   },
   settled: {
     read_open: REFUSED,
@@ -146,7 +146,7 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     failed: [{ to: 'settled' }],
     rolled_back: [{ to: 'settled' }],
     rebuilt: [{ to: 'settled' }],
-    repaired: [{ to: 'unconfirmed' }],
+    restored: [{ to: 'unconfirmed' }],
   },
 };
 
@@ -188,7 +188,7 @@ export type Reading =
 export interface VersionBefore extends Content {
   state: VersionState;
   contradictions?: number | undefined;
-  /** Missing if a repair could not restore it. */
+  /** Missing if the ledger was made from snapshots. */
   timeZone?: string | undefined;
 }
 

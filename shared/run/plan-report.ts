@@ -1,7 +1,7 @@
 /*
  * Prepares a report for its first day. The report state shows in which months a day may be due; the ledgers of these
  * months show which days are due. If there is no such month, the run reads nothing but the state. Days that are
- * committed but not published are published first. A month whose ledger is damaged is left out, because reading its
+ * committed but not published are published first. A month whose ledger is damaged or lost is left out, because reading its
  * days would overwrite its contents; the other months go on.
  */
 import { DAY_MS, monthOf, monthsFrom } from '../days.ts';

@@ -200,7 +200,7 @@ function earlierMonths(tables: readonly TableStatus[]): Html | string {
 function damagedDocuments(tables: readonly TableStatus[], lake: string): Html | string {
   const keys = tables.flatMap(({ damaged = [] }) => damaged.map(({ key }) => key));
   if (keys.length === 0) return '';
-  return html`<p class="earlier">Damaged documents of the lake: ${keys.join(', ')}. To repair them: ${copyable(commandLine('repair', ['--apply'], { lake }))}</p>`;
+  return html`<p class="earlier">Damaged documents of the lake: ${keys.join(', ')}. To restore them: ${copyable(commandLine('verify', ['--restore'], { lake }))}</p>`;
 }
 
 /** The legend of the kinds that occur. */

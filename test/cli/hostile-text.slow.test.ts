@@ -128,7 +128,7 @@ describe('hostile text', () => {
     ['a brand folder in verify', () => ['verify', '--lake', spoiled]],
     ['a brand folder in rollback', () => ['rollback', 'order_list', sample.firstDay, '--lake', spoiled]],
     ['a brand folder in diff', () => ['diff', 'orders', sample.firstDay, '--lake', spoiled]],
-    ['a brand folder in repair', () => ['repair', '--lake', spoiled]],
+    ['a brand folder in verify --restore', () => ['verify', '--restore', '--lake', spoiled]],
   ])('steers no terminal as %s', async (_name, args) => {
     const text = await runCli(args(), { env: COLOURS });
     expectHarmless(text);

@@ -61,7 +61,7 @@ describe('a lake with a damaged ledger', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^clicks +\d{4}-\d\d-\d\d +\d+ +3 +3/m);
     expect(stdout.split(`${ledger()} cannot be used`)).toHaveLength(2);
-    expect(stdout).toContain(`"npx brand-reports repair --lake ${flags[1]}"`);
+    expect(stdout).toContain(`"npx brand-reports verify --restore --lake ${flags[1]}`);
   });
 
   it('is queried with a warning if the SQL needs the ledger', async () => {
@@ -76,9 +76,11 @@ describe('a lake with a damaged ledger', () => {
     const all = await runCli(['verify', ...flags]);
     const clicks = await runCli(['verify', 'clicks', ...flags]);
     expect([all.code, clicks.code]).toEqual([1, 0]);
-    expect(all.stdout).toMatch(new RegExp(`acme orders \\d{4}-\\d\\d: ${ledger()} cannot be used`));
     expect(all.stdout).toMatch(
-      /failed: 1 finding in 9 days.*:\nnpx brand-reports repair --apply --lake \S+\n$/,
+      new RegExp(`${ledger()}: it is not JSON\\n    --restore would: put back its version of \\d{4}`),
+    );
+    expect(all.stdout).toMatch(
+      /failed: 1 finding in 9 days.*:\nnpx brand-reports verify --restore --lake \S+\n$/,
     );
   });
 });

@@ -48,6 +48,7 @@ const commands: Record<string, () => { args: string[]; code: number }> = {
   close: () => ({ args: ['close', '2026-01', '--brand', 'acme', ...settingsAndLake()], code: 2 }),
   statement: () => ({ args: ['statement', '--month', '2026-01', ...inLake()], code: 2 }),
   demo: () => ({ args: ['demo', ...inLake()], code: 2 }),
+  restore: () => ({ args: ['verify', '--restore', ...inLake()], code: 2 }),
 };
 const inLake = () => ['--lake', sample.lake];
 const settingsAndLake = () => [...sample.flags.slice(0, 2), ...inLake()];
@@ -91,7 +92,8 @@ describe('a lake', () => {
     withDocument('{"format":99}', () => refused(name, 'has format 99;')),
   );
 
-  it.each(['sync', 'verify'])('with ledgers and no number is refused, and left as it is, by %s', (name) =>
-    withDocument(undefined, () => refused(name, 'has ledgers, but no document ledger/format.json')),
+  it.each(['sync', 'verify', 'restore'])(
+    'with ledgers and no number is refused, and left as it is, by %s',
+    (name) => withDocument(undefined, () => refused(name, 'has ledgers, but no document ledger/format.json')),
   );
 });

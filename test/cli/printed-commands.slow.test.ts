@@ -28,7 +28,7 @@ async function flagsOf(name: string): Promise<string[]> {
 }
 
 describe('a printed command', () => {
-  it.each(['sync', 'check', 'status', 'query', 'verify', 'rebuild', 'repair', 'close'])(
+  it.each(['sync', 'check', 'status', 'query', 'verify', 'rebuild', 'close'])(
     'repeats only flags that %s accepts',
     async (name) => {
       const all = Object.fromEntries(REPEATED_FLAGS.map((flag) => [flag, 'x']));
@@ -46,10 +46,10 @@ describe('a printed command', () => {
     expect(printedCommand('sync', [], { lake: 'other' })).toContain('--lake other');
     expect(
       withRunnableCommands(
-        'Next step: "brand-reports repair" restores it; read it again: brand-reports sync a --brand b',
+        'Next step: "brand-reports verify --restore" restores it; read it again: brand-reports sync a --brand b',
       ),
     ).toBe(
-      `Next step: "npx brand-reports repair --lake 'it'\\''s here'" restores it; read it again: npx brand-reports sync a --brand b ${given}`,
+      `Next step: "npx brand-reports verify --restore ${given}" restores it; read it again: npx brand-reports sync a --brand b ${given}`,
     );
     const hostile = 'the body "brand-reports sync $(id)"; "brand-reports toString"; brand-reports sync';
     expect(withRunnableCommands(hostile)).toBe(hostile);

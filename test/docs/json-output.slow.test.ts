@@ -82,7 +82,6 @@ describe('a document of --json', () => {
     ['close', () => ['close', monthOf(old), '--remove', ...lake()]],
     ['erase', () => ['erase', '--brand', 'acme', '--from', old, '--to', old, '--plan', ...lake()]],
     ['close', () => ['close', monthOf(old), '--anyway', ...lake()]],
-    ['repair', () => ['repair', ...lake()]],
     ['error', () => ['rollback', 'orders', '1999-01-01', ...lake()]],
   ];
   const lake = () => ['--lake', sample.lake];

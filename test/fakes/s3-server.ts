@@ -60,8 +60,8 @@ interface S3Options {
 export async function startS3Server({ bucket = 'lake', pageSize = 3, access = () => true }: S3Options = {}) {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, Map<number, Buffer>>();
-  /** The versions of objects in a versioned bucket; a version without a size is a delete marker. */
-  const noncurrent = new Map<string, { key: string; bytes?: number }>();
+  /** The versions of objects in a versioned bucket, the newest first; a version without a size is a delete marker. */
+  const noncurrent = new Map<string, { key: string; bytes?: number; body?: Buffer }>();
   /** Of the bucket. */
   const tags = new Map<string, string>();
   /** `PUT key`, or `PUT key?uploads` with the names of the query. */
@@ -132,8 +132,10 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
   }
 
   function read(call: Call): Answer {
-    const { key, headers } = call;
-    const found = objects.get(key);
+    const { key, query, headers } = call;
+    const version = query.get('versionId');
+    const kept = noncurrent.get(version ?? '')?.body;
+    const found = version === null ? objects.get(key) : kept && { ...storedNow, body: kept };
     if (found === undefined)
       return faults.refuseMissing || !allows(call, 's3:ListBucket')
         ? fault(403, 'AccessDenied')
@@ -194,8 +196,8 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     const after = query.get('version-id-marker') ?? '';
     const kept = [...noncurrent].filter(([id, { key }]) => key.startsWith(prefix) && id > after);
     const page = kept.slice(0, pageSize);
-    const text = ([id, { key, bytes }]: (typeof page)[number]) => {
-      const named = `<Key>${escaped(key)}</Key><VersionId>${id}</VersionId><IsLatest>${bytes === undefined}</IsLatest>`;
+    const text = ([id, { key, body, bytes = body?.length }]: (typeof page)[number]) => {
+      const named = `<Key>${escaped(key)}</Key><VersionId>${id}</VersionId><IsLatest>${bytes === undefined}</IsLatest><LastModified>${storedNow.modifiedAt.toISOString()}</LastModified>`;
       return bytes === undefined
         ? `<DeleteMarker>${named}</DeleteMarker>`
         : `<Version>${named}<Size>${bytes}</Size></Version>`;
@@ -270,6 +272,9 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
   return { ...server, bucket, client, objects, noncurrent, uploads, tags, requests, namedOwners, faults };
 }
 
+/** Of every version that is not current. */
+const storedNow = { etag: '"kept"', modifiedAt: new Date('2026-03-10T12:00:00Z') };
+
 function ownerIn({ headers }: Call): string | undefined {
   return headers['x-amz-expected-bucket-owner']?.toString();
 }
@@ -279,6 +284,7 @@ function neededBy({ method, key, query, headers }: Call): string[] {
   if (method === 'GET' && query.has('tagging')) return ['s3:GetBucketTagging'];
   if (method === 'GET' && query.has('versions')) return ['s3:ListBucketVersions'];
   if (method === 'GET' && key === '') return ['s3:ListBucket'];
+  if (query.has('versionId')) return ['s3:GetObjectVersion'];
   if (method === 'GET' || method === 'HEAD') return ['s3:GetObject'];
   if (method === 'DELETE') return [query.has('uploadId') ? 's3:AbortMultipartUpload' : 's3:DeleteObject'];
   if (query.has('delete')) return [];

@@ -250,7 +250,7 @@ describe('a day in another time zone than the day before', () => {
     ['which is settled', seam(moved), 'zone_seam (Asia/Tokyo before, UTC now)'],
     ['which will be read again', seam({ ...moved, state: 'closed' }), null],
     ['in the same zone', seam({ ...moved, ...zones }), null],
-    ['whose zone a repair has lost', seam({ state: 'settled', timeZone: undefined }), null],
+    ['whose zone is lost', seam({ state: 'settled', timeZone: undefined }), null],
     ['of a report that is requested by date', seam(moved, { by: 'dates' }), null],
   ])('is a finding only after a settled day: a day %s', (_name, given, text) => {
     expect(findingsText(findingsOf(given))).toBe(text);

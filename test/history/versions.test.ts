@@ -224,12 +224,16 @@ describe('the versions of a day', () => {
     ['is a part while the day is open', { state: 'open' }, false],
     ['is whole, even if another reading has to agree', { state: 'unconfirmed' }, true],
     ['is whole after its last reading', { state: 'settled' }, true],
-    ['is neither if a repair has lost its reading', { state: 'unconfirmed', timeZone: undefined }, undefined],
+    [
+      'is neither if its ledger was made from snapshots',
+      { state: 'unconfirmed', timeZone: undefined },
+      undefined,
+    ],
   ])('contain the whole day or a part of it: the current version %s', (_name, change, whole) => {
     expect(versionsOf(readAt(iso(START_MS), change))).toEqual([{ snapshot: 's1', whole }]);
   });
 
-  it('have no fact about wholeness if a repair found them besides the current version', () => {
+  it('have no fact about wholeness if their ledger was made from snapshots', () => {
     const entry = { ...readAt(iso(START_MS)), superseded: [{ snapshot: 's0', at: iso(START_MS) }] };
     expect(versionsOf(entry)[0]).toEqual({ snapshot: 's0', toMs: START_MS });
   });

@@ -8,8 +8,8 @@ import {
   damagedCopyKey,
   dayPartition,
   reportStateKey,
-  isProgressKey,
-  isRateBudgetKey,
+  parseProgressKey,
+  brandOfRateBudget,
   ledgerKey,
   parseDayKey,
   parseReportStateKey,
@@ -52,9 +52,12 @@ describe('keys of a lake', () => {
     });
     expect(parseReportStateKey(ledgerKey('order_list', 'acme', '2026-01'))).toBeUndefined();
     const progress = progressKey('order_list', 'acme', '2026-01-31', 'a1');
-    expect([isProgressKey(progress), isProgressKey(`${progress}.old`)]).toEqual([true, false]);
+    expect([parseProgressKey(progress)?.brand, parseProgressKey(`${progress}.old`)]).toEqual([
+      'acme',
+      undefined,
+    ]);
     const rates = rateBudgetKey('acme');
-    expect([isRateBudgetKey(rates), isRateBudgetKey(`old/${rates}`)]).toEqual([true, false]);
+    expect([brandOfRateBudget(rates), brandOfRateBudget(`old/${rates}`)]).toEqual(['acme', undefined]);
   });
 
   it('of copies of damaged documents contain the original key and the time', () => {

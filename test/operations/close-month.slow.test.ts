@@ -213,7 +213,8 @@ describe('closing a month', () => {
           await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
           const { superseded = [] } = await ledgerEntry(lake, 'order_list', FIRST);
           await createLakeDocuments({ store: lake.store, ...lake.access() })
-            .ledger('order_list', BRAND, MONTH)
+
+            .ledger({ name: 'order_list', table: 'orders' }, BRAND, MONTH)
             .update((current) => forgetVersions(current, lake.nowMs, 0, 0));
           await lake.store.delete(
             superseded.map(({ snapshot }) => versionKey('orders', BRAND, FIRST, snapshot)),

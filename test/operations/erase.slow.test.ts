@@ -8,10 +8,10 @@ import { restate } from '../../sample/brand.ts';
 import { damagedCopyKey, ledgerKey, reportStateKey, versionKey } from '../../shared/lake/paths.ts';
 import { type EraseOptions, erase, undoErasure } from '../../shared/operations/erase.ts';
 import { orders } from '../../shared/reports/orders.ts';
-import { repairLake } from '../../shared/repair/index.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { runs } from '../fixtures/property-runs.ts';
+import { restoreAll } from '../restore/restore-all.ts';
 import {
   alter,
   coverageOf,
@@ -289,7 +289,7 @@ it.each([
   ['a ledger', ['ledger']],
   ['a report state', ['state']],
   ['first a report state and then a ledger', ['state', 'ledger']],
-])('days stay erased if %s is damaged and repaired', async (_what, damaged) => {
+])('days stay erased if %s is damaged and restored', async (_what, damaged) => {
   const lake = await filledLake(['order_list']);
   await erase(optionsOf(lake, { from, to }));
   removeOthers(lake);
@@ -298,7 +298,7 @@ it.each([
       each === 'state' ? reportStateKey('order_list', BRAND) : ledgerKey('order_list', BRAND, '2026-02');
     const stored = await lake.store.get(key);
     await lake.store.put(key, Buffer.from('{'), { ifMatch: stored?.etag ?? '' });
-    expect((await repairLake({ ...lake.access(), lake: lakeOf(lake), apply: true })).status).toBe('repaired');
+    expect((await restoreAll(lake, lakeOf(lake))).map(({ outcome }) => outcome)).toEqual(['restored']);
   }
   lake.service.requests.splice(0);
   expect((await sync(lake, { scope: { reports: ['order_list'] } })).status).toBe('complete');

@@ -3,10 +3,10 @@ import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { dayPartition, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
 import { type RollbackOptions, listVersions, rollBack } from '../../shared/operations/rollback.ts';
-import { repairLake } from '../../shared/repair/repair.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
+import { restoreAll } from '../restore/restore-all.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { alter, coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
@@ -383,12 +383,12 @@ describe('while a run reads the day,', () => {
 });
 
 describe('the versions of a day', () => {
-  it('have no fact about wholeness if a repair has lost how they were read', async () => {
+  it('have no fact about wholeness if their ledger was made from snapshots', async () => {
     const { lake } = await restatedLake();
     const key = 'ledger/order_list/acme/2026-03.json';
     const ledger = lake.store.objects.get(key);
     if (ledger) lake.store.objects.set(key, { ...ledger, body: Buffer.from('{') });
-    await repairLake({ ...lake.access(), apply: true });
+    await restoreAll(lake);
     const { versions } = await listVersions(optionsFor(lake));
     expect(versions.map(({ open }) => open)).toEqual([null, null]);
   });

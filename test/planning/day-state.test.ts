@@ -93,7 +93,7 @@ describe('the state', () => {
     ['that is complete, before it is due again', facts(readAt(fromNow(-23))), 'complete'],
     ['that waits for confirmation', facts(readAt(fromNow(-23), { state: 'unconfirmed' })), 'complete'],
     [
-      'that a repair restored, whole or not',
+      'whose ledger was made from snapshots, whole or not',
       facts(readAt(NOW, { state: 'unconfirmed', timeZone: undefined })),
       'unverified',
     ],

@@ -186,14 +186,14 @@ describe('a reading', () => {
       { state: 'settled' },
     ],
     [
-      'a reading of a repaired day with fewer records after `refresh`',
+      'a reading, with fewer records, of a day whose ledger was made from snapshots, after `refresh`',
       version({ state: 'unconfirmed', timeZone: undefined, queryFingerprint: '' }),
       whole({ rows: 4, isAlone: true }),
       past,
       { state: 'closed', contradictions: 1 },
     ],
     [
-      'a reading of a repaired day that is not over',
+      'a reading of a day that is not over and whose ledger was made from snapshots',
       version({ state: 'unconfirmed', timeZone: undefined }),
       whole({ kind: 'open' }),
       early,

@@ -303,12 +303,12 @@ describe('a damaged document', () => {
     ),
   };
 
-  it('is named with the unknown days and the command that repairs it', () => {
+  it('is named with the unknown days and the command that restores it', () => {
     const markup = drawn([damagedMonth]);
     const text = plain(markup);
     expect(text).toContain(`orders failed: 2026-10-01 to 2026-10-31 config (damaged_document): ${message}`);
     expect(text).toContain(
-      `Damaged documents of the lake: ${key}. To repair them: npx brand-reports repair --apply --lake ./lake`,
+      `Damaged documents of the lake: ${key}. To restore them: npx brand-reports verify --restore --lake ./lake`,
     );
     expect(titles(markup)).toContain(
       'orders 2026-10-05\nfailed: the last attempt failed\n1,234 rows\nlast read 2026-10-06 02:02\nfailed: damaged_document\nnext due 2026-11-20 11:00',

@@ -1,11 +1,11 @@
-/** Tests lookups after a rollback, after a repair, and in an outage of their action, and readings that are disregarded. */
+/** Tests lookups after a rollback, after a restore, and in an outage of their action, and readings that are disregarded. */
 import { expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
-import { repairLake } from '../../shared/repair/repair.ts';
 import { clickDetails } from '../../shared/reports/click-details.ts';
+import { restoreAll } from '../restore/restore-all.ts';
 import { coverageOf, ledgerEntry, outcomesOf } from './lake-contents.ts';
 import { BRAND, type SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -49,7 +49,7 @@ it('a day that was re-read after a rollback can be rebuilt', async () => {
   expect(reports[0]?.days).toMatchObject([{ dt: DAY, outcome: 'unchanged' }]);
 });
 
-it('repaired days settle even if the service has forgotten their clicks', async () => {
+it('days whose ledger was made from snapshots settle even if the service has forgotten their clicks', async () => {
   const lake = sample.emptyLake();
   await syncDaily(lake, 6);
   for (const report of scope.reports) {
@@ -60,7 +60,7 @@ it('repaired days settle even if the service has forgotten their clicks', async 
       modifiedAt: new Date(lake.nowMs),
     });
   }
-  await repairLake({ ...lake.access(), apply: true });
+  await restoreAll(lake);
   for (const report of ['clicks_list', 'clicks_detail'] as const) restate(lake.brand, report, DAY, () => []);
   await syncDaily(lake, 6);
   const { state, rows } = (await ledgerEntry(lake, 'clicks_detail', DAY)).committed ?? {};

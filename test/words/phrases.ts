@@ -140,8 +140,8 @@ export const riddles: readonly Phrase[] = [
   {
     fault: 'a heading that names a case and no task',
     pattern: /^An? [^:]*$|^(?:Another|What|How (?!to\b))[^:]*$/,
-    instead: 'the task: "Repair a damaged ledger", "Smoke test in a real account"',
+    instead: 'the task: "Restore a damaged ledger", "Smoke test in a real account"',
     bad: ['A damaged document', 'A try in a real account', 'What happened to a day'],
-    good: ['Repair a damaged ledger', 'A brand: `_`', 'How to add a report'],
+    good: ['Restore a damaged ledger', 'A brand: `_`', 'How to add a report'],
   },
 ];

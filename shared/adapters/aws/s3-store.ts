@@ -42,6 +42,7 @@ const PERMISSIONS = {
   Listing: 's3:ListBucket',
   Deleting: 's3:DeleteObject',
   'Listing the versions of': 's3:ListBucketVersions',
+  'Reading a version of': 's3:GetObjectVersion',
   'Deleting versions of':
     's3:DeleteObjectVersion, which no role of the stack has: use the credentials of an administrator',
 };
@@ -137,15 +138,25 @@ export function openS3Store({
         throw failure(error, 'Listing the versions of', begin);
       });
       const { Versions = [], DeleteMarkers = [], IsTruncated, NextKeyMarker, NextVersionIdMarker } = page;
-      for (const { Key, VersionId, Size } of [
+      for (const { Key, VersionId, Size, LastModified } of [
         ...Versions.filter((each) => !each.IsLatest),
         ...DeleteMarkers.map((marker) => ({ ...marker, Size: 0 })),
       ]) {
         const key = present(Key, begin).slice(base.length);
-        if (isKey(key)) yield { key, version: present(VersionId, begin), bytes: Size ?? 0 };
+        const modifiedAt = present(LastModified, begin);
+        if (isKey(key)) yield { key, version: present(VersionId, begin), bytes: Size ?? 0, modifiedAt };
       }
       next = { KeyMarker: IsTruncated ? NextKeyMarker : undefined, VersionIdMarker: NextVersionIdMarker };
     } while (next.KeyMarker !== undefined);
+  }
+
+  async function getNoncurrent({ key, version }: NoncurrentVersion): Promise<Uint8Array | undefined> {
+    try {
+      return (await download(client, { ...object(key), VersionId: version })).body;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw failure(error, 'Reading a version of', key);
+    }
   }
 
   async function remove(
@@ -180,6 +191,7 @@ export function openS3Store({
       ),
     noncurrent: {
       list: listNoncurrent,
+      get: getNoncurrent,
       delete: (versions) =>
         remove(
           versions.map(({ key, version }) => ({ Key: object(key).Key, VersionId: version })),

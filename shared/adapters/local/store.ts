@@ -38,6 +38,7 @@ import { errorCode, isMissing, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix, compareKeys, isPlain } from '../keys.ts';
 import { READ, linkInLake, makeLakeFolder, refuseLinksIn, statInLake } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
+import { forgetPrevious, keepFirst, keepPrevious, previousFolder } from './previous.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
 /** A live writer changes its temporary file far more often. */
@@ -63,6 +64,7 @@ export function openLocalStore(folder: string): ObjectStore {
       return act();
     });
   const placeOf = (key: string) => ({ root, key, path: join(root, checkedKey(key)) });
+  const previousPlaceOf = (key: string) => ({ root, key, path: join(previousFolder(root), checkedKey(key)) });
   const temporaries = new Temporaries(root);
   return {
     url: root,
@@ -74,6 +76,17 @@ export function openLocalStore(folder: string): ObjectStore {
     list: (prefix) => walk(root, '', checkedPrefix(prefix), onLake),
     delete: async (keys) => {
       for (const place of keys.map(placeOf)) await onLake(() => remove(place));
+    },
+    noncurrent: {
+      async *list(prefix) {
+        for await (const found of walk(previousFolder(root), '', checkedPrefix(prefix), onLake))
+          yield { ...found, version: 'previous' };
+      },
+      get: async ({ key }) => (await onLake(() => read(previousPlaceOf(key))))?.body,
+      delete: async (versions) => {
+        for (const { key } of versions)
+          await onLake(() => underLakeLock(root, () => forgetPrevious(root, checkedKey(key))));
+      },
     },
   };
 }
@@ -212,7 +225,7 @@ async function moveTo(place: Place, temporary: Temporary, precondition?: Precond
  * @returns the folders whose entries have changed; `undefined` if the precondition does not hold
  */
 async function replace(
-  { root, path }: Place,
+  { root, key, path }: Place,
   temporary: Temporary,
   precondition: Precondition | undefined,
 ): Promise<string[] | undefined> {
@@ -222,7 +235,9 @@ async function replace(
     return underLakeLock(root, () => {
       const held =
         statInLake(root, path)?.isFile() && unlessMissing(() => readFileSync(path, { flag: READ }));
-      return held && etagOf(held) === precondition.ifMatch ? rename() : undefined;
+      if (!held || etagOf(held) !== precondition.ifMatch) return undefined;
+      keepPrevious(root, key);
+      return rename();
     });
   let isAbsent = true;
   const changed = inFolder(root, dirname(path), () => {
@@ -230,6 +245,7 @@ async function replace(
   });
   if (!isAbsent) return undefined;
   temporary.discard();
+  if (!key.startsWith(RAW_PREFIX)) keepFirst(root, key);
   return changed;
 }
 
@@ -339,8 +355,9 @@ function entries(root: string, folder: string, prefix: string): string[] {
 }
 
 /** Removes the file and every folder that becomes empty, so that old snapshots leave no trace. */
-async function remove({ root, path }: Place): Promise<void> {
+async function remove({ root, key, path }: Place): Promise<void> {
   await underLakeLock(root, () => {
+    forgetPrevious(root, key);
     if (!statInLake(root, path)) return;
     removeFile(path);
     let folder = dirname(path);

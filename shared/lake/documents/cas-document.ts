@@ -15,7 +15,7 @@
  *
  * `update` throws:
  * - the error of the change, to the caller of that change alone
- * - `config` `damaged_document` if the object cannot be parsed, unless the document `recovers`
+ * - `config` `damaged_document` if the object was lost, or cannot be parsed unless the document `recovers`
  * - `transient` `contended` after `DOCUMENT_RETRY.maxAttempts` lost races
  * - an error of the store, to the callers of all changes in the write
  */
@@ -49,10 +49,18 @@ export interface CasDocumentOptions<T extends HasRecentWrites> {
   first?: T;
   /** Whether an object that cannot be parsed counts as missing; otherwise, `damaged_document` is thrown. */
   recovers?: boolean;
+  /** Decides what a missing object means; without it, the document is as `parse` makes it from nothing. */
+  whenMissing?: () => Promise<Missing<T>>;
   newId(): string;
   /** Waits before a retry. */
   pause(round: number): Promise<void>;
 }
+
+/**
+ * `lost`: what proves that the object existed. That is damage, not a beginning: a new document would contradict the objects
+ * that the lost one named. `begun`: the document as it begins.
+ */
+export type Missing<T> = { lost: string } | { begun: T };
 
 interface Change<T> {
   apply(current: T): T;
@@ -199,11 +207,18 @@ export class CasDocument<T extends HasRecentWrites> {
   }
 
   async #load(): Promise<Known<T>> {
-    const { store, key } = this.#options;
-    const stored = await store.get(key);
+    const { store, key, whenMissing } = this.#options;
+    let stored = await store.get(key);
     // Parsing a month takes longer than reading it.
     if (this.#known && this.#known.etag === stored?.etag) return this.#known;
-    const value = (stored ? undefined : this.#first) ?? this.#parse(stored?.body);
+    const missing = stored || this.#first ? undefined : await whenMissing?.();
+    if (missing && 'lost' in missing) {
+      // Another run may have written the document, and then the objects that it names, since the first read.
+      stored = await store.get(key);
+      if (!stored) throw damagedDocument(key, missing.lost);
+    }
+    const begun = missing && 'begun' in missing ? missing.begun : this.#first;
+    const value = (stored ? undefined : begun) ?? this.#parse(stored?.body);
     return this.#know({ value, etag: stored?.etag });
   }
 
@@ -331,7 +346,7 @@ export function damagedDocument(key: string, what: string, cause?: unknown): Bra
   return new BrandReportsError(
     'config',
     'damaged_document',
-    `${key} cannot be used: ${what}. Nothing was changed. Next step: run "brand-reports repair"; it lists what can be done.`,
+    `${key} cannot be used: ${what}. Nothing was changed. Next step: "brand-reports verify" shows what can be put back, and this command does it: "brand-reports verify --restore"`,
     { context: { key, problem: what }, cause },
   );
 }

@@ -121,7 +121,7 @@ function damagedClose(
   return new BrandReportsError(
     'config',
     'damaged_document',
-    `${closeKey(brand, month)} cannot be used: ${String(context?.problem)}. While it is damaged, no version of ${brand} is deleted. Next step: restore the document or, to close the month anew, remove it: "brand-reports close ${month} --brand ${brand} --remove"`,
+    `${closeKey(brand, month)} cannot be used: ${String(context?.problem)}. While it is damaged, no version of ${brand} is deleted. Next step: restore it: "brand-reports verify --restore". If no earlier version of it is left, remove it and close the month again: "brand-reports close ${month} --brand ${brand} --remove"`,
     { context, cause },
   );
 }

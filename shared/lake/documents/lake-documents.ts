@@ -17,6 +17,7 @@ import {
   type CasDocumentOptions,
   DOCUMENT_RETRY,
   type HasRecentWrites,
+  type Missing,
 } from './cas-document.ts';
 import { type Close, parseClose } from './close.ts';
 import { type Ledger, parseLedger } from './ledger.ts';
@@ -24,7 +25,8 @@ import { type ReportState, parseReportState } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
 import { type RateBudget, parseRateBudget } from './rate-budget.ts';
 import { parseStoredRoles } from './roles.ts';
-import { parseStoredSchema } from './schema.ts';
+import { type StoredSchema, parseStoredSchema } from './schema.ts';
+import { LOST_SCHEMA, hasSnapshots, lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
 import { parseWatchRecord } from './watch-record.ts';
 
 /** The means of compare-and-swap: a store, ids for writes, and a way to wait before a retry. */
@@ -55,23 +57,38 @@ export function createLakeDocuments({
   const create = <T extends HasRecentWrites>(
     key: string,
     parse: (stored: Json | undefined) => T,
-    options: Partial<Pick<CasDocumentOptions<T>, 'first' | 'recovers'>> = {},
+    options: Partial<Pick<CasDocumentOptions<T>, 'first' | 'recovers' | 'whenMissing'>> = {},
   ) => new CasDocument({ store, key, parse, newId, pause, ...options });
   const ledgers = new Map<string, CasDocument<Ledger>>();
   const reportStates = new Map<string, CasDocument<ReportState>>();
+  /** One list for all months without a ledger: a first backfill has many, and all other runs have none. */
+  const listed = new Map<string, ReturnType<typeof snapshotMonths>>();
+  const monthsOf = async (table: string, brand: string) => {
+    const reading = listed.get(`${table} ${brand}`) ?? snapshotMonths(store, table, brand);
+    listed.set(`${table} ${brand}`, reading);
+    return (await reading).get(brand);
+  };
+  const reportState = (report: string, brand: string): CasDocument<ReportState> => {
+    const key = reportStateKey(report, brand);
+    // Without hints the next run reads all months; everything else is in the ledgers.
+    const state = reportStates.get(key) ?? create(key, parseReportState(key, latestMs), { recovers: true });
+    reportStates.set(key, state);
+    return state;
+  };
   return {
-    ledger(report: string, brand: string, month: string): CasDocument<Ledger> {
-      const key = ledgerKey(report, brand, month);
-      const ledger = ledgers.get(key) ?? create(key, parseLedger(key, { report, brand, month }, latestMs));
+    reportState,
+    ledger({ name, table }: Pick<ReportDefinition, 'name' | 'table'>, brand: string, month: string) {
+      const key = ledgerKey(name, brand, month);
+      const parse = parseLedger(key, { report: name, brand, month }, latestMs);
+      const whenMissing = async (): Promise<Missing<Ledger>> => {
+        if ((await monthsOf(table, brand))?.has(month)) return { lost: lostLedger(month) };
+        const at = new Date(clock.wallMs()).toISOString();
+        const { erased } = await reportState(name, brand).cached();
+        return { begun: withoutErased(parse(undefined), erased, at) };
+      };
+      const ledger = ledgers.get(key) ?? create(key, parse, { whenMissing });
       ledgers.set(key, ledger);
       return ledger;
-    },
-    reportState(report: string, brand: string): CasDocument<ReportState> {
-      const key = reportStateKey(report, brand);
-      // Without hints the next run reads all months; everything else is in the ledgers.
-      const state = reportStates.get(key) ?? create(key, parseReportState(key, latestMs), { recovers: true });
-      reportStates.set(key, state);
-      return state;
     },
     /** @param first the content of a new attempt's document */
     progress(
@@ -84,7 +101,13 @@ export function createLakeDocuments({
       const key = progressKey(report, brand, day, attempt);
       return create(key, parseProgress(key), first && { first });
     },
-    schema: (report: ReportDefinition) => create(schemaKey(report.table), parseStoredSchema(report)),
+    schema: (report: ReportDefinition) =>
+      create(schemaKey(report.table), parseStoredSchema(report), {
+        whenMissing: async (): Promise<Missing<StoredSchema>> =>
+          (await hasSnapshots(store, report.table))
+            ? { lost: LOST_SCHEMA }
+            : { begun: parseStoredSchema(report)(undefined) },
+      }),
     // The next run chooses the roles again, from all days of the ledgers.
     roles: (report: ReportDefinition) =>
       create(rolesKey(report.table), parseStoredRoles(report), { recovers: true }),

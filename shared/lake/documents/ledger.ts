@@ -158,7 +158,7 @@ const published = storedObject(() => ({
   /** When the attempt began to read, and the time up to which its records are complete. */
   readFrom: storedTime,
   readTo: storedTime,
-  /** The time zone in which the day was read; missing if a repair lost it. */
+  /** The time zone in which the day was read; missing if the ledger was made from snapshots. */
   timeZone: z.optional(z.string()),
   /** Fingerprint of the queries: filters, zone, units, date semantics, key. */
   queryFingerprint: z.string(),
@@ -179,13 +179,13 @@ const superseded = storedObject(() => ({
   snapshot: storedId,
   /** From when on (the machine's clock) no query finds it; `null` until the version that replaced it is published. */
   at: z.nullable(storedTime),
-  /** Whether it has the whole day, or was read while the day was open; missing if a repair lost this fact. */
+  /** Whether it has the whole day, or was read while the day was open; missing if the ledger was made from snapshots. */
   whole: z.optional(z.boolean()),
-  /** The time zone in which it was read; missing if a repair lost it. */
+  /** The time zone in which it was read; missing if the ledger was made from snapshots. */
   timeZone: z.optional(z.string()),
   /** Its object in the lifecycle table while it was current. */
   lifecycle: z.optional(storedId),
-  /** A repair found that its object is missing or truncated. */
+  /** A restore found that its object is missing or truncated. */
   isLost: z.optional(z.literal(true)),
 }));
 
@@ -288,8 +288,8 @@ export function isWhole({ state, timeZone }: Pick<Committed, 'state' | 'timeZone
 }
 
 /**
- * Whether lookups may treat the day as closed. A day that settled after a repair counts as closed, because no run
- * reads it again.
+ * Whether lookups may treat the day as closed. A day that settled after its ledger was made from
+ * snapshots counts as closed, because no run reads it again.
  */
 export function isClosedForLookups(committed: Pick<Committed, 'state' | 'timeZone'>): boolean {
   return isWhole(committed) || committed.state === 'settled';

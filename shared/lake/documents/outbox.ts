@@ -64,7 +64,7 @@ export function outboxAfter(
   const isFirst = isClosed(after) && !wasClosed;
   const isChanged = before?.digest !== after.digest && isClosed(after);
   if (!isFirst && !isChanged) return events;
-  // The first number of a day is the time in seconds. A repair loses the number, and the clock may have been a day
+  // The first number of a day is the time in seconds. A ledger that is made from snapshots lacks the number, and the clock may have been a day
   // ahead before and may be behind now: two days more keep the order.
   const beginMs = Date.parse(at) + (before && before.timeZone === undefined ? 2 * DAY_MS : 0);
   const sequence = events ? events.sequence + 1 : Math.floor(beginMs / 1000);
@@ -77,7 +77,7 @@ export function outboxAfter(
   return { ...events, sequence, version, pending: [...(events?.pending ?? []), event].slice(-MAX_PENDING) };
 }
 
-/** A repaired day is published again, because nobody knows whether it was closed or which events were received. */
+/** A day whose ledger was made from snapshots is published again, because nobody knows whether it was closed or which events were received. */
 function isClosed({ state, timeZone }: Version): boolean {
   return state !== 'open' && (state !== 'unconfirmed' || timeZone !== undefined);
 }

@@ -1,6 +1,6 @@
 import { type MonthSpan, isInSpan } from '../../days.ts';
 import type { Json } from '../../json.ts';
-import { parseJsonDocument, readOrDamage, undamaged } from './cas-document.ts';
+import { damagedDocument, parseJsonDocument, readOrDamage, undamaged } from './cas-document.ts';
 import {
   type Committed,
   type DayEntry,
@@ -9,7 +9,8 @@ import {
   hasRows,
   parseLedger,
 } from './ledger.ts';
-import { type ReportState, parseReportState } from './report-state.ts';
+import { lostLedger } from './lost-documents.ts';
+import { type ReportState, monthsWithDays, parseReportState } from './report-state.ts';
 import { type BrandRoles, type StoredRoles, parseStoredRoles } from './roles.ts';
 import { type NewColumns, type StoredSchema, newColumnsOf, parseStoredSchema } from './schema.ts';
 import {
@@ -38,7 +39,7 @@ export interface ReportLedgers extends ReportStates {
   damaged: readonly DamagedDocument[];
 }
 
-/** A ledger or a report state that cannot be used. */
+/** A ledger that cannot be used or was lost, or a report state that cannot be used. */
 export interface DamagedDocument {
   key: string;
   /** Of a ledger: its month, whose contents are unknown. */
@@ -176,7 +177,12 @@ export async function readWantedLedgers(
           }),
       );
       const readable = read.flatMap(({ ledger }) => ('value' in ledger ? [ledger.value] : []));
-      const faults = [...damaged, ...read.flatMap((each) => each.damaged)];
+      const lost = monthsWithDays(state).filter((month) => !months.includes(month) && isWanted(month, of));
+      const ofLost = lost.map((month) => {
+        const key = ledgerKey(report.name, brand, month);
+        return { key, month, message: damagedDocument(key, lostLedger(month)).message };
+      });
+      const faults = [...damaged, ...ofLost, ...read.flatMap((each) => each.damaged)];
       return {
         ...of,
         roles: stored.get(report)?.roles.brands[brand],

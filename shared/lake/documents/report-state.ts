@@ -203,6 +203,14 @@ export function monthContent({ days }: Pick<Ledger, 'days'>): string {
   return hash('sha256', JSON.stringify(sorted), 'hex').slice(0, 16);
 }
 
+/** The months that have committed days by the report state, so that they have a ledger unless it was lost. */
+export function monthsWithDays({ months }: ReportState): string[] {
+  const nothing = monthContent({ days: {} });
+  return Object.entries(months).flatMap(([month, { content = nothing }]) =>
+    content === nothing ? [] : [month],
+  );
+}
+
 /** The entries of months in the report state before their ledgers were read. */
 export type SeenMonths = ReadonlyMap<string, KnownMonth | undefined>;
 
@@ -217,8 +225,13 @@ export function markMonthsDirty(
   if (unmarked.length === 0) return state;
   const marked = unmarked.map((month): [string, KnownMonth] => {
     const isShared = !isUntouched(state, month, by, seen);
-    const others = state.months[month]?.dirty ?? [];
-    return [month, { nextDue: null, dirty: [...others, { by, at, ...(isShared && { shared: true }) }] }];
+    const { dirty = [], content } = state.months[month] ?? {};
+    // The content shows readers that a ledger was lost.
+    const known = content === undefined ? {} : { content };
+    return [
+      month,
+      { nextDue: null, ...known, dirty: [...dirty, { by, at, ...(isShared && { shared: true }) }] },
+    ];
   });
   return { ...state, months: { ...state.months, ...Object.fromEntries(marked) } };
 }

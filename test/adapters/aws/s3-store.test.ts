@@ -53,7 +53,7 @@ describe('S3', () => {
     expect(Buffer.from((await store.get('key'))?.body ?? []).toString()).toBe('{}');
   });
 
-  it('lists and deletes noncurrent versions of objects, and nothing that is current', async () => {
+  it('lists, reads and deletes noncurrent versions of objects, and nothing that is current', async () => {
     await store.put('raw/a', body, { ifAbsent: true });
     // The console's object for a folder cannot be one of our keys, and must not end an erasure or a copy.
     const folder = server.objects.get('lake/raw/a');
@@ -67,6 +67,11 @@ describe('S3', () => {
     expect(kept.map(({ key, version, bytes }) => `${key} ${version} ${bytes}`).sort()).toEqual(
       ['v1', 'v2', 'v3', 'v4'].map((id) => `raw/a ${id} 7`).concat('raw/b v5 0'),
     );
+    server.noncurrent.set('v1', { key: 'lake/raw/a', body: Buffer.from('before') });
+    const [before] = kept.filter(({ version }) => version === 'v1');
+    expect(before?.modifiedAt).toEqual(new Date('2026-03-10T12:00:00Z'));
+    expect(`${Buffer.from((before && (await store.noncurrent?.get(before))) ?? [])}`).toBe('before');
+    expect(before && (await store.noncurrent?.get({ ...before, version: 'v9' }))).toBeUndefined();
     await store.noncurrent?.delete(kept);
     expect([...server.noncurrent.keys()].sort()).toEqual(['v0', 'v6']);
     expect(await store.get('raw/a')).toBeDefined();
@@ -78,7 +83,8 @@ describe('S3', () => {
     await expect(Array.fromAsync(own.noncurrent?.list('raw/') ?? [])).rejects.toThrow(
       's3:ListBucketVersions',
     );
-    const kept = { key: 'raw/a', version: 'v1', bytes: 1 };
+    const kept = { key: 'raw/a', version: 'v1', bytes: 1, modifiedAt: new Date(0) };
+    await expect(own.noncurrent?.get(kept)).rejects.toThrow('s3:GetObjectVersion');
     await expect(own.noncurrent?.delete([kept])).rejects.toThrow(
       's3:DeleteObjectVersion, which no role of the stack has',
     );

@@ -584,7 +584,8 @@ describe('a document that is read whether it is damaged or not', () => {
 });
 
 describe('the message about damage', () => {
-  const nextStep = 'Nothing was changed. Next step: run "brand-reports repair"; it lists what can be done.';
+  const nextStep =
+    'Nothing was changed. Next step: "brand-reports verify" shows what can be put back, and this command does it: "brand-reports verify --restore"';
   const schema = storedObject(() => ({
     name: z.string(),
     days: z.record(

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { HasRecentWrites, CasDocument } from '../../../shared/lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../../../shared/lake/documents/lake-documents.ts';
 import type { ObjectStore } from '../../../shared/ports.ts';
+import { clicks } from '../../../shared/reports/clicks.ts';
 import { orders } from '../../../shared/reports/orders.ts';
 import { type MemoryStore, memoryStore } from '../../fakes/memory-store.ts';
 
@@ -28,7 +29,7 @@ const all: {
 }[] = [
   {
     document: 'the ledger of a month',
-    open: (documents) => documents.ledger('order_list', 'acme', '2026-01'),
+    open: (documents) => documents.ledger(orders, 'acme', '2026-01'),
     key: 'ledger/order_list/acme/2026-01.json',
     empty: { report: 'order_list', brand: 'acme', month: '2026-01', days: {} },
   },
@@ -93,13 +94,13 @@ describe('a document of the lake', () => {
 
   it('has one object for each ledger, which sees what was written through it', async () => {
     const { documents } = documentsOf();
-    const ledger = documents.ledger('order_list', 'acme', '2026-01');
+    const ledger = documents.ledger(orders, 'acme', '2026-01');
     await ledger.update((current) => ({ ...current, days: { '2026-01-05': {} } }));
-    expect(documents.ledger('order_list', 'acme', '2026-01')).toBe(ledger);
+    expect(documents.ledger(orders, 'acme', '2026-01')).toBe(ledger);
     for (const [report, brand, month] of [
-      ['clicks_list', 'acme', '2026-01'],
-      ['order_list', 'globex', '2026-01'],
-      ['order_list', 'acme', '2026-02'],
+      [clicks, 'acme', '2026-01'],
+      [orders, 'globex', '2026-01'],
+      [orders, 'acme', '2026-02'],
     ] as const)
       expect((await documents.ledger(report, brand, month).cached()).days).toEqual({});
   });

@@ -204,7 +204,7 @@ describe('a commit', () => {
   it.each<[string, Partial<Committed>, Partial<Superseded>]>([
     ['a part of a day', { state: 'open' }, { whole: false, timeZone: 'America/New_York' }],
     ['a whole version', { state: 'unconfirmed' }, { whole: true, timeZone: 'America/New_York' }],
-    ['a version whose reading a repair has lost', { state: 'unconfirmed', timeZone: undefined }, {}],
+    ['a version of a ledger that was made from snapshots', { state: 'unconfirmed', timeZone: undefined }, {}],
   ])('records whether a replaced version is whole, and its zone: %s', (_name, change, known) => {
     const before: DayEntry = { committed: { ...published, ...change }, claim };
     const { superseded } = entryOf(commitDay(ledgerOf(before), DAY, commitOf({ snapshot: 's2' })));

@@ -15,7 +15,7 @@ const open = (digest: string) => version('open', digest, 'UTC');
 const closed = (digest: string) => version('closed', digest, 'UTC');
 const settled = (digest: string) => version('settled', digest, 'UTC');
 const unconfirmed = (digest: string) => version('unconfirmed', digest, 'UTC');
-const repaired = (digest: string) => version('unconfirmed', digest);
+const restored = (digest: string) => version('unconfirmed', digest);
 
 describe('a commit', () => {
   it.each<{ what: string; before?: Version; after: Version; type?: DayEvent['type'] }>([
@@ -38,7 +38,7 @@ describe('a commit', () => {
     { what: 'that corrects doubts', before: unconfirmed('a'), after: closed('b'), type: 'Day Changed' },
     { what: 'of a settled day', before: settled('a'), after: settled('b'), type: 'Day Changed' },
     { what: 'after a clock was ahead', before: closed('a'), after: open('b') },
-    { what: 'after a repair', before: repaired('a'), after: closed('a'), type: 'Day Published' },
+    { what: 'after a restore', before: restored('a'), after: closed('a'), type: 'Day Published' },
   ])('$what: whether it adds an event, and which', ({ before, after, type }) => {
     const events = outboxAfter({ committed: before }, after, AT);
     expect(events?.pending.map((event) => event.type) ?? []).toEqual(type ? [type] : []);
@@ -65,19 +65,19 @@ it('the events of a day have growing numbers and name the previous version, howe
     state: fc.constantFrom<Version['state']>('open', 'unconfirmed', 'closed', 'settled'),
     digest: fc.constantFrom('a', 'b', 'c'),
     received: fc.constantFrom(0, 0, 0, 0, 1),
-    isRepaired: fc.integer({ min: 0, max: 30 }).map((number) => number === 0),
+    isRestored: fc.integer({ min: 0, max: 30 }).map((number) => number === 0),
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
       let entry: Parameters<typeof outboxAfter>[0] = {};
-      // Until a repair the clock is ahead.
+      // Until a restore the clock is ahead.
       let atMs = Date.parse(AT) + 20 * HOUR_MS;
       let isAhead = true;
       const made: DayEvent[] = [];
-      for (const { state, digest, received, isRepaired } of steps) {
+      for (const { state, digest, received, isRestored } of steps) {
         atMs += 60_000;
-        if (isRepaired && entry.committed && state !== 'open') {
-          entry = { committed: repaired(entry.committed.digest) };
+        if (isRestored && entry.committed && state !== 'open') {
+          entry = { committed: restored(entry.committed.digest) };
           if (isAhead) atMs -= 40 * HOUR_MS;
           isAhead = false;
         }

@@ -30,7 +30,7 @@ function lake() {
   });
   /** Commits a snapshot of each of these days; a day without a snapshot gets an entry without a commit. */
   const hold = async (
-    report: string,
+    name: string,
     brand: string,
     month: string,
     days: Record<string, string | undefined>,
@@ -40,7 +40,7 @@ function lake() {
       snapshot === undefined ? { continuation: 'q1' } : readAt('2026-03-06T10:00:00.000Z', { snapshot }),
     ]);
     await documents
-      .ledger(report, brand, month)
+      .ledger({ name, table: name }, brand, month)
       .update((ledger) => ({ ...ledger, days: { ...ledger.days, ...Object.fromEntries(entries) } }));
   };
   return { store, documents, hold };
@@ -133,7 +133,9 @@ describe('the ledgers of a lake', () => {
     const etag = (await store.get(key))?.etag ?? '';
     await store.put(key, Buffer.from('{'), { ifMatch: etag });
     const [clicksOfAcme, ordersOfAcme, ordersOfGlobex] = await readLedgers(store, reports);
-    const message = expect.stringMatching(new RegExp(`^${key} cannot be used: .*brand-reports repair`));
+    const message = expect.stringMatching(
+      new RegExp(`^${key} cannot be used: .*brand-reports verify --restore`),
+    );
     expect(ordersOfAcme?.damaged).toEqual([{ key, ...month, message }]);
     expect({
       months: [...(ordersOfAcme?.ledgers.keys() ?? [])],
@@ -160,7 +162,7 @@ describe('the ledgers of a lake', () => {
     'show without the report state whether the report ever returned a record: %s',
     async (_name, days, returned) => {
       const { store, documents } = lake();
-      await documents.ledger(orders.name, 'acme', '2026-03').update((ledger) => ({
+      await documents.ledger(orders, 'acme', '2026-03').update((ledger) => ({
         ...ledger,
         days: Object.fromEntries(
           Object.entries(days).map(([day, rows]) => [

@@ -186,7 +186,7 @@ describe('a run that ends', () => {
     ],
     ['died there long ago', dirtyBy('other', HOUR_MS), dirtyBy('other', HOUR_MS)],
     [
-      'was there before a repair forgot the month',
+      'was there before a restore forgot the month',
       { ...empty, policy: 'p1' },
       stateOf({ nextDue: null, asOf: NOW }),
     ],

@@ -19,7 +19,7 @@ export interface LostVersion {
 const PARALLEL_READS = 8;
 const PARQUET_END = 'PAR1';
 
-/** How many older versions the ledgers name, and which of them are lost; versions that a repair has already noted are left out. */
+/** How many older versions the ledgers name, and which of them are lost; versions that a restore has already noted are left out. */
 export async function lostVersions(
   store: ObjectStore,
   of: ReportLedgers,

@@ -1,0 +1,58 @@
+/**
+ * Shows whether a missing document was lost or never written. A run writes the schema before the first snapshot of a table,
+ * and the ledger of a month before its first snapshot. So snapshots without these documents prove damage. If such a month
+ * counted as unread, the vacuum would delete its snapshots, also of days that the service no longer has.
+ */
+import { daysOfMonth, monthOf } from '../../days.ts';
+import type { ObjectStore } from '../../ports.ts';
+import {
+  brandOfSnapshot,
+  brandPartitions,
+  parseDayKey,
+  partitionPrefix,
+  snapshotOfKey,
+  tablePrefix,
+} from '../paths.ts';
+import type { Ledger } from './ledger.ts';
+import type { ReportState } from './report-state.ts';
+
+/** By brand: the months that have snapshots of the table. @param brand missing: all brands */
+export async function snapshotMonths(
+  store: ObjectStore,
+  table: string,
+  brand?: string,
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const found = new Map<string, Set<string>>();
+  const prefix = brand === undefined ? tablePrefix(table) : partitionPrefix(table, brandPartitions(brand));
+  for await (const { key } of store.list(prefix)) {
+    const of = brandOfSnapshot(table, key);
+    const day = of !== undefined && parseDayKey(partitionPrefix(table, brandPartitions(of)), key)?.day;
+    if (day) found.set(of, (found.get(of) ?? new Set()).add(monthOf(day)));
+  }
+  return found;
+}
+
+/** The damage of a month that has snapshots, but no ledger. */
+export function lostLedger(month: string): string {
+  return `it is missing, but the lake has snapshots of ${month}`;
+}
+
+/** Whether the table has a snapshot of any brand. */
+export async function hasSnapshots(store: ObjectStore, table: string): Promise<boolean> {
+  for await (const { key } of store.list(tablePrefix(table)))
+    if (snapshotOfKey(key) !== undefined) return true;
+  return false;
+}
+
+/** The damage of a table that has snapshots, but no schema. */
+export const LOST_SCHEMA = 'it is missing, but the lake has snapshots of its table';
+
+/** The ledger without the erased days of the report state: no run reads them again, even if their ledger was lost. */
+export function withoutErased(ledger: Ledger, ranges: ReportState['erased'] = [], at: string): Ledger {
+  const isErased = (day: string) => ranges.some(({ from, to }) => from <= day && day <= to);
+  const erased = daysOfMonth(ledger.month).filter(
+    (day) => isErased(day) && ledger.days[day]?.erasedAt === undefined,
+  );
+  const tombstones = erased.map((day) => [day, { erasedAt: at }] as const);
+  return { ...ledger, days: { ...ledger.days, ...Object.fromEntries(tombstones) } };
+}

@@ -1,0 +1,259 @@
+/**
+ * Finds all documents of a lake that cannot be parsed or were lost, and puts back the newest earlier version that can be
+ * parsed. Without it, one damaged byte would make a month, a report or a table unreadable until somebody edits JSON by hand.
+ * The damaged bytes are copied first, and the document is replaced only if it still has them (compare-and-swap), so a restore
+ * loses nothing. If the store has no earlier version, a ledger is made from snapshots, and every other document begins anew,
+ * except a close: nothing else shows what people were paid by. Readers keep what is published (I3).
+ */
+import type { Json } from '../json.ts';
+import { monthOf } from '../days.ts';
+import { asBrandReportsError } from '../errors.ts';
+import { parseJsonDocument, readOrDamage, undamaged } from '../lake/documents/cas-document.ts';
+import { parseClose } from '../lake/documents/close.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { loseVersion, parseLedger } from '../lake/documents/ledger.ts';
+import {
+  LOST_SCHEMA,
+  hasSnapshots,
+  lostLedger,
+  snapshotMonths,
+  withoutErased,
+} from '../lake/documents/lost-documents.ts';
+import { daysOfLedgers, readLedgers } from '../lake/documents/read.ts';
+import { parseReportState } from '../lake/documents/report-state.ts';
+import { parseProgress } from '../lake/documents/progress.ts';
+import { parseRateBudget } from '../lake/documents/rate-budget.ts';
+import { parseStoredRoles } from '../lake/documents/roles.ts';
+import { parseStoredSchema } from '../lake/documents/schema.ts';
+import { parseWatchRecord } from '../lake/documents/watch-record.ts';
+import {
+  CLOSES_PREFIX,
+  RATES_PREFIX,
+  WATCH_KEY,
+  brandOfRateBudget,
+  damagedCopyKey,
+  ledgerKey,
+  parseCloseKey,
+  parseLedgerKey,
+  parseProgressKey,
+  parseReportStateKey,
+  reportLedgersPrefix,
+  reportRawPrefix,
+  rolesKey,
+  schemaKey,
+} from '../lake/paths.ts';
+import type { LakeAccess } from '../context/context.ts';
+import type { StoredObject } from '../ports.ts';
+import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
+import { ledgerFromSnapshots } from './ledger-from-snapshots.ts';
+import { lostVersions } from './lost-versions.ts';
+
+/** A document that cannot be used, and what restores it or has restored it. */
+export interface DamagedDocument {
+  key: string;
+  problem: string;
+  /** What a restore does or has done, or why it failed. */
+  remedy: string;
+  /** `changed`: another program wrote it in the meantime, so it was left alone. */
+  outcome: 'damaged' | 'restored' | 'changed' | 'failed';
+  /** When the version that is put back was written: later changes are lost. Missing if there is no such version. */
+  writtenAt?: string;
+  /** The key of the copy of its bytes. */
+  copy?: string;
+}
+
+/** The part of the lake to which a document belongs. */
+export interface DocumentScope {
+  report?: ReportDefinition;
+  brand?: string;
+  month?: string;
+}
+
+/** The input of a restore. */
+export interface RestoreOptions extends LakeAccess {
+  reports: ReportRegistry;
+  /** `false`: nothing is changed. */
+  apply: boolean;
+  /** Whether documents of this part of the lake are wanted. */
+  isWanted: (scope: DocumentScope) => boolean;
+}
+
+/** A document of the lake: how it is read, and what takes its place if it is damaged. */
+interface LakeDocument extends DocumentScope {
+  key: string;
+  parse: (stored: Json | undefined) => object;
+  /** The document from an earlier version, or from what the lake has besides; missing: as `parse` makes it. */
+  remake?: (earlier: Json | undefined) => Promise<object>;
+  /** What is done if the store has no earlier version; missing: the document begins anew. */
+  otherwise?: string;
+  /** Whether only an earlier version restores it. */
+  isUnique?: true;
+  /** The damage if the document is missing; missing: then it was never written. */
+  lost?: string;
+}
+
+/** Finds every damaged document and, if `apply` is set, restores it. */
+export async function restoreDocuments(options: RestoreOptions): Promise<DamagedDocument[]> {
+  const documents: DamagedDocument[] = [];
+  for await (const document of documentsOf(options)) {
+    const { lost, key } = document;
+    const stored = options.isWanted(document) ? await options.lake.store.get(key) : undefined;
+    const read = stored && (await readOrDamage(parsed(document, stored.body)));
+    const damage = read && 'damage' in read ? String(read.damage.context.problem) : undefined;
+    const problem = damage ?? (!stored && options.isWanted(document) ? lost : undefined);
+    if (problem !== undefined) documents.push({ key, problem, ...(await treat(options, document, stored)) });
+  }
+  return options.apply ? [...documents, ...(await noteLostVersions(options))] : documents;
+}
+
+/** Report states precede ledgers, because restoring a ledger reads its report state and writes to it. */
+async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocument> {
+  const { store } = options.lake;
+  for (const report of Object.values(options.reports)) {
+    const { name, table } = report;
+    const lost = (await hasSnapshots(store, table)) && { lost: LOST_SCHEMA };
+    const otherwise =
+      'begin it anew with the documented columns, unless you restore it from a backup; "verify" then names the days that have others, and the command that adds them';
+    yield { key: schemaKey(table), report, parse: parseStoredSchema(report), otherwise, ...lost };
+    yield { key: rolesKey(table), report, parse: parseStoredRoles(report) };
+    const keys = (await Array.fromAsync(store.list(reportLedgersPrefix(name)))).map(({ key }) => key);
+    for (const key of keys) {
+      const { brand } = parseReportStateKey(key) ?? {};
+      const parse = parseReportState(key);
+      const remake = async (earlier: Json | undefined) => {
+        const { erased: before = [], ...state } = parse(earlier);
+        const erased = [...before, ...(await erasedDays(options, report, brand ?? ''))];
+        // Its due times are older than the ledgers. Without them the next run reads all months.
+        return { ...state, ...(erased.length > 0 && { erased }), months: {} };
+      };
+      if (brand !== undefined) yield { key, report, brand, parse, remake };
+    }
+    for (const of of keys.map(parseLedgerKey)) if (of) yield ledgerDocument(options, { ...of, report });
+    for (const [brand, months] of await snapshotMonths(store, table))
+      for (const month of months)
+        if (!keys.includes(ledgerKey(name, brand, month)))
+          yield { ...ledgerDocument(options, { report, brand, month }), lost: lostLedger(month) };
+    for await (const { key } of store.list(reportRawPrefix(name))) {
+      const of = parseProgressKey(key);
+      if (of) yield { key, report, brand: of.brand, month: monthOf(of.day), parse: parseProgress(key) };
+    }
+  }
+  for await (const { key } of store.list(RATES_PREFIX)) {
+    const brand = brandOfRateBudget(key);
+    if (brand !== undefined) yield { key, brand, parse: parseRateBudget(key) };
+  }
+  for await (const { key } of store.list(CLOSES_PREFIX)) {
+    const of = parseCloseKey(key);
+    const parse = (stored: Json | undefined) => parseClose(key, stored ?? null);
+    const otherwise = 'nothing: the lake has no earlier version of it. Remove it to close the month again';
+    if (of) yield { key, ...of, parse, otherwise, isUnique: true };
+  }
+  yield { key: WATCH_KEY, parse: parseWatchRecord(WATCH_KEY) };
+}
+
+function ledgerDocument(
+  options: RestoreOptions,
+  of: { report: ReportDefinition; brand: string; month: string },
+): LakeDocument {
+  const { report, brand, month } = of;
+  const key = ledgerKey(report.name, brand, month);
+  const parse = parseLedger(key, { report: report.name, brand, month });
+  const remake = async (earlier: Json | undefined) => {
+    const ledger = earlier === undefined ? await ledgerFromSnapshots(options, of) : parse(earlier);
+    const state = createLakeDocuments({ store: options.lake.store, ...options }).reportState(
+      report.name,
+      brand,
+    );
+    // The state may record that no day of the month is due. Without this hint the next run reads the month.
+    const { erased } = await state.update((current) => {
+      const { [month]: forgotten, ...months } = current.months;
+      return forgotten ? { ...current, months } : current;
+    });
+    return withoutErased(ledger, erased, new Date(options.clock.wallMs()).toISOString());
+  };
+  const otherwise = 'make it from the newest snapshot of each day; the next runs read these days again';
+  return { key, ...of, parse, remake, otherwise };
+}
+
+/** The erased days by the ledgers: a ledger that is damaged later is made without them. */
+async function erasedDays({ lake, reports }: RestoreOptions, { name }: ReportDefinition, brand: string) {
+  const ledgers = await readLedgers(lake.store, reports);
+  return daysOfLedgers(ledgers.filter((of) => of.report.name === name && of.brand === brand)).flatMap(
+    ({ day, entry }) => (entry.erasedAt === undefined ? [] : [{ from: day, to: day }]),
+  );
+}
+
+async function parsed({ key, parse }: LakeDocument, body: Uint8Array): Promise<Json> {
+  const stored = parseJsonDocument(key, body);
+  parse(stored);
+  return stored;
+}
+
+/** Restores a document if `apply` is set. A failure is recorded for this document and does not stop the others. */
+async function treat(
+  options: RestoreOptions,
+  document: LakeDocument,
+  stored: StoredObject | undefined,
+): Promise<Omit<DamagedDocument, 'key' | 'problem'>> {
+  const { key, otherwise = 'begin it anew: runs fill it again' } = document;
+  const { store } = options.lake;
+  try {
+    const earlier = await earlierVersion(options, document);
+    const remedy = earlier
+      ? `put back its version of ${earlier.writtenAt}; later changes of it are lost`
+      : otherwise;
+    const plan = { remedy, ...(earlier && { writtenAt: earlier.writtenAt }) };
+    if (!options.apply || (document.isUnique && !earlier)) return { ...plan, outcome: 'damaged' };
+    const next = (await document.remake?.(earlier?.json)) ?? document.parse(earlier?.json);
+    const copy = stored && { copy: damagedCopyKey(key, new Date(options.clock.wallMs())) };
+    const isCopied = !copy || (await store.put(copy.copy, stored.body, { ifAbsent: true })) !== 'conflict';
+    const condition = stored ? { ifMatch: stored.etag } : { ifAbsent: true as const };
+    const body = Buffer.from(`${JSON.stringify(next)}\n`);
+    if (isCopied && (await store.put(key, body, condition)) !== 'conflict')
+      return { ...plan, ...copy, outcome: 'restored' };
+    return { outcome: 'changed', remedy: 'another program wrote it in the meantime' };
+  } catch (thrown) {
+    return { outcome: 'failed', remedy: asBrandReportsError(thrown).message };
+  }
+}
+
+/** The newest earlier version that can be parsed; `undefined` if the store has none. */
+async function earlierVersion({ lake: { store } }: RestoreOptions, document: LakeDocument) {
+  for await (const version of store.noncurrent?.list(document.key) ?? []) {
+    // A delete marker has no bytes.
+    const isOfDocument = version.key === document.key && version.bytes > 0;
+    const body = isOfDocument ? await store.noncurrent?.get(version) : undefined;
+    const json = body && (await undamaged(parsed(document, body)));
+    if (json !== undefined) return { json, writtenAt: version.modifiedAt.toISOString() };
+  }
+  return undefined;
+}
+
+/** The ledgers still name lost versions, so queries of their time report missing rows instead of rows of another version. */
+async function noteLostVersions({
+  lake,
+  reports,
+  isWanted,
+  ...access
+}: RestoreOptions): Promise<DamagedDocument[]> {
+  const documents = createLakeDocuments({ store: lake.store, ...access });
+  const noted: DamagedDocument[] = [];
+  for (const ledgers of await readLedgers(lake.store, reports)) {
+    const { lost } = await lostVersions(lake.store, ledgers, (of) =>
+      isWanted({ ...of, month: monthOf(of.day) }),
+    );
+    for (const {
+      day: { report, brand, day },
+      snapshot,
+      key,
+      problem,
+    } of lost) {
+      await documents
+        .ledger(report, brand, monthOf(day))
+        .update((ledger) => loseVersion(ledger, day, snapshot));
+      const remedy = 'recorded in the ledger that this older version is lost: no other object has its rows';
+      noted.push({ key, problem: `it ${problem}`, remedy, outcome: 'restored' });
+    }
+  }
+  return noted;
+}
