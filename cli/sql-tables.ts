@@ -55,6 +55,8 @@ import {
   closedVersions,
   closesOf,
   currentVersions,
+  erasedFromCloses,
+  erasedNow,
   keptVersions,
   refuseBeforeFirst,
   refusePresent,
@@ -188,7 +190,9 @@ export async function createRelations(
     await createView(connection, freshness);
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
-  const tables = new Map<string, readonly Column[]>();
+  const tables = new Map<string, readonly Column[]>(
+    isPast ? [] : [[coverageTable.name, coverageTable.columns]],
+  );
   const isClosedRead = (name: string) =>
     isRead(name) || (!isPast && wanted === all && views.some(({ tables }) => tables.includes(name)));
   const closes = closedTables.some(isClosedRead)
@@ -232,6 +236,9 @@ export async function createRelations(
     wanted,
     asClosed ? undefined : lake.settings,
   );
+  const closesRead = asClosed ?? (closedTables.some(isRead) ? closes : []);
+  const erased = asOfMs === undefined ? erasedFromCloses(closesRead, wanted) : erasedNow(ofNamed);
+  for (const line of erased) (lake.onGap ?? note)(oneLine(`warning: ${line}`));
   if (!asClosed)
     for (const line of gapNotes(ledgers, reports, lake.settings, isNamed)) (lake.onGap ?? note)(line);
   for (const view of views)

@@ -1,175 +1,249 @@
-/* Finds the objects of a lake that contain data of the days to erase, by their keys alone. */
+/* Finds everything in a lake that has data of the days to erase, by keys alone: `KINDS` lists all of it. */
 import type { BrandReport } from '../context/context.ts';
 import { addDays, monthOf } from '../days.ts';
 import {
   COVERAGE_PAGE_KEY,
   DAMAGED_PREFIX,
+  DAY_PARTITION_KEYS,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
   brandClosesPrefix,
   brandPartitions,
   brandRawPrefix,
+  brandResultsPrefix,
   changesPrefix,
+  closedPartition,
+  closedTable,
+  dayPartition,
   icebergMetadataPrefix,
   keyOfDamagedCopy,
   monthPartition,
+  parseCloseKey,
   parseDayKey,
   parseLedgerKey,
   partitionPrefix,
   rateBudgetKey,
   reportLedgersPrefix,
+  rolesKey,
   snapshotOfKey,
 } from '../lake/paths.ts';
-import type { Lake, ListedObject } from '../ports.ts';
+import type { Lake, Partition } from '../ports.ts';
+import { dayTables } from '../reports/definition.ts';
+
+/** What an erasure searches, by kind. */
+export const KINDS = {
+  versions: 'versions of days',
+  lifecycle: 'rows of days in the lifecycle tables',
+  changes: 'changes of days',
+  raw: 'records as they came, with those of the day before',
+  derived: 'coverage and changes of months; rewritten',
+  partitions: 'partitions of the catalog',
+  documents: 'ledgers and other documents; they keep the time of the erasure',
+  closes: 'closed months; they keep their sums unless the brand is erased',
+  iceberg: 'Iceberg metadata; rewritten',
+  status: 'status page, until the next watcher run',
+  rates: 'request rate of the brand',
+  query_results: 'results of Athena queries',
+  damaged: 'copies of damaged documents',
+  previous: 'previous contents of all these objects',
+} as const;
+type Kind = keyof typeof KINDS;
 
 /** The brand's part of a lake, and the range, `YYYY-MM-DD`. */
 export interface ErasedRange {
   lake: Lake;
   brand: string;
+  /** The reports whose days are erased. */
   contexts: readonly BrandReport[];
   from: string;
   to: string;
-  /** Everything that the lake has of the brand, whatever the range. */
+  /** All days of these reports. */
   isAll: boolean;
+  /** All days of all reports, and everything else that the lake has of the brand. */
+  isBrand: boolean;
 }
 
-/** The kind of an object; `documents` and `iceberg` are replaced by documents without the days, all other kinds are deleted. */
-type Kind =
-  | 'versions'
-  | 'lifecycle'
-  | 'changes'
-  | 'raw'
-  | 'derived'
-  | 'iceberg'
-  | 'documents'
-  | 'rates'
-  | 'status'
-  | 'query_results'
-  | 'damaged';
-
-/** An object that contains data of the range. */
-export interface ErasedObject {
-  key: string;
-  bytes: number;
-  kind: Kind;
-  /** Only for an object of a day. */
-  of?: { ctx: BrandReport; day: string; id: string };
+/** Whether the day of the report is erased. */
+export function isInRange(
+  { contexts, from, to, isAll }: ErasedRange,
+  { report, day }: { report: string; day: string },
+): boolean {
+  return contexts.some((ctx) => ctx.report.name === report) && (isAll || (from <= day && day <= to));
 }
 
-/** A prefix below which such objects lie. */
+/** Objects with one prefix. */
 interface Place {
   kind: Kind;
   prefix: string;
-  /** Only for objects of days. */
-  days?: { ctx: BrandReport; from: string };
+  /** Whether the object has data of the range. */
+  isErased: (key: string) => boolean;
+  /** The object is written anew without the days, so that only its previous contents are deleted. */
+  isRewritten?: boolean;
 }
 
-function placesOf({ brand, contexts, from, isAll }: ErasedRange): Place[] {
+function placesOf(range: ErasedRange): Place[] {
+  const { brand, contexts, from, to, isAll, isBrand } = range;
+  const isMonth = (month: string | undefined) =>
+    isAll || (month !== undefined && monthOf(from) <= month && month <= monthOf(to));
+  const always = () => true;
+  const ofDays = (kind: Kind, prefix: string, first = from): Place => {
+    const isErased = (key: string) => {
+      const { day } = parseDayKey(prefix, key) ?? {};
+      return day !== undefined && (isAll || (first <= day && day <= to));
+    };
+    return { kind, prefix, isErased };
+  };
   const ofReports = contexts.flatMap((ctx): Place[] => {
     const { name, table, lifecycle } = ctx.report;
-    const days = { ctx, from };
-    const placeOf = (kind: Kind, of: string): Place => ({
-      ...{ kind, prefix: partitionPrefix(of, brandPartitions(brand)), days },
-    });
-    // The reading of the day before may have staged records of the range's first instant, to leave them out of its version.
-    const before = { ctx, from: addDays(from, -1) };
+    const ledgers = `${reportLedgersPrefix(name)}${brand}/`;
+    const prefixOf = (of: string) => partitionPrefix(of, brandPartitions(brand));
     return [
-      placeOf('versions', table),
-      ...(lifecycle ? [placeOf('lifecycle', lifecycle.table)] : []),
-      { kind: 'changes', prefix: changesPrefix(brand, name), days },
-      { kind: 'raw', prefix: brandRawPrefix(name, brand), days: before },
-      { kind: 'iceberg', prefix: icebergMetadataPrefix(table) },
-      { kind: 'documents', prefix: `${reportLedgersPrefix(name)}${brand}/` },
-      ...LEDGER_TABLES.map(
-        (each): Place => ({ kind: 'derived', prefix: partitionPrefix(each, monthPartition(brand, name)) }),
-      ),
+      ofDays('versions', prefixOf(table)),
+      ...(lifecycle ? [ofDays('lifecycle', prefixOf(lifecycle.table))] : []),
+      ofDays('changes', changesPrefix(brand, name)),
+      // The reading of the day before may have staged records of the range's first instant, to leave them out of its version.
+      ofDays('raw', brandRawPrefix(name, brand), addDays(from, -1)),
+      ...LEDGER_TABLES.map((of): Place => {
+        const prefix = partitionPrefix(of, monthPartition(brand, name));
+        const isErased = (key: string) => isMonth(/\/month=(\d{4}-\d\d)\//.exec(key)?.[1]);
+        return { kind: 'derived', prefix, isErased };
+      }),
+      {
+        ...{ kind: 'documents', prefix: ledgers, isRewritten: true },
+        isErased: (key) => isMonth(parseLedgerKey(key)?.month ?? monthOf(from)),
+      },
+      { kind: 'documents', prefix: rolesKey(table), isErased: () => isAll, isRewritten: true },
+      { kind: 'iceberg', prefix: icebergMetadataPrefix(table), isErased: always, isRewritten: true },
     ];
   });
-  const rates: Place = { kind: 'rates', prefix: rateBudgetKey(brand) };
-  // A versioned bucket may have kept closes that were removed.
-  const closes: Place = { kind: 'documents', prefix: brandClosesPrefix(brand) };
+  const isOfOther = (key: string) =>
+    key.startsWith(`${QUERY_RESULTS_PREFIX}${DAY_PARTITION_KEYS[0]}=`) &&
+    !key.startsWith(brandResultsPrefix(brand));
   return [
     ...ofReports,
-    ...(isAll ? [rates, closes] : []),
-    { kind: 'query_results', prefix: QUERY_RESULTS_PREFIX },
-    { kind: 'status', prefix: STATUS_PREFIX },
+    {
+      ...{ kind: 'closes', prefix: brandClosesPrefix(brand), isRewritten: !isBrand },
+      // A close has days of its month, and of months that were closed before.
+      isErased: (key) => isBrand || (parseCloseKey(key)?.month ?? '') >= monthOf(from),
+    },
+    { kind: 'rates', prefix: rateBudgetKey(brand), isErased: () => isBrand },
+    { kind: 'query_results', prefix: QUERY_RESULTS_PREFIX, isErased: (key) => !isOfOther(key) },
+    { kind: 'status', prefix: COVERAGE_PAGE_KEY, isErased: always },
+    { kind: 'documents', prefix: STATUS_PREFIX, isErased: always, isRewritten: true },
   ];
 }
 
-/** The object with its kind if its key belongs to the range; otherwise an empty list. */
-function foundAt<T extends Pick<ListedObject, 'key' | 'bytes'>>(
-  range: ErasedRange,
-  places: readonly Place[],
-  object: T,
-): (T & ErasedObject)[] {
-  const { from, to, isAll } = range;
-  const key = keyOfDamagedCopy(object.key);
-  const place = places.find(({ prefix }) => key.startsWith(prefix));
-  if (!place) return [];
-  const kind = key === object.key ? place.kind : 'damaged';
-  const { month = monthOf(from) } = parseLedgerKey(key) ?? {};
-  if (!place.days)
-    return isAll || (monthOf(from) <= month && month <= monthOf(to)) ? [{ ...object, kind }] : [];
-  const { ctx, from: first } = place.days;
-  const parsed = parseDayKey(place.prefix, key);
-  return parsed && (isAll || (first <= parsed.day && parsed.day <= to))
-    ? [{ ...object, kind, of: { ctx, ...parsed } }]
-    : [];
+/** What a search found. */
+interface Found {
+  /** Everything that was searched. */
+  searched: { kind: Kind; name: string; bytes: number }[];
+  /** The objects that have data of the range and are not rewritten. */
+  keys: string[];
+  /** The names, among those searched, of everything that is removed. */
+  erased: ReadonlySet<string>;
 }
 
-/** All objects of the lake that contain data of the range. */
-export async function erasedObjects(range: ErasedRange): Promise<ErasedObject[]> {
+/** Searches the current objects and the catalog. */
+export async function search(range: ErasedRange): Promise<Found> {
+  const { lake } = range;
   const places = placesOf(range);
-  const found: ErasedObject[] = [];
-  for (const prefix of [...places.map((place) => place.prefix), DAMAGED_PREFIX])
-    for await (const { key, bytes } of range.lake.store.list(prefix))
-      found.push(...foundAt(range, places, { key, bytes }));
+  const searched: Found['searched'] = [];
+  const keys: string[] = [];
+  const current = await publishedRows(range);
+  for (const prefix of prefixesOf(places))
+    for await (const { key, bytes } of lake.store.list(prefix)) {
+      const found = placeAt(places, key);
+      if (!found) continue;
+      searched.push({ kind: found.kind, name: key, bytes });
+      const isNeeded = found.kind === 'derived' && current.has(snapshotOfKey(key) ?? '');
+      if (found.isErased && !found.isRewritten && !isNeeded) keys.push(key);
+    }
+  const partitions = await partitionsOf(range);
+  searched.push(...partitions.map(({ name }) => ({ kind: 'partitions' as const, name, bytes: 0 })));
+  const removed = partitions.filter(({ isErased }) => isErased);
+  return { searched, keys, erased: new Set([...keys, ...removed.map(({ name }) => name)]) };
+}
+
+/** The contents that the store kept of objects that were replaced or deleted, and those among them that have data of the range. */
+export async function previousContents(range: ErasedRange) {
+  const { noncurrent } = range.lake.store;
+  const places = placesOf(range);
+  const prefixes = noncurrent ? prefixesOf(places) : [];
+  const all = await Promise.all(prefixes.map((prefix) => Array.fromAsync(noncurrent?.list(prefix) ?? [])));
+  const searched = all.flat().filter(({ key }) => placeAt(places, key));
+  return { searched, erased: searched.filter(({ key }) => placeAt(places, key)?.isErased) };
+}
+
+/** No prefix begins with another one, so that no object is found twice. */
+function prefixesOf(places: readonly Place[]): string[] {
+  const all = [...new Set([...places.map(({ prefix }) => prefix), DAMAGED_PREFIX])];
+  return all.filter((prefix) => !all.some((other) => other !== prefix && prefix.startsWith(other)));
+}
+
+function placeAt(places: readonly Place[], key: string) {
+  const of = keyOfDamagedCopy(key);
+  const place = places.find(({ prefix }) => of.startsWith(prefix));
+  if (!place) return undefined;
+  const { kind, isRewritten = false } = place;
+  const isErased = place.isErased(of);
+  return key === of
+    ? { kind, isRewritten, isErased }
+    : { kind: 'damaged' as const, isRewritten: false, isErased };
+}
+
+/** The snapshots of tables made from ledgers at which the catalog points now. */
+async function publishedRows({ lake, brand, contexts }: ErasedRange): Promise<ReadonlySet<string>> {
+  const current = new Set<string>();
+  for (const { report } of contexts)
+    for (const table of LEDGER_TABLES) {
+      const found = await lake.catalog?.snapshotsByPartition(table, monthPartition(brand, report.name));
+      for (const id of [...(found?.values() ?? [])].flat()) current.add(id);
+    }
+  return current;
+}
+
+/** The partitions of erased days, also of closed months. */
+export async function erasedPartitions(range: ErasedRange) {
+  return (await partitionsOf(range)).filter(({ isErased }) => isErased);
+}
+
+async function partitionsOf(range: ErasedRange) {
+  const { brand, contexts, lake } = range;
+  const found: { table: string; partition: Partition; name: string; isErased: boolean }[] = [];
+  for (const { report } of contexts)
+    for (const of of dayTables(report))
+      for (const table of [of, closedTable(of)]) {
+        const leading = table === of ? brandPartitions(brand) : [];
+        const byPath = await lake.catalog?.snapshotsByPartition(table, leading);
+        for (const path of byPath?.keys() ?? []) {
+          const { close, brand: owner, dt: day = '' } = valuesIn(path);
+          if (owner !== brand) continue;
+          const partition =
+            close === undefined ? dayPartition(brand, day) : closedPartition(close, brand, day);
+          const isErased = isInRange(range, { report: report.name, day });
+          found.push({ table, partition, name: `${table}/${path}`, isErased });
+        }
+      }
   return found;
 }
 
-/** The objects that nothing needs. An object of a table made from ledgers is needed if a partition points at it now. */
-export async function withoutNeeded(
-  { lake, brand, contexts }: ErasedRange,
-  found: readonly ErasedObject[],
-): Promise<ErasedObject[]> {
-  const current = new Set<string>();
-  for (const { report } of contexts)
-    for (const table of LEDGER_TABLES)
-      for (const ids of (
-        await lake.catalog?.snapshotsByPartition(table, monthPartition(brand, report.name))
-      )?.values() ?? [])
-        for (const id of ids) current.add(id);
-  return found.filter(({ key, kind }) => {
-    if (kind === 'derived') return !current.has(snapshotOfKey(key) ?? '');
-    return kind === 'status' ? key === COVERAGE_PAGE_KEY : kind !== 'documents' && kind !== 'iceberg';
-  });
+/** @param path `brand=acme/dt=2026-01-31` */
+function valuesIn(path: string): Partial<Record<string, string>> {
+  return Object.fromEntries(path.split('/').map((part) => part.split('=', 2)));
 }
 
-/** Deletes the noncurrent versions of these objects in a versioned bucket. @returns how much was deleted */
-export async function purge(range: ErasedRange): Promise<Amount> {
-  const { noncurrent } = range.lake.store;
-  const places = placesOf(range);
-  const amount = { objects: 0, bytes: 0 };
-  for (const prefix of noncurrent ? [...places.map((place) => place.prefix), DAMAGED_PREFIX] : []) {
-    const listed = await Array.fromAsync(noncurrent?.list(prefix) ?? []);
-    const found = listed.flatMap((version) => foundAt(range, places, version));
-    await noncurrent?.delete(found);
-    const { objects, bytes } = amountOf(found);
-    amount.objects += objects;
-    amount.bytes += bytes;
-  }
-  return amount;
-}
-
-/** How much was removed. */
+/** How much was found. */
 export interface Amount {
   objects: number;
   bytes: number;
 }
 
-/** The number and size of the objects, by kind. */
-export function amountsOf(objects: readonly ErasedObject[]): Partial<Record<Kind | 'noncurrent', Amount>> {
+/** By kind. */
+export type Amounts = Partial<Record<string, Amount>>;
+
+/** The number and size of the objects, by kind; a kind without objects has no entry. */
+export function amountsOf(objects: readonly { kind: Kind; bytes: number }[]): Amounts {
   const byKind = [...Map.groupBy(objects, ({ kind }) => kind)];
   return Object.fromEntries(byKind.map(([kind, own]) => [kind, amountOf(own)]));
 }

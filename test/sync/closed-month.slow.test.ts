@@ -12,7 +12,6 @@ import { LAKE_FORMAT } from '../../shared/lake/documents/lake-format.ts';
 import { FORMAT_KEY, closeKey, versionKey } from '../../shared/lake/paths.ts';
 import { closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
 import { copyLake } from '../../shared/operations/copy-lake.ts';
-import { type EraseOptions, erase } from '../../shared/operations/erase.ts';
 import { listVersions, rollBack } from '../../shared/operations/rollback.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -170,21 +169,6 @@ describe('a closed month', () => {
       status: 'complete',
     });
     expect(await askAll(AS_CLOSED.slice(0, 1), { asOfClose: MONTH }, store)).toEqual(asClosed.slice(0, 1));
-  });
-
-  it.each<[name: string, own: Partial<EraseOptions>]>([
-    ['its days', { from: LAST, to: LAST }],
-    ['its brand', {}],
-    ['records of its days', { records: { field: 'status', value: 'void' } }],
-    ['its brand, as a plan', { plans: true }],
-  ])('is not erased: %s', async (_name, own) => {
-    const before = [...lake.store.objects.keys()].sort();
-    const options = { ...lake.access(), settings: lake.settings(), brand: BRAND, plans: false, ...own };
-    await expect(erase(options)).rejects.toMatchObject({
-      code: 'closed_days',
-      message: expect.stringContaining('"brand-reports close 2026-02 --brand acme --remove"'),
-    });
-    expect([...lake.store.objects.keys()].sort()).toEqual(before);
   });
 
   it('has versions that a rollback can publish even if the ledger no longer has them', async () => {
