@@ -257,9 +257,9 @@ function stored({ snapshot, rows, bytes, digest }: NonNullable<ClosedDay['lifecy
 }
 
 /**
- * The days that closes name and that now have another version than in the latest of these closes, which has none if the day
- * was erased and read again. The closes are ordered by
- * the time of closing, so that each change is carried over once, whatever the order in which months were closed.
+ * The days that closes name and that now have another version than in the latest of these closes, or that were erased since
+ * and read again. The closes are ordered by the time of closing, so that each change is carried over once, whatever the
+ * order in which months were closed.
  */
 async function carriedOf(ctx: BrandReport, closes: readonly Close[]): Promise<ClosedDay[]> {
   const named = new Map<string, ClosedDay | { day: string; snapshot?: never; lifecycle?: never }>();

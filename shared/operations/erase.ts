@@ -79,7 +79,7 @@ const REMAINS = [
   'logs, until the retention of their log groups ends; messages and events that were sent or wait in queues',
   'exports, downloads, caches of queries and dbt tables that people made; backups and replicas of the bucket',
   'files that a killed process left: in .tmp of a folder, or unfinished uploads in S3, until they expire',
-  'names of columns that only erased records had (schema/); settings that name the brand',
+  'names of columns that only erased records had, and since when (schema/); settings that name the brand',
   'the records at the service',
 ];
 

@@ -7,6 +7,8 @@ import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import { closeKey, damagedCopyKey, ledgerKey, reportStateKey, versionKey } from '../../shared/lake/paths.ts';
+import { readLedgers } from '../../shared/lake/documents/read.ts';
+import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { parseClose } from '../../shared/lake/documents/close.ts';
 import { parseJson } from '../../shared/json.ts';
 import { closeMonth } from '../../shared/operations/close-month.ts';
@@ -417,6 +419,31 @@ it('days that no run has read are not read afterwards either', async () => {
   const read = requestedDays(lake);
   expect(read).toContain(FIRST);
   expect(read.filter((day) => from <= day && day <= to)).toEqual([]);
+});
+
+it('a day whose looked-up records were erased is neither missing nor overdue', async () => {
+  const lake = sample.emptyLake();
+  const scope = { reports: ['clicks_list', 'clicks_detail'] };
+  const only = ['clicks_list'];
+  await sync(lake, { scope });
+  await erase(optionsOf(lake, { only, from, to }));
+  await erase(optionsOf(lake, { only: scope.reports, from: to, to }));
+  await undoErasure(optionsOf(lake, { only: ['clicks_detail'], from: to, to }));
+  lake.nowMs += 3 * DAY_MS;
+  await sync(lake, { scope });
+  const ofDetails = await coverageOf(lake, 'clicks_detail');
+  expect(ofDetails[from]).toMatchObject({ state: 'complete' });
+  expect(ofDetails[from]).not.toHaveProperty('overdue_at');
+  lake.nowMs += 30 * DAY_MS;
+  const { reports } = lake.access();
+  const ledgers = await readLedgers(lake.store, reports, {}, lake.nowMs);
+  const details = tableStatuses(lake.settings(), reports, ledgers, lake.nowMs).find(
+    ({ report }) => report === 'clicks_detail',
+  );
+  expect(details?.days.filter(({ dt }) => dt === from || dt === to).map(({ state }) => state)).toEqual([
+    'complete',
+    'erased',
+  ]);
 });
 
 it('a brand of the settings that has no day yet has nothing to erase', async () => {

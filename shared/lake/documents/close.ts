@@ -110,7 +110,7 @@ export function withErasedDays(
   };
 }
 
-/** The days of its month that the close lacks: those that were not whole then, and those that were erased since. */
+/** The days of its month that the close lacks, because they were not whole then or were erased since. */
 export function lackingDays({ month, exceptions, erased = [] }: Close): Close['exceptions'] {
   const since = erased.filter(({ day }) => monthOf(day) === month);
   return [...exceptions, ...since.map(({ report, day }) => ({ report, day, why: 'erased' as const }))];

@@ -1,4 +1,3 @@
-import { COVERAGE_TABLE } from '../../lake/paths.ts';
 import type { ReportView } from '../definition.ts';
 
 /**
@@ -37,7 +36,7 @@ export const sinceClose: ReportView = {
     'order_states_closed',
     'transaction_states',
     'transaction_states_closed',
-    COVERAGE_TABLE,
+    'coverage',
   ],
   sql: `SELECT brand, close, report, publisher_id, CAST(max(publisher_name) AS varchar) AS publisher_name,
   currency, state_now AS state, what,
@@ -115,5 +114,5 @@ function erasedSql(of: string): string {
           CAST(NULL AS varchar) AS key, CAST(NULL AS varchar) AS kind, CAST(NULL AS varchar) AS publisher_id, CAST(NULL AS varchar) AS publisher_name,
           CAST(NULL AS varchar) AS currency, CAST(NULL AS varchar) AS state, CAST(0 AS bigint) AS records, CAST(NULL AS decimal(38,9)) AS amount,
           CAST(NULL AS decimal(38,9)) AS commission, CAST(NULL AS decimal(38,9)) AS counted_commission
-        FROM ${COVERAGE_TABLE} WHERE report = '${of}_list' AND left_close`;
+        FROM coverage WHERE report = '${of}_list' AND left_close`;
 }
