@@ -432,7 +432,7 @@ it('a day whose looked-up records were erased is neither missing nor overdue', a
   lake.nowMs += 3 * DAY_MS;
   await sync(lake, { scope });
   const ofDetails = await coverageOf(lake, 'clicks_detail');
-  expect(ofDetails[from]).toMatchObject({ state: 'complete' });
+  expect(ofDetails[from]).toMatchObject({ state: 'settled' });
   expect(ofDetails[from]).not.toHaveProperty('overdue_at');
   lake.nowMs += 30 * DAY_MS;
   const { reports } = lake.access();
@@ -441,7 +441,7 @@ it('a day whose looked-up records were erased is neither missing nor overdue', a
     ({ report }) => report === 'clicks_detail',
   );
   expect(details?.days.filter(({ dt }) => dt === from || dt === to).map(({ state }) => state)).toEqual([
-    'complete',
+    'settled',
     'erased',
   ]);
 });
