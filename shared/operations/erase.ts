@@ -31,11 +31,11 @@ import type { Settings } from '../settings/settings.ts';
 import {
   type Amounts,
   type ErasedRange,
+  type Found,
   KINDS,
   amountsOf,
-  erasedPartitions,
   isInRange,
-  previousContents,
+  partitionsOf,
   search,
 } from './erased-objects.ts';
 
@@ -104,32 +104,26 @@ export async function erase(options: EraseOptions): Promise<EraseOutcome> {
     const judged = await ledgersWithoutRuns(scope);
     // A damaged close may name days of the range, so nothing is erased before it is restored or removed.
     if (!scope.isBrand) await readCloses(lake.store, scope.brand);
-    const [before, beforePrevious] = [await search(scope), await previousContents(scope)];
-    const found = amountsOf([...before.searched, ...asPrevious(beforePrevious.searched)]);
-    const searched = { ...NOTHING, ...found };
+    const before = await search(scope);
+    const searched = { ...NOTHING, ...amountsOf(before) };
     if (plans) {
-      const isErased = ({ name }: { name: string }) => before.erased.has(name);
-      const gone = new Set(beforePrevious.erased);
-      const stays = beforePrevious.searched.filter((version) => !gone.has(version));
-      return {
-        ...{ status: 'planned', ...of, searched },
-        removed: amountsOf([...before.searched.filter(isErased), ...asPrevious(beforePrevious.erased)]),
-        left: amountsOf([...before.searched.filter((each) => !isErased(each)), ...asPrevious(stays)]),
-      };
+      const [removed, left] = [true, false].map((is) =>
+        amountsOf(before.filter(({ isErased }) => isErased === is)),
+      );
+      return { status: 'planned', ...of, searched, removed: removed ?? {}, left: left ?? {} };
     }
     await writeTombstones(scope, judged);
     await followLedgers(scope);
-    await lake.store.delete((await search(scope)).keys);
-    const purged = (await previousContents(scope)).erased;
-    await lake.store.noncurrent?.delete(purged);
-    const [after, afterPrevious] = [await search(scope), await previousContents(scope)];
-    const left = new Set(after.searched.map(({ name }) => name));
+    const isObject = ({ kind }: Found) => kind !== 'partitions' && kind !== 'previous';
+    await lake.store.delete((await erasedNow(scope)).filter(isObject).map(({ name }) => name));
+    const purged = (await erasedNow(scope)).flatMap((found) => (found.version ? [found] : []));
+    await lake.store.noncurrent?.delete(purged.flatMap(({ version }) => version ?? []));
+    const after = await search(scope);
+    const left = new Set(after.map(({ name }) => name));
+    const gone = before.filter(({ kind, name }) => kind !== 'previous' && !left.has(name));
     return {
-      status: after.erased.size + afterPrevious.erased.length > 0 ? 'incomplete' : 'complete',
-      ...of,
-      searched,
-      removed: amountsOf([...before.searched.filter(({ name }) => !left.has(name)), ...asPrevious(purged)]),
-      left: amountsOf([...after.searched, ...asPrevious(afterPrevious.searched)]),
+      status: after.some(({ isErased }) => isErased) ? 'incomplete' : 'complete',
+      ...{ ...of, searched, removed: amountsOf([...gone, ...purged]), left: amountsOf(after) },
     };
   } catch (thrown) {
     if (rethrowBugs(thrown).kind !== 'conflict') throw thrown;
@@ -141,8 +135,8 @@ function headOf({ brand, contexts, from, to }: Scope) {
   return { brand, reports: contexts.map(({ report }) => report.name), from, to };
 }
 
-function asPrevious(versions: readonly { bytes: number }[]) {
-  return versions.map(({ bytes }) => ({ kind: 'previous' as const, bytes }));
+async function erasedNow(scope: Scope): Promise<Found[]> {
+  return (await search(scope)).filter(({ isErased }) => isErased);
 }
 
 /**
@@ -281,9 +275,9 @@ async function followLedgers(scope: Scope): Promise<void> {
   for (const ctx of contexts)
     await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
   await eraseFromCloses(scope);
-  await mapConcurrent(await erasedPartitions(scope), CONCURRENCY, async ({ table, partition }) =>
-    lake.catalog?.removePartition(table, partition),
-  );
+  await mapConcurrent(await partitionsOf(scope), CONCURRENCY, async ({ partition, isErased }) => {
+    if (partition && isErased) await lake.catalog?.removePartition(...partition);
+  });
   for (const ctx of contexts) {
     await writeSchemaChanges(ctx, monthsComparedWith(days, '9999-12-31'));
     await writeChanges(ctx, months);

@@ -28,7 +28,7 @@ import {
   rolesKey,
   snapshotOfKey,
 } from '../lake/paths.ts';
-import type { Lake, Partition } from '../ports.ts';
+import type { Lake, NoncurrentVersion, Partition } from '../ports.ts';
 import { dayTables } from '../reports/definition.ts';
 
 /** What an erasure searches, by kind. */
@@ -134,45 +134,40 @@ function placesOf(range: ErasedRange): Place[] {
   ];
 }
 
-/** What a search found. */
-interface Found {
-  /** Everything that was searched. */
-  searched: { kind: Kind; name: string; bytes: number }[];
-  /** The objects that have data of the range and are not rewritten. */
-  keys: string[];
-  /** The names, among those searched, of everything that is removed. */
-  erased: ReadonlySet<string>;
+/** An object, a partition of the catalog, or a previous content of an object, which was searched. */
+export interface Found {
+  kind: Kind;
+  name: string;
+  bytes: number;
+  /** Whether it is removed. Documents with data of the range are rewritten instead. */
+  isErased: boolean;
+  /** The previous content of an object. */
+  version?: NoncurrentVersion;
+  /** The partition of a day, also of a closed month. */
+  partition?: [table: string, partition: Partition];
 }
 
-/** Searches the current objects and the catalog. */
-export async function search(range: ErasedRange): Promise<Found> {
-  const { lake } = range;
+/** Searches everything that `KINDS` lists. */
+export async function search(range: ErasedRange): Promise<Found[]> {
+  const { store } = range.lake;
   const places = placesOf(range);
-  const searched: Found['searched'] = [];
-  const keys: string[] = [];
-  const current = await publishedRows(range);
-  for (const prefix of prefixesOf(places))
-    for await (const { key, bytes } of lake.store.list(prefix)) {
-      const found = placeAt(places, key);
-      if (!found) continue;
-      searched.push({ kind: found.kind, name: key, bytes });
-      const isNeeded = found.kind === 'derived' && current.has(snapshotOfKey(key) ?? '');
-      if (found.isErased && !found.isRewritten && !isNeeded) keys.push(key);
+  const needed = await publishedRows(range);
+  const found: Found[] = [];
+  for (const prefix of prefixesOf(places)) {
+    for await (const { key, bytes } of store.list(prefix)) {
+      const place = placeAt(places, key);
+      const isNeeded = place?.kind === 'derived' && needed.has(snapshotOfKey(key) ?? '');
+      const isErased = place?.isErased === true && !place.isRewritten && !isNeeded;
+      if (place) found.push({ kind: place.kind, name: key, bytes, isErased });
     }
-  const partitions = await partitionsOf(range);
-  searched.push(...partitions.map(({ name }) => ({ kind: 'partitions' as const, name, bytes: 0 })));
-  const removed = partitions.filter(({ isErased }) => isErased);
-  return { searched, keys, erased: new Set([...keys, ...removed.map(({ name }) => name)]) };
-}
-
-/** The contents that the store kept of objects that were replaced or deleted, and those among them that have data of the range. */
-export async function previousContents(range: ErasedRange) {
-  const { noncurrent } = range.lake.store;
-  const places = placesOf(range);
-  const prefixes = noncurrent ? prefixesOf(places) : [];
-  const all = await Promise.all(prefixes.map((prefix) => Array.fromAsync(noncurrent?.list(prefix) ?? [])));
-  const searched = all.flat().filter(({ key }) => placeAt(places, key));
-  return { searched, erased: searched.filter(({ key }) => placeAt(places, key)?.isErased) };
+    for await (const version of store.noncurrent?.list(prefix) ?? []) {
+      const { key, bytes } = version;
+      const place = placeAt(places, key);
+      const name = `${key} ${version.version}`;
+      if (place) found.push({ kind: 'previous', name, bytes, isErased: place.isErased, version });
+    }
+  }
+  return [...found, ...(await partitionsOf(range))];
 }
 
 /** No prefix begins with another one, so that no object is found twice. */
@@ -185,11 +180,8 @@ function placeAt(places: readonly Place[], key: string) {
   const of = keyOfDamagedCopy(key);
   const place = places.find(({ prefix }) => of.startsWith(prefix));
   if (!place) return undefined;
-  const { kind, isRewritten = false } = place;
   const isErased = place.isErased(of);
-  return key === of
-    ? { kind, isRewritten, isErased }
-    : { kind: 'damaged' as const, isRewritten: false, isErased };
+  return key === of ? { ...place, isErased } : { kind: 'damaged' as const, isRewritten: false, isErased };
 }
 
 /** The snapshots of tables made from ledgers at which the catalog points now. */
@@ -203,14 +195,10 @@ async function publishedRows({ lake, brand, contexts }: ErasedRange): Promise<Re
   return current;
 }
 
-/** The partitions of erased days, also of closed months. */
-export async function erasedPartitions(range: ErasedRange) {
-  return (await partitionsOf(range)).filter(({ isErased }) => isErased);
-}
-
-async function partitionsOf(range: ErasedRange) {
+/** The partitions of the reports' days, also of closed months. */
+export async function partitionsOf(range: ErasedRange): Promise<Found[]> {
   const { brand, contexts, lake } = range;
-  const found: { table: string; partition: Partition; name: string; isErased: boolean }[] = [];
+  const found: Found[] = [];
   for (const { report } of contexts)
     for (const of of dayTables(report))
       for (const table of [of, closedTable(of)]) {
@@ -222,7 +210,8 @@ async function partitionsOf(range: ErasedRange) {
           const partition =
             close === undefined ? dayPartition(brand, day) : closedPartition(close, brand, day);
           const isErased = isInRange(range, { report: report.name, day });
-          found.push({ table, partition, name: `${table}/${path}`, isErased });
+          const name = `${table}/${path}`;
+          found.push({ kind: 'partitions', name, bytes: 0, isErased, partition: [table, partition] });
         }
       }
   return found;
@@ -233,21 +222,12 @@ function valuesIn(path: string): Partial<Record<string, string>> {
   return Object.fromEntries(path.split('/').map((part) => part.split('=', 2)));
 }
 
-/** How much was found. */
-export interface Amount {
-  objects: number;
-  bytes: number;
-}
+/** By kind; a kind of which nothing was found has no entry. */
+export type Amounts = Partial<Record<string, { objects: number; bytes: number }>>;
 
-/** By kind. */
-export type Amounts = Partial<Record<string, Amount>>;
-
-/** The number and size of the objects, by kind; a kind without objects has no entry. */
-export function amountsOf(objects: readonly { kind: Kind; bytes: number }[]): Amounts {
-  const byKind = [...Map.groupBy(objects, ({ kind }) => kind)];
-  return Object.fromEntries(byKind.map(([kind, own]) => [kind, amountOf(own)]));
-}
-
-function amountOf(objects: readonly { bytes: number }[]): Amount {
-  return { objects: objects.length, bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0) };
+/** The number and size of what was found, by kind. */
+export function amountsOf(found: readonly Found[]): Amounts {
+  const byKind = [...Map.groupBy(found, ({ kind }) => kind)];
+  const sizeOf = (own: readonly Found[]) => own.reduce((sum, { bytes }) => sum + bytes, 0);
+  return Object.fromEntries(byKind.map(([kind, own]) => [kind, { objects: own.length, bytes: sizeOf(own) }]));
 }
