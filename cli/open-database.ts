@@ -69,18 +69,21 @@ async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<b
 /**
  * Replaces the lake's database file, if it has one, after a command that publishes days. A failure is only a warning, because
  * the days are published.
+ * @returns `false` if the file shows an older state
  */
-export async function rewriteDatabase({ store }: Lake, settings: Settings | undefined): Promise<void> {
+export async function rewriteDatabase({ store }: Lake, settings: Settings | undefined): Promise<boolean> {
   const { localFolder: folder } = store;
-  if (folder === undefined || !existsSync(databaseFile(folder))) return;
+  if (folder === undefined || !existsSync(databaseFile(folder))) return true;
   try {
     await writeDatabase({ store, reports, settings, nowMs: Date.now() }, folder);
+    return true;
   } catch (thrown) {
     const old = `${databaseFile(folder)} could not be replaced and shows an older state of the lake`;
     const next = `Next step: ${printedCommand('open', [], { lake: folder })}`;
     note(
       oneLine(`warning: ${old}: ${asBrandReportsError(thrown).message}. The lake itself is current. ${next}`),
     );
+    return false;
   }
 }
 

@@ -64,6 +64,8 @@ import {
   closedVersions,
   closesOf,
   currentVersions,
+  erasedFromCloses,
+  erasedNow,
   keptVersions,
   refuseBeforeFirst,
   refusePresent,
@@ -204,7 +206,9 @@ export async function createRelations(
     await createView(connection, freshness);
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
-  const tables = new Map<string, readonly Column[]>();
+  const tables = new Map<string, readonly Column[]>(
+    isPast ? [] : [[coverageTable.name, coverageTable.columns]],
+  );
   const isClosedRead = (name: string) =>
     isRead(name) || (!isPast && wanted === all && views.some(({ tables }) => tables.includes(name)));
   const closes = closedTables.some(isClosedRead)
@@ -248,6 +252,9 @@ export async function createRelations(
     wanted,
     asClosed ? undefined : lake.settings,
   );
+  const closesRead = asClosed ?? (closedTables.some(isRead) ? closes : []);
+  const erased = typeof asOf === 'number' ? erasedNow(ofNamed) : erasedFromCloses(closesRead, wanted);
+  for (const line of erased) (lake.onGap ?? note)(oneLine(`warning: ${line}`));
   if (!asClosed)
     for (const line of gapNotes(ledgers, reports, lake.settings, isNamed)) (lake.onGap ?? note)(line);
   for (const view of views)

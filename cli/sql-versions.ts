@@ -2,9 +2,16 @@
  * Finds the earlier versions of a table for SQL: the snapshots that were current at an instant, and all kept versions, each row
  * with the time in which queries found it. Both follow from the ledgers alone (`history/versions.ts`).
  */
+import { monthOf } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
-import { type DayOfLedger, type ReportLedgers, committedDays } from '../shared/lake/documents/read.ts';
+import {
+  type DayOfLedger,
+  type ReportLedgers,
+  committedDays,
+  daysOfLedgers,
+} from '../shared/lake/documents/read.ts';
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
+import { exceptionsText } from '../shared/operations/close-month.ts';
 import { type Version, versionAt, versionsOf } from '../shared/history/index.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -54,6 +61,32 @@ export function closedRoles(closes: readonly Close[], reports: readonly ReportDe
   return closes.flatMap(({ brand, tables }) =>
     reports.map((report) => ({ brand, report, roles: tables[report.table]?.roles })),
   );
+}
+
+/** A line for each close that has lost days of these reports by an erasure: their rows of the close are gone. */
+export function erasedFromCloses(closes: readonly Close[], reports: readonly ReportDefinition[]): string[] {
+  return closes.flatMap(({ brand, month, closedAt, erased = [] }) => {
+    const isOwn = (name: string, day: string) =>
+      monthOf(day) === month && reports.some((report) => report.name === name);
+    const days = erased.filter(({ report, day }) => isOwn(report, day));
+    if (days.length === 0) return [];
+    return `days of ${brand} were erased after ${month} was closed at ${closedAt}, so their rows are missing: ${erasedText(days)}`;
+  });
+}
+
+/** A line for each brand that has lost days by an erasure, also days that were read again since. */
+export function erasedNow(ledgers: readonly ReportLedgers[]): string[] {
+  const days = daysOfLedgers(ledgers).filter(
+    ({ entry }) => (entry.erasedAt ?? entry.leftClose) !== undefined,
+  );
+  return [...Map.groupBy(days, ({ brand }) => brand)].map(([brand, own]) => {
+    const named = own.map(({ report, day }) => ({ report: report.name, day }));
+    return `days of ${brand} were erased, so their earlier rows are missing: ${erasedText(named)}`;
+  });
+}
+
+function erasedText(days: readonly { report: string; day: string }[]): string {
+  return exceptionsText(days.map(({ report, day }) => ({ report, day, why: 'erased' })));
 }
 
 /** The versions that closes name for a report's days, each with the month of its close. */

@@ -7,7 +7,7 @@ import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { coverageTable } from '../shared/catalog/coverage.ts';
 import { configError } from '../shared/errors.ts';
-import { type Close, type ClosedDay, namedDays } from '../shared/lake/documents/close.ts';
+import { type Close, type ClosedDay, lackingDays, namedDays } from '../shared/lake/documents/close.ts';
 import { type CloseOptions, draftCloses, exceptionsText } from '../shared/operations/close-month.ts';
 import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -130,13 +130,22 @@ async function factsOf(connection: DuckDBConnection, sql: string): Promise<Fact[
     .map((row) => Object.fromEntries(row.map((value, index) => [names[index] ?? '', textOf(value)])));
 }
 
-/** The versions of a month's days by the last of these closes. Orders replace missing transactions: it is the same money. */
+/**
+ * The versions of a month's days by the last of these closes, and the days that were erased since. Orders replace missing
+ * transactions, also erased ones: it is the same money.
+ */
 function daysAt(closes: readonly Close[], month: string) {
-  const named = closes.flatMap(namedDays).filter(({ day }) => monthOf(day) === month);
-  const newest = [...new Map(named.map((each) => [`${each.report} ${each.day}`, each])).values()];
+  const named = closes.flatMap((close) => [...namedDays(close), ...(close.erased ?? [])]);
+  const ofMonth = named.filter(({ day }) => monthOf(day) === month);
+  const newest = [...new Map(ofMonth.map((each) => [`${each.report} ${each.day}`, each])).values()];
   const isPaid = newest.some(({ report, rows }) => report === transactions.name && rows > 0);
   const source = isPaid ? transactions : orders;
-  return { source, days: newest.filter(({ report }) => report === source.name) };
+  const own = newest.filter(({ report }) => report === source.name);
+  return {
+    source,
+    days: own.flatMap((each) => ('erasedAt' in each ? [] : [each])),
+    erased: own.flatMap((each) => ('erasedAt' in each ? [each.day] : [])),
+  };
 }
 
 async function addEntries(
@@ -161,8 +170,11 @@ async function addEntries(
   await add('record', daysAt([at], at.month));
   for (const month of new Set(before.map((close) => close.month))) {
     const [then, now] = [daysAt(before, month), daysAt([...before, at], month)];
-    await add('then', then, now.days);
-    await add('now', now, then.days);
+    // A day that was erased after one of the closes is on neither side: no publisher is billed or credited for an erasure.
+    const gone = new Set([...then.erased, ...now.erased]);
+    const left = (days: readonly ClosedDay[]) => days.filter(({ day }) => !gone.has(day));
+    await add('then', { ...then, days: left(then.days) }, now.days);
+    await add('now', { ...now, days: left(now.days) }, then.days);
   }
   if (selects.length === 0) return;
   const head = [at.brand, at.month, close ? new Date(close.closedAt) : null].map(literal).join(', ');
@@ -203,11 +215,11 @@ function withoutStates(brand: string, { report, day }: ClosedDay) {
 
 function headOf({ close, draft }: Omit<Source, 'before'>) {
   const at = close ?? draft;
-  const { brand, month, closedAt, exceptions } = at;
+  const { brand, month, closedAt } = at;
   const { source, days } = daysAt([at], month);
   // A month that is not over lacks its last days.
   const isOver = (day: string) => day < closedAt.slice(0, 10);
-  const missing = exceptions.filter((each) => each.report === source.name && isOver(each.day));
+  const missing = lackingDays(at).filter((each) => each.report === source.name && isOver(each.day));
   const [oldest = null] = days.map(({ readFrom }) => readFrom).sort();
   const completeAsOf = missing.length > 0 ? null : oldest;
   const current = new Set(draft.days.map(idOf));

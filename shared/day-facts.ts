@@ -89,13 +89,16 @@ export function reportDaysIn(
 /** The facts of a day. */
 export function dayFacts(day: string, of: ReportDays, nowMs: number): DayFacts {
   const entry = of.entryOn(day);
-  const known = { ...of, day, entry, upstream: upstreamState(of.upstreamOn?.(day)) };
-  const { policy, upstream } = known;
+  const looked = of.upstreamOn?.(day);
+  // No run looks up records of an erased day, so what the day has stays as it is.
+  const policy = looked?.erasedAt === undefined ? of.policy : undefined;
+  const upstream = upstreamState(looked);
+  const known = { ...of, policy, day, entry, upstream };
   const failure = failureOf(known);
   const overdueMs = overdueAtMs(known, nowMs);
   const findings = findingsOf(known);
   const committed = entry?.committed ? committedFacts(entry.committed, of) : NOTHING_COMMITTED;
-  const without = entry?.erasedAt === undefined ? 'missing' : 'erased';
+  const without = (entry?.erasedAt ?? looked?.erasedAt) === undefined ? 'missing' : 'erased';
   const state = failure ? 'failed' : (committed.committedState ?? (entry?.claim ? 'in_progress' : without));
   return {
     dt: day,

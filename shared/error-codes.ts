@@ -9,7 +9,7 @@ type Flags =
   | 'days_reversed'
   | 'no_days_named'
   | 'not_as_of';
-type Names = 'unknown_brand' | 'unknown_field' | 'unknown_report' | 'unknown_table' | 'several_brands';
+type Names = 'unknown_brand' | 'unknown_report' | 'unknown_table' | 'several_brands';
 type Answers = 'no_answer' | 'no_terminal' | 'not_confirmed' | 'place_taken' | 'start_date' | 'time_zone';
 type Files = 'database_unwritable' | 'no_dbt_project' | 'page_unwritable';
 type Machine = 'address_space' | 'no_cache' | 'now_ahead' | 'port_unavailable' | 'unsafe_cache';
@@ -41,13 +41,7 @@ type Unreadable = 'statement_unreadable' | 'version_unreadable' | 'unreadable_sn
 type Nothing = 'nothing_to_close' | 'nothing_to_state';
 type Empty = 'day_not_committed' | 'no_states' | 'nothing_to_verify';
 type Versions = 'already_current' | 'version_is_part' | 'version_not_kept' | 'version_of_other_zone';
-type Closes =
-  | 'already_closed'
-  | 'closed_days'
-  | 'month_not_over'
-  | 'not_closed'
-  | 'not_whole'
-  | 'version_lost';
+type Closes = 'already_closed' | 'month_not_over' | 'not_closed' | 'not_whole' | 'version_lost';
 
 /** Requests to the service and its responses. */
 type Requests = `http_${number}` | 'network' | 'out_of_time' | 'retry_after' | 'stopped' | 'timeout';

@@ -137,10 +137,6 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'The settings do not have the environment of `--environment`.',
     'Use a name that the message lists, or add the environment.',
   ],
-  unknown_field: [
-    'No table has the field, column or role of `erase --key`.',
-    'Use a name that the message lists.',
-  ],
   unknown_report: [
     'There is no report and no table of this name, or the brand has no settings for it.',
     'Use a name that the message lists.',
@@ -172,10 +168,6 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   changes_unreadable: [
     'A file of the table `changes` is missing or damaged.',
     'Run `verify`: it prints the command that heals the file.',
-  ],
-  closed_days: [
-    '`erase` would delete days that a close keeps.',
-    'Remove the closes that the message names, if their numbers are no longer needed.',
   ],
   contended: ['Other runs changed the same document many times in a row.', 'Run again.'],
   damaged_chunk: [
@@ -306,7 +298,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   ],
   version_unreadable: [
     'The file of a version is missing or damaged. Nothing was changed.',
-    'For `rollback`, choose another version. For `erase`, erase the whole day or run `verify`.',
+    'Choose another version.',
   ],
 };
 
@@ -534,10 +526,7 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
 };
 
 export const bugs: Record<Bugs, Explanation> = {
-  bad_key: [
-    '`erase --key` is not `FIELD=VALUE` (kind `config`). With the kind `bug`: the program built an invalid key of an object.',
-    'Correct `--key`. Report a bug.',
-  ],
+  bad_key: ['The program built an invalid key of an object.', 'Report a bug.'],
   never_ends: ['The command stopped without finishing.', 'Run it again, and report it.'],
   no_outcome: ['A run of a backfill has no outcome.', 'Report it.'],
   not_paged: ['The program requested a second page of an action without pages.', 'Report it.'],

@@ -182,6 +182,7 @@ const closeSummary = z.object({
   rows: count,
   carried: count,
   exceptions,
+  erased: count,
 });
 const close = z.union([
   z.object({ status: word('complete'), closed: z.array(closeSummary), before: z.array(closeSummary) }),
@@ -267,13 +268,16 @@ const rebuild = z.object({
   ),
 }) satisfies z.ZodType<RebuildOutcome>;
 
+const amounts = z.record(z.string(), z.object({ objects: count, bytes: count }));
 const erase = z.object({
   status: word('complete', 'planned', 'busy', 'incomplete', 'undone'),
   brand: z.string(),
+  reports: texts,
   from: day,
   to: day,
-  days: z.array(z.object({ report: z.string(), day, isReread: z.boolean() })).optional(),
-  removed: z.record(z.string(), z.object({ objects: count, bytes: count })),
+  searched: amounts,
+  removed: amounts,
+  left: amounts,
   remains: texts,
 }) satisfies z.ZodType<EraseOutcome>;
 

@@ -1,4 +1,5 @@
 import { configError } from '../../shared/errors.ts';
+import { monthOf } from '../../shared/days.ts';
 import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -65,10 +66,13 @@ async function listCloses({ brand, lake, json, anyway, remove }: CloseFlags): Pr
   process.exitCode = damaged.length > 0 ? EXIT.failed : EXIT.complete;
 }
 
-/** A close in the form of `--json`. */
-export function summaryOf({ brand, month: of, closedAt, days, carried, exceptions }: Close) {
-  const rows = days.reduce((sum, day) => sum + day.rows, 0);
-  return { brand, month: of, closedAt, days: days.length, rows, carried: carried.length, exceptions };
+/** A close in the form of `--json`. Its numbers are those of its time: days that were erased since count. */
+export function summaryOf({ brand, month: of, closedAt, days, carried, exceptions, erased = [] }: Close) {
+  const since = erased.filter(({ day }) => monthOf(day) === of);
+  const own = [...days, ...since];
+  const rows = own.reduce((sum, day) => sum + day.rows, 0);
+  const numbers = { days: own.length, rows, carried: carried.length + erased.length - since.length };
+  return { brand, month: of, closedAt, ...numbers, exceptions, erased: erased.length };
 }
 
 function closedText(close: Close): string {
@@ -82,9 +86,9 @@ function closedText(close: Close): string {
 }
 
 function closesTable(closes: readonly Close[]): string {
-  const rows = closes.map(summaryOf).map(({ closedAt, exceptions, carried, ...close }) => ({
+  const rows = closes.map(summaryOf).map(({ closedAt, exceptions, carried, erased, ...close }) => ({
     ...{ brand: close.brand, month: close.month, closed: closedAt, days: close.days, rows: close.rows },
-    ...{ 'not whole': exceptions.length, carried },
+    ...{ 'not whole': exceptions.length, carried, erased },
   }));
   return table(rows);
 }

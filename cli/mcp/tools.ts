@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { typeSpec } from '../../shared/column-types.ts';
 import { columnText, columnsOfShape } from '../../shared/lake/documents/described-columns.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/errors.ts';
-import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
+import { type Close, lackingDays, readCloses } from '../../shared/lake/documents/close.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
@@ -99,9 +99,10 @@ async function listCloses({ store, nowMs }: SqlLake): Promise<string[]> {
   return [...notesOf([], damaged, nowMs), `CLOSES: ${closes.length}`, ...closes.map(closedText)];
 }
 
-/** A closed month, and the days that were not whole when it was closed. */
-function closedText({ brand, month, closedAt, exceptions }: Close): string {
-  const days = exceptions.map(({ report, day, why }) => `${report} ${day} ${why}`);
+/** A closed month, and the days that were not whole when it was closed or were erased since. */
+function closedText(close: Close): string {
+  const { brand, month, closedAt } = close;
+  const days = lackingDays(close).map(({ report, day, why }) => `${report} ${day} ${why}`);
   const state = days.length > 0 ? `INCOMPLETE (${enumerated(days)})` : 'COMPLETE';
   return `${state}: ${brand} ${month}, as closed ${closedAt}.`;
 }

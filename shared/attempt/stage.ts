@@ -207,7 +207,7 @@ function compress(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
 }
 
 /** The chunk's pages, each after a record separator. */
-export function decompress(frame: Uint8Array): Buffer | Promise<Buffer> {
+function decompress(frame: Uint8Array): Buffer | Promise<Buffer> {
   const likelyBytes = Math.max(MIN_UNPACKED_BYTES, frame.length * UNPACKED_RATIO);
   const options = { chunkSize: Math.min(UNPACKED_BYTES, likelyBytes) };
   return likelyBytes <= SMALL_BYTES ? zstdDecompressSync(frame, options) : decompressAside(frame, options);

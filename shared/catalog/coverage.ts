@@ -42,6 +42,11 @@ const COLUMNS = columnsOf([
   ['findings', 'string', 'The findings of the day, e.g. rows_fell (120 rows before, 60 now); NULL: none'],
   ['time_zone', 'string', 'The time zone in which the day was read'],
   ['start_date', 'string', 'The setting startDate at the last run'],
+  [
+    'left_close',
+    'boolean',
+    'true: the day was erased; since_close leaves it out, even after it was read again, until its month is closed anew',
+  ],
 ]);
 
 export const coverageTable: TableShape = {
@@ -63,7 +68,12 @@ export function coverageRows(ledger: Ledger, of: ReportDays, nowMs: number): Row
   const { policy } = of;
   return Object.entries(ledger.days)
     .filter(([day, entry]) => isExpected({ day, entry, policy }, nowMs))
-    .map(([day]) => coverageRow(dayFacts(day, of, nowMs), policy?.startDate ?? null))
+    .map(
+      ([day, { erasedAt, leftClose }]): Row => ({
+        ...coverageRow(dayFacts(day, of, nowMs), policy?.startDate ?? null),
+        left_close: (erasedAt ?? leftClose) === undefined ? null : true,
+      }),
+    )
     .sort((a, b) => (String(a.dt) < String(b.dt) ? -1 : 1));
 }
 

@@ -25,7 +25,7 @@ export function newRows(columns: readonly Column[], group: NowColumns, moment: M
     rowAfter(undefined, { ...STAND_INS, records: 1n, state }, moment),
   );
   return columns.flatMap(({ name, type }): NamedColumn[] => {
-    const values = rowsOfStates.map((row) => row?.[name] ?? undefined);
+    const values = rowsOfStates.map((row) => row[name] ?? undefined);
     const column = columnOf(states, values, now, type);
     return column ? [[name, column]] : [];
   });

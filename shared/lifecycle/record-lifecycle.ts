@@ -17,7 +17,7 @@ import { KEPT_AGES, lifecycleShape } from './shape.ts';
 export interface Replaced {
   before: Committed | undefined;
   after: Committed;
-  cause: 'reading' | 'rollback' | 'rebuild' | 'erasure';
+  cause: 'reading' | 'rollback' | 'rebuild';
   /** When the reading ended, by the service's time; missing: now. */
   endedMs?: number | undefined;
 }
@@ -39,7 +39,7 @@ export async function recordLifecycle(
   const known = before?.lifecycle;
   const rules = await rulesOf(ctx, { ...after, lifecycle: known });
   const isSameVersion = before?.snapshot === after.snapshot;
-  if (!rules || (isSameVersion && known?.basis === rules.basis && cause !== 'erasure')) return known;
+  if (!rules || (isSameVersion && known?.basis === rules.basis)) return known;
   const [key, states] = partsOf(known);
   const [ownKey, ownStates] = partsOf(rules);
   const byMs = Math.max(endedMs ?? ctx.clock.now().getTime(), Date.parse(after.readFrom));
@@ -48,11 +48,10 @@ export async function recordLifecycle(
     isReading: cause === 'reading' && !isSameVersion,
     hasOtherStates: known !== undefined && states !== ownStates,
     ages: before && !isSameVersion ? agesAt(day, before, after, byMs) : [],
-    isErasure: cause === 'erasure',
     ...(before && { after: new Date(before.readFrom) }),
   };
   const firstBy = new Date(before?.committedAt ?? byMs);
-  const first: Moment = { by: firstBy, isReading: true, hasOtherStates: false, ages: [], isErasure: false };
+  const first: Moment = { by: firstBy, isReading: true, hasOtherStates: false, ages: [] };
   const write = (version: Committed, at: Moment, from?: Lifecycle) =>
     writeRows(ctx, day, version, { rules, moment: at, earlier: from, most });
   let lost: string | undefined;
@@ -73,8 +72,6 @@ export async function recordLifecycle(
     return made;
   } catch (thrown) {
     const message = damageOf(thrown);
-    // The earlier rows contain the erased records and must not be kept, so the erasure fails.
-    if (moment.isErasure) throw thrown;
     ctx.log({ event: 'lifecycle_not_made', day, message });
     // These rows belong to an earlier version; this basis makes the next reading write them anew.
     return known && { ...known, basis: `${key}--` };

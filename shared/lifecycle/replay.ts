@@ -109,10 +109,7 @@ export async function replay(
     }
     if (earlier && found.value() !== earlier.digest)
       throw new Error('its digest differs from the committed digest');
-    for (const [before, record] of now.rest(left)) {
-      const row = rowAfter(before, record, moment);
-      if (row) await file.append(row);
-    }
+    for (const [before, record] of now.rest(left)) await file.append(rowAfter(before, record, moment));
   }
   if (met !== rows) throw new Error(`${met} rows are read instead of ${rows}`);
   return true;
@@ -136,7 +133,7 @@ const MAX_HASHED = 1_000_000;
 /** The rows of a group that have a record. `changes`: the rows that become different, by their place among `rows`. */
 interface Kept {
   rows: number[];
-  changes: { place: number; row: number; after: Row | undefined }[];
+  changes: { place: number; row: number; after: Row }[];
 }
 
 /** The columns of a row that describe the current version, besides the columns that identify the row. */
@@ -238,7 +235,7 @@ function changedColumn(
   const first = column ? countOf(column) : 1;
   const added = new Map<Row[string], number>([[undefined, 0]]);
   for (const { place, row, after } of changes) {
-    const value = after?.[name] ?? undefined;
+    const value = after[name] ?? undefined;
     if (isEqual(value, valueAt(row))) continue;
     const code = added.get(value) ?? first + added.size - 1;
     added.set(value, code);

@@ -16,18 +16,14 @@ export interface Moment {
   hasOtherStates: boolean;
   /** The columns of the ages that the day has reached while the replaced version was current. */
   ages: readonly string[];
-  /** Rows without a record are left out instead of being marked as gone. */
-  isErasure: boolean;
 }
 
-/** @returns `undefined` if the row is left out */
 export function rowAfter(
   before: Row | undefined,
   now: Readonly<Record<keyof Now, Value | undefined>> | undefined,
   moment: Moment,
-): Row | undefined {
-  const { after, by, isReading, hasOtherStates, ages, isErasure } = moment;
-  if (!now && isErasure) return undefined;
+): Row {
+  const { after, by, isReading, hasOtherStates, ages } = moment;
   const isThere = before !== undefined && before.records !== 0n;
   const gone = { records: 0n, counted_amount: 0n, counted_commission: 0n, gone_after: after, gone_by: by };
   const row: Row = { ...before };

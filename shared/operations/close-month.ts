@@ -7,13 +7,14 @@
  * If a close dies, its month is either closed or not. Running the same command again adds missing partitions to the catalog.
  */
 import { publishCloses } from '../catalog/closed-tables.ts';
+import { writeCoverage } from '../catalog/coverage.ts';
 import { withSettings } from '../catalog/view-roles.ts';
 import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
 import { daysOfMonth, endOfDay, monthOf } from '../days.ts';
 import { configError } from '../errors.ts';
 import { type Close, type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import type { DayEntry } from '../lake/documents/ledger.ts';
+import { type DayEntry, joinClose } from '../lake/documents/ledger.ts';
 import { listLedgers, snapshotsByTable } from '../lake/documents/read.ts';
 import { closeKey, dayPartition, partitionPrefix, versionKey } from '../lake/paths.ts';
 import { lifecycleShape } from '../lifecycle/index.ts';
@@ -128,7 +129,16 @@ export async function removeCloses(options: CloseOptions): Promise<string[]> {
 }
 
 async function publish({ reports }: BrandReports, closes: readonly Close[], month: string): Promise<void> {
-  for (const { ctx } of reports) await publishCloses(ctx, closes, month);
+  for (const { ctx } of reports) {
+    await publishCloses(ctx, closes, month);
+    const [close] = closes;
+    const before = await ctx.ledger(month).cached();
+    const ledger = close
+      ? await ctx.ledger(month).update((ledger) => joinClose(ledger, close.closedAt))
+      : before;
+    if (ledger !== before)
+      await writeCoverage(ctx, [month], (await ctx.reportState.cached()).hasReturnedRecords);
+  }
 }
 
 /** @throws BrandReportsError `config` if the lake has nothing of the brand */
@@ -264,21 +274,23 @@ function stored({ snapshot, rows, bytes, digest }: NonNullable<ClosedDay['lifecy
 }
 
 /**
- * The days that closes name and that now have another version than in the latest of these closes. The closes are ordered by
- * the time of closing, so that each change is carried over once, whatever the order in which months were closed.
+ * The days that closes name and that now have another version than in the latest of these closes, or that were erased since
+ * and read again. The closes are ordered by the time of closing, so that each change is carried over once, whatever the
+ * order in which months were closed.
  */
 async function carriedOf(ctx: BrandReport, closes: readonly Close[]): Promise<ClosedDay[]> {
-  const named = new Map<string, ClosedDay>();
+  const named = new Map<string, ClosedDay | { day: string; snapshot?: never; lifecycle?: never }>();
   for (const close of byTime(closes))
-    for (const each of namedDays(close)) if (each.report === ctx.report.name) named.set(each.day, each);
+    for (const each of [...namedDays(close), ...(close.erased ?? [])])
+      if (each.report === ctx.report.name) named.set(each.day, each);
   const carried: ClosedDay[] = [];
   for (const [of, last] of Map.groupBy(named.values(), ({ day }) => monthOf(day))) {
     const { days } = await ctx.ledger(of).refresh();
-    for (const { report, day, snapshot, lifecycle } of last) {
+    for (const { day, snapshot, lifecycle } of last) {
       const { committed } = days[day] ?? {};
-      const isSame =
-        committed?.snapshot === snapshot && committed.lifecycle?.snapshot === lifecycle?.snapshot;
-      if (committed && !isSame) carried.push(closedDay(report, day, committed));
+      if (!committed) continue;
+      const isSame = committed.snapshot === snapshot && committed.lifecycle?.snapshot === lifecycle?.snapshot;
+      if (!isSame) carried.push(closedDay(ctx.report.name, day, committed));
     }
   }
   return carried;

@@ -1,9 +1,10 @@
 /*
- * `erase` erases days of a brand, or the records of one customer or publisher in them (`erase-records.ts`).
+ * `erase` erases days of a brand, in all reports or in some, from everything that the lake has (`erased-objects.ts`).
  * 1. Tombstones: each report state gets the range, and each ledger keeps only the fact that the day was erased. From then
  *    on, a run that has read the day cannot commit it, and no run claims it (I5). If a live run reads a day, `erase` refuses it.
- * 2. Everything derived from the ledgers is written anew: partitions, tables made from ledgers, Iceberg, the watcher's record.
- * 3. Only then are objects deleted, so that no ledger names a missing object; in S3 also their noncurrent versions.
+ * 2. Closes give up the versions of the days. They keep their sums, and no comparison with them includes the days.
+ * 3. Everything derived from the ledgers is written anew: partitions, tables made from ledgers, Iceberg, the watcher's record.
+ * 4. Only then are objects deleted, so that no document names a missing object, and at last their previous contents.
  * Each step finds the work that is left in the lake: to finish an interrupted erasure, run the same command again.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -16,44 +17,40 @@ import { type BrandReport, type LakeAccess, createBrandReport } from '../context
 import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../days.ts';
 import { configError, rethrowBugs } from '../errors.ts';
 import { publishIceberg } from '../iceberg/index.ts';
-import { type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
+import { readCloses, withErasedDays } from '../lake/documents/close.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type Ledger, claimLost, eraseDays, withoutTombstones } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { type ReportState, parseReportState, withErased } from '../lake/documents/report-state.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
-import { COVERAGE_TABLE, brandPartitions, dayPartition, partitionPrefix } from '../lake/paths.ts';
+import { COVERAGE_TABLE, brandPartitions, partitionPrefix } from '../lake/paths.ts';
 import { enabledPolicy } from '../planning/policy.ts';
-import { type ReportRegistry, dayTables } from '../reports/definition.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
-  type DayWithRecords,
-  type RecordsOf,
-  daysWithRecords,
-  isReread,
-  rewriteDay,
-} from './erase-records.ts';
-import {
-  type ErasedObject,
+  type Amounts,
   type ErasedRange,
+  type Found,
+  KINDS,
   amountsOf,
-  erasedObjects,
-  purge,
-  withoutNeeded,
+  isInRange,
+  partitionsOf,
+  search,
 } from './erased-objects.ts';
 
 const CONCURRENCY = 8;
 
 /** The input of an erasure. Days are `YYYY-MM-DD`. */
 export interface EraseOptions extends LakeAccess {
+  /** All reports of the lake. */
   reports: ReportRegistry;
   settings: Settings | undefined;
   brand: string;
-  /** Both missing: all data that the lake has of the brand. */
+  /** The names of the reports whose days are erased; missing: all reports. */
+  only?: readonly string[] | undefined;
+  /** Both missing: all days. */
   from?: string | undefined;
   to?: string | undefined;
-  /** Erase only these records; the days stay. */
-  records?: RecordsOf | undefined;
   /** Return what would be removed, and change nothing. */
   plans: boolean;
 }
@@ -63,22 +60,32 @@ export interface EraseOutcome {
   /** `busy`: a run reads one of the days. `incomplete`: a run has written in the meantime. In both cases run the same command later. */
   status: 'complete' | 'planned' | 'busy' | 'incomplete' | 'undone';
   brand: string;
+  reports: string[];
   from: string;
   to: string;
-  /** If records are erased: the days that had some. Days that are re-read bring back the records that the service still has. */
-  days?: { report: string; day: string; isReread: boolean }[];
-  /** By kind; `noncurrent`: versions that the bucket kept of objects that were deleted or replaced. */
-  removed: ReturnType<typeof amountsOf>;
+  /**
+   * By kind (`KINDS`): what was searched, what was removed, and what is left because it has no data of the days or was
+   * written anew without them.
+   */
+  searched: Amounts;
+  removed: Amounts;
+  left: Amounts;
   /** Data that no erasure removes. */
   remains: string[];
 }
 
 const REMAINS = [
-  'logs, until the retention of their log groups ends; messages and events that were sent',
+  'logs, until the retention of their log groups ends; messages and events that were sent or wait in queues',
   'exports, downloads, caches of queries and dbt tables that people made; backups and replicas of the bucket',
-  'names of columns that only erased records had (schema/)',
+  'files that a killed process left: in .tmp of a folder, or unfinished uploads in S3, until they expire',
+  'names of columns that only erased records had, and since when (schema/); settings that name the brand',
   'the records at the service',
 ];
+
+/** Nothing of each kind. */
+const NOTHING: Amounts = Object.fromEntries(
+  Object.keys(KINDS).map((kind) => [kind, { objects: 0, bytes: 0 }]),
+);
 
 interface Scope extends EraseOptions, ErasedRange {
   from: string;
@@ -90,62 +97,68 @@ interface Scope extends EraseOptions, ErasedRange {
 /** Erases, or plans an erasure. @throws BrandReportsError `config` for a brand that is neither in the lake nor in the settings */
 export async function erase(options: EraseOptions): Promise<EraseOutcome> {
   const scope = await scopeOf(options);
-  const { brand, from, to, lake, records, plans } = scope;
-  const of = { brand, from, to, remains: REMAINS };
+  const { lake, plans } = scope;
+  const of = { ...headOf(scope), remains: REMAINS };
   try {
     const judged = await ledgersWithoutRuns(scope);
-    const before = await erasedObjects(scope);
-    const found = records && (await daysWithRecords(scope.contexts, before, records));
-    const erasedAmong = async (objects: readonly ErasedObject[]) => {
-      const needless = await withoutNeeded(scope, objects);
-      if (!found) return needless;
-      const isOf = await Promise.all(needless.map((object) => isOfRecords(object, found, plans)));
-      return needless.filter((_object, index) => isOf[index]);
-    };
-    const days = (found ?? []).filter(({ hasVersions }) => hasVersions);
-    const shown = days.map(async ({ ctx, day }) => ({
-      report: ctx.report.name,
-      day,
-      isReread: await isReread(ctx, day),
-    }));
-    const named = found && days.map((each) => ({ report: each.ctx.report.name, day: each.day }));
-    await refuseClosed(scope, named);
-    const erased = { ...of, ...(found && { days: await Promise.all(shown) }) };
-    if (plans) return { status: 'planned', ...erased, removed: amountsOf(await erasedAmong(before)) };
-    if (!records) await writeTombstones(scope, judged);
-    for (const each of days) if (records) await rewriteDay(scope, each, records);
-    await followLedgers(scope, found);
-    // A month may have been closed in the meantime. No ledger names its days any more, so such a close is removed or stays whole.
-    await refuseClosed(scope, named);
-    await lake.store.delete((await erasedAmong(await erasedObjects(scope))).map(({ key }) => key));
-    const noncurrent = await purge(scope);
-    const after = await erasedObjects(scope);
-    const left = new Set(after.map(({ key }) => key));
+    // A damaged close may name days of the range, so nothing is erased before it is restored or removed.
+    if (!scope.isBrand) await readCloses(lake.store, scope.brand);
+    const before = await search(scope);
+    const searched = { ...NOTHING, ...amountsOf(before) };
+    if (plans) {
+      const [removed, left] = [true, false].map((is) =>
+        amountsOf(before.filter(({ isErased }) => isErased === is)),
+      );
+      return { status: 'planned', ...of, searched, removed: removed ?? {}, left: left ?? {} };
+    }
+    await writeTombstones(scope, judged);
+    await followLedgers(scope);
+    const isObject = ({ kind }: Found) => kind !== 'partitions' && kind !== 'previous';
+    await lake.store.delete((await erasedNow(scope)).filter(isObject).map(({ name }) => name));
+    const purged = (await erasedNow(scope)).flatMap((found) => (found.version ? [found] : []));
+    await lake.store.noncurrent?.delete(purged.flatMap(({ version }) => version ?? []));
+    const after = await search(scope);
+    const left = new Set(after.map(({ name }) => name));
+    const gone = before.filter(({ kind, name }) => kind !== 'previous' && !left.has(name));
     return {
-      status: (await erasedAmong(after)).length > 0 ? 'incomplete' : 'complete',
-      ...erased,
-      removed: {
-        ...amountsOf(before.filter(({ key }) => !left.has(key))),
-        ...(noncurrent.objects > 0 && { noncurrent }),
-      },
+      status: after.some(({ isErased }) => isErased) ? 'incomplete' : 'complete',
+      ...{ ...of, searched, removed: amountsOf([...gone, ...purged]), left: amountsOf(after) },
     };
   } catch (thrown) {
     if (rethrowBugs(thrown).kind !== 'conflict') throw thrown;
-    return { status: 'busy', ...of, removed: {} };
+    return { status: 'busy', ...of, searched: {}, removed: {}, left: {} };
   }
 }
 
-/** Turns the erased days of the range into missing days, so that runs read them by the normal rules. */
+function headOf({ brand, contexts, from, to }: Scope) {
+  return { brand, reports: contexts.map(({ report }) => report.name), from, to };
+}
+
+async function erasedNow(scope: Scope): Promise<Found[]> {
+  return (await search(scope)).filter(({ isErased }) => isErased);
+}
+
+/**
+ * Turns the erased days of the range into missing days, so that runs read them by the normal rules. Closes do not get the
+ * days back: what a later reading finds has no counterpart in them, so it is in no comparison with them.
+ */
 export async function undoErasure(options: EraseOptions): Promise<EraseOutcome> {
   const scope = await scopeOf(options);
-  const { brand, from, to, contexts } = scope;
+  const { brand, from, to, contexts, lake } = scope;
   const months = monthsFrom(from, to);
+  const closes = await readCloses(lake.store, brand);
   for (const ctx of contexts) {
+    const leftClose = (day: string) =>
+      closes.find(
+        ({ month, erased = [] }) =>
+          month === monthOf(day) &&
+          erased.some((each) => each.report === ctx.report.name && each.day === day),
+      )?.closedAt;
     await mapConcurrent(months, CONCURRENCY, async (month) => {
       await ctx.ledger(month).refresh();
       await ctx
         .ledger(month)
-        .update((ledger) => withoutTombstones(ledger, (day) => from <= day && day <= to));
+        .update((ledger) => withoutTombstones(ledger, (day) => from <= day && day <= to, leftClose));
     });
     // The hints of the months come last: a concurrent run would otherwise record that nothing is due.
     await ctx.reportState.update((state) =>
@@ -153,13 +166,14 @@ export async function undoErasure(options: EraseOptions): Promise<EraseOutcome> 
     );
     await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
   }
-  return { status: 'undone', brand, from, to, removed: {}, remains: [] };
+  return { status: 'undone', ...headOf(scope), searched: {}, removed: {}, left: {}, remains: [] };
 }
 
 async function scopeOf(options: EraseOptions): Promise<Scope> {
-  const { lake, reports, settings, brand, clock, newId } = options;
+  const { lake, reports, settings, brand, only, clock, newId } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
-  const contexts = Object.values(reports).map((report) =>
+  const wanted = Object.values(reports).filter(({ name }) => only?.includes(name) ?? true);
+  const contexts = wanted.map((report) =>
     createBrandReport(options, documents, { brand, report, policy: enabledPolicy(settings, brand, report) }),
   );
   const listed = await listLedgers(lake.store, reports);
@@ -177,41 +191,26 @@ async function scopeOf(options: EraseOptions): Promise<Scope> {
       'no_catalog',
       `A Glue database points at the objects of ${lake.store.url}. Name it with --database: otherwise its partitions would stay.`,
     );
-  const months = listed.flatMap((each) => (each.brand === brand ? each.months : [])).sort();
+  const ofReports = listed.filter((each) => each.brand === brand && wanted.includes(each.report));
+  const months = ofReports.flatMap((each) => each.months).sort();
   // For a brand that is no longer in the settings, use the zone in which the day begins first.
   const { timeZone = 'Pacific/Kiritimati' } = settings?.brands[brand] ?? {};
   const today = dayOf(clock.wallMs(), timeZone);
   const starts = contexts.flatMap(({ policy }) => policy?.startDate ?? []);
-  const isAll = options.from === undefined && options.to === undefined && !options.records;
   // A clock that was ahead may have written later months.
-  const [last] = isAll ? months.slice(-1).flatMap((month) => daysOfMonth(month).slice(-1)) : [];
+  const [last = today] = months.slice(-1).flatMap((month) => daysOfMonth(month).slice(-1));
+  const end = monthOf(last) > monthOf(today) ? last : today;
+  for (const [flag, day = end] of Object.entries({ '--from': options.from, '--to': options.to }))
+    if (day > end)
+      throw configError('day_to_come', `${flag} ${day} is in the future. Allowed: up to ${end}.`);
+  const isAll = options.from === undefined && options.to === undefined;
   return {
     ...options,
     from:
       options.from ?? [...starts, ...months.slice(0, 1).map((month) => `${month}-01`), today].reduce(earlier),
-    to: options.to ?? (last !== undefined && monthOf(last) > monthOf(today) ? last : today),
-    ...{ isAll, documents, contexts, runId: newId() },
+    to: options.to ?? end,
+    ...{ isAll, isBrand: isAll && only === undefined, documents, contexts, runId: newId() },
   };
-}
-
-/**
- * @param found check only these days; missing: all days of the range
- * @throws BrandReportsError `config` if a close names one of the days
- */
-async function refuseClosed(
-  { lake, brand, from, to, isAll }: Scope,
-  found: readonly Pick<ClosedDay, 'report' | 'day'>[] | undefined,
-): Promise<void> {
-  const isErased = ({ report, day }: ClosedDay) =>
-    found ? found.some((each) => each.report === report && each.day === day) : from <= day && day <= to;
-  const closes = await readCloses(lake.store, brand);
-  const months = closes.filter((close) => isAll || namedDays(close).some(isErased)).map(({ month }) => month);
-  if (months.length === 0) return;
-  const commands = months.map((month) => `"brand-reports close ${month} --brand ${brand} --remove"`);
-  throw configError(
-    'closed_days',
-    `The closes ${months.join(', ')} of ${brand} name days that would be erased, so nothing is deleted. If they need not stay as they were, remove the closes first: ${commands.join(', ')}`,
-  );
 }
 
 /** The ledgers by month, as read when no live run worked on the days. */
@@ -242,7 +241,12 @@ async function writeTombstones({ contexts, from, to, isAll, clock }: Scope, judg
   for (const ctx of contexts) {
     await ctx.reportState.update((state) => {
       const ranges = [...withoutRange(state.erased ?? [], from, to), { from, to }];
-      return withErased(isAll ? parseReportState('')(undefined) : state, ranges, monthsFrom(from, to));
+      const { lastRun, ...others } = state;
+      // The message of a failure may quote a record.
+      const kept = isAll
+        ? parseReportState('')(undefined)
+        : { ...others, lastRun: lastRun && { ...lastRun, message: undefined } };
+      return withErased(kept, ranges, monthsFrom(from, to));
     });
     await mapConcurrent(byMonth, CONCURRENCY, async ([month, days]) => {
       const seen = judged.get(ctx)?.get(month);
@@ -262,24 +266,17 @@ function withoutRange(ranges: NonNullable<ReportState['erased']>, from: string, 
     .filter((range) => range.from <= range.to);
 }
 
-/** @param found the days that have a new version; missing: the days of the range, which have no version any more */
-async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | undefined): Promise<void> {
+async function followLedgers(scope: Scope): Promise<void> {
   const { lake, contexts, brand, from, to, isAll, documents } = scope;
-  const days = found ? [...new Set(found.map(({ day }) => day))] : daysFrom(from, to);
-  const months = [...new Set(days.map(monthOf))];
-  for (const ctx of contexts) {
-    const within = isAll ? undefined : { from, to };
-    for (const table of found ? [] : dayTables(ctx.report)) {
-      const published = await lake.catalog?.snapshotsByPartition(table, brandPartitions(brand), within);
-      for (const path of published?.keys() ?? [])
-        await lake.catalog?.removePartition(
-          table,
-          dayPartition(brand, path.slice(path.lastIndexOf('=') + 1)),
-        );
-    }
-    // A close that was removed without the name of the database has left partitions.
-    if (isAll) await publishCloses(ctx, []);
+  const months = monthsFrom(from, to);
+  // The coverage comes first: from then on the view `since_close` leaves the days out.
+  for (const ctx of contexts)
     await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
+  await eraseFromCloses(scope);
+  await mapConcurrent(await partitionsOf(scope), CONCURRENCY, async ({ partition, isErased }) => {
+    if (partition && isErased) await lake.catalog?.removePartition(...partition);
+  });
+  for (const ctx of contexts) {
     await writeChanges(ctx, months);
     // Even if the settings disable Iceberg now, an earlier run may have written it.
     const iceberg = lake.iceberg && { catalog: lake.iceberg, keptMs: Number.POSITIVE_INFINITY };
@@ -290,6 +287,23 @@ async function followLedgers(scope: Scope, found: readonly DayWithRecords[] | un
     });
   }
   await documents.watchRecord().update((record) => withoutBrand(record, brand));
+}
+
+/** The closes of an erased brand are deleted with its other objects. */
+async function eraseFromCloses(scope: Scope): Promise<void> {
+  const { lake, brand, contexts, isBrand, documents, clock } = scope;
+  const at = new Date(clock.wallMs()).toISOString();
+  const closes = isBrand ? [] : await readCloses(lake.store, brand);
+  const after = await mapConcurrent(closes, CONCURRENCY, (close) =>
+    documents
+      .close(close)
+      // Another process may have removed the close: then it is not written again.
+      .update((current) =>
+        current === close ? close : withErasedDays(current, (day) => isInRange(scope, day), at),
+      ),
+  );
+  const left = after.filter((close) => !closes.includes(close));
+  for (const ctx of contexts) await publishCloses(ctx, left);
 }
 
 /** The watcher's record without the brand, so problems that still last are reported again. */
@@ -304,19 +318,4 @@ function withoutBrand(record: WatchRecord, brand: string): WatchRecord {
     next.events = { ...events, open: ofOthers(events.open), pending };
   }
   return isDeepStrictEqual(next, record) ? record : next;
-}
-
-/** Whether an object of a day has erased records: the day's raw records, and all versions and lifecycle objects except the current ones. */
-async function isOfRecords(
-  { kind, of }: ErasedObject,
-  found: readonly DayWithRecords[],
-  plans: boolean,
-): Promise<boolean> {
-  if (!of || kind === 'damaged') return true;
-  const { ctx, day, id } = of;
-  const own = found.find((each) => each.ctx === ctx && each.day === day);
-  if (!own || kind === 'raw') return own !== undefined;
-  const { committed } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
-  const { snapshot } = (kind === 'lifecycle' ? committed?.lifecycle : committed) ?? {};
-  return own.hasVersions && (plans || snapshot !== id);
 }

@@ -1,183 +1,238 @@
-/* Finds the objects of a lake that contain data of the days to erase, by their keys alone. */
+/* Finds everything in a lake that has data of the days to erase, by keys alone: `KINDS` lists all of it. */
 import type { BrandReport } from '../context/context.ts';
 import { addDays, monthOf } from '../days.ts';
 import {
   COVERAGE_PAGE_KEY,
   DAMAGED_PREFIX,
+  DAY_PARTITION_KEYS,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
   brandClosesPrefix,
   brandPartitions,
   brandRawPrefix,
+  brandResultsPrefix,
   changesPrefix,
+  closedPartition,
+  closedTable,
+  dayPartition,
   icebergMetadataPrefix,
   keyOfDamagedCopy,
   monthPartition,
+  parseCloseKey,
   parseDayKey,
   parseLedgerKey,
   partitionPrefix,
   rateBudgetKey,
   reportLedgersPrefix,
+  rolesKey,
   snapshotOfKey,
 } from '../lake/paths.ts';
-import type { Lake, ListedObject } from '../ports.ts';
+import type { Lake, NoncurrentVersion, Partition } from '../ports.ts';
+import { dayTables } from '../reports/definition.ts';
+
+/** What an erasure searches, by kind. */
+export const KINDS = {
+  versions: 'versions of days',
+  lifecycle: 'rows of days in the lifecycle tables',
+  changes: 'changes of days',
+  raw: 'records as they came, with those of the day before',
+  derived: 'coverage and changes of months; rewritten',
+  partitions: 'partitions of the catalog',
+  documents: 'ledgers and other documents; they keep the time of the erasure',
+  closes: 'closed months; they keep their sums unless the brand is erased',
+  iceberg: 'Iceberg metadata; rewritten',
+  status: 'status page, until the next watcher run',
+  rates: 'request rate of the brand',
+  query_results: 'results of Athena queries',
+  damaged: 'copies of damaged documents',
+  previous: 'previous contents of all these objects',
+} as const;
+type Kind = keyof typeof KINDS;
 
 /** The brand's part of a lake, and the range, `YYYY-MM-DD`. */
 export interface ErasedRange {
   lake: Lake;
   brand: string;
+  /** The reports whose days are erased. */
   contexts: readonly BrandReport[];
   from: string;
   to: string;
-  /** Everything that the lake has of the brand, whatever the range. */
+  /** All days of these reports. */
   isAll: boolean;
+  /** All days of all reports, and everything else that the lake has of the brand. */
+  isBrand: boolean;
 }
 
-/** The kind of an object; `documents` and `iceberg` are replaced by documents without the days, all other kinds are deleted. */
-type Kind =
-  | 'versions'
-  | 'lifecycle'
-  | 'changes'
-  | 'raw'
-  | 'derived'
-  | 'iceberg'
-  | 'documents'
-  | 'rates'
-  | 'status'
-  | 'query_results'
-  | 'damaged';
-
-/** An object that contains data of the range. */
-export interface ErasedObject {
-  key: string;
-  bytes: number;
-  kind: Kind;
-  /** Only for an object of a day. */
-  of?: { ctx: BrandReport; day: string; id: string };
+/** Whether the day of the report is erased. */
+export function isInRange(
+  { contexts, from, to, isAll }: ErasedRange,
+  { report, day }: { report: string; day: string },
+): boolean {
+  return contexts.some((ctx) => ctx.report.name === report) && (isAll || (from <= day && day <= to));
 }
 
-/** A prefix below which such objects lie. */
+/** Objects with one prefix. */
 interface Place {
   kind: Kind;
   prefix: string;
-  /** Only for objects of days. */
-  days?: { ctx: BrandReport; from: string };
+  /** Whether the object has data of the range. */
+  isErased: (key: string) => boolean;
+  /** The object is written anew without the days, so that only its previous contents are deleted. */
+  isRewritten?: boolean;
 }
 
-function placesOf({ lake, brand, contexts, from, isAll }: ErasedRange): Place[] {
+function placesOf(range: ErasedRange): Place[] {
+  const { lake, brand, contexts, from, to, isAll, isBrand } = range;
+  const isMonth = (month: string | undefined) =>
+    isAll || (month !== undefined && monthOf(from) <= month && month <= monthOf(to));
+  const always = () => true;
+  const ofDays = (kind: Kind, prefix: string, first = from): Place => {
+    const isErased = (key: string) => {
+      const { day } = parseDayKey(prefix, key) ?? {};
+      return day !== undefined && (isAll || (first <= day && day <= to));
+    };
+    return { kind, prefix, isErased };
+  };
   const ofReports = contexts.flatMap((ctx): Place[] => {
     const { name, table, lifecycle } = ctx.report;
-    const days = { ctx, from };
-    const placeOf = (kind: Kind, of: string): Place => ({
-      ...{ kind, prefix: partitionPrefix(of, brandPartitions(brand)), days },
-    });
-    // The reading of the day before may have staged records of the range's first instant, to leave them out of its version.
-    const before = { ctx, from: addDays(from, -1) };
+    const ledgers = `${reportLedgersPrefix(name)}${brand}/`;
+    const prefixOf = (of: string) => partitionPrefix(of, brandPartitions(brand));
     return [
-      placeOf('versions', table),
-      ...(lifecycle ? [placeOf('lifecycle', lifecycle.table)] : []),
-      { kind: 'changes', prefix: changesPrefix(brand, name), days },
-      { kind: 'raw', prefix: brandRawPrefix(name, brand), days: before },
-      { kind: 'iceberg', prefix: icebergMetadataPrefix(table) },
-      { kind: 'documents', prefix: `${reportLedgersPrefix(name)}${brand}/` },
-      ...LEDGER_TABLES.map(
-        (each): Place => ({ kind: 'derived', prefix: partitionPrefix(each, monthPartition(brand, name)) }),
-      ),
+      ofDays('versions', prefixOf(table)),
+      ...(lifecycle ? [ofDays('lifecycle', prefixOf(lifecycle.table))] : []),
+      ofDays('changes', changesPrefix(brand, name)),
+      // The reading of the day before may have staged records of the range's first instant, to leave them out of its version.
+      ofDays('raw', brandRawPrefix(name, brand), addDays(from, -1)),
+      ...LEDGER_TABLES.map((of): Place => {
+        const prefix = partitionPrefix(of, monthPartition(brand, name));
+        const isErased = (key: string) => isMonth(/\/month=(\d{4}-\d\d)\//.exec(key)?.[1]);
+        return { kind: 'derived', prefix, isErased };
+      }),
+      {
+        ...{ kind: 'documents', prefix: ledgers, isRewritten: true },
+        isErased: (key) => isMonth(parseLedgerKey(key)?.month ?? monthOf(from)),
+      },
+      { kind: 'documents', prefix: rolesKey(table), isErased: () => isAll, isRewritten: true },
+      { kind: 'iceberg', prefix: icebergMetadataPrefix(table), isErased: always, isRewritten: true },
     ];
   });
-  const rates: Place = { kind: 'rates', prefix: rateBudgetKey(brand) };
-  // A versioned bucket may have kept closes that were removed.
-  const closes: Place = { kind: 'documents', prefix: brandClosesPrefix(brand) };
+  const isOfOther = (key: string) =>
+    key.startsWith(`${QUERY_RESULTS_PREFIX}${DAY_PARTITION_KEYS[0]}=`) &&
+    !key.startsWith(brandResultsPrefix(brand));
   // Only Athena writes results, so such a folder in a local lake is somebody else's.
   const results: Place[] =
-    lake.store.localFolder === undefined ? [{ kind: 'query_results', prefix: QUERY_RESULTS_PREFIX }] : [];
+    lake.store.localFolder === undefined
+      ? [{ kind: 'query_results', prefix: QUERY_RESULTS_PREFIX, isErased: (key) => !isOfOther(key) }]
+      : [];
   return [
     ...ofReports,
-    ...(isAll ? [rates, closes] : []),
+    {
+      ...{ kind: 'closes', prefix: brandClosesPrefix(brand), isRewritten: !isBrand },
+      // A close has days of its month, and of months that were closed before.
+      isErased: (key) => isBrand || (parseCloseKey(key)?.month ?? '') >= monthOf(from),
+    },
+    { kind: 'rates', prefix: rateBudgetKey(brand), isErased: () => isBrand },
     ...results,
-    { kind: 'status', prefix: STATUS_PREFIX },
+    { kind: 'status', prefix: COVERAGE_PAGE_KEY, isErased: always },
+    { kind: 'documents', prefix: STATUS_PREFIX, isErased: always, isRewritten: true },
   ];
 }
 
-/** The object with its kind if its key belongs to the range; otherwise an empty list. */
-function foundAt<T extends Pick<ListedObject, 'key' | 'bytes'>>(
-  range: ErasedRange,
-  places: readonly Place[],
-  object: T,
-): (T & ErasedObject)[] {
-  const { from, to, isAll } = range;
-  const key = keyOfDamagedCopy(object.key);
-  const place = places.find(({ prefix }) => key.startsWith(prefix));
-  if (!place) return [];
-  const kind = key === object.key ? place.kind : 'damaged';
-  const { month = monthOf(from) } = parseLedgerKey(key) ?? {};
-  if (!place.days)
-    return isAll || (monthOf(from) <= month && month <= monthOf(to)) ? [{ ...object, kind }] : [];
-  const { ctx, from: first } = place.days;
-  const parsed = parseDayKey(place.prefix, key);
-  return parsed && (isAll || (first <= parsed.day && parsed.day <= to))
-    ? [{ ...object, kind, of: { ctx, ...parsed } }]
-    : [];
+/** An object, a partition of the catalog, or a previous content of an object, which was searched. */
+export interface Found {
+  kind: Kind;
+  name: string;
+  bytes: number;
+  /** Whether it is removed. Documents with data of the range are rewritten instead. */
+  isErased: boolean;
+  /** The previous content of an object. */
+  version?: NoncurrentVersion;
+  /** The partition of a day, also of a closed month. */
+  partition?: [table: string, partition: Partition];
 }
 
-/** All objects of the lake that contain data of the range. */
-export async function erasedObjects(range: ErasedRange): Promise<ErasedObject[]> {
+/** Searches everything that `KINDS` lists. */
+export async function search(range: ErasedRange): Promise<Found[]> {
+  const { store } = range.lake;
   const places = placesOf(range);
-  const found: ErasedObject[] = [];
-  for (const prefix of [...places.map((place) => place.prefix), DAMAGED_PREFIX])
-    for await (const { key, bytes } of range.lake.store.list(prefix))
-      found.push(...foundAt(range, places, { key, bytes }));
+  const needed = await publishedRows(range);
+  const found: Found[] = [];
+  for (const prefix of prefixesOf(places)) {
+    for await (const { key, bytes } of store.list(prefix)) {
+      const place = placeAt(places, key);
+      const isNeeded = place?.kind === 'derived' && needed.has(snapshotOfKey(key) ?? '');
+      const isErased = place?.isErased === true && !place.isRewritten && !isNeeded;
+      if (place) found.push({ kind: place.kind, name: key, bytes, isErased });
+    }
+    for await (const version of store.noncurrent?.list(prefix) ?? []) {
+      const { key, bytes } = version;
+      const place = placeAt(places, key);
+      const name = `${key} ${version.version}`;
+      if (place) found.push({ kind: 'previous', name, bytes, isErased: place.isErased, version });
+    }
+  }
+  return [...found, ...(await partitionsOf(range))];
+}
+
+/** No prefix begins with another one, so that no object is found twice. */
+function prefixesOf(places: readonly Place[]): string[] {
+  const all = [...new Set([...places.map(({ prefix }) => prefix), DAMAGED_PREFIX])];
+  return all.filter((prefix) => !all.some((other) => other !== prefix && prefix.startsWith(other)));
+}
+
+function placeAt(places: readonly Place[], key: string) {
+  const of = keyOfDamagedCopy(key);
+  const place = places.find(({ prefix }) => of.startsWith(prefix));
+  if (!place) return undefined;
+  const isErased = place.isErased(of);
+  return key === of ? { ...place, isErased } : { kind: 'damaged' as const, isRewritten: false, isErased };
+}
+
+/** The snapshots of tables made from ledgers at which the catalog points now. */
+async function publishedRows({ lake, brand, contexts }: ErasedRange): Promise<ReadonlySet<string>> {
+  const current = new Set<string>();
+  for (const { report } of contexts)
+    for (const table of LEDGER_TABLES) {
+      const found = await lake.catalog?.snapshotsByPartition(table, monthPartition(brand, report.name));
+      for (const id of [...(found?.values() ?? [])].flat()) current.add(id);
+    }
+  return current;
+}
+
+/** The partitions of the reports' days, also of closed months. */
+export async function partitionsOf(range: ErasedRange): Promise<Found[]> {
+  const { brand, contexts, lake } = range;
+  const found: Found[] = [];
+  for (const { report } of contexts)
+    for (const of of dayTables(report))
+      for (const table of [of, closedTable(of)]) {
+        const leading = table === of ? brandPartitions(brand) : [];
+        const byPath = await lake.catalog?.snapshotsByPartition(table, leading);
+        for (const path of byPath?.keys() ?? []) {
+          const { close, brand: owner, dt: day = '' } = valuesIn(path);
+          if (owner !== brand) continue;
+          const partition =
+            close === undefined ? dayPartition(brand, day) : closedPartition(close, brand, day);
+          const isErased = isInRange(range, { report: report.name, day });
+          const name = `${table}/${path}`;
+          found.push({ kind: 'partitions', name, bytes: 0, isErased, partition: [table, partition] });
+        }
+      }
   return found;
 }
 
-/** The objects that nothing needs. An object of a table made from ledgers is needed if a partition points at it now. */
-export async function withoutNeeded(
-  { lake, brand, contexts }: ErasedRange,
-  found: readonly ErasedObject[],
-): Promise<ErasedObject[]> {
-  const current = new Set<string>();
-  for (const { report } of contexts)
-    for (const table of LEDGER_TABLES)
-      for (const ids of (
-        await lake.catalog?.snapshotsByPartition(table, monthPartition(brand, report.name))
-      )?.values() ?? [])
-        for (const id of ids) current.add(id);
-  return found.filter(({ key, kind }) => {
-    const id = kind === 'derived' ? snapshotOfKey(key) : undefined;
-    if (kind === 'derived') return id !== undefined && !current.has(id);
-    return kind === 'status' ? key === COVERAGE_PAGE_KEY : kind !== 'documents' && kind !== 'iceberg';
-  });
+/** @param path `brand=acme/dt=2026-01-31` */
+function valuesIn(path: string): Partial<Record<string, string>> {
+  return Object.fromEntries(path.split('/').map((part) => part.split('=', 2)));
 }
 
-/** Deletes the noncurrent versions of these objects in a versioned bucket. @returns how much was deleted */
-export async function purge(range: ErasedRange): Promise<Amount> {
-  const { noncurrent } = range.lake.store;
-  const places = placesOf(range);
-  const amount = { objects: 0, bytes: 0 };
-  for (const prefix of noncurrent ? [...places.map((place) => place.prefix), DAMAGED_PREFIX] : []) {
-    const listed = await Array.fromAsync(noncurrent?.list(prefix) ?? []);
-    const found = listed.flatMap((version) => foundAt(range, places, version));
-    await noncurrent?.delete(found);
-    const { objects, bytes } = amountOf(found);
-    amount.objects += objects;
-    amount.bytes += bytes;
-  }
-  return amount;
-}
+/** By kind; a kind of which nothing was found has no entry. */
+export type Amounts = Partial<Record<string, { objects: number; bytes: number }>>;
 
-/** How much was removed. */
-export interface Amount {
-  objects: number;
-  bytes: number;
-}
-
-/** The number and size of the objects, by kind. */
-export function amountsOf(objects: readonly ErasedObject[]): Partial<Record<Kind | 'noncurrent', Amount>> {
-  const byKind = [...Map.groupBy(objects, ({ kind }) => kind)];
-  return Object.fromEntries(byKind.map(([kind, own]) => [kind, amountOf(own)]));
-}
-
-function amountOf(objects: readonly { bytes: number }[]): Amount {
-  return { objects: objects.length, bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0) };
+/** The number and size of what was found, by kind. */
+export function amountsOf(found: readonly Found[]): Amounts {
+  const byKind = [...Map.groupBy(found, ({ kind }) => kind)];
+  const sizeOf = (own: readonly Found[]) => own.reduce((sum, { bytes }) => sum + bytes, 0);
+  return Object.fromEntries(byKind.map(([kind, own]) => [kind, { objects: own.length, bytes: sizeOf(own) }]));
 }

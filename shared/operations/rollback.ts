@@ -144,19 +144,18 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
  * Keeps everything about how the day was read, except its attempt: the raw records of that attempt are not those of this
  * version. `unsettled` stays. The time of the next reading depends on the last response of the service.
  */
-export function commitRollback(
+function commitRollback(
   { settings, newId }: Pick<RollbackOptions, 'settings' | 'newId'>,
   ctx: BrandReport & { runId: string },
   open: OpenDay,
   replaced: Committed,
   content: SnapshotContent & { snapshot: string },
-  cause: 'rollback' | 'erasure' = 'rollback',
 ): Promise<OpenDay> {
   const own = settings?.brands[ctx.brand]?.reports[ctx.report.name];
   const attempt = attemptOfRollback(newId());
   return replaceVersion({ ...ctx, ...(own && { settings: own }) }, open, {
     runId: ctx.runId,
-    cause,
+    cause: 'rollback',
     next: (current = replaced) => {
       // A rollback to fewer rows is deliberate, so it does not count as a fall.
       const { contradictions: _contradictions, ...reading } = current;

@@ -1,6 +1,6 @@
 /*
- * Replaces the version of a day that the caller has claimed and whose new version is written. Readings, rollbacks,
- * rebuilds and erasures all use it:
+ * Replaces the version of a day that the caller has claimed and whose new version is written. Readings, rollbacks
+ * and rebuilds all use it:
  * 1. It records the change and the lifecycle rows of the new version.
  * 2. One transition of the ledger commits all of it (I4).
  * When each of them had code of its own, a step was forgotten: the claim that protects the version from the vacuum, the
@@ -21,8 +21,7 @@ export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
   hashes?: RowHashes | undefined;
   /** When the reading that replaces the version ended, by the service's time; missing: now. */
   endedMs?: number;
-  /** For an erasure no change is recorded, because the change would contain the erased values. */
-  cause: 'reading' | 'rollback' | 'rebuild' | 'erasure';
+  cause: 'reading' | 'rollback' | 'rebuild';
 }
 
 /** @throws BrandReportsError `conflict` if another run has taken the day over; then nothing has changed */
@@ -50,7 +49,7 @@ export async function replaceVersion(
   return replacing;
 
   async function changesOf() {
-    if (!replaced || cause === 'erasure') return undefined;
+    if (!replaced) return undefined;
     // If a day whose ledger was made from snapshots is not over, its new version shows only that the day has grown.
     if (after.state === 'open' && !isWhole(replaced)) return replaced.changes;
     const afterHashes = hashes && { afterHashes: hashes };

@@ -148,14 +148,16 @@ ${pageTable(`Changes of ${name}`, ['report', 'days', 'added', 'removed', 'altere
 
 /** Days that changed after the close. A day that was not closed at that time has no `changes`; it counts among the days not whole. */
 function closedMonths({ name, tables, closes, at }: PageBrand): Html | string {
-  const rows = closes.map(({ month, closedAt, exceptions }) => {
+  const rows = closes.map(({ month, closedAt, exceptions, erased = [] }) => {
     const changed = tables.flatMap(({ table, days }) => {
       const since = days.filter(
         ({ dt, changes }) => monthOf(dt) === month && (changes?.last.at ?? '') > closedAt,
       );
       return since.length === 0 ? [] : [`${table}: ${since.length}`];
     });
-    return [month, at(closedAt), exactNumber(exceptions.length), changed.join(', ') || 'none'];
+    const lost = erased.filter(({ day }) => monthOf(day) === month).length;
+    const since = [...changed, ...(lost > 0 ? [`erased: ${lost}`] : [])].join(', ') || 'none';
+    return [month, at(closedAt), exactNumber(exceptions.length), since];
   });
   if (rows.length === 0) return '';
   const months = closes.map(({ month }) => `'${month}'`).join(', ');

@@ -18,6 +18,8 @@ type Tables = Readonly<Record<string, readonly Row[]>>;
 
 const COLUMNS = lifecycleShape(orders)?.columns ?? [];
 const TABLES = ['order_states', 'order_states_closed', 'transaction_states', 'transaction_states_closed'];
+/** Of `coverage`, the columns that the views read. */
+const COVERAGE = 'brand varchar, report varchar, month varchar, dt varchar, left_close boolean';
 const DEFAULTS: Row = {
   ...{ brand: 'acme', dt: '2026-10-15', close: '2026-10', records: 1, kind: 'sale', state: 'new' },
   ...{ publisher_id: '1', publisher_name: null, currency: 'USD', amount: 100, commission: 10 },
@@ -32,6 +34,7 @@ beforeAll(async () => {
     const close = table.endsWith('_closed') ? ', close varchar' : '';
     await connection.run(`CREATE TABLE ${table} (${columns}${close}, brand varchar, dt varchar)`);
   }
+  await connection.run(`CREATE TABLE coverage (${COVERAGE})`);
   for (const { name, sql } of [sinceClose, payouts])
     await connection.run(
       `CREATE VIEW ${name} AS ${sql.replaceAll(NOW_SQL, "TIMESTAMP '2026-11-20 10:00:00'")}`,
@@ -200,6 +203,37 @@ describe('since_close', () => {
     expect(await rowsOf(sinceClose, tables, columns)).toEqual(expected);
   });
 
+  it('leaves out days that were erased, then and now, and no other day, report, month or brand', async () => {
+    const rows = (more: Row) => [
+      { key: 'a', ...more },
+      { key: 'b', dt: '2026-10-16', ...more },
+    ];
+    const [then, now] = [rows({}), rows({ state: 'void' })];
+    const tables = {
+      ...{ order_states_closed: then, order_states: now },
+      ...{ transaction_states_closed: [], transaction_states: rows({}) },
+    };
+    const erased = (values: string) => connection.run(`INSERT INTO coverage VALUES ${values}`);
+    const found = () => rowsOf(sinceClose, tables, 'report, what, records, CAST(correction AS double)');
+    const all = [
+      ['orders', 'voided', '2', -20],
+      ['transactions', 'added', '2', 20],
+    ];
+    try {
+      await erased(`('acme', 'order_list', '2026-10', '2026-10-15', NULL), ('acme', 'click_list', '2026-10', '2026-10-15', true),
+        ('acme-eu', 'order_list', '2026-10', '2026-10-15', true), ('acme', 'order_list', '2026-11', '2026-11-15', true)`);
+      expect(await found()).toEqual(all);
+      await erased(`('acme', 'order_list', '2026-10', '2026-10-15', true)`);
+      expect(await found()).toEqual([['orders', 'voided', '1', -10], all[1]]);
+      await erased(
+        `('acme', 'transaction_list', '2026-10', '2026-10-16', true), ('acme', 'order_list', '2026-10', '2026-10-16', true)`,
+      );
+      expect(await found()).toEqual([['transactions', 'added', '1', 10]]);
+    } finally {
+      await connection.run('DELETE FROM coverage');
+    }
+  });
+
   it('separates orders and transactions, even if one of them had no record at the close', async () => {
     const tables = { order_states_closed: [before], transaction_states: [before] };
     expect(await rowsOf(sinceClose, tables, `report, what, CAST(correction AS double)`)).toEqual([
@@ -273,6 +307,7 @@ describe('conditions', () => {
         `CREATE VIEW ${table} AS SELECT * FROM read_parquet('${folder.path}/${table}/**/*.parquet', hive_types = {'brand': VARCHAR, 'dt': VARCHAR${keys.startsWith('close') ? ", 'close': VARCHAR" : ''}})`,
       );
     }
+    await other.run(`CREATE TABLE coverage (${COVERAGE})`);
     await other.run(
       `CREATE VIEW ${name} AS ${[sinceClose, payouts].find((view) => view.name === name)?.sql}`,
     );

@@ -43,6 +43,11 @@ const PARTITION: Columns = [
   ['dt', 'string'],
 ];
 
+const COVERAGE: Columns = [
+  ...coverageTable.columns.map(({ name, type }) => [name, type] as const),
+  ...coverageTable.partitionKeys.map((name) => [name, 'string'] as const),
+];
+
 /** The name of a role's field in the tests. */
 const KNOWN_NAMES: Readonly<Record<string, string>> = { state: 'status', line_state: 'sku_status' };
 
@@ -51,17 +56,13 @@ function viewsOver(type: ColumnType, without: { uses: boolean } = { uses: false 
   const ofReports = Object.values(reports).flatMap(({ views }) =>
     views.map((view) => over(view, type, without)),
   );
-  const coverage: Columns = [
-    ...coverageTable.columns.map(({ name, type }) => [name, type] as const),
-    ...coverageTable.partitionKeys.map((name) => [name, 'string'] as const),
-  ];
   const changes: Columns = [
     ...changesTable.columns.map(({ name, type }) => [name, type] as const),
     ...changesTable.partitionKeys.map((name) => [name, 'string'] as const),
   ];
   return [
     ...ofReports,
-    { view: freshness, tables: { coverage }, discovered: {} },
+    { view: freshness, tables: { coverage: COVERAGE }, discovered: {} },
     ...changeViews(reports).map((view) => ({ view, tables: { changes }, discovered: {} })),
   ];
 }
@@ -88,7 +89,9 @@ function over(view: ReportView, type: ColumnType, without: { uses: boolean }): V
   );
   return {
     view: viewOver(view, columns, new Map()),
-    tables: Object.fromEntries(tables.map(([table, own]) => [table, [...own, ...PARTITION]])),
+    tables: Object.fromEntries(
+      tables.map(([table, own]) => [table, table === coverageTable.name ? COVERAGE : [...own, ...PARTITION]]),
+    ),
     discovered,
   };
 }

@@ -253,14 +253,6 @@ describe('versions without a reading', () => {
     expect(rows[1]).not.toHaveProperty('locked_after');
     expect(rows[2]).not.toHaveProperty('seen_after');
   });
-
-  it('an erasure removes the rows of its records, even of records that were gone', async () => {
-    const steps = [
-      ...later(undefined, [order('2', 'paid', 2), order('3', 'new', 3)]),
-      { at: READ_3, records: [order('3', 'new', 3)], cause: 'erasure' as const },
-    ];
-    expect(await lives(steps)).toMatchObject([{ key: '3', seen_after: AFTER_1 }]);
-  });
 });
 
 describe('other settings', () => {

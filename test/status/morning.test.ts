@@ -111,11 +111,12 @@ describe('closed months', () => {
       changedOn('2026-10-02', '2026-11-03T12:00:01.000Z'),
       changedOn('2026-10-31', '2026-11-20T00:00:00.000Z'),
     ];
-    const text = part(
-      page({ days }, './lake', [close('2026-09'), close('2026-10'), close('2026-10', 'globex')]),
-      /^Closed months/,
-    );
-    expect(text).toContain('2026-10|2026-11-03 07:00|1|orders: 2| 2026-09|2026-11-03 07:00|1|none|');
+    const erased = ['2026-09-01', '2026-08-01'].map((day) => ({
+      ...{ report: 'order_list', day, rows: 3, erasedAt: '2026-11-05T00:00:00.000Z' },
+    }));
+    const closes = [{ ...close('2026-09'), erased }, close('2026-10'), close('2026-10', 'globex')];
+    const text = part(page({ days }, './lake', closes), /^Closed months/);
+    expect(text).toContain('2026-10|2026-11-03 07:00|1|orders: 2| 2026-09|2026-11-03 07:00|1|erased: 1|');
     expect(text).toContain("WHERE brand = 'acme' AND close IN ('2026-10', '2026-09') ORDER BY");
   });
 

@@ -10,7 +10,6 @@ import { rebuildCatalog } from '../../shared/catalog/rebuild.ts';
 import { DAY_MS } from '../../shared/days.ts';
 import { closeKey, versionKey } from '../../shared/lake/paths.ts';
 import { closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
-import { type EraseOptions, erase } from '../../shared/operations/erase.ts';
 import { listVersions, rollBack } from '../../shared/operations/rollback.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { orders } from '../../shared/reports/orders.ts';
@@ -149,21 +148,6 @@ describe('a closed month', () => {
     lake.catalog.pointers.set(`orders_closed/close=2026-01/brand=${BRAND}/dt=2026-01-01`, 'gone');
     await rebuildCatalog({ ...lake.access(), settings: lake.settings(), isFatal: () => true });
     expect(closedPointers()).toEqual(before);
-  });
-
-  it.each<[name: string, own: Partial<EraseOptions>]>([
-    ['its days', { from: LAST, to: LAST }],
-    ['its brand', {}],
-    ['records of its days', { records: { field: 'status', value: 'void' } }],
-    ['its brand, as a plan', { plans: true }],
-  ])('is not erased: %s', async (_name, own) => {
-    const before = [...lake.store.objects.keys()].sort();
-    const options = { ...lake.access(), settings: lake.settings(), brand: BRAND, plans: false, ...own };
-    await expect(erase(options)).rejects.toMatchObject({
-      code: 'closed_days',
-      message: expect.stringContaining('"brand-reports close 2026-02 --brand acme --remove"'),
-    });
-    expect([...lake.store.objects.keys()].sort()).toEqual(before);
   });
 
   it('has versions that a rollback can publish even if the ledger no longer has them', async () => {

@@ -59,6 +59,15 @@ const close = storedObject(() => ({
       why: z.enum(['missing', 'open', 'unconfirmed', 'failed', 'erased']),
     })),
   ),
+  /**
+   * Days of the two lists above that were erased after the close: their versions are gone, and the numbers of their rows
+   * stay. No comparison with this close includes them, on either side, even if they are read again.
+   */
+  erased: z.optional(
+    z.array(
+      storedObject(() => ({ report: z.string(), day: day(), rows: storedCount, erasedAt: storedTime })),
+    ),
+  ),
   /** By table: the number of columns, and the fields of the roles. */
   tables: z.record(
     z.string(),
@@ -80,6 +89,31 @@ export function parseClose(key: string, storedJson: Json): Close {
   const stray = parsed.days.find((each) => monthOf(each.day) !== parsed.month);
   if (stray !== undefined) throw damagedDocument(key, `${stray.day} is not a day of its month`);
   return parsed;
+}
+
+/** The close after these days were erased. */
+export function withErasedDays(
+  close: Close,
+  isErased: (day: Pick<ClosedDay, 'report' | 'day'>) => boolean,
+  erasedAt: string,
+): Close {
+  const gone = namedDays(close).filter(isErased);
+  if (gone.length === 0) return close;
+  return {
+    ...close,
+    days: close.days.filter((each) => !isErased(each)),
+    carried: close.carried.filter((each) => !isErased(each)),
+    erased: [
+      ...(close.erased ?? []),
+      ...gone.map(({ report, day, rows }) => ({ report, day, rows, erasedAt })),
+    ],
+  };
+}
+
+/** The days of its month that the close lacks, because they were not whole then or were erased since. */
+export function lackingDays({ month, exceptions, erased = [] }: Close): Close['exceptions'] {
+  const since = erased.filter(({ day }) => monthOf(day) === month);
+  return [...exceptions, ...since.map(({ report, day }) => ({ report, day, why: 'erased' as const }))];
 }
 
 /** All versions in a close: of its own month, and of months that were closed earlier. */

@@ -220,6 +220,11 @@ const dayEntry = storedObject(() => ({
   events: z.optional(outbox),
   /** When the day was erased: the lake has nothing of it, and no run reads it again. */
   erasedAt: z.optional(storedTime),
+  /**
+   * When the close of the month was made that lost the day by an erasure, after that was undone: the view `since_close`
+   * leaves the day out, because the close has no counterpart of its records.
+   */
+  leftClose: z.optional(storedTime),
 }));
 
 const ledger = storedObject(() => ({
@@ -422,22 +427,35 @@ export function eraseDays(ledger: Ledger, days: readonly string[], at: string, j
     : { ...ledger, days: { ...ledger.days, ...Object.fromEntries(tombstones) } };
 }
 
-/** Turns erased days into missing days. */
-export function withoutTombstones(ledger: Ledger, isWanted: (day: string) => boolean): Ledger {
-  const { length } = Object.keys(ledger.days);
-  const kept = Object.entries(ledger.days).filter(
-    ([day, entry]) => entry.erasedAt === undefined || !isWanted(day),
-  );
-  return kept.length === length ? ledger : { ...ledger, days: Object.fromEntries(kept) };
+/**
+ * Turns erased days into missing days.
+ * @param leftClose when the close was made that lost the day; `undefined`: no close did
+ */
+export function withoutTombstones(
+  ledger: Ledger,
+  isWanted: (day: string) => boolean,
+  leftClose: (day: string) => string | undefined,
+): Ledger {
+  const isKept = (day: string, entry: DayEntry) => entry.erasedAt === undefined || !isWanted(day);
+  if (Object.entries(ledger.days).every(([day, entry]) => isKept(day, entry))) return ledger;
+  const days = Object.entries(ledger.days).flatMap(([day, entry]): [string, DayEntry][] => {
+    if (isKept(day, entry)) return [[day, entry]];
+    const left = leftClose(day);
+    return left === undefined ? [] : [[day, { leftClose: left }]];
+  });
+  return { ...ledger, days: Object.fromEntries(days) };
 }
 
-/** Forgets the older versions and the changes of a day: they contain records that the current version no longer has. */
-export function forgetHistory(ledger: Ledger, day: string, at: string): Ledger {
-  return withEntry(ledger, day, ({ committed, superseded: _superseded, ...entry }): DayEntry => {
-    if (!committed) return entry;
-    const { changes: _changes, ...current } = committed;
-    return { ...entry, committed: current, versionsFrom: at };
+/** Lets the month's days take part in comparisons with its close of this time, which has their versions of then. */
+export function joinClose(ledger: Ledger, closedAt: string): Ledger {
+  const isOfOther = ({ leftClose = closedAt }: DayEntry) => leftClose !== closedAt;
+  if (!Object.values(ledger.days).some(isOfOther)) return ledger;
+  const days = Object.entries(ledger.days).map(([day, entry]): [string, DayEntry] => {
+    if (!isOfOther(entry)) return [day, entry];
+    const { leftClose: _other, ...rest } = entry;
+    return [day, rest];
   });
+  return { ...ledger, days: Object.fromEntries(days) };
 }
 
 /** Ends the attempt of this run. What it staged is not read again. */

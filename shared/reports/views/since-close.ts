@@ -4,7 +4,8 @@ import type { ReportView } from '../definition.ts';
  * Stacks the rows of the closed month and the current rows, and adds them up by record, instead of joining them. A join
  * would lose records without a key, and would keep a condition on the close from reaching the partitions of both
  * tables. So a difference of the sums is the sum of the differences, whatever key the records have. A day that was
- * missing at the close is in the month, too.
+ * missing at the close is in the month, too. A day that was erased since is not: neither its rows of then nor those of a
+ * later reading count, so that nobody is billed or credited for an erasure.
  */
 export const sinceClose: ReportView = {
   name: 'since_close',
@@ -30,7 +31,13 @@ export const sinceClose: ReportView = {
       'Commission that counts now minus commission that counted at the close; void counts 0',
     ],
   ],
-  tables: ['order_states', 'order_states_closed', 'transaction_states', 'transaction_states_closed'],
+  tables: [
+    'order_states',
+    'order_states_closed',
+    'transaction_states',
+    'transaction_states_closed',
+    'coverage',
+  ],
   sql: `SELECT brand, close, report, publisher_id, CAST(max(publisher_name) AS varchar) AS publisher_name,
   currency, state_now AS state, what,
   CAST(sum(CASE WHEN what IN ('added', 'removed') THEN abs(records_now - records_then)
@@ -56,16 +63,18 @@ FROM (
   END AS varchar) AS what
   FROM (
     SELECT *, max(was_known) OVER (PARTITION BY brand, close) AS is_closed,
+      max(is_erased) OVER (PARTITION BY brand, close, report, dt) AS has_left,
       max(CASE WHEN records_then > 0 AND records_now = 0 THEN 1 ELSE 0 END) OVER of_key AS is_left,
       max(CASE WHEN records_then = 0 AND records_now > 0 THEN 1 ELSE 0 END) OVER of_key AS is_reached
     FROM (
       SELECT brand, close, report, dt, key, kind, publisher_id, currency, max(publisher_name) AS publisher_name,
         max(CASE WHEN side = 'then' THEN 1 ELSE 0 END) AS was_known,
+        max(CASE WHEN side = 'erased' THEN 1 ELSE 0 END) AS is_erased,
         ${sumsSql('then')},
         ${sumsSql('now')}
       FROM (
         ${['order', 'transaction']
-          .flatMap((of) => [rowsSql(of, 'then'), rowsSql(of, 'now')])
+          .flatMap((of) => [rowsSql(of, 'then'), rowsSql(of, 'now'), erasedSql(of)])
           .join(`
         UNION ALL
         `)}
@@ -74,7 +83,7 @@ FROM (
     ) AS records_of_keys
     WINDOW of_key AS (PARTITION BY brand, close, report, dt, key)
   ) AS compared
-  WHERE is_closed = 1
+  WHERE is_closed = 1 AND has_left = 0
 ) AS changed
 WHERE what IS NOT NULL
 GROUP BY brand, close, report, publisher_id, currency, state_now, what`,
@@ -97,4 +106,13 @@ function rowsSql(of: string, side: Side): string {
   return `SELECT CAST(brand AS varchar) AS brand, ${close} AS close, CAST(dt AS varchar) AS dt, '${of}s' AS report, '${side}' AS side,
           key, CASE WHEN key IS NULL THEN kind END AS kind, publisher_id, publisher_name, currency, state, records, amount, commission, counted_commission
         FROM ${of}_states${side === 'then' ? '_closed' : ''}`;
+}
+
+/** A row for each day that was erased. */
+function erasedSql(of: string): string {
+  return `SELECT CAST(brand AS varchar) AS brand, CAST(month AS varchar) AS close, CAST(dt AS varchar) AS dt, '${of}s' AS report, 'erased' AS side,
+          CAST(NULL AS varchar) AS key, CAST(NULL AS varchar) AS kind, CAST(NULL AS varchar) AS publisher_id, CAST(NULL AS varchar) AS publisher_name,
+          CAST(NULL AS varchar) AS currency, CAST(NULL AS varchar) AS state, CAST(0 AS bigint) AS records, CAST(NULL AS decimal(38,9)) AS amount,
+          CAST(NULL AS decimal(38,9)) AS commission, CAST(NULL AS decimal(38,9)) AS counted_commission
+        FROM coverage WHERE report = '${of}_list' AND left_close`;
 }
