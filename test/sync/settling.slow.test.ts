@@ -73,13 +73,13 @@ describe('a day of transactions', () => {
   it('I11: is re-read after `refresh` ends while a record can change, until its limit', async () => {
     const lake = lakeOf('new');
     const ages: number[] = [];
-    for (let age = 47; age < 420; age += 7) {
+    for (const age of [47, 54, 61, 68, 75, 390, 397, 404, 411]) {
       lake.nowMs = Date.parse(`${addDays(DAY, age)}T15:00:00Z`);
       const { outcome, committed } = await run(lake);
       if (outcome !== undefined) ages.push(age);
       expect(committed?.state).toBe(age > 400 ? 'settled' : 'closed');
     }
-    expect(ages).toEqual([47, 54, ...Array.from({ length: 24 }, (_, index) => 68 + 14 * index), 404]);
+    expect(ages).toEqual([47, 54, 68, 390, 404]);
   });
 
   it.each<[string, object]>([
