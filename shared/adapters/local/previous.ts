@@ -2,10 +2,9 @@
  * A folder keeps the bytes that a conditional write replaces, as `.previous/<key>`. Without them, one damaged byte would lose
  * a month. They are a hard link to the replaced file, so keeping them copies nothing, and no write changes a file in place.
  * The link is made before the new file is moved to its place. If the process dies in between, the link and the current file
- * are one file, and the next write replaces the link (I4). A new document is copied once, because a schema or a close may
- * never be written again. `keepPrevious` and `forgetPrevious` run while the lake is locked.
+ * are one file, and the next write replaces the link (I4). Both functions run while the lake is locked.
  */
-import { constants, copyFileSync, linkSync, lstatSync, mkdirSync, rmSync, rmdirSync } from 'node:fs';
+import { linkSync, lstatSync, mkdirSync, rmSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorCode, isMissing } from './disk-errors.ts';
 
@@ -17,33 +16,17 @@ export function previousFolder(root: string): string {
   return join(root, FOLDER);
 }
 
-/** Keeps the object's current bytes instead of those that were kept before. */
+/** Keeps the object's current bytes, and forgets the bytes that were kept before. */
 export function keepPrevious(root: string, key: string): void {
   const kept = join(root, FOLDER, key);
   if (!isOurs(root, key)) return;
   rmSync(kept, { force: true });
-  inFolderOf(kept, () => linkSync(join(root, key), kept));
-}
-
-/** Keeps a copy of a new document. A copy that a crash cuts off cannot be parsed, so nothing uses it. */
-export function keepFirst(root: string, key: string): void {
-  const kept = join(root, FOLDER, key);
-  if (!key.endsWith('.json') || !isOurs(root, key)) return;
   try {
-    inFolderOf(kept, () => copyFileSync(join(root, key), kept, constants.COPYFILE_EXCL));
-  } catch (error) {
-    // Another process has already replaced the document, and kept what it replaced.
-    if (errorCode(error) !== 'EEXIST') throw error;
-  }
-}
-
-function inFolderOf(path: string, act: () => void): void {
-  try {
-    act();
+    linkSync(join(root, key), kept);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    mkdirSync(dirname(path), { recursive: true });
-    act();
+    mkdirSync(dirname(kept), { recursive: true });
+    linkSync(join(root, key), kept);
   }
 }
 
