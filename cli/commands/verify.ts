@@ -17,7 +17,8 @@ import { BrandReportsError, asBrandReportsError, configError } from '../../share
 import { changesTable, isOfContent, summaryOfRows } from '../../shared/history/index.ts';
 import { namedDays, readCloses } from '../../shared/lake/documents/close.ts';
 import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
-import type { Committed } from '../../shared/lake/documents/ledger.ts';
+import { type LakeDocuments, createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
+import { type Committed, loseVersion } from '../../shared/lake/documents/ledger.ts';
 import {
   type CommittedDay,
   type ReportLedgers,
@@ -51,7 +52,7 @@ import { type LinkDamage, linkAt, linkDamages, linking } from '../local-links.ts
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, checkOrder, lakeAccess, reportNamed } from '../run-options.ts';
 import { type CliCommand, day } from '../options.ts';
-import { count, counted, print, printJson } from '../output.ts';
+import { count, counted, note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showLine } from '../progress-line.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
@@ -72,6 +73,12 @@ interface VerifiedTable {
 
 /** A damaged document, with a command unless it was restored. The days that it describes are not verified. */
 type FoundDocument = DamagedDocument & Partial<Pick<Mismatch, 'advice'>>;
+
+/** The documents that are still damaged; with `--restore`, also the means to record lost versions. */
+interface Restored {
+  unusable: ReadonlySet<string>;
+  ledgers: Pick<LakeDocuments, 'ledger'> | undefined;
+}
 
 export function addVerify(program: CliCommand): void {
   program
@@ -107,7 +114,8 @@ export function addVerify(program: CliCommand): void {
       if (documents.some(({ outcome }) => outcome === 'restored'))
         await rewriteDatabase(access.lake, undefined);
       const unusable = new Set(documents.flatMap(({ advice, key }) => (advice === undefined ? [] : [key])));
-      const tables = await verifyTables(access.lake.store, wanted, flags, unusable);
+      const ledgers = restore ? createLakeDocuments({ ...access, store: access.lake.store }) : undefined;
+      const tables = await verifyTables(access.lake.store, wanted, flags, { unusable, ledgers });
       if (tables.length + documents.length === 0) throw nothingToVerify(access.lake.store);
       const failed = unusable.size > 0 || tables.some(({ mismatches }) => mismatches.length > 0);
       const status = failed ? 'failed' : 'ok';
@@ -160,7 +168,7 @@ async function verifyTables(
   store: ObjectStore,
   wanted: readonly string[],
   flags: RunFlags,
-  unusable: ReadonlySet<string>,
+  restored: Restored,
 ): Promise<VerifiedTable[]> {
   const { from = '', to = '9' } = flags;
   const isWanted = (day: string) => day >= from && day <= to;
@@ -171,11 +179,11 @@ async function verifyTables(
     if (wanted.length > 0 && !wanted.includes(report.table)) continue;
     const ledgers = lake.filter((each) => each.report === report);
     const ofBrands: VerifiedTable[] = [];
-    for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted, unusable));
+    for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted, restored));
     const isInScope = (damage: LinkDamage) =>
       isWanted(damage.dt) &&
       isOfBrand(damage) &&
-      !unusable.has(ledgerKey(report.name, damage.brand, monthOf(damage.dt)));
+      !restored.unusable.has(ledgerKey(report.name, damage.brand, monthOf(damage.dt)));
     for (const { brand, ...mismatch } of await damagedLinks(store, report, ledgers, isInScope)) {
       const own = ofBrands.find((each) => each.brand === brand);
       const mismatches = own?.mismatches ?? [];
@@ -239,7 +247,7 @@ async function verifyBrand(
   store: ObjectStore,
   ledgers: ReportLedgers,
   isWanted: (day: string) => boolean,
-  unusable: ReadonlySet<string>,
+  { unusable, ledgers: documents }: Restored,
 ): Promise<VerifiedTable> {
   const { brand, report } = ledgers;
   const days = committedDays([ledgers]).filter(({ day }) => isWanted(day));
@@ -254,7 +262,12 @@ async function verifyBrand(
   const versions = await lostVersions(store, ledgers, ({ day }) => isWanted(day));
   for (const { day, snapshot, problem } of versions.lost.filter((each) => !repeated.has(each.snapshot))) {
     const message = `its older version ${snapshot} ${problem}`;
-    mismatches.push({ dt: day.day, snapshot, message, advice: restoring() });
+    if (!documents) mismatches.push({ dt: day.day, snapshot, message, advice: restoring() });
+    // Then queries of its time report missing rows instead of rows of another version.
+    await documents
+      ?.ledger(report, brand, monthOf(day.day))
+      .update((ledger) => loseVersion(ledger, day.day, snapshot));
+    if (documents) note(`${brand} ${report.table} ${day.day}: ${message}; its ledger records that now`);
   }
   const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
   return { brand, table: report.table, days: days.length, rows, versions: versions.count, mismatches };
@@ -457,7 +470,7 @@ function verifyText(documents: readonly FoundDocument[], tables: readonly Verifi
     advised.length === 0
       ? `${styleText('green', 'ok')}: ${counted(days, 'day')} as in the ledger`
       : `${styleText('red', 'failed')}: ${counted(left.length + findings.length, 'finding')} in ${counted(days, 'day')}. To heal them, run:`;
-  const next = documents.length > left.length ? [`To read what is due: ${printedCommand('sync')}`] : [];
+  const next = documents.length > left.length ? [`To read the due days: ${printedCommand('sync')}`] : [];
   return [table(cells), '', ...texts, verdict, ...advised, ...next].join('\n');
 }
 

@@ -189,11 +189,12 @@ export function snapshotOfKey(key: string): string | undefined {
   return file === SNAPSHOT_FILE && id !== '' ? id : undefined;
 }
 
-/** The brand of a snapshot of this table; `undefined` if the key is not ours. */
-export function brandOfSnapshot(table: string, key: string): string | undefined {
+/** The brand and day of a snapshot of this table; `undefined` for objects that are not ours. */
+export function parseSnapshotKey(table: string, key: string): { brand: string; day: string } | undefined {
   const [folder = ''] = key.slice(tablePrefix(table).length).split('/');
   const brand = folder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
-  return isName(brand) && key.startsWith(partitionPrefix(table, brandPartitions(brand))) ? brand : undefined;
+  const of = isName(brand) ? parseDayKey(partitionPrefix(table, brandPartitions(brand)), key) : undefined;
+  return of && snapshotOfKey(key) === of.id ? { brand, day: of.day } : undefined;
 }
 
 /** `changes/brand=acme/report=order_list/`: the changes of all days of a report. */

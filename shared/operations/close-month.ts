@@ -173,7 +173,9 @@ async function draftOf(
   closes: readonly Close[],
 ): Promise<Close | undefined> {
   const { settings, month, clock, newId } = options;
-  await refuseLostLedgers(options, brand, reports);
+  const documents = createLakeDocuments({ store: options.lake.store, ...options });
+  // The only ledger of a report may have been lost: then reading it fails.
+  for (const report of Object.values(options.reports)) await documents.ledger(report, brand, month).cached();
   const close: Close = {
     ...{ version: 1, brand, month, closedAt: new Date(clock.wallMs()).toISOString() },
     ...{ days: [], carried: [], exceptions: [], tables: {}, recentWrites: [newId()] },
@@ -196,21 +198,6 @@ async function draftOf(
     if (shape) close.tables[shape.name] = { columns: shape.columns.length };
   }
   return close.days.length + close.exceptions.length === 0 ? undefined : close;
-}
-
-/**
- * Reads the ledgers of the reports that seem to have no day of the brand: their only ledger may have been lost.
- * @throws BrandReportsError `config` if the lake has snapshots without their ledger
- */
-async function refuseLostLedgers(
-  { lake, month, reports: all, ...access }: CloseOptions,
-  brand: string,
-  reports: BrandReports['reports'],
-): Promise<void> {
-  const documents = createLakeDocuments({ store: lake.store, ...access });
-  for (const report of Object.values(all))
-    if (reports.every(({ ctx }) => ctx.report !== report))
-      await documents.ledger(report, brand, month).cached();
 }
 
 /** @throws BrandReportsError `config` if the month of the close is not over */

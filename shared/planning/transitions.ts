@@ -1,6 +1,6 @@
 /*
  * Decides how each event changes the state of a day's version: the complete table, state × event. Readings, rollbacks,
- * rebuilds and restores all use it. If one of them had rules of its own, records would sooner or later be lost: before
+ * and rebuilds all use it. If one of them had rules of its own, records would sooner or later be lost: before
  * this table existed, every proven defect came from two copies of a rule that differed slightly. Time alone changes no
  * state. Everything is pure; `npm run reference` writes docs/reference/states.md from it.
  */
@@ -30,7 +30,6 @@ export const EVENTS = {
   failed: 'a reading that failed',
   rolled_back: '`rollback` published an older version',
   rebuilt: '`rebuild` made the version from its raw records',
-  restored: '`verify --restore` made the ledger from the published versions',
 } as const;
 
 /** One of the events above. */
@@ -98,7 +97,6 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     failed: [{ to: 'missing' }],
     rolled_back: REFUSED,
     rebuilt: REFUSED,
-    restored: [{ to: 'unconfirmed' }],
   },
   open: {
     read_open: [{ to: 'open' }],
@@ -110,7 +108,6 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     failed: [{ to: 'open' }],
     rolled_back: [{ to: 'open' }],
     rebuilt: [{ to: 'open' }],
-    restored: [{ to: 'unconfirmed' }],
   },
   unconfirmed: {
     read_open: [{ when: ['unknown'], to: 'open' }, ...REFUSED],
@@ -122,7 +119,6 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     failed: [...GIVEN_UP, { to: 'unconfirmed' }],
     rolled_back: [{ to: 'closed' }],
     rebuilt: [{ to: 'unconfirmed' }],
-    restored: [{ to: 'unconfirmed' }],
   },
   closed: {
     read_open: REFUSED,
@@ -134,7 +130,6 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     failed: [...GIVEN_UP, { to: 'closed' }],
     rolled_back: [{ to: 'closed' }],
     rebuilt: [{ to: 'closed' }],
-    restored: [{ to: 'unconfirmed' }],
   },
   settled: {
     read_open: REFUSED,
@@ -146,7 +141,6 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     failed: [{ to: 'settled' }],
     rolled_back: [{ to: 'settled' }],
     rebuilt: [{ to: 'settled' }],
-    restored: [{ to: 'unconfirmed' }],
   },
 };
 

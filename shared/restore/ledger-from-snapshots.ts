@@ -1,19 +1,16 @@
 import { monthOf } from '../days.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import type { DayChanges, Ledger, VersionContent } from '../lake/documents/ledger.ts';
+import type { Ledger, VersionContent } from '../lake/documents/ledger.ts';
 import {
   brandPartitions,
-  changesPrefix,
   dayPartition,
   parseDayKey,
   partitionPath,
   partitionPrefix,
   snapshotOfKey,
 } from '../lake/paths.ts';
-import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { damageOf, fileIn } from '../lake/table/readable-file.ts';
 import { readContent } from '../lake/table/read-content.ts';
-import { summaryOfRows } from '../history/index.ts';
 import { lifecycleOfFound } from '../lifecycle/index.ts';
 import { type LakeAccess, createBrandReport } from '../context/context.ts';
 import type { ListedObject, ObjectStore } from '../ports.ts';
@@ -22,7 +19,7 @@ import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts'
 /**
  * Makes the ledger of a month from its snapshots. How a day was read is lost, and so is whether its version contains the whole
  * day: the next runs read it again. Until then readers keep the snapshot (I2, I3). A day without a readable snapshot is left
- * out. Other versions, changes and states of a day are kept, because the service does not send them again.
+ * out. The other versions and the states of a day are kept; its changes before are no longer known.
  */
 export async function ledgerFromSnapshots(
   options: LakeAccess & { reports: ReportRegistry },
@@ -36,19 +33,15 @@ export async function ledgerFromSnapshots(
   });
   const prefixOf = (table: string) => partitionPrefix(table, brandPartitions(brand));
   const pointed = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(brand));
-  const changesByDay = await objectsByDay(store, month, changesPrefix(brand, report.name));
   const statesByDay =
     report.lifecycle && (await objectsByDay(store, month, prefixOf(report.lifecycle.table)));
   const days: Ledger['days'] = {};
   for (const [day, snapshots] of await objectsByDay(store, month, prefixOf(report.table))) {
     const ids = pointed?.get(partitionPath(dayPartition(brand, day))) ?? [];
-    const changed = await firstReadable(changesByDay.get(day), (object) => changesIn(store, object));
-    // Without a catalog, the last change shows which version is current, because a rollback leaves newer snapshots.
-    const current =
-      snapshots.find(({ id }) => ids.includes(id)) ?? snapshots.find(({ id }) => id === changed?.changeId);
-    const version = await firstReadable([...(current ? [current] : []), ...snapshots], (object) =>
-      contentOf(store, object),
-    );
+    const version = await firstReadable(store, [
+      ...snapshots.filter(({ id }) => ids.includes(id)),
+      ...snapshots,
+    ]);
     if (!version) continue;
     const committed = {
       ...{ state: 'unconfirmed' as const, attempt: `restore-${newId()}`, pages: 0, queryFingerprint: '' },
@@ -56,9 +49,8 @@ export async function ledgerFromSnapshots(
       ...version,
       // A crash may have left two links in a folder: neither is current until the publication is repeated.
       published: !pointed || (ids.length === 1 && ids[0] === version.snapshot),
-      ...(changed?.changeId === version.snapshot && { changes: changed.changes }),
     };
-    const states = await firstReadable(statesByDay?.get(day), (object) => contentOf(store, object));
+    const states = await firstReadable(store, statesByDay?.get(day));
     const lifecycle = states && (await lifecycleOfFound(ctx, committed, states));
     // I3: the other versions are kept as long as the settings allow, from now on, because the day may have been rolled back.
     const others = snapshots.filter(({ id }) => id !== version.snapshot).toReversed();
@@ -91,32 +83,16 @@ async function objectsByDay(
   return Map.groupBy(newestFirst, ({ day }) => day);
 }
 
-/** @throws BrandReportsError if the store fails: the object may be intact */
-async function firstReadable<T>(
+/** The content of the first object that can be read. @throws BrandReportsError if the store fails: the object may be intact */
+async function firstReadable(
+  store: ObjectStore,
   objects: readonly ObjectOfDay[] = [],
-  read: (object: ObjectOfDay) => Promise<T>,
-): Promise<T | undefined> {
+): Promise<VersionContent | undefined> {
   for (const object of objects)
     try {
-      return await read(object);
+      return { snapshot: object.id, ...(await readContent(fileIn(store, object))) };
     } catch (thrown) {
       damageOf(thrown);
     }
   return undefined;
-}
-
-async function contentOf(store: ObjectStore, object: ObjectOfDay): Promise<VersionContent> {
-  return { snapshot: object.id, ...(await readContent(fileIn(store, object))) };
-}
-
-/** The changes of a day; `changeId`: the version that the last change led to. */
-async function changesIn(
-  store: ObjectStore,
-  object: ObjectOfDay,
-): Promise<{ changes: DayChanges; changeId: string }> {
-  const { readParquetRows } = await loadCodedFile();
-  const { id: snapshot, bytes } = object;
-  const rows = await Array.fromAsync(readParquetRows(fileIn(store, object)));
-  const { changeId, ...summary } = summaryOfRows(rows);
-  return { changeId, changes: { snapshot, bytes, rows: rows.length, ...summary } };
 }

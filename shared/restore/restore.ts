@@ -11,14 +11,8 @@ import { asBrandReportsError } from '../errors.ts';
 import { parseJsonDocument, readOrDamage, undamaged } from '../lake/documents/cas-document.ts';
 import { parseClose } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { loseVersion, parseLedger } from '../lake/documents/ledger.ts';
-import {
-  LOST_SCHEMA,
-  hasSnapshots,
-  lostLedger,
-  snapshotMonths,
-  withoutErased,
-} from '../lake/documents/lost-documents.ts';
+import { parseLedger } from '../lake/documents/ledger.ts';
+import { LOST_SCHEMA, lostLedger, snapshotMonths, withoutErased } from '../lake/documents/lost-documents.ts';
 import { daysOfLedgers, readLedgers } from '../lake/documents/read.ts';
 import { parseReportState } from '../lake/documents/report-state.ts';
 import { parseProgress } from '../lake/documents/progress.ts';
@@ -46,7 +40,6 @@ import type { LakeAccess } from '../context/context.ts';
 import type { StoredObject } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import { ledgerFromSnapshots } from './ledger-from-snapshots.ts';
-import { lostVersions } from './lost-versions.ts';
 
 /** A document that cannot be used, and what restores it or has restored it. */
 export interface DamagedDocument {
@@ -97,13 +90,14 @@ export async function restoreDocuments(options: RestoreOptions): Promise<Damaged
   const documents: DamagedDocument[] = [];
   for await (const document of documentsOf(options)) {
     const { lost, key } = document;
-    const stored = options.isWanted(document) ? await options.lake.store.get(key) : undefined;
+    if (!options.isWanted(document)) continue;
+    const stored = await options.lake.store.get(key);
     const read = stored && (await readOrDamage(parsed(document, stored.body)));
     const damage = read && 'damage' in read ? String(read.damage.context.problem) : undefined;
-    const problem = damage ?? (!stored && options.isWanted(document) ? lost : undefined);
+    const problem = stored ? damage : lost;
     if (problem !== undefined) documents.push({ key, problem, ...(await treat(options, document, stored)) });
   }
-  return options.apply ? [...documents, ...(await noteLostVersions(options))] : documents;
+  return documents;
 }
 
 /** Report states precede ledgers, because restoring a ledger reads its report state and writes to it. */
@@ -111,7 +105,8 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
   const { store } = options.lake;
   for (const report of Object.values(options.reports)) {
     const { name, table } = report;
-    const lost = (await hasSnapshots(store, table)) && { lost: LOST_SCHEMA };
+    const monthsOf = await snapshotMonths(store, table);
+    const lost = monthsOf.size > 0 && { lost: LOST_SCHEMA };
     const otherwise =
       'begin it anew with the documented columns, unless you restore it from a backup; "verify" then names the days that have others, and the command that adds them';
     yield { key: schemaKey(table), report, parse: parseStoredSchema(report), otherwise, ...lost };
@@ -129,7 +124,7 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
       if (brand !== undefined) yield { key, report, brand, parse, remake };
     }
     for (const of of keys.map(parseLedgerKey)) if (of) yield ledgerDocument(options, { ...of, report });
-    for (const [brand, months] of await snapshotMonths(store, table))
+    for (const [brand, months] of monthsOf)
       for (const month of months)
         if (!keys.includes(ledgerKey(name, brand, month)))
           yield { ...ledgerDocument(options, { report, brand, month }), lost: lostLedger(month) };
@@ -217,7 +212,7 @@ async function treat(
   }
 }
 
-/** The newest earlier version that can be parsed; `undefined` if the store has none. */
+/** The newest earlier version that can be parsed; `undefined` if the store has no such version. */
 async function earlierVersion({ lake: { store } }: RestoreOptions, document: LakeDocument) {
   for await (const version of store.noncurrent?.list(document.key) ?? []) {
     // A delete marker has no bytes.
@@ -227,33 +222,4 @@ async function earlierVersion({ lake: { store } }: RestoreOptions, document: Lak
     if (json !== undefined) return { json, writtenAt: version.modifiedAt.toISOString() };
   }
   return undefined;
-}
-
-/** The ledgers still name lost versions, so queries of their time report missing rows instead of rows of another version. */
-async function noteLostVersions({
-  lake,
-  reports,
-  isWanted,
-  ...access
-}: RestoreOptions): Promise<DamagedDocument[]> {
-  const documents = createLakeDocuments({ store: lake.store, ...access });
-  const noted: DamagedDocument[] = [];
-  for (const ledgers of await readLedgers(lake.store, reports)) {
-    const { lost } = await lostVersions(lake.store, ledgers, (of) =>
-      isWanted({ ...of, month: monthOf(of.day) }),
-    );
-    for (const {
-      day: { report, brand, day },
-      snapshot,
-      key,
-      problem,
-    } of lost) {
-      await documents
-        .ledger(report, brand, monthOf(day))
-        .update((ledger) => loseVersion(ledger, day, snapshot));
-      const remedy = 'recorded in the ledger that this older version is lost: no other object has its rows';
-      noted.push({ key, problem: `it ${problem}`, remedy, outcome: 'restored' });
-    }
-  }
-  return noted;
 }

@@ -120,7 +120,10 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
   ['a ledger that is lost', () => rmSync(ledger()), /is missing, but the lake has snapshots of/],
   [
     'a ledger that is lost with its previous bytes',
-    () => [ledger(), previous(`ledger/order_list/acme/${month}.json`)].forEach((path) => rmSync(path)),
+    () => {
+      rmSync(ledger());
+      rmSync(previous(`ledger/order_list/acme/${month}.json`));
+    },
     /is missing, but the lake has snapshots of/,
   ],
   ['a ledger that is cut off', () => truncateSync(ledger(), 100), /is not JSON/],

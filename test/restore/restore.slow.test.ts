@@ -9,14 +9,12 @@ import { parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
 import { WATCH_KEY, closeKey, dayPartition, rateBudgetKey, snapshotKey } from '../../shared/lake/paths.ts';
 import { closeMonth } from '../../shared/operations/close-month.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
-import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { diesAtN } from '../fakes/dies-at-n-store.ts';
-import { changesOf } from '../sync/changes-of-day.ts';
 import { alter, errorOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
-import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
+import { BRAND, type SampleLake } from '../sync/sample-lake.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
 import { keepsPrevious } from './keeps-previous.ts';
 import { restoreAll } from './restore-all.ts';
@@ -287,34 +285,27 @@ describe('a ledger that is made from snapshots', () => {
     return { lake, before };
   }
 
-  it('has the other versions, the changes and the states of the days, without times', async () => {
-    let changes: unknown;
-    const { lake, before } = await damagedLake(async (of) => {
-      changes = await changesOf(of, 'order_list', FIRST);
-    });
+  it('has the other versions and the states of the days, without times', async () => {
+    const { lake, before } = await damagedLake();
     await restoreAll(lake);
     const { committed, superseded = [], ...entry } = await ledgerEntry(lake, 'order_list', FIRST);
-    const { snapshot, lifecycle, changes: recorded } = before.committed ?? {};
-    expect(committed).toMatchObject({ snapshot, changes: recorded, state: 'unconfirmed', published: true });
+    const { snapshot, lifecycle } = before.committed ?? {};
+    expect(committed).toMatchObject({ snapshot, state: 'unconfirmed', published: true });
     expect(committed?.lifecycle).toEqual({ ...lifecycle, basis: expect.any(String) });
     expect(superseded.map((each) => each.snapshot)).toEqual(before.superseded?.map((each) => each.snapshot));
-    expect(await changesOf(lake, 'order_list', FIRST)).toEqual(changes);
     expect(versionAt({ committed, superseded, ...entry }, lake.nowMs - HOUR_MS, lake.nowMs + 1)).toBe(
       'unknown',
     );
   });
 
-  it.each<[string, (lake: SampleLake) => Lake | undefined]>([
-    ['with a catalog', () => undefined],
-    ['without a catalog', ({ store }) => ({ store, runs: blindRegistry })],
-  ])('I3: has the version that a rollback chose, and keeps the other one: %s', async (_name, lakeOf) => {
+  it('I3: has the version that a rollback chose, and keeps the other one', async () => {
     let [first, second] = ['', ''];
     const { lake } = await damagedLake(async (of) => {
       const { committed, superseded = [] } = await ledgerEntry(of, 'order_list', FIRST);
       [first, second] = [superseded[0]?.snapshot ?? '', committed?.snapshot ?? ''];
       await rollBack({ ...of.access(), settings: of.settings(), report: orders, day: FIRST }, first);
     });
-    await restoreAll(lake, lakeOf(lake));
+    await restoreAll(lake);
     const { committed, superseded } = await ledgerEntry(lake, 'order_list', FIRST);
     expect([committed?.snapshot, superseded?.map(({ snapshot }) => snapshot)]).toEqual([first, [second]]);
     for (let day = 0; day < 3; day += 1) {
@@ -371,16 +362,4 @@ describe('a ledger that is made from snapshots', () => {
       rows: published,
     });
   });
-});
-
-it('an older version that is lost is recorded in its ledger, once', async () => {
-  const { lake } = await filledLake();
-  const { superseded = [] } = await ledgerEntry(lake, 'order_list', FIRST);
-  const key = snapshotKey('orders', dayPartition(BRAND, FIRST), superseded[0]?.snapshot ?? '');
-  damage(lake, key);
-  expect(await restoreAll(lake)).toEqual([expect.objectContaining({ key, outcome: 'restored' })]);
-  expect((await ledgerEntry(lake, 'order_list', FIRST)).superseded).toEqual([
-    { ...superseded[0], isLost: true },
-  ]);
-  expect(await restoreAll(lake)).toEqual([]);
 });

@@ -2,10 +2,9 @@
  * A folder keeps the bytes that a conditional write replaces, as `.previous/<key>`. Without them, one damaged byte would lose
  * a month. They are a hard link to the replaced file, so keeping them copies nothing, and no write changes a file in place.
  * The link is made before the new file is moved to its place. If the process dies in between, the link and the current file
- * are one file, and the next write replaces the link (I4). A new document is copied once, because a schema or a close may
- * never be written again. `keepPrevious` and `forgetPrevious` run while the lake is locked.
+ * are one file, and the next write replaces the link (I4). Both functions run while the lake is locked.
  */
-import { constants, copyFileSync, linkSync, mkdirSync, rmSync, rmdirSync } from 'node:fs';
+import { linkSync, mkdirSync, rmSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorCode, isMissing } from './disk-errors.ts';
 import { statInLake } from './lake-folder.ts';
@@ -18,22 +17,16 @@ export function previousFolder(root: string): string {
   return join(root, FOLDER);
 }
 
-/** Keeps the object's current bytes instead of those that were kept before. */
+/** Keeps the object's current bytes, and forgets the bytes that were kept before. */
 export function keepPrevious(root: string, key: string): void {
   const kept = keptPath(root, key);
   rmSync(kept, { force: true });
-  inFolderOf(kept, () => linkSync(join(root, key), kept));
-}
-
-/** Keeps a copy of a new document. A copy that a crash cuts off cannot be parsed, so nothing uses it. */
-export function keepFirst(root: string, key: string): void {
-  if (!key.endsWith('.json')) return;
-  const kept = keptPath(root, key);
   try {
-    inFolderOf(kept, () => copyFileSync(join(root, key), kept, constants.COPYFILE_EXCL));
+    linkSync(join(root, key), kept);
   } catch (error) {
-    // Another process has already replaced the document, and kept what it replaced.
-    if (errorCode(error) !== 'EEXIST') throw error;
+    if (!isMissing(error)) throw error;
+    mkdirSync(dirname(kept), { recursive: true });
+    linkSync(join(root, key), kept);
   }
 }
 
@@ -42,16 +35,6 @@ function keptPath(root: string, key: string): string {
   const kept = join(previousFolder(root), key);
   statInLake(root, dirname(kept));
   return kept;
-}
-
-function inFolderOf(path: string, act: () => void): void {
-  try {
-    act();
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    mkdirSync(dirname(path), { recursive: true });
-    act();
-  }
 }
 
 /** Forgets what is kept of an object, and removes every folder that becomes empty. */

@@ -38,7 +38,7 @@ import { errorCode, isMissing, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix, compareKeys, isPlain } from '../keys.ts';
 import { READ, linkInLake, makeLakeFolder, refuseLinksIn, statInLake } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
-import { forgetPrevious, keepFirst, keepPrevious, previousFolder } from './previous.ts';
+import { forgetPrevious, keepPrevious, previousFolder } from './previous.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
 /** A live writer changes its temporary file far more often. */
@@ -245,7 +245,6 @@ async function replace(
   });
   if (!isAbsent) return undefined;
   temporary.discard();
-  if (!key.startsWith(RAW_PREFIX)) keepFirst(root, key);
   return changed;
 }
 

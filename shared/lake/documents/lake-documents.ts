@@ -26,7 +26,7 @@ import { type Progress, parseProgress } from './progress.ts';
 import { type RateBudget, parseRateBudget } from './rate-budget.ts';
 import { parseStoredRoles } from './roles.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
-import { LOST_SCHEMA, hasSnapshots, lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
+import { LOST_SCHEMA, lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
 import { parseWatchRecord } from './watch-record.ts';
 
 /** The means of compare-and-swap: a store, ids for writes, and a way to wait before a retry. */
@@ -61,7 +61,7 @@ export function createLakeDocuments({
   ) => new CasDocument({ store, key, parse, newId, pause, ...options });
   const ledgers = new Map<string, CasDocument<Ledger>>();
   const reportStates = new Map<string, CasDocument<ReportState>>();
-  /** One list for all months without a ledger: a first backfill has many, and all other runs have none. */
+  /** One list serves all months without a ledger: a first backfill has many such months, and other runs read no such month. */
   const listed = new Map<string, ReturnType<typeof snapshotMonths>>();
   const monthsOf = async (table: string, brand: string) => {
     const reading = listed.get(`${table} ${brand}`) ?? snapshotMonths(store, table, brand);
@@ -104,7 +104,7 @@ export function createLakeDocuments({
     schema: (report: ReportDefinition) =>
       create(schemaKey(report.table), parseStoredSchema(report), {
         whenMissing: async (): Promise<Missing<StoredSchema>> =>
-          (await hasSnapshots(store, report.table))
+          (await snapshotMonths(store, report.table)).size > 0
             ? { lost: LOST_SCHEMA }
             : { begun: parseStoredSchema(report)(undefined) },
       }),

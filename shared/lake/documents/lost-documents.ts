@@ -5,14 +5,7 @@
  */
 import { daysOfMonth, monthOf } from '../../days.ts';
 import type { ObjectStore } from '../../ports.ts';
-import {
-  brandOfSnapshot,
-  brandPartitions,
-  parseDayKey,
-  partitionPrefix,
-  snapshotOfKey,
-  tablePrefix,
-} from '../paths.ts';
+import { brandPartitions, parseSnapshotKey, partitionPrefix, tablePrefix } from '../paths.ts';
 import type { Ledger } from './ledger.ts';
 import type { ReportState } from './report-state.ts';
 
@@ -25,9 +18,8 @@ export async function snapshotMonths(
   const found = new Map<string, Set<string>>();
   const prefix = brand === undefined ? tablePrefix(table) : partitionPrefix(table, brandPartitions(brand));
   for await (const { key } of store.list(prefix)) {
-    const of = brandOfSnapshot(table, key);
-    const day = of !== undefined && parseDayKey(partitionPrefix(table, brandPartitions(of)), key)?.day;
-    if (day) found.set(of, (found.get(of) ?? new Set()).add(monthOf(day)));
+    const of = parseSnapshotKey(table, key);
+    if (of) found.set(of.brand, (found.get(of.brand) ?? new Set()).add(monthOf(of.day)));
   }
   return found;
 }
@@ -35,13 +27,6 @@ export async function snapshotMonths(
 /** The damage of a month that has snapshots, but no ledger. */
 export function lostLedger(month: string): string {
   return `it is missing, but the lake has snapshots of ${month}`;
-}
-
-/** Whether the table has a snapshot of any brand. */
-export async function hasSnapshots(store: ObjectStore, table: string): Promise<boolean> {
-  for await (const { key } of store.list(tablePrefix(table)))
-    if (snapshotOfKey(key) !== undefined) return true;
-  return false;
 }
 
 /** The damage of a table that has snapshots, but no schema. */

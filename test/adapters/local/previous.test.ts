@@ -57,15 +57,8 @@ describe('a folder', () => {
     expect(version).toMatchObject({ bytes: 3, modifiedAt: mtime });
   });
 
-  it('keeps a copy of a new document, which shares no bytes with it', async () => {
+  it('keeps nothing of a new object', async () => {
     await write('one');
-    writeFileSync(join(folder, KEY), 'spoiled');
-    expect(await keptTexts()).toEqual([[KEY, 'one']]);
-  });
-
-  it('keeps no other new objects', async () => {
-    for (const key of ['raw/a/progress.json', 'ledger/chunk.zst', 'ledger/page.html'])
-      await store.put(key, Buffer.from('one'), { ifAbsent: true });
     expect(existsSync(join(folder, '.previous'))).toBe(false);
   });
 
