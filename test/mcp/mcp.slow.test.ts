@@ -424,7 +424,7 @@ describe('the server and its query end', () => {
   it.each<[string, (server: ChildProcess) => unknown]>([
     ['when the client closes standard input', ({ stdin }) => stdin?.end()],
     ['when the server is killed', (server) => server.kill('SIGKILL')],
-  ])('%s', async (_name, end) => {
+  ])('within seconds, %s', async (_name, end) => {
     const folder = join(temporary.path, `ends-${newId()}`);
     await mkdir(folder);
     const server = spawn(process.execPath, [LAUNCHER, 'mcp', '--lake', folder], {
