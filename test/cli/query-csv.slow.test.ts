@@ -86,7 +86,7 @@ describe('a CSV file becomes a table of texts', () => {
     ['an empty cell as NULL, and an empty text', 'a,b\n,""\n', [{ a: null, b: '' }], '1 row'],
     ['lines that begin like a comment', 'a,b\n#1,2\n', [{ a: '#1', b: '2' }], '1 row'],
     ['words of SQL as headings', 'select,"a ""b"\n1,2\n', [{ select: '1', 'a "b': '2' }], 'a "b'],
-  ])('with %s', async (_name, content, rows, note) => {
+  ])('is read if it has %s', async (_name, content, rows, note) => {
     expect(await table(content)).toEqual({ code: 0, rows, note: expect.stringContaining(note) });
   });
 
@@ -101,7 +101,7 @@ describe('a CSV file becomes a table of texts', () => {
     'a\\b.csv',
     '-.csv',
     'a=b.csv',
-  ])('whatever its name: %s', async (name) => {
+  ])('is read whatever its name is: %s', async (name) => {
     expect(await table('a,b\n1,2\n', name)).toMatchObject({ code: 0, rows: A_B });
   });
 
@@ -207,7 +207,7 @@ describe('a file is refused by its kind, with the next step', () => {
       /not UTF-8.*Windows-1252 or Latin-1.*iconv -f WINDOWS-1252 -t UTF-8/,
     ],
     ['a character that ends early', Buffer.from('a,b\n1,\xc3', 'latin1'), /not UTF-8/],
-  ])('%s', async (_name, content, note) => {
+  ])('says what is wrong with %s', async (_name, content, note) => {
     const { code, rows, note: said } = await table(content);
     expect([code, rows.includes('bad_csv'), said]).toEqual([2, true, expect.stringMatching(note)]);
   });
@@ -226,7 +226,7 @@ describe('a file is refused by its kind, with the next step', () => {
     ['a table of versions', ['orders_versions=x.csv'], /is a table of the lake/],
     ['a table of closes', ['orders_closed=x.csv'], /is a table of the lake/],
     ['a name twice', ['t=x.csv', 'T=y.csv'], /T is given twice/],
-  ])('%s', async (_name, csvs, message) => {
+  ])('says what is wrong with --csv for %s', async (_name, csvs, message) => {
     const flags = csvs.flatMap((csv) => ['--csv', csv.replace('LAKE', lake)]);
     expect(await run(...flags, 'SELECT 1')).toMatchObject({
       code: 2,

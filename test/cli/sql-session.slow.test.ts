@@ -43,7 +43,7 @@ describe('the process ends if DuckDB does not stop', () => {
   it.each([
     ['after the time limit', "SELECT levenshtein(repeat('ab', 200000), repeat('ba', 200000))", 300, 'time'],
     ['above the limit of memory', 'SELECT len(range(1000000000))', 60_000, 'memory'],
-  ])('%s', (_name, sql, ms, reason) => {
+  ])('with a message, %s', (_name, sql, ms, reason) => {
     const program = `const [{ openSession }, { query }] = await Promise.all(${JSON.stringify(MODULES)}.map((url) => import(url)));
 const connection = await openSession([], undefined, { memoryBytes: 2 ** 26, ms: ${ms} });
 await query(connection, ${JSON.stringify(sql)});`;
