@@ -8,7 +8,6 @@
  * of them.
  */
 import { addDays } from '../days.ts';
-import { isFuture } from '../lake/documents/cas-document.ts';
 import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
 import { MAX_FILLED } from '../lake/table/column-facts.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
@@ -84,7 +83,6 @@ const knownDays = new WeakMap<DayEntry, FieldDay | 'not_compared'>();
 export function fieldDays(entries: Iterable<readonly [dt: string, entry: DayEntry]>): FieldDay[] {
   const days: FieldDay[] = [];
   for (const [dt, entry] of entries) {
-    if (entry.committed && isFuture(entry.committed)) continue;
     const day = knownDays.get(entry) ?? fieldDay(dt, entry);
     knownDays.set(entry, day);
     if (day !== 'not_compared') days.push(day);

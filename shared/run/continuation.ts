@@ -5,6 +5,7 @@
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../days.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
+import { isWithin } from '../lake/documents/stored-time.ts';
 import type { Continuation } from '../planning/plan.ts';
 import type { RunContext } from '../context/context.ts';
 
@@ -61,10 +62,7 @@ function liveContinuations(
   const nowMs = ctx.clock.now().getTime();
   const maxRangeAgeMs = Math.max(MAX_RANGE_PAUSE_MS, ctx.brandSettings.resumeWithinHours * HOUR_MS);
   const isLive = ([name, { since }]: [string, { since: string }]) => {
-    // If `since` lies far in the future, a fast clock recorded it. Such a continuation would keep the open day from
-    // being read.
-    const distanceMs = Math.abs(nowMs - Date.parse(since));
-    return distanceMs <= (name === nameOf(undefined) ? MAX_PAUSE_MS : maxRangeAgeMs);
+    return isWithin((name === nameOf(undefined) ? MAX_PAUSE_MS : maxRangeAgeMs) + 1, since, nowMs);
   };
   return Object.fromEntries(Object.entries(continuations).filter(isLive));
 }

@@ -3,6 +3,7 @@ import { type ClosedDay, namedDays, readCloses } from '../lake/documents/close.t
 import { undamaged } from '../lake/documents/cas-document.ts';
 import { type DayEntry, type Ledger, forgetVersions } from '../lake/documents/ledger.ts';
 import { snapshotsByTable } from '../lake/documents/read.ts';
+import { ageMs } from '../lake/documents/stored-time.ts';
 import {
   brandPartitions,
   brandRawPrefix,
@@ -89,8 +90,7 @@ export async function vacuum(ctx: RunContext): Promise<string[]> {
     );
   }
   const nowMs = clock.earlierMs();
-  const isWithinGrace = (at: string | null) =>
-    at === null || Math.abs(nowMs - Date.parse(at)) < SNAPSHOT_GRACE_MS;
+  const isWithinGrace = (at: string | null) => at === null || ageMs(at, nowMs) < SNAPSHOT_GRACE_MS;
   const changes = await unreferenced(
     ctx,
     changesPrefix(brand, report.name),

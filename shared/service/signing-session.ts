@@ -64,29 +64,31 @@ export function createSigningSession(
     }
   }
 
+  /** @param skewMs by default the skew that responses have shown */
+  async function sign(skewMs = clock.skewMs ?? 0): Promise<Signing> {
+    const used = await credentials();
+    signed += 1;
+    return { credentials: used, skewMs, sequence: signed };
+  }
+
   function clockDiffers({ skewMs, sequence }: Signing): boolean {
-    clock.signAsDoubted();
-    if (Math.abs(clock.signingSkewMs - skewMs) <= MIN_SKEW_CHANGE_MS) return false;
+    if (Math.abs(clock.lastSkewMs - skewMs) <= MIN_SKEW_CHANGE_MS) return false;
     clockCorrectedAfter ??= signed;
     return sequence <= clockCorrectedAfter;
   }
 
   return {
     /** @throws BrandReportsError of the credential source */
-    async sign(): Promise<Signing> {
-      const used = await credentials();
-      signed += 1;
-      return { credentials: used, skewMs: clock.signingSkewMs, sequence: signed };
-    },
+    sign: () => sign(),
     /**
-     * After a refusal: whether a new signature differs from the refused signature, so that a retry may succeed.
+     * After a refusal: another signature with which a retry may succeed; `undefined` if there is none.
      * @throws BrandReportsError if the credentials, read again, are for another address
      */
-    async refreshAfterRejection(refused: Signing): Promise<boolean> {
-      if (clockDiffers(refused)) return true;
+    async signAgain(refused: Signing): Promise<Signing | undefined> {
+      if (clockDiffers(refused)) return sign(clock.lastSkewMs);
       rereading ??= reread(refused.credentials);
       await rereading;
-      return (await credentials()) !== refused.credentials;
+      return (await credentials()) === refused.credentials ? undefined : sign();
     },
     /** I9: text from outside, redacted and fit for messages. */
     quote: (text: string) => quoted(redact, text),

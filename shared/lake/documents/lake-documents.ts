@@ -25,6 +25,7 @@ import { type Progress, parseProgress } from './progress.ts';
 import { type RateBudget, parseRateBudget } from './rate-budget.ts';
 import { parseStoredRoles } from './roles.ts';
 import { parseStoredSchema } from './schema.ts';
+import { type RealClocks, oneClock } from './stored-time.ts';
 import { parseWatchRecord } from './watch-record.ts';
 
 /** The means of compare-and-swap: a store, ids for writes, and a way to wait before a retry. */
@@ -32,8 +33,8 @@ export interface DocumentAccess {
   store: ObjectStore;
   newId: () => string;
   clock: Pick<Clock, 'sleep' | 'wallMs'>;
-  /** The later of the machine's and the service's clock; missing: the machine's. */
-  latestMs?: () => number;
+  /** The clocks by which stored times are judged; missing: the machine's. */
+  clocks?: RealClocks;
   /** In [0, 1), for backoff. */
   random: () => number;
 }
@@ -49,7 +50,7 @@ export function createLakeDocuments({
   newId,
   clock,
   random,
-  latestMs = clock.wallMs,
+  clocks = oneClock(clock.wallMs),
 }: DocumentAccess) {
   const pause = (tries: number) => clock.sleep(fullJitterMs(tries, DOCUMENT_RETRY, random()));
   const create = <T extends HasRecentWrites>(
@@ -62,14 +63,14 @@ export function createLakeDocuments({
   return {
     ledger(report: string, brand: string, month: string): CasDocument<Ledger> {
       const key = ledgerKey(report, brand, month);
-      const ledger = ledgers.get(key) ?? create(key, parseLedger(key, { report, brand, month }, latestMs));
+      const ledger = ledgers.get(key) ?? create(key, parseLedger(key, { report, brand, month }, clocks));
       ledgers.set(key, ledger);
       return ledger;
     },
     reportState(report: string, brand: string): CasDocument<ReportState> {
       const key = reportStateKey(report, brand);
       // Without hints the next run reads all months; everything else is in the ledgers.
-      const state = reportStates.get(key) ?? create(key, parseReportState(key, latestMs), { recovers: true });
+      const state = reportStates.get(key) ?? create(key, parseReportState(key, clocks), { recovers: true });
       reportStates.set(key, state);
       return state;
     },
@@ -98,6 +99,6 @@ export function createLakeDocuments({
       return create(key, parseRateBudget(key), { recovers: true });
     },
     // Reporting each problem a second time is better than reporting nothing from then on.
-    watchRecord: () => create(WATCH_KEY, parseWatchRecord(WATCH_KEY), { recovers: true }),
+    watchRecord: () => create(WATCH_KEY, parseWatchRecord(WATCH_KEY, clocks), { recovers: true }),
   };
 }
