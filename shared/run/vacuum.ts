@@ -142,11 +142,10 @@ async function withoutClosed(
  */
 export async function forgetOldVersions(ctx: RunContext, months: readonly string[]): Promise<void> {
   const keptMs = ctx.brandSettings.snapshotRetentionDays * DAY_MS;
-  const nowMs = ctx.clock.earlierMs();
   // A snapshot of Iceberg references a version for as long as it is kept.
   const most = ctx.iceberg && Number.POSITIVE_INFINITY;
   for (const month of months)
-    await ctx.ledger(month).update((ledger) => forgetVersions(ledger, nowMs, keptMs, most));
+    await ctx.ledger(month).update((ledger) => forgetVersions(ledger, ctx.clock, keptMs, most));
 }
 
 /** The ids that the catalog points at. */
