@@ -463,7 +463,7 @@ describe('I10: clock and credentials', () => {
     }));
     await client.call(action, {});
     for (let call = 0; call < 5; call += 1) await failure(client.call(action, {}));
-    expect(client.requests).toBe(1 + 6);
+    expect(client.requests).toBe(1 + 2 * 5);
   });
 });
 
