@@ -378,6 +378,9 @@ queries of the end of a day:
 
 If the longest page that the service has returned is the last one, it is requested twice.
 
+Each run also sends one request for the service's time ([decision 0012](../decisions/0012-the-service-clock.md)), which the ratios leave
+out.
+
 ## Queries
 
 A query in Athena costs 5 USD for each TB that it scans, at least 0.00005 USD, and its requests to S3. They are one LIST for each

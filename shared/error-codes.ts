@@ -58,13 +58,7 @@ type Pages = 'count_mismatch' | 'cursor_died' | 'empty_pages' | 'endless' | 'no_
 type MorePages = 'bad_cursor' | 'other_id' | 'repeated_cursor' | 'repeated_page' | 'unreadable';
 
 /** Days. */
-type Days =
-  | 'claim_lost'
-  | 'clock_corrected'
-  | 'clocks_differ'
-  | 'lease_lost'
-  | 'later_reading'
-  | 'range_ahead';
+type Days = 'claim_lost' | 'clocks_differ' | 'lease_lost' | 'later_reading' | 'range_ahead';
 type Restarts = 'cursor_dies' | 'restarted_too_often' | 'too_slow';
 type Records = 'instant_refused' | 'instant_unclear' | 'other_dates' | 'too_many_fields';
 

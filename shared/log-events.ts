@@ -45,8 +45,8 @@ const REPORT_EVENTS = {
   end_date_not_probed: warn<{ message: string }>(),
   /** The clocks differ by more than ten minutes, as two responses have shown. */
   clocks_differ: warn<{ message: string }>(),
-  /** A run has recorded a later time, and the request for the service's time failed. */
-  service_time_unknown: warn<ErrorSummary>(),
+  /** No response to the first request had a date, so the machine's clock alone counts. */
+  service_time_unknown: warn<{ message: string }>(),
   day_claimed: info<{ day: string; reason: string; resumed: boolean }>(),
   /** The staged pages are dropped, and the day is read from its first page again. */
   day_restarted: warn<{ day: string; restarts: number; cause: string }>(),

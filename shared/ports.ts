@@ -273,8 +273,8 @@ export interface Turn {
   report: string;
   /** The lowest rank goes first, e.g. the place of the day in the plan. */
   rank: number;
-  /** The clock skew that the work was planned with: the call fails if the skew has been corrected since. */
-  clockSkewMs?: number;
+  /** The call is sent for the service's time, so it is not retried once a response has shown the time. */
+  asksTime?: true;
 }
 
 /** A response of the service: `code` is 0 and `data` is an object. */
@@ -306,7 +306,7 @@ export interface ReportService {
   /** Text from the service for a message or a log: on one line, short, and without credentials (I9). */
   quote(text: string): string;
   /**
-   * Clock skew: service time minus local time, ms; 0 while they agree within 2 s, or until responses show a difference.
+   * Clock skew: service time minus local time, ms; 0 while they agree within 2 s, `undefined` until responses show it.
    */
-  readonly clockSkewMs: number;
+  readonly clockSkewMs: number | undefined;
 }

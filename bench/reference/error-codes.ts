@@ -312,13 +312,9 @@ export const readingErrors: Record<Row<OfReadings>, Explanation> = {
     'Report it to the operator of the service.',
   ],
   claim_lost: ['Another run has taken over the day.', 'Nothing is needed: the other run finishes the day.'],
-  clock_corrected: [
-    'The service showed that the clock of this machine is wrong, after the day had been planned.',
-    'Nothing is needed: the next run reads the day. Correct the clock.',
-  ],
   clocks_differ: [
-    'The clocks of this machine and of the service differ by more than a day. Nothing is read.',
-    'Correct the clock that is wrong.',
+    'The clocks of this machine and of the service differ by more than a day, as two responses have shown. Nothing is read or written.',
+    'Correct the clock that is wrong. The message contains both times.',
   ],
   count_mismatch: [
     'The response states another number of records than its list has.',

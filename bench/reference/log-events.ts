@@ -19,7 +19,8 @@ const MEANINGS: Record<EventName, string> = {
     'The list of days that later runs continue could not be stored. The next run reads some days again.',
   end_date_not_probed: 'The check of the setting `endDate` was not possible.',
   clocks_differ: 'The clocks of this machine and of the service differ by more than ten minutes.',
-  service_time_unknown: 'The time of the service is unknown, because the request for it failed.',
+  service_time_unknown:
+    'No response to the first request of the run had a `Date`, so the clock of this machine alone counts.',
   day_claimed: 'The run has claimed a day. `resumed`: it continues the pages of an earlier run.',
   day_restarted: 'The stored pages of the day are dropped, and the day is read from its first page.',
   attempt_dropped:

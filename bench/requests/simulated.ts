@@ -20,13 +20,7 @@ import { type LifeTime, createPipeline } from '../../test/living/pipeline.ts';
 import { heldTable, type LivingBrand, wordAt } from '../../test/simulation/brand.ts';
 import { servedPerPage } from '../../test/strict-service/answer.ts';
 import { Random } from '../../test/simulation/random.ts';
-import {
-  ADDRESS,
-  type CountedCall,
-  SERVICE,
-  httpResponse,
-  simulatedService,
-} from '../../test/simulation/service.ts';
+import { ADDRESS, SERVICE, httpResponse, simulatedService } from '../../test/simulation/service.ts';
 import {
   type Interpretation,
   plainInterpretation,
@@ -48,7 +42,7 @@ export interface SimulatedPlan {
   interpretation?: Partial<Interpretation>;
 }
 
-/** The requests of a report. */
+/** The requests of a report, without the one request of each run for the service's time. */
 export interface Spent {
   report: string;
   requests: number;
@@ -88,25 +82,29 @@ export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
     },
   });
   const runsMs: number[] = [];
+  /** The first call of each run, for the service's time. */
+  const forTime = new Set<number>();
   let [callsBefore, eventsBefore] = [0, 0];
   for (let atMs = firstMs + 20 * MINUTE_MS; atMs < firstMs + plan.days * DAY_MS; atMs += plan.runEveryMs) {
     time.nowMs = Math.max(time.nowMs, atMs);
     runsMs.push(time.nowMs);
+    forTime.add(service.calls.length);
     const { status } = await pipeline.run();
     if (runsMs.length === 1 && plan.daysBefore > 0)
       [callsBefore, eventsBefore] = [service.calls.length, pipeline.log.length];
     if (status !== 'complete') throw new Error(`the run of ${new Date(atMs).toISOString()} is ${status}`);
   }
   if (service.violations.length > 0) throw new Error(service.violations.join('\n'));
+  const calls = service.calls.map((call, index) => ({ ...call, isForTime: forTime.has(index) }));
   return pagedReports().map((report) => {
-    const isOwn = ({ action }: CountedCall) => action === report.action;
+    const isOwn = ({ action, isForTime }: (typeof calls)[number]) => action === report.action && !isForTime;
     const readings = pipeline.log
       .slice(eventsBefore)
       .flatMap((event) => (event.event === 'day_ended' && event.report === report.name ? [event.rows] : []));
     return {
       report: report.name,
-      requests: service.calls.slice(callsBefore).filter(isOwn).length,
-      first: service.calls.slice(0, callsBefore).filter(isOwn).length,
+      requests: calls.slice(callsBefore).filter(isOwn).length,
+      first: calls.slice(0, callsBefore).filter(isOwn).length,
       readings: readings.length,
       least: readings.reduce((sum, rows) => sum + requestsFor(report, rows, interpretation), 0),
       lookback: lookbackRequests(report, brand, runsMs, interpretation),

@@ -14,9 +14,9 @@ import {
   claimDay,
   claimLost,
   isClosedForLookups,
-  withoutFuture,
   type Ledger,
 } from '../lake/documents/ledger.ts';
+import { isWithin } from '../lake/documents/stored-time.ts';
 import { EMPTY_PROGRESS, type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
 import {
   type AttemptDecision,
@@ -60,7 +60,7 @@ export async function claim(
   isRequested: boolean,
 ): Promise<Attempt | undefined> {
   const { day } = open;
-  const entry = withoutFuture(open.entry);
+  const { entry } = open;
   const situation = await situationOf(ctx, day, entry, isRequested);
   const earlier = attemptToContinue(entry, situation);
   // If the progress document is damaged, the attempt is dropped: its pages can be fetched again.
@@ -86,14 +86,14 @@ export async function claim(
     const isBlameless = decision.obstacle === 'too_old' && waitsAfterOutage(entry);
     return restartAttempt(ctx, isBlameless ? { ...attempt, restarts: 0 } : attempt, decision.obstacle);
   }
-  await progress.update((current) => ({
-    ...withRenewedLease(current, ctx),
-    queryFingerprint: ctx.policy.queryFingerprint,
-    slices:
-      decision.kind === 'resume'
-        ? asResumed(current.slices)
-        : decideAttempt(entry, current, situation).slices,
-  }));
+  await progress.update((current) => {
+    const { slices } = decideAttempt(entry, current, situation);
+    return {
+      ...withRenewedLease(current, ctx),
+      queryFingerprint: ctx.policy.queryFingerprint,
+      slices: decision.kind === 'resume' ? asResumed(slices) : slices,
+    };
+  });
   return attempt;
 }
 
@@ -145,7 +145,7 @@ export async function restartAttempt(
     if (before?.runId !== mine.runId || before.attempt !== mine.attempt) return current;
     return claimDay(current, day, before, mine);
   });
-  const entry = { ...withoutFuture(restarted.entry), claim: mine };
+  const entry = { ...restarted.entry, claim: mine };
   const situation = await situationOf(ctx, day, {}, false);
   await progress.update((current) => ({
     ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),
@@ -158,7 +158,6 @@ export async function restartAttempt(
 function restartedTooOften({ report }: RunContext, day: string, cause: RestartCause): BrandReportsError {
   const more = 'give a run more time (--max-seconds, the function’s timeout)';
   const atOnce = `${more}, so that one run reads the whole day`;
-  const clocks = 'compare the clocks of the machines that run this with the service’s, and do not use --now';
   const lastPage = 'the last page that an earlier run stored had changed when it was read again';
   const stored = `the last page was stored more than ${RESUME_WITHIN_HOURS} hours ago`;
   const newer = 'by the clock of the run that read it, the committed version is newer than these pages';
@@ -168,8 +167,11 @@ function restartedTooOften({ report }: RunContext, day: string, cause: RestartCa
     cursor_died: ['cursor_dies', 'the service no longer accepted the cursor of the last page', atOnce],
     last_page_changed: ['cursor_dies', lastPage, atOnce],
     too_old: ['too_slow', stored, `start the next run earlier, raise "requestsPerSecond", or ${more}`],
-    started_in_the_future: ['restarted_too_often', 'its pages were stored at a time in the future', clocks],
-    older_than_committed: ['restarted_too_often', newer, clocks],
+    older_than_committed: [
+      'restarted_too_often',
+      newer,
+      'do not use --now, and correct the clock of this machine',
+    ],
     queries_changed: [
       'restarted_too_often',
       'the settings were changed while it was read',
@@ -249,8 +251,8 @@ async function isLeaseLive(
 ): Promise<boolean> {
   if (!ctx.leases || claim.runId === null || claim.runId === ctx.runId) return false;
   const lease = progress?.lease;
-  const renewals = [claim.at, lease?.runId === claim.runId ? lease.renewedAt : claim.at].map(Date.parse);
-  if (Math.abs(ctx.clock.wallMs() - Math.max(...renewals)) >= LEASE_MS) return false;
+  const renewals = [claim.at, lease?.runId === claim.runId ? lease.renewedAt : claim.at];
+  if (!renewals.some((at) => isWithin(LEASE_MS, at, ctx.clock.wallMs()))) return false;
   return !(await ctx.lake.runs.isDead(claim.runId));
 }
 

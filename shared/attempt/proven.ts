@@ -15,6 +15,7 @@ import { rethrowBugs } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
+import { isWithin } from '../lake/documents/stored-time.ts';
 import { Digest } from '../lake/table/digest.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { contentHashes } from '../records/content-hash.ts';
@@ -106,8 +107,7 @@ export async function knownHabits(ctx: RunContext): Promise<PagingHabits | undef
 
 function habitsIn(ctx: RunContext, { paging }: ReportState): ReportState['paging'] {
   if (paging?.settings !== pagingSettings(ctx)) return undefined;
-  const isProven = Math.abs(ctx.clock.wallMs() - Date.parse(paging.since)) < PROVEN_MS;
-  return isProven ? paging : undefined;
+  return isWithin(PROVEN_MS, paging.since, ctx.clock.wallMs()) ? paging : undefined;
 }
 
 /**

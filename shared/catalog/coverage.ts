@@ -57,11 +57,8 @@ export const coverageTable: TableShape = {
   columns: COLUMNS,
 };
 
-/** Whether a fast clock wrote the row: correct clocks differ by less than ten minutes. */
-export const IS_AHEAD_SQL = `read_from > ${NOW_SQL} + INTERVAL '10' MINUTE`;
-
 /** The state of a day now, in SQL: a row is as old as the last run, which may have been days ago. */
-export const STATE_NOW_SQL = `CASE WHEN ${IS_AHEAD_SQL} THEN 'missing' WHEN overdue_at <= ${NOW_SQL} THEN 'overdue' ELSE state END`;
+export const STATE_NOW_SQL = `CASE WHEN overdue_at <= ${NOW_SQL} THEN 'overdue' ELSE state END`;
 
 /** The rows of a month's coverage, one for each day of the ledger that is expected, in order, with the columns of `coverageTable`. */
 export function coverageRows(ledger: Ledger, of: ReportDays, nowMs: number): Row[] {

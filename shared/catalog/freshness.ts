@@ -1,7 +1,7 @@
 import { COMPLETE_STATES, PROBLEM_STATES, type ProblemState, statesSql } from '../planning/day-state.ts';
 import type { View } from '../reports/definition.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
-import { IS_AHEAD_SQL, STATE_NOW_SQL, coverageTable } from './coverage.ts';
+import { STATE_NOW_SQL, coverageTable } from './coverage.ts';
 
 /** What the column `days_<state>` counts. */
 const COUNTED: Record<ProblemState, string> = {
@@ -64,11 +64,9 @@ export const freshness: View = {
   CAST(min(failed_since) AS timestamp) AS failing_since,
   ${PROBLEM_STATES.map((state) => `CAST(${countOf(state)} AS bigint) AS days_${state}`).join(',\n  ')}
 FROM (
-  SELECT brand, report, dt, failed_since, start_date,
-    CASE WHEN ${IS_AHEAD_SQL} THEN NULL ELSE committed_state END AS committed_state,
-    CASE WHEN ${IS_AHEAD_SQL} THEN NULL ELSE read_from END AS read_from,
+  SELECT brand, report, dt, failed_since, start_date, committed_state, read_from,
     CASE WHEN dt < max(start_date) OVER (PARTITION BY brand, report) THEN NULL ELSE dt END AS expected_dt,
-    min(CASE WHEN NOT (${IS_AHEAD_SQL}) AND ${IS_COMPLETE} OR state = 'erased' THEN dt END) OVER (
+    min(CASE WHEN ${IS_COMPLETE} OR state = 'erased' THEN dt END) OVER (
       PARTITION BY brand, report ORDER BY dt ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     ) AS next_complete_dt,
     ${STATE_NOW_SQL} AS state,

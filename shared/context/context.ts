@@ -10,6 +10,7 @@ import type { ReportState } from '../lake/documents/report-state.ts';
 import type { Progress } from '../lake/documents/progress.ts';
 import type { StoredRoles } from '../lake/documents/roles.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
+import { type RealClocks, isWithin } from '../lake/documents/stored-time.ts';
 import { type Log, type ReportLog, bindReport } from '../log-events.ts';
 import type { Policy } from '../planning/due.ts';
 import type { Clock, EventSink, IcebergCatalog, Lake, ReportService } from '../ports.ts';
@@ -19,24 +20,20 @@ import type { DaysInFlight } from './days-in-flight.ts';
 import type { TimeBudget } from './time-budget.ts';
 
 /** The clocks of a run: the machine's and the service's. The service's responses show the difference between them. */
-export interface RunClock extends Clock {
+export interface RunClock extends Clock, RealClocks {
   /** The time by which days are planned and closed. */
   now: () => Date;
-  /**
-   * The earlier of both, in milliseconds. Ages are judged by it, so that a clock ahead does not make objects look old.
-   */
-  earlierMs: () => number;
-  /** The later of both, in milliseconds. A later timestamp was written by a clock that was ahead. */
-  laterMs: () => number;
 }
 
 /**
- * I2: `now` plans and closes days by the earlier of both clocks, so that neither clock closes a day that is not over. A
- * fixed time (`--now`) replaces `now` only if it is in the past, and it replaces no other time.
+ * I2: `now` plans and closes days by the earlier of both clocks, so that neither clock closes a day that is not over.
+ * Ages are judged by the earlier clock too. A fixed time (`--now`) replaces `now` only if it is in the past, and it
+ * replaces no other time.
+ * @param skewMs service time minus local time; without a service, only the machine's clock is known
  */
-export function runClock(clock: Clock, service: Pick<ReportService, 'clockSkewMs'>): RunClock {
-  const earlierMs = () => clock.wallMs() + Math.min(0, service.clockSkewMs);
-  const laterMs = () => clock.wallMs() + Math.max(0, service.clockSkewMs);
+export function runClock(clock: Clock, skewMs: () => number | undefined = () => 0): RunClock {
+  const earlierMs = () => clock.wallMs() + Math.min(0, skewMs() ?? 0);
+  const laterMs = () => clock.wallMs() + Math.max(0, skewMs() ?? 0);
   const latestMs = clock.fixedNow?.getTime() ?? Number.POSITIVE_INFINITY;
   return { ...clock, earlierMs, laterMs, now: () => new Date(Math.min(latestMs, earlierMs())) };
 }
@@ -175,8 +172,7 @@ export function createBrandReport(
     policy,
     lake,
     ...(iceberg && { iceberg }),
-    // Without a service, only the machine's clock is known.
-    clock: runClock(clock, { clockSkewMs: 0 }),
+    clock: runClock(clock),
     log: bindReport(log, brand, report.name),
     newId,
     ...(events && { events }),
@@ -207,8 +203,7 @@ export function todayIn({ clock, policy }: Pick<FetchContext, 'clock' | 'policy'
   return dayOf(clock.now().getTime(), policy.timeZone);
 }
 
-/** Whether daily work was last done a day or more ago, or was dated by a clock that was a day or more ahead. */
+/** Whether daily work was last done a day or more ago. */
 export function isDailyWorkDue({ clock }: Pick<RunContext, 'clock'>, doneAt: string | undefined): boolean {
-  if (doneAt === undefined) return true;
-  return Math.abs(clock.earlierMs() - Date.parse(doneAt)) >= DAY_MS;
+  return doneAt === undefined || !isWithin(DAY_MS, doneAt, clock.earlierMs());
 }

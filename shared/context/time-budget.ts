@@ -29,10 +29,6 @@ export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: ()
     isUp,
     /** Whether the process may be ended at any moment. */
     isOver: () => untilOverMs() === 0,
-    /** Call it if the last day was not read after all: the day does not count as started. */
-    giveDayBack(): void {
-      daysStarted -= 1;
-    },
     /**
      * Counts a day as started, unless the time is up and the run has already started a day: every run reads at least one.
      */

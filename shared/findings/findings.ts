@@ -7,7 +7,7 @@
  */
 import { addDays, monthOf } from '../days.ts';
 import { amountText } from '../exact-number.ts';
-import { type Committed, type DayEntry, type Ledger, withoutFuture } from '../lake/documents/ledger.ts';
+import { type Committed, type DayEntry, type Ledger } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import { isMeasured, measured } from '../lake/documents/role-evidence.ts';
 import { type FieldFacts, fieldFindings } from './field-findings.ts';
@@ -106,12 +106,9 @@ const COMMON = {
   },
 } as const;
 
-/** Finds the entry of a day in these ledgers by month. A reading dated in the future, by a clock that was ahead, counts as missing. */
+/** Finds the entry of a day in these ledgers by month. */
 export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): FindingFacts['entryOn'] {
-  return (day) => {
-    const entry = ledgers.get(monthOf(day))?.days[day];
-    return entry && withoutFuture(entry);
-  };
+  return (day) => ledgers.get(monthOf(day))?.days[day];
 }
 
 /** The findings of a day. @returns an empty list for a day that is open or not read */

@@ -206,7 +206,7 @@ function refuseBeforeEnd({ settings, clock }: CloseOptions, { brand, month, days
     settings?.brands[brand]?.timeZone ?? days.find(({ timeZone }) => timeZone !== undefined)?.timeZone;
   // If neither settings nor versions have a time zone of the brand, use the zone in which a day ends last.
   const endMs = endOfDay(daysOfMonth(month).at(-1) ?? '', zone ?? 'Etc/GMT+12');
-  if (endMs <= runClock(clock, { clockSkewMs: 0 }).now().getTime()) return;
+  if (endMs <= runClock(clock).now().getTime()) return;
   throw configError(
     'month_not_over',
     `${month} of ${brand} is not over: it ends at ${new Date(endMs).toISOString()}. Close it then, or close an earlier month.`,

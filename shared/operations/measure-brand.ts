@@ -101,8 +101,8 @@ export async function measureBrand(options: RunOptions, brand: string): Promise<
   const [first] = reports;
   if (!first) return { reports: [] };
   const contact = await makeContact(options, brand, first);
-  const { service, method, error, hasDate } = contact;
-  const skew = () => (hasDate() ? { clockSkewMs: service.clockSkewMs } : {});
+  const { service, method, error } = contact;
+  const skew = () => (service.clockSkewMs === undefined ? {} : { clockSkewMs: service.clockSkewMs });
   // Every report would fail alike. Only a refusal may concern this report alone; after a second refusal the client stops.
   if (error && error.code !== 'service_code') return { ...skew(), error, reports: [] };
   const measured: ReportMeasurement[] = [];
@@ -122,25 +122,16 @@ export async function measureBrand(options: RunOptions, brand: string): Promise<
 async function makeContact(options: RunOptions, brand: string, report: ReportDefinition) {
   const { scope, settings } = options;
   const { method: set } = brandSettingsOf(options, brand);
-  let date = false;
-  const send: RunOptions['send'] = (request, how) =>
-    options.send(request, {
-      ...how,
-      onHeaders: (headers) => {
-        date ||= headers.date !== undefined;
-        how.onHeaders(headers);
-      },
-    });
   const contactBy = async (method: BrandSettings['method']) => {
     const highestRate = fixedRate(scope.requestsPerSecond ?? settings.requestsPerSecond);
-    const service = createService({ ...options, send }, brand, { highestRate, method, retry: IMPATIENT });
+    const service = createService(options, brand, { highestRate, method, retry: IMPATIENT });
     // Page 1 exists whether pages are numbered from 0 or from 1.
     const ctx = withBrandSettings(createFetchContext(options, { brand, report, service }), { firstPage: 1 });
     const error = await fetchFirstPageOf(ctx, { role: 'include', fields: sampleFields(ctx) }).then(
       () => undefined,
       rethrowBugs,
     );
-    return { service, method, error, hasDate: () => date };
+    return { service, method, error };
   };
   const first = await contactBy(set);
   if (!first.error || !MAY_BE_METHOD.test(`${first.error.code} ${first.error.message}`)) return first;

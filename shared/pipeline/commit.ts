@@ -1,4 +1,3 @@
-import { isFuture } from '../lake/documents/cas-document.ts';
 import { type Committed, laterReading } from '../lake/documents/ledger.ts';
 import { carriedChecks } from '../findings/index.ts';
 import { type Policy, isAfterRefresh, isLast } from '../planning/due.ts';
@@ -38,7 +37,13 @@ export async function commit(
   const { policy, runId } = ctx;
   const { day, id, progress, committed: replaced } = attempt;
   const { slices } = await progress.cached();
-  const { startedMs, endedMs, closed, resumed, recordPages, recorded } = readingOf(day, policy, slices);
+  const nowMs = ctx.clock.now().getTime();
+  const { startedMs, endedMs, closed, resumed, recordPages, recorded } = readingOf(
+    day,
+    policy,
+    slices,
+    nowMs,
+  );
   const { hasReturnedRecords } = await ctx.reportState.cached();
   const { queryFingerprint, timeZone } = policy;
   // If the service has never returned a record, the address or the credentials may be another brand's.
@@ -46,8 +51,7 @@ export async function commit(
   const nextOf = (counts: Pick<Committed, 'rows' | 'unsettled'>) => {
     const last = isLast(day, policy, startedMs, counts) && isVerified && !recorded.refusedLookups?.retryAt;
     return afterReading(
-      // A day that a clock ahead has closed is not over.
-      replaced && isFuture(replaced) ? { ...replaced, state: 'open' } : replaced,
+      replaced,
       {
         ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest },
         ...{ queryFingerprint, isAlone: isAlone(policy, { last, resumed, recordPages }), isAccepted },

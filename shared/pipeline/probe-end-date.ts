@@ -1,5 +1,6 @@
 import { DAY_MS, addDays, monthOf } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import { isWithin } from '../lake/documents/stored-time.ts';
 import { dateFields } from '../planning/day-queries.ts';
 import { type FetchContext, type RunContext, todayIn } from '../context/context.ts';
 import { fetchFirstPage } from '../attempt/fetch.ts';
@@ -36,7 +37,7 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
 }
 
 function isPaused({ clock }: RunContext, pausedAt: string | undefined): boolean {
-  return pausedAt !== undefined && Math.abs(clock.wallMs() - Date.parse(pausedAt)) < PAUSED_PROBE_MS;
+  return pausedAt !== undefined && isWithin(PAUSED_PROBE_MS, pausedAt, clock.wallMs());
 }
 
 /**

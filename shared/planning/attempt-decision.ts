@@ -44,7 +44,6 @@ export interface DaySituation {
 export type Obstacle =
   | 'queries_changed'
   | 'too_old'
-  | 'started_in_the_future'
   | 'older_than_committed'
   | 'upstream_changed'
   | 'day_has_ended';
@@ -65,8 +64,9 @@ export function attemptToContinue(entry: DayEntry, situation: DaySituation): str
   return claim?.attempt === committed?.attempt ? undefined : claim?.attempt;
 }
 
-/** @param staged what that attempt has staged so far */
-export function decideAttempt(entry: DayEntry, staged: Progress, situation: DaySituation): AttemptDecision {
+/** @param found what that attempt has staged so far */
+export function decideAttempt(entry: DayEntry, found: Progress, situation: DaySituation): AttemptDecision {
+  const staged = begunBy(situation.nowMs, found);
   const committedToMs = committedUpTo(entry, attemptToContinue(entry, situation));
   const slices = withNewSlice(staged, entry.committed, committedToMs, situation);
   const isNew = !entry.claim || !hasPagesToResume(staged, committedToMs);
@@ -84,10 +84,11 @@ export function decideAttempt(entry: DayEntry, staged: Progress, situation: DayS
  */
 export function slicesAfterRestart(
   entry: DayEntry,
-  staged: Progress,
+  found: Progress,
   situation: DaySituation,
   conflict?: string,
 ): Slice[] {
+  const staged = begunBy(situation.nowMs, found);
   const dropped = staged.slices.at(-1);
   const others = { ...staged, slices: staged.slices.slice(0, -1) };
   const committedToMs = committedUpTo(entry, entry.claim?.attempt);
@@ -137,8 +138,7 @@ function obstacleToResuming(
   if (!slice) return undefined;
   if (queryFingerprint !== now.queryFingerprint) return 'queries_changed';
   const startedMs = Date.parse(slice.startedAt);
-  if (startedMs > nowMs) return 'started_in_the_future';
-  // A clock that was ahead dated the committed reading. The run would read all pages, and the commit would be refused.
+  // The run would read all pages, and the commit would be refused.
   if (isOlder(slice, committed)) return 'older_than_committed';
   // Each lookup is a call of its own: it becomes wrong only if its upstream day changes, not by age or other calls.
   if (slice.upstream) return isSame(slice.upstream, upstream) ? undefined : 'upstream_changed';
@@ -158,6 +158,11 @@ function isSame(one: NonNullable<Slice['upstream']>, other: Slice['upstream']): 
   return other !== undefined && one.snapshot === other.snapshot && one.closed === other.closed;
 }
 
+/** I2: nobody knows whether a slice that seems to begin later than now began before the day ended, so it is dropped. */
+function begunBy(nowMs: number, staged: Progress): Progress {
+  return { ...staged, slices: staged.slices.filter(({ startedAt }) => Date.parse(startedAt) <= nowMs) };
+}
+
 /** The slices that stay, followed by a new slice for the part of the day that has not been read yet. */
 function withNewSlice(
   staged: Progress,
@@ -165,8 +170,7 @@ function withNewSlice(
   committedToMs: number | undefined,
   { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream, onlyRefusedDue }: DaySituation,
 ): Slice[] {
-  const isBegun = ({ startedAt }: Slice) => Date.parse(startedAt) <= nowMs;
-  const usable = upstream ? staged.slices.filter(isBegun).map(endedAtLastPage) : staged.slices;
+  const usable = upstream ? staged.slices.map(endedAtLastPage) : staged.slices;
   const finished = staged.queryFingerprint === queryFingerprint ? usable.filter(({ done }) => done) : [];
   // I1: records that two slices share are dropped by key, so a day with records without a key is read in one slice.
   const isAppendable = upstream !== undefined || finished.every(({ withoutKey }) => withoutKey === 0);

@@ -16,7 +16,6 @@ import {
   intervalMs,
   startOfDay,
 } from '../days.ts';
-import { isFuture } from '../lake/documents/cas-document.ts';
 import {
   type Committed,
   type DayEntry,
@@ -60,7 +59,7 @@ export type UpstreamDay = (day: string) => UpstreamState | undefined;
 /** What a lookup needs from the ledger entry of its upstream day. */
 export function upstreamState(entry: DayEntry | undefined): UpstreamState | undefined {
   const { committed } = entry ?? {};
-  if (!committed || isFuture(committed)) return undefined;
+  if (!committed) return undefined;
   return {
     digest: committed.digest,
     closed: isClosedForLookups(committed),
@@ -80,8 +79,7 @@ export function closesAtMs(day: string, policy: Policy): number {
 
 /**
  * When the day is next due, in milliseconds; `null` if it is settled, erased or before the start date. The result
- * depends only on the ledger entry, the policy and the time. A reading dated in the future, by a clock that was ahead,
- * counts as missing.
+ * depends only on the ledger entry, the policy and the time.
  */
 export function dueAtMs(
   day: string,
@@ -112,11 +110,10 @@ export function onlyRefusedDue(
   return readMs === null || readMs > nowMs;
 }
 
-/** When the first lookup without a record is repeated: immediately if a clock that was ahead began its wait. */
+/** When the first lookup without a record is repeated. */
 function refusedDueAtMs(committed: Committed | undefined): number | null {
-  const { readFrom, refusedLookups } = committed ?? {};
-  if (readFrom === undefined || refusedLookups?.retryAt === undefined) return null;
-  return Date.parse(isFuture(refusedLookups) ? readFrom : refusedLookups.retryAt);
+  const { retryAt } = committed?.refusedLookups ?? {};
+  return retryAt === undefined ? null : Date.parse(retryAt);
 }
 
 /** When the day, or the next slice of an open day, is due. Refused lookups and failures do not count here. */
@@ -128,7 +125,7 @@ function readDueAtMs(
   upstream?: UpstreamState,
 ): number | null {
   const started = startOfDay(day, policy.timeZone);
-  if (!committed || isFuture(committed) || claim?.attempt !== undefined) return started;
+  if (!committed || claim?.attempt !== undefined) return started;
   const last = lastRequested(committed, disregarded);
   if (upstream && upstream.digest !== last.upstreamDigest) return started;
   const requestedAtMs = Date.parse(committed.readFrom);
@@ -188,14 +185,11 @@ function daysOf(tiers: readonly RefreshTier[]): number {
   return tiers.at(-1)?.untilAgeDays ?? 0;
 }
 
-/**
- * When a failed day's backoff ends: immediately if the settings have changed the queries since the failure, or if a
- * clock that was ahead dated it.
- */
+/** When a failed day's backoff ends: immediately if the settings have changed the queries since the failure. */
 function retryAtMs(failure: Failure, policy: Policy, nowMs: number): number {
   const { retryAt, queryFingerprint } = failure;
   const isCorrected = queryFingerprint !== undefined && queryFingerprint !== policy.queryFingerprint;
-  return isCorrected || isFuture(failure) ? nowMs : Date.parse(retryAt);
+  return isCorrected ? nowMs : Date.parse(retryAt);
 }
 
 /**

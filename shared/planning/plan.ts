@@ -1,6 +1,5 @@
 import { addDays, dayOf, daysOfMonth, monthOf, startOfDay, earlier } from '../days.ts';
-import { isFuture } from '../lake/documents/cas-document.ts';
-import { type DayEntry, type Ledger, isWhole, withoutFuture } from '../lake/documents/ledger.ts';
+import { type DayEntry, type Ledger, isWhole } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastRequested } from './due.ts';
 
 /** A day to read, and the reason. */
@@ -59,7 +58,7 @@ export function plan(
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
     .filter((day) => !upstream || upstream(day))
     .flatMap((day): DueDay[] => {
-      const entry = withoutFuture(ledgers.get(monthOf(day))?.days[day] ?? {});
+      const entry = ledgers.get(monthOf(day))?.days[day] ?? {};
       if (entry.erasedAt !== undefined || isAheadOf(day, entry, policy, nowMs)) return [];
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
@@ -76,12 +75,12 @@ export function plan(
 
 /** When a day of these months failed last, in milliseconds; 0 if no day has failed. */
 function lastFailedMs(ledgers: ReadonlyMap<string, Ledger>): number {
-  return latestMs(ledgers, ({ failure }) => (failure && !isFuture(failure) ? failure.lastAt : undefined));
+  return latestMs(ledgers, ({ failure }) => failure?.lastAt);
 }
 
 /** When the last reading of these months began, in milliseconds; 0 if no day has been read. */
 export function lastReadMs(ledgers: ReadonlyMap<string, Ledger>): number {
-  return latestMs(ledgers, (entry) => withoutFuture(entry).committed?.readFrom);
+  return latestMs(ledgers, ({ committed }) => committed?.readFrom);
 }
 
 function latestMs(
@@ -121,7 +120,7 @@ export function waitingDays(
   const today = dayOf(nowMs, policy.timeZone);
   const waits = ([day, entry]: [string, DayEntry]) =>
     range
-      ? range.from <= day && day <= range.to && isAheadOf(day, withoutFuture(entry), policy, nowMs)
+      ? range.from <= day && day <= range.to && isAheadOf(day, entry, policy, nowMs)
       : day <= today && entry.failure && (dueAtMs(day, entry, policy, nowMs) ?? 0) > nowMs;
   return [...ledgers.values()]
     .flatMap(({ days }) => Object.entries(days))

@@ -18,25 +18,30 @@ export interface Reading {
   recorded: Pick<Committed, 'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups'>;
 }
 
-/** @param slices all slices that were staged up to the end of the reading, at least one */
-export function readingOf(day: string, policy: Policy, slices: readonly Slice[]): Reading {
+/**
+ * @param slices all slices that were staged up to the end of the reading, at least one
+ * @param nowMs the clock may have been corrected since they were staged: a later time counts as now
+ */
+export function readingOf(day: string, policy: Policy, slices: readonly Slice[], nowMs: number): Reading {
   const last = slices.at(-1);
   if (!last) throw new Error('a reading has a slice');
   const { upstream, parts } = last;
-  const readFrom = beganAt(last);
-  const startedMs = Date.parse(readFrom);
+  const heldMs = (time: string) => Math.min(Date.parse(time), nowMs);
+  const beganMs = Date.parse(beganAt(last));
+  const startedMs = Math.min(beganMs, nowMs);
   const refusedLookups = refusedSummary(slices);
   return {
     startedMs,
-    endedMs: Math.max(...slices.map(({ startedAt, stagedAt }) => Date.parse(stagedAt ?? startedAt))),
-    closed: last.whole && startedMs >= closesAtMs(day, policy) && (upstream?.closed ?? true),
+    endedMs: Math.max(...slices.map(({ startedAt, stagedAt }) => heldMs(stagedAt ?? startedAt))),
+    closed:
+      last.whole && beganMs <= nowMs && startedMs >= closesAtMs(day, policy) && (upstream?.closed ?? true),
     resumed: last.resumed ?? false,
     recordPages: parts
       .filter(({ role }) => role === 'include')
       .reduce((pages, part) => pages + part.recordPages, 0),
     recorded: {
       pages: pagesIn(slices),
-      readFrom,
+      readFrom: new Date(startedMs).toISOString(),
       readTo: new Date(last.toMs).toISOString(),
       ...(upstream && { upstreamDigest: upstream.digest }),
       ...(refusedLookups && { refusedLookups }),

@@ -5,6 +5,7 @@
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../days.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
+import { isWithin } from '../lake/documents/stored-time.ts';
 import type { Continuation } from '../planning/plan.ts';
 import type { RunContext } from '../context/context.ts';
 
@@ -60,10 +61,7 @@ function liveContinuations(
 ): ReportState['continuations'] {
   const nowMs = ctx.clock.now().getTime();
   const isLive = ([name, { since }]: [string, { since: string }]) => {
-    // If `since` lies far in the future, a fast clock recorded it. Such a continuation would keep the open day from
-    // being read.
-    const distanceMs = Math.abs(nowMs - Date.parse(since));
-    return distanceMs <= (name === nameOf(undefined) ? MAX_PAUSE_MS : MAX_RANGE_PAUSE_MS);
+    return isWithin((name === nameOf(undefined) ? MAX_PAUSE_MS : MAX_RANGE_PAUSE_MS) + 1, since, nowMs);
   };
   return Object.fromEntries(Object.entries(continuations).filter(isLive));
 }

@@ -4,9 +4,9 @@
  * committed but not published are published first. A month whose ledger is damaged or lost is left out, because reading its
  * days would overwrite its contents; the other months go on.
  */
-import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
-import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import { isFuture, readOrDamage } from '../lake/documents/cas-document.ts';
+import { monthOf, monthsFrom } from '../days.ts';
+import { BrandReportsError } from '../errors.ts';
+import { readOrDamage } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import {
   type ReportState,
@@ -17,14 +17,11 @@ import {
 import { errorSummary } from '../outcome.ts';
 import { type BuildContext, type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
 import { type Range, resumeOrStart } from './continuation.ts';
-import { fetchFirstPage } from '../attempt/fetch.ts';
 import { probeEndDate } from '../pipeline/probe-end-date.ts';
 import { dayShapes, pendingPublications, publishDays, tableShape } from '../pipeline/publish.ts';
-import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { type UpstreamDay, upstreamState } from '../planning/due.ts';
 import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
-import { LARGE_SKEW_MS } from '../service/server-clock.ts';
 
 /** The days of a report that a run reads. */
 export interface ReportPlan {
@@ -37,8 +34,6 @@ export interface ReportPlan {
   seen: SeenMonths;
   /** Whether the run examined all months, which a run does once a day. */
   examinedAll: boolean;
-  /** The clock skew that the plan was made with. */
-  clockSkewMs: number;
   /** When the last reading began, in milliseconds; 0 if no day was read. */
   lastReadMs: number;
   /** How many columns the table had; missing if there was nothing to read or to publish. */
@@ -59,10 +54,6 @@ export async function planReport(
 ): Promise<ReportPlan> {
   if (range) assertBegun(ctx, range);
   const continuation = await resumeOrStart(ctx, range);
-  const state = await ctx.reportState.cached();
-  if (isFuture(state) && !ctx.upstream) await requestServiceTime(ctx);
-  assertClocks(ctx);
-  const { clockSkewMs } = ctx.service;
   const { ledgers, damagedMonths, error: damaged, ...days } = await findDueDays(ctx, range, continuation);
   const { due } = days;
   const pending = await pendingPublications(ctx, ledgers.values());
@@ -71,6 +62,7 @@ export async function planReport(
   const columns = daysToRead.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
   const unpublished = await publishDays(ctx, pending);
   if (due.length > 0) await probeEndDate(ctx);
+  const state = await ctx.reportState.cached();
   const seen = new Map([...ledgers.keys()].map((month) => [month, state.months[month]]));
   await markInProgress(ctx, daysToRead, damagedMonths, seen);
   const error = damaged ?? unpublished;
@@ -78,15 +70,13 @@ export async function planReport(
     continuation,
     ...days,
     seen,
-    clockSkewMs,
     ...(columns !== undefined && { columns }),
     ...(error && { error }),
   };
 }
 
 /** What the due days depend on. */
-export type PlanContext = BuildContext &
-  Pick<RunContext, 'policy' | 'log' | 'runId'> & { service: Pick<RunContext['service'], 'clockSkewMs'> };
+export type PlanContext = BuildContext & Pick<RunContext, 'policy' | 'log' | 'runId'>;
 
 /** The due days, with the ledgers that contain them. */
 export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
@@ -135,32 +125,6 @@ export function assertBegun(ctx: PlanContext, { from }: Range): void {
     'range_ahead',
     `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`,
   );
-}
-
-/**
- * If the machine's clock is behind the times that runs have recorded, no day may seem due. Any response shows the
- * service's time.
- */
-async function requestServiceTime(ctx: RunContext): Promise<void> {
-  const day = todayIn(ctx);
-  const window = windowToRead(ctx.brandSettings, day, ctx.clock.now().getTime(), undefined);
-  const [query] = dayQueries(ctx.report, ctx.brandSettings, ctx.settings, day, window);
-  try {
-    if (query) await fetchFirstPage(ctx, query.fields);
-  } catch (thrown) {
-    // A refusal has a date as well, and other days may be readable.
-    ctx.log({ event: 'service_time_unknown', ...errorSummary(rethrowBugs(thrown)) });
-  }
-}
-
-/** Logs clocks that differ. @throws BrandReportsError `config` if they differ by more than a day */
-function assertClocks({ brand, clock, service, log }: RunContext): void {
-  if (Math.abs(service.clockSkewMs) <= LARGE_SKEW_MS) return;
-  const [machine, other] = [0, service.clockSkewMs].map((ms) => new Date(clock.wallMs() + ms).toISOString());
-  const message = `${brand}: this machine's clock shows ${machine}, the service's ${other}; correct the clock that is wrong`;
-  if (Math.abs(service.clockSkewMs) > DAY_MS)
-    throw new BrandReportsError('config', 'clocks_differ', `${message}; nothing is read until then`);
-  log({ event: 'clocks_differ', message });
 }
 
 /** Adds the known columns to the tables. @returns how many columns the report's own table has */

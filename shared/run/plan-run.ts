@@ -53,13 +53,13 @@ function totalOf(planned: readonly { requests: number }[]): number {
 }
 
 async function planBrand(options: PlanOptions, brand: string): Promise<PlannedReport[]> {
-  const { lake, clock } = options;
-  const documents = createLakeDocuments({ store: lake.store, ...options, latestMs: clock.wallMs });
+  const { lake } = options;
+  const documents = createLakeDocuments({ store: lake.store, ...options });
   const planned: PlannedReport[] = [];
   for (const report of selectReports(options, brand)) {
     const settings = settingsOf(options, brand, report);
     const own = createBrandReport(options, documents, { brand, report, policy: settings.policy });
-    const ctx = { ...own, ...settings, runId: options.newId(), service: { clockSkewMs: 0 } };
+    const ctx = { ...own, ...settings, runId: options.newId() };
     const upstream = planned.find((other) => other.report === ctx.upstream?.report.name);
     const range = rangeOf(options.scope, ctx);
     try {

@@ -32,7 +32,7 @@ import { type Deadline, type TimeBudget, createTimeBudget } from '../context/tim
 import { policyOf } from '../planning/policy.ts';
 import type { CredentialSource, RateSource, ReportService, SendRequest } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import { type ServiceClientOptions, createServiceClient } from '../service/client.ts';
+import { CLOCKS_DIFFER, type ServiceClientOptions, createServiceClient } from '../service/client.ts';
 import { createRateLimiter } from '../service/rate-limit.ts';
 import { SERVICE_RETRY, refusalOfPause } from '../service/retry.ts';
 import type { BrandSettings, Settings } from '../settings/settings.ts';
@@ -116,6 +116,8 @@ async function withContinuation(
   { reports }: SyncOutcome,
 ): Promise<ReportOutcome> {
   const range = rangeOf(scope, ctx);
+  // Nobody knows the time, so nothing is dated.
+  if (outcome.error?.code === CLOCKS_DIFFER) return outcome;
   try {
     await saveContinuation(ctx, range, {
       isUnfinished: reports.some(isUnfinished) || (range !== undefined && reports.some(hasFailedDays)),
@@ -136,8 +138,8 @@ async function withContinuation(
 
 async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<SyncedReport[]> {
   const traffic = createTrafficCount();
-  const latestMs = () => runClock(options.clock, service).laterMs();
-  const documents = createLakeDocuments({ store: options.lake.store, ...options, latestMs });
+  const clocks = runClock(options.clock, () => service.clockSkewMs);
+  const documents = createLakeDocuments({ store: options.lake.store, ...options, clocks });
   const highestRate = rateShareOf(options, run, documents, brand);
   const service = createService(options, brand, { highestRate, onRequest: traffic.count });
   const contexts = selectReports(options, brand).map((report) =>
@@ -265,7 +267,7 @@ export function createFetchContext(
     report,
     ...settingsOf(options, brand, report),
     service,
-    clock: runClock(options.clock, service),
+    clock: runClock(options.clock, () => service.clockSkewMs),
     log: bindReport(options.log, brand, report.name),
   };
 }

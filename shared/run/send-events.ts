@@ -8,6 +8,7 @@ import { DAY_MS } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import { findingFacts, findingsOf } from '../findings/index.ts';
 import { type Ledger, changeEvent, pendingEvents } from '../lake/documents/ledger.ts';
+import { isWithin } from '../lake/documents/stored-time.ts';
 import { errorSummary } from '../outcome.ts';
 import { committedState } from '../planning/day-state.ts';
 import { isEndOfRun } from '../service/retry.ts';
@@ -82,6 +83,6 @@ export function hasNewEvents(
   changed: readonly string[],
 ): boolean {
   const isTried = (at: string) =>
-    lake.store.localFolder !== undefined || Math.abs(clock.wallMs() - Date.parse(at)) < DAY_MS;
+    lake.store.localFolder !== undefined || isWithin(DAY_MS, at, clock.wallMs());
   return pendingEvents(ledger).some(({ day, event }) => (events ? isTried(event.at) : changed.includes(day)));
 }

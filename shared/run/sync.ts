@@ -8,7 +8,7 @@
  *   the others
  * - a day of lookups waits for its own upstream day, and is planned again as soon as the upstream day is committed
  *
- * A plan that a wrong clock made is replaced: the service's first response shows its time.
+ * Before anything is planned or written, one request shows the service's time (`service-time.ts`).
  *
  * A failed day stops no other day, until five days in a row fail or a failure needs an operator. A bug ends its report:
  * the day is recorded as failed, and other reports and brands go on. At the end `finish.ts` vacuums once a day, writes
@@ -29,13 +29,12 @@ import type { Range } from './continuation.ts';
 import { type SyncedDay, syncDay } from '../pipeline/sync-day.ts';
 import { type ReportPlan, planDay, planReport } from './plan-report.ts';
 import { type DueDay, byOrder, isUrgent } from '../planning/plan.ts';
+import { CLOCKS_DIFFER } from '../service/client.ts';
 import { isEndOfRun } from '../service/retry.ts';
-import { clocksAgree } from '../service/server-clock.ts';
+import { learnServiceTime } from './service-time.ts';
 
 /** Circuit breaker: after this many consecutive failed days the other days wait for the next run. */
 const MAX_CONSECUTIVE_FAILURES = 5;
-/** Without this limit, a service whose clock jumps would keep a run planning. */
-const MAX_PLANS = 4;
 
 /** One report to sync. */
 export interface ReportToSync {
@@ -58,7 +57,8 @@ interface ReportSync extends ReportToSync {
   upstream: ReportSync | undefined;
   /** The reports of this run that look up records of this report. */
   lookups: ReportSync[];
-  plans: ReportPlan[];
+  /** Missing until the report is planned. */
+  plan?: ReportPlan;
   /** The days that no worker has taken, in the order in which they are read. */
   left: Map<string, DueDay>;
   inFlight: Set<string>;
@@ -80,10 +80,13 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
     sync.upstream?.lookups.push(sync);
   }
   const upstreamFirst = syncs.toSorted((a, b) => Number(!!a.upstream) - Number(!!b.upstream));
-  do {
-    for (const sync of upstreamFirst) if (needsPlan(sync)) await replan(sync);
+  try {
+    await learnServiceTime(reports.map(({ ctx }) => ctx));
+    for (const sync of upstreamFirst) await planSync(sync);
     await readDays(syncs);
-  } while (syncs.some(needsPlan));
+  } catch (thrown) {
+    for (const sync of syncs) sync.brokeOff ??= { thrown };
+  }
 
   const synced: SyncedReport[] = [];
   for (const sync of syncs) synced.push({ ctx: sync.ctx, outcome: await finishSync(sync) });
@@ -95,7 +98,6 @@ function beginSync(report: ReportToSync): ReportSync {
     ...report,
     upstream: undefined,
     lookups: [],
-    plans: [],
     left: new Map(),
     inFlight: new Set(),
     taken: 0,
@@ -137,27 +139,12 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
   await Promise.all(Array.from({ length: daysInFlight }, () => worker().catch(breakOff)));
 }
 
-/** Whether the report has no plan that the current clock allows. */
-function needsPlan(sync: ReportSync): boolean {
-  return !sync.brokeOff && currentPlan(sync) === undefined;
-}
-
-/** The last plan, unless the clock has been corrected since. If the clock keeps changing, the last plan holds. */
-function currentPlan({ ctx, plans }: ReportSync): ReportPlan | undefined {
-  const last = plans.at(-1);
-  const holds = plans.length >= MAX_PLANS || clocksAgree(last?.clockSkewMs ?? 0, ctx.service.clockSkewMs);
-  return holds ? last : undefined;
-}
-
-async function replan(sync: ReportSync): Promise<void> {
-  const { ctx, plans, days } = sync;
-  if (sync.brokeOff) return;
+async function planSync(sync: ReportSync): Promise<void> {
+  const { ctx, days } = sync;
   try {
     const plan = await planReport(ctx, sync.range(), [...(sync.upstream?.left.keys() ?? [])]);
-    plans.push(plan);
-    for (const [day, { outcome }] of days) if (NOT_READ.includes(outcome)) days.delete(day);
-    const left = plan.due.filter(({ day }) => !['busy', 'failed'].includes(days.get(day)?.outcome ?? ''));
-    sync.left = new Map(left.map((due) => [due.day, due]));
+    sync.plan = plan;
+    sync.left = new Map(plan.due.map((due) => [due.day, due]));
     for (const day of sync.left.keys()) days.set(day, notRead(day, 'pending'));
     for (const day of plan.waiting) if (!days.has(day)) days.set(day, notRead(day, 'waiting'));
   } catch (thrown) {
@@ -165,16 +152,13 @@ async function replan(sync: ReportSync): Promise<void> {
   }
 }
 
-const NOT_READ: readonly DayOutcome['outcome'][] = ['pending', 'waiting'];
-
 function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
   return { dt, outcome, rows: 0, pages: 0 };
 }
 
 /** Plans a day of lookups after its upstream day was committed. */
 async function replanDay(sync: ReportSync, day: string): Promise<void> {
-  const { ctx, days, inFlight, brokeOff } = sync;
-  const plan = currentPlan(sync);
+  const { ctx, plan, days, inFlight, brokeOff } = sync;
   if (!plan || brokeOff || inFlight.has(day)) return;
   try {
     const due = await planDay(ctx, plan, day);
@@ -200,8 +184,7 @@ interface NextDay {
  * look up records that are about to change.
  */
 function firstDayOf(sync: ReportSync): NextDay[] {
-  const { upstream, left } = sync;
-  const plan = currentPlan(sync);
+  const { plan, upstream, left } = sync;
   const isAwaited = (day: string) => upstream && (upstream.inFlight.has(day) || mayRead(upstream, day));
   const due = left.values().find(({ day }) => mayRead(sync, day) && !isAwaited(day));
   return plan && due ? [{ sync, plan, due }] : [];
@@ -243,19 +226,13 @@ function takeNext(syncs: readonly ReportSync[]): NextDay | undefined {
 /** @param onFetched called when the day needs no further page, and in any case at its end */
 async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Promise<void> {
   const { report, service } = sync.ctx;
-  const turn = {
-    urgent: isUrgent(due),
-    report: report.name,
-    rank: sync.taken,
-    ...(sync.plans.length < MAX_PLANS && { clockSkewMs: plan.clockSkewMs }),
-  };
+  const turn = { urgent: isUrgent(due), report: report.name, rank: sync.taken };
   try {
     // A day without clicks needs no lookup.
     const hasReturned = () => service.hasAnsweredTo(report.action) && [...sync.days.values()].some(wasRead);
     const ctx = { ...sync.ctx, hasReturned, service: service.inOrder(turn) };
     const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation, onFetched);
     if (endsReport) sync.left.clear();
-    if (currentPlan(sync) !== plan && outcome.outcome === 'pending') ctx.time.giveDayBack();
     sync.breaker.record(due, outcome, error);
     sync.days.set(due.day, outcome);
     if (error && (!sync.failedDay || error.kind === 'bug')) sync.failedDay = error;
@@ -270,18 +247,16 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
 }
 
 async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
-  const { ctx, plans, brokeOff, failedDay } = sync;
+  const { ctx, plan, brokeOff, failedDay } = sync;
   const days = [...sync.days.values()];
   const outcomeOf = (status: ReportOutcome['status'], error?: ReportOutcome['error']) => ({
     ...{ brand: ctx.brand, report: ctx.report.name, status, days, ...sync.traffic() },
     ...(error && { error }),
   });
   try {
-    if (brokeOff) throw brokeOff.thrown;
-    const seen = new Map(plans.flatMap((plan) => [...plan.seen]));
-    const columnsBefore = plans.find(({ columns }) => columns !== undefined)?.columns;
-    const examinedAll = plans.some((plan) => plan.examinedAll);
-    const failure = failedDay ?? plans.map(({ error }) => error).find((error) => error);
+    if (!plan || brokeOff) throw brokeOff?.thrown;
+    const { seen, examinedAll, columns: columnsBefore } = plan;
+    const failure = failedDay ?? plan.error;
     const error = failure && errorSummary(failure);
     const outcome = outcomeOf(reportStatus(days, error), error);
     const published = days
@@ -295,7 +270,8 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
     const error = redactedFailure(thrown, ctx.service);
     if (isEndOfRun(error)) return outcomeOf('incomplete');
     const outcome = outcomeOf(reportStatus([], error), errorSummary(error));
-    if (!sync.range()) await recordFailedRun(ctx, outcome);
+    // The time of the record would be wrong.
+    if (!sync.range() && error.code !== CLOCKS_DIFFER) await recordFailedRun(ctx, outcome);
     ctx.log({ event: 'report_failed', ...errorSummary(error), ...stackOf(error) });
     return outcome;
   }

@@ -3,6 +3,7 @@ import { type ClosedDay, namedDays, readCloses } from '../lake/documents/close.t
 import { undamaged } from '../lake/documents/cas-document.ts';
 import { type DayEntry, type Ledger, forgetVersions } from '../lake/documents/ledger.ts';
 import { snapshotsByTable } from '../lake/documents/read.ts';
+import { ageMs } from '../lake/documents/stored-time.ts';
 import {
   brandPartitions,
   brandRawPrefix,
@@ -89,8 +90,7 @@ export async function vacuum(ctx: RunContext): Promise<string[]> {
     );
   }
   const nowMs = clock.earlierMs();
-  const isWithinGrace = (at: string | null) =>
-    at === null || Math.abs(nowMs - Date.parse(at)) < SNAPSHOT_GRACE_MS;
+  const isWithinGrace = (at: string | null) => at === null || ageMs(at, nowMs) < SNAPSHOT_GRACE_MS;
   const changes = await unreferenced(
     ctx,
     changesPrefix(brand, report.name),
@@ -142,11 +142,10 @@ async function withoutClosed(
  */
 export async function forgetOldVersions(ctx: RunContext, months: readonly string[]): Promise<void> {
   const keptMs = ctx.brandSettings.snapshotRetentionDays * DAY_MS;
-  const nowMs = ctx.clock.earlierMs();
   // A snapshot of Iceberg references a version for as long as it is kept.
   const most = ctx.iceberg && Number.POSITIVE_INFINITY;
   for (const month of months)
-    await ctx.ledger(month).update((ledger) => forgetVersions(ledger, nowMs, keptMs, most));
+    await ctx.ledger(month).update((ledger) => forgetVersions(ledger, ctx.clock, keptMs, most));
 }
 
 /** The ids that the catalog points at. */

@@ -10,6 +10,7 @@
  * cause of a refusal (clock, credentials) is tried once per run. I9: text from outside is quoted only after redaction.
  */
 import { fullJitterMs } from '../backoff.ts';
+import { DAY_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
@@ -21,7 +22,7 @@ import type {
   ServiceResponse,
   Turn,
 } from '../ports.ts';
-import { clocksAgree, createServiceClock, httpDate } from './server-clock.ts';
+import { createServiceClock, httpDate } from './server-clock.ts';
 import { type ResponseClass, type ResponseContext, classifyResponse } from './envelope.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createRefusalBreaker } from './refusal-breaker.ts';
@@ -72,6 +73,17 @@ interface Sent {
 interface Tried extends Sent {
   /** How often the request was sent. */
   sent: number;
+}
+
+/** The code of the error if the clocks of the machine and of the service differ by more than a day. */
+export const CLOCKS_DIFFER = 'clocks_differ';
+/** How many responses a request may cost until two of them agree about the time. */
+const MAX_DATES = 3;
+
+/** Both times, for a message. */
+export function clocksText(brand: string, machineMs: number, skewMs: number): string {
+  const [machine, service] = [machineMs, machineMs + skewMs].map((ms) => new Date(ms).toISOString());
+  return `${brand}: this machine's clock shows ${machine}, the service's ${service}. Correct the clock that is wrong.`;
 }
 
 /**
@@ -160,12 +172,12 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     signal: AbortSignal | undefined,
   ): Promise<Tried> {
     await breaker.enter(turn, signal);
+    let signing: Signing | undefined;
     try {
       for (let sent = 1; ; sent += 1) {
         const slotMs = await limiter.take(turn, signal);
-        const signing = await signer.sign();
+        signing ??= await signer.sign();
         throwIfStopped(signal);
-        assertClock(turn);
         const tried = await sendOnce(action, fields, signing, attempt + sent - 1, slotMs, signal);
         if (tried.isStale && sent === 1) continue;
         const { response } = tried;
@@ -173,11 +185,34 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
         if (response.is !== 'refused') return { ...tried, sent };
         breaker.refused(response.error);
         // I10: a refusal names no cause; signing again may help, once.
-        if (!(await signer.refreshAfterRejection(signing))) return { ...tried, sent };
-        log({ event: 'signing_clock_corrected', action, clockSkewMs: clock.signingSkewMs });
+        const again: Signing | undefined = await signer.signAgain(signing);
+        if (!again) return { ...tried, sent };
+        if (again.skewMs !== signing.skewMs)
+          log({ event: 'signing_clock_corrected', action, clockSkewMs: again.skewMs });
+        signing = again;
       }
     } finally {
       breaker.leave();
+    }
+  }
+
+  /**
+   * Sends the request. While the responses of the run have shown a large difference between the clocks on which no two
+   * agree, it is sent again, so that a run with a single request is not planned by a wrong clock either.
+   */
+  async function trySettled(
+    turn: Turn,
+    action: string,
+    fields: JsonObject,
+    attempt: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Tried> {
+    let sent = 0;
+    for (let tries = 1; ; tries += 1) {
+      const tried = await tryOnce(turn, action, fields, attempt + sent, signal);
+      sent += tried.sent;
+      if (tried.response.is !== 'success' || !clock.isUnsettled || tries === MAX_DATES)
+        return { ...tried, sent };
     }
   }
 
@@ -190,17 +225,13 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     const signal = eitherSignal(callSignal);
     budget.earn();
     for (let attempt = 1, failures = 1; ; failures += 1) {
-      let tried = await tryOnce(turn, action, fields, attempt, signal);
-      // A large difference between the clocks is believed only if a second response shows it.
-      if (tried.response.is === 'success' && clock.isInDoubt)
-        tried = await tryOnce(turn, action, fields, attempt + tried.sent, signal);
-      const { response, requestedWaitMs, sent } = tried;
+      const { response, requestedWaitMs, sent } = await trySettled(turn, action, fields, attempt, signal);
+      assertClocks();
       if (response.is === 'success') {
         answeredActions.add(action);
-        assertClock(turn);
         return response.response;
       }
-      if (response.is !== 'transient') throw response.error;
+      if (response.is !== 'transient' || (turn.asksTime && clock.skewMs !== undefined)) throw response.error;
       await beforeRetry(action, response.error, failures, requestedWaitMs, signal);
       attempt += sent;
     }
@@ -217,13 +248,11 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     return known;
   }
 
-  function assertClock({ clockSkewMs }: Turn): void {
-    if (clockSkewMs === undefined || clocksAgree(clockSkewMs, clock.skewMs)) return;
-    throw new BrandReportsError(
-      'conflict',
-      'clock_corrected',
-      `${brand}: the clock differs from the service's by ${Math.round(clock.skewMs / 1000)} s, so this day was planned with the wrong time; it is planned again`,
-    );
+  /** @throws BrandReportsError `config` if the clocks differ by more than a day, so nobody knows which day it is */
+  function assertClocks(): void {
+    const { skewMs = 0 } = clock;
+    if (Math.abs(skewMs) > DAY_MS)
+      throw new BrandReportsError('config', CLOCKS_DIFFER, clocksText(brand, wallMs(), skewMs));
   }
 
   function inOrder(turn: Turn): ReportService {

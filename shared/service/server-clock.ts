@@ -1,20 +1,9 @@
-import { DAY_MS, MINUTE_MS } from '../days.ts';
+import { MINUTE_MS } from '../days.ts';
 import type { HttpHeaders } from '../ports.ts';
 
 const TOLERANCE_MS = 2_000;
-const AGREEMENT_MS = 15_000;
-/**
- * A larger difference needs two responses that agree: one wrong `Date`, e.g. of a proxy, must not move a run's time.
- */
+/** The machines of a service, and a machine whose clock is corrected slowly, differ by less. */
 export const LARGE_SKEW_MS = 10 * MINUTE_MS;
-
-/** A machine with a larger error could not use TLS: the date is wrong, not the machine. */
-const MAX_SKEW_MS = 366 * DAY_MS;
-
-/** Whether two clock skews (ms) lead to the same plan of days: two machines of a service differ by seconds. */
-export function clocksAgree(skewMs: number, otherSkewMs: number): boolean {
-  return Math.abs(skewMs - otherSkewMs) <= AGREEMENT_MS;
-}
 
 /** The service's clock, as far as the `Date` headers of its responses show it. */
 export type ServiceClock = ReturnType<typeof createServiceClock>;
@@ -22,30 +11,25 @@ export type ServiceClock = ReturnType<typeof createServiceClock>;
 /**
  * I10: derives the service's clock from its responses. A date has whole seconds and is written between sending and
  * receiving. So the clock is corrected only if the date is outside that span by more than 2 s: a slow response is not
- * skew. A difference above ten minutes is believed after two responses agree. Before that, only a refused request is
- * signed with it.
+ * skew. A jump of more than ten minutes counts only if the next response agrees: one wrong `Date`, e.g. of a proxy, must
+ * not move a run's time. Before that, only a request that was refused is signed with it.
  */
 export function createServiceClock(wallMs: () => number) {
-  let skewMs = 0;
-  let signingSkewMs = 0;
+  let skewMs: number | undefined;
   let doubtedMs: number | undefined;
   return {
-    nowMs: () => wallMs() + skewMs,
-    /** Clock skew: service time minus local time, ms; 0 until responses show a difference. */
-    get skewMs(): number {
+    nowMs: () => wallMs() + (skewMs ?? 0),
+    /** Clock skew: service time minus local time, ms; `undefined` until responses have shown it. */
+    get skewMs(): number | undefined {
       return skewMs;
     },
-    /** The skew that requests are signed with. */
-    get signingSkewMs(): number {
-      return signingSkewMs;
+    /** The skew that the last response showed, even if no other response agrees. */
+    get lastSkewMs(): number {
+      return doubtedMs ?? skewMs ?? 0;
     },
-    /** Whether the last response showed a large difference that no other response has shown yet. */
-    get isInDoubt(): boolean {
-      return doubtedMs !== undefined;
-    },
-    /** Signs with the difference in doubt, because the service has refused the other time. */
-    signAsDoubted(): void {
-      signingSkewMs = doubtedMs ?? signingSkewMs;
+    /** Whether the only responses so far have shown a large skew on which no two of them agree. */
+    get isUnsettled(): boolean {
+      return skewMs === undefined && doubtedMs !== undefined;
     },
     /** Learns from the headers of any response, even of an error. The times are local ones. */
     learn(headers: HttpHeaders, sentMs: number, receivedMs: number): void {
@@ -54,14 +38,13 @@ export function createServiceClock(wallMs: () => number) {
       if (dateMs === undefined || headers.age !== undefined) return;
       const explains = (skew: number) =>
         dateMs >= sentMs + skew - TOLERANCE_MS && dateMs <= receivedMs + skew + TOLERANCE_MS;
-      if (Math.abs(dateMs - receivedMs) > MAX_SKEW_MS) return;
       // The service writes the date with the headers, just before they arrive, and cuts it to the second.
-      const other = explains(0) ? 0 : dateMs + 500 - receivedMs;
-      const seenMs = explains(skewMs) ? skewMs : other;
-      const isConfirmed = doubtedMs !== undefined && clocksAgree(doubtedMs, seenMs);
-      const isBelieved = seenMs === skewMs || isConfirmed || Math.abs(seenMs) <= LARGE_SKEW_MS;
+      const seenMs = [skewMs ?? 0, 0].find(explains) ?? dateMs + 500 - receivedMs;
+      const isNear = (otherMs: number | undefined) =>
+        otherMs !== undefined && Math.abs(seenMs - otherMs) <= LARGE_SKEW_MS;
+      const isBelieved = isNear(skewMs ?? 0) || isNear(doubtedMs);
       doubtedMs = isBelieved ? undefined : seenMs;
-      if (isBelieved) skewMs = signingSkewMs = seenMs;
+      if (isBelieved) skewMs = seenMs;
     },
   };
 }

@@ -1,11 +1,8 @@
 /**
  * I10: signs the requests of one run and handles refusals. A non-zero `code` does not tell whether the clock, the
- * credentials or the fields are wrong, so each cause is tried once per run:
- * - If the clocks differ, the request is signed again with the service's time.
- * - Otherwise the credentials are read again, and the request is signed again only if they changed.
- *
- * Every request that was signed before the correction may use it. Without this limit, every request under way would
- * read the credentials again and be sent again.
+ * credentials or the fields are wrong, so each cause is tried:
+ * - If the last response showed another time, the request is signed again with it, once.
+ * - Otherwise the credentials are read again, once per run, and the request is signed again only if they changed.
  */
 import { BrandReportsError } from '../errors.ts';
 import type { BrandLog } from '../log-events.ts';
@@ -19,8 +16,8 @@ export interface Signing {
   credentials: Credentials;
   /** Service time minus local time, ms. */
   skewMs: number;
-  /** The number of this signing in the run, from 1. */
-  sequence: number;
+  /** Whether the request was refused before and is signed again with another time. */
+  isCorrected: boolean;
 }
 
 const MIN_SKEW_CHANGE_MS = 1_000;
@@ -35,9 +32,6 @@ export function createSigningSession(
   let redact = redactor([]);
   let current: Promise<Credentials> | undefined;
   let rereading: Promise<void> | undefined;
-  let signed = 0;
-  /** All signings up to this number were made before the clock was corrected. */
-  let clockCorrectedAfter: number | undefined;
 
   async function read(): Promise<Credentials> {
     const credentials = await readCredentials(source, brand, baseUrl);
@@ -64,29 +58,23 @@ export function createSigningSession(
     }
   }
 
-  function clockDiffers({ skewMs, sequence }: Signing): boolean {
-    clock.signAsDoubted();
-    if (Math.abs(clock.signingSkewMs - skewMs) <= MIN_SKEW_CHANGE_MS) return false;
-    clockCorrectedAfter ??= signed;
-    return sequence <= clockCorrectedAfter;
-  }
-
   return {
     /** @throws BrandReportsError of the credential source */
     async sign(): Promise<Signing> {
-      const used = await credentials();
-      signed += 1;
-      return { credentials: used, skewMs: clock.signingSkewMs, sequence: signed };
+      return { credentials: await credentials(), skewMs: clock.skewMs ?? 0, isCorrected: false };
     },
     /**
-     * After a refusal: whether a new signature differs from the refused signature, so that a retry may succeed.
+     * After a refusal: another signature with which a retry may succeed; `undefined` if there is none.
      * @throws BrandReportsError if the credentials, read again, are for another address
      */
-    async refreshAfterRejection(refused: Signing): Promise<boolean> {
-      if (clockDiffers(refused)) return true;
+    async signAgain(refused: Signing): Promise<Signing | undefined> {
+      const { lastSkewMs: skewMs } = clock;
+      if (!refused.isCorrected && Math.abs(skewMs - refused.skewMs) > MIN_SKEW_CHANGE_MS)
+        return { ...refused, skewMs, isCorrected: true };
       rereading ??= reread(refused.credentials);
       await rereading;
-      return (await credentials()) !== refused.credentials;
+      const renewed = await credentials();
+      return renewed === refused.credentials ? undefined : { ...refused, credentials: renewed };
     },
     /** I9: text from outside, redacted and fit for messages. */
     quote: (text: string) => quoted(redact, text),

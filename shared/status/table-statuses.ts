@@ -1,7 +1,6 @@
 import { type MonthSpan, addMonths, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
 import { type RoleGap, roleGaps } from '../lake/documents/role-evidence.ts';
 import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
-import { isFuture } from '../lake/documents/cas-document.ts';
 import type { LastRun, ReportState } from '../lake/documents/report-state.ts';
 import { type FindingPlace, findingSql } from '../findings/index.ts';
 import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../day-facts.ts';
@@ -23,7 +22,7 @@ export interface TableStatus {
   /** The column whose sum `sum` of each day is; missing if the report has no such column. */
   measure?: string;
   days: DayFacts[];
-  /** How the last run ended; missing if no run has ended, or the clock of the last run was ahead. */
+  /** How the last run ended; missing if no run has ended. */
   lastRun?: LastRun;
   /** The setting `schedule`; missing if the report is not enabled. */
   schedule?: string;
@@ -107,8 +106,7 @@ function tableStatus(
     ...(measure !== undefined && { measure }),
     days,
     ...(gaps.length > 0 && { roleGaps: gaps }),
-    // The end of a run whose clock was ahead would hide for weeks that no other run has ended since.
-    ...(lastRun && !isFuture(lastRun) && { lastRun }),
+    ...(lastRun && { lastRun }),
     ...(span.from !== undefined &&
       damaged.every(({ month }) => month !== undefined) &&
       policy && { overdueBefore: overdueMonths(own?.state, policy, span.from, nowMs) }),

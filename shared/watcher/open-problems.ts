@@ -244,7 +244,7 @@ function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessCa
     what: lastRun ? 'no further run has ended' : 'no run has ended yet',
     ...(sinceMs !== undefined && { sinceMs }),
     graceMs: maxGapMs + LAST_RUN_RENEWED_MS + LATE_RUN_MS,
-    why: 'the schedule is off, or every run dies before its end',
+    why: 'the schedule is off, every run dies before its end, or the clocks differ by more than a day',
     remedy: {
       sentence: 'Check that the schedule is on, and read the function’s log. To read the due days now',
       start: 'sync',

@@ -30,10 +30,12 @@ async function dayOfVersions() {
     ids += 1;
     return `id-${ids}`;
   };
-  const clock = runClock(
-    { wallMs: () => 0, monotonicMs: () => 0, sleep: async () => {}, every: () => () => {} },
-    { clockSkewMs: 0 },
-  );
+  const clock = runClock({
+    wallMs: () => 0,
+    monotonicMs: () => 0,
+    sleep: async () => {},
+    every: () => () => {},
+  });
   const documents = createLakeDocuments({
     store,
     newId,

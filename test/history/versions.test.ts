@@ -12,6 +12,7 @@ import {
   recordPublished,
   releaseDay,
 } from '../../shared/lake/documents/ledger.ts';
+import { oneClock } from '../../shared/lake/documents/stored-time.ts';
 import { versionAt, versionsOf } from '../../shared/history/versions.ts';
 import { ZONE, readAt } from '../planning/entries.ts';
 import { runs } from '../fixtures/property-runs.ts';
@@ -66,7 +67,11 @@ class History {
   }
 
   forget(): void {
-    this.ledger = forgetVersions(this.ledger, this.nowMs, KEPT_MS);
+    this.ledger = forgetVersions(
+      this.ledger,
+      oneClock(() => this.nowMs),
+      KEPT_MS,
+    );
     this.forgottenAtMs.push(this.nowMs);
   }
 

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Close, type ClosedDay, namedDays, readCloses } from '../../shared/lake/documents/close.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
 import { forgetVersions } from '../../shared/lake/documents/ledger.ts';
+import { oneClock } from '../../shared/lake/documents/stored-time.ts';
 import { snapshotsByTable } from '../../shared/lake/documents/read.ts';
 import { closeKey, closedTable, versionKey } from '../../shared/lake/paths.ts';
 import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
@@ -213,9 +214,15 @@ describe('closing a month', () => {
           await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
           const { superseded = [] } = await ledgerEntry(lake, 'order_list', FIRST);
           await createLakeDocuments({ store: lake.store, ...lake.access() })
-
             .ledger({ name: 'order_list', table: 'orders' }, BRAND, MONTH)
-            .update((current) => forgetVersions(current, lake.nowMs, 0, 0));
+            .update((current) =>
+              forgetVersions(
+                current,
+                oneClock(() => lake.nowMs),
+                0,
+                0,
+              ),
+            );
           await lake.store.delete(
             superseded.map(({ snapshot }) => versionKey('orders', BRAND, FIRST, snapshot)),
           );

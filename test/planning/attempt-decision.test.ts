@@ -355,12 +355,6 @@ describe('without I/O, a claim', () => {
       'too_old',
     ],
     [
-      'a lookup began at a time in the future',
-      progress([{ ...lookedUp, startedAt: at('10:01') }]),
-      situation('clicks_detail', at('10:00'), { upstream }),
-      'started_in_the_future',
-    ],
-    [
       'a clock ahead dated the committed version later than the slice began',
       progress([slice(at('00:00'), at('09:30'))]),
       situation('order_list'),
@@ -418,9 +412,11 @@ describe('any decision', () => {
           ...(committedTo !== null && { committed: committed({ readTo: committedTo }) }),
         };
         const decision = decideAttempt(entry, progress(slices), day);
+        // I2: slices that seem to begin later than now are dropped.
+        const isBegun = ({ startedAt }: Slice) => Date.parse(startedAt) <= day.nowMs;
         const next = decision.slices.at(-1);
         if (decision.kind === 'resume') {
-          expect(decision.slices).toEqual(slices);
+          expect(decision.slices).toEqual(slices.filter(isBegun));
           const times = [next?.startedAt, next?.stagedAt ?? next?.startedAt].map((time) =>
             Date.parse(time ?? ''),
           );
@@ -432,8 +428,6 @@ describe('any decision', () => {
         expect(next?.toMs).toBeLessThanOrEqual(day.nowMs);
         expect(pagesOf(next ? [next] : [])).toBe(0);
         const isUncommitted = claimed && committedTo === null;
-        // Lookups dated in the future by a clock that was ahead are dropped.
-        const isBegun = ({ startedAt }: Slice) => Date.parse(startedAt) <= day.nowMs;
         if (decision.kind === 'append' && isUncommitted)
           expect(pagesOf(decision.slices)).toBe(pagesOf(slices.filter(isBegun)));
       }),

@@ -12,7 +12,6 @@ import {
   onlyRefusedDue,
   upstreamState,
 } from '../../shared/planning/due.ts';
-import { marked } from '../../shared/lake/documents/cas-document.ts';
 import { plan } from '../../shared/planning/plan.ts';
 import { afterReading } from '../../shared/planning/transitions.ts';
 import type { RefreshTier } from '../../shared/reports/definition.ts';
@@ -27,7 +26,6 @@ import {
   ledgersOf,
   old,
   policy as startingInMarch,
-  readAhead,
   readAt,
   recent,
 } from './entries.ts';
@@ -116,14 +114,6 @@ describe('a refresh', () => {
     expect(new Date(at ?? 0).toISOString()).toBe(due);
   });
 
-  it('I11: is due immediately if a clock that was ahead read or settled the day', () => {
-    for (const change of [{}, { state: 'settled' }] as const) {
-      const ahead = readAhead('2027-01-01T00:00:00.000Z', change);
-      expect(dueAtMs(day, ahead, policy, NOW_MS)).toBe(startOfDay(day, ZONE));
-      expect(upstreamState(ahead)).toBeUndefined();
-    }
-  });
-
   it.each([
     ['6 hours', 5.5],
     ['1 hour', 0.9],
@@ -151,11 +141,6 @@ describe('a refresh', () => {
   ])('is due for a failed day %s', (_name, retryAt, due) => {
     const failed = { failure: failure(retryAt) };
     expect(new Date(dueAtMs(day, failed, policy, NOW_MS) ?? 0).toISOString()).toBe(due);
-  });
-
-  it('is due immediately for a failed day if a clock that was ahead recorded the failure', () => {
-    const failed = marked(failure('2026-03-22T15:00:00.000Z'), '2026-03-21T15:00:00.000Z', () => NOW_MS);
-    expect(dueAtMs(day, { failure: failed }, policy, NOW_MS)).toBe(NOW_MS);
   });
 
   it('is due immediately for a failed day if the settings have changed its queries', () => {
@@ -438,18 +423,6 @@ describe('refused lookups', () => {
     const nowMs = Math.max(NOW_MS, Date.parse(entry.committed?.readFrom ?? NOW));
     const dueMs = dueAtMs(day, entry, tiers, nowMs, { ...upstream, closed: !open });
     expect(dueMs === null ? null : new Date(dueMs).toISOString()).toBe(due);
-  });
-
-  it('are due immediately if a clock that was ahead began their wait', () => {
-    const committed = readAt(readToday).committed;
-    const refusedLookups = marked(
-      { count: 1, retryAt: '2027-01-01T00:00:00.000Z' },
-      '2026-12-29T00:00:00.000Z',
-      () => NOW_MS,
-    );
-    const entry = { committed: { ...committed, ...retry(), refusedLookups } };
-    expect(dueAtMs(day, entry, tiers, NOW_MS, upstream)).toBe(Date.parse(readToday));
-    expect(onlyRefusedDue(day, entry, tiers, NOW_MS, upstream)).toBe(true);
   });
 
   it.each<[string, DayEntry, boolean]>([

@@ -1,5 +1,4 @@
 import { HOUR_MS, monthOf } from '../../shared/days.ts';
-import { marked } from '../../shared/lake/documents/cas-document.ts';
 import type { Committed, DayEntry, Failure, Ledger } from '../../shared/lake/documents/ledger.ts';
 import type { Policy } from '../../shared/planning/due.ts';
 
@@ -45,11 +44,6 @@ export function readAt(
       ...change,
     },
   };
-}
-
-/** A day that was read at this time by a clock that was ahead. */
-export function readAhead(readFrom: string, change: Partial<Committed> = {}): DayEntry {
-  return { committed: marked(readAt(readFrom, change).committed, readFrom, () => NOW_MS) };
 }
 
 export const claim = { attempt: 'a1', runId: 'r1', at: NOW, restarts: 0 };

@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
-import { marked } from '../../shared/lake/documents/cas-document.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { mayBeDue, parseReportState, recordMonths } from '../../shared/lake/documents/report-state.ts';
 import { type Policy, type UpstreamState, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
-import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from '../../shared/planning/plan.ts';
+import { type Continuation, type DueDay, plan, waitingDays } from '../../shared/planning/plan.ts';
 import type { VersionState } from '../../shared/planning/transitions.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import {
@@ -18,7 +17,6 @@ import {
   ledgersOf,
   old,
   policy,
-  readAhead,
   readAt,
   recent,
 } from './entries.ts';
@@ -194,49 +192,6 @@ describe('a run whose time is behind', () => {
       continuation: { id: 'q1', range },
     });
     expect(requested).toHaveLength(expected.length);
-  });
-});
-
-describe('a day that was read by a clock ahead', () => {
-  it.each<[string, DayEntry, string, string[]]>([
-    [
-      'an open day',
-      readAhead('2026-03-20T17:00:00.000Z', { state: 'open' }),
-      '2026-03-20',
-      ['2026-03-20 open'],
-    ],
-    [
-      'a closed day that is not over',
-      readAhead('2026-03-20T20:00:00.000Z'),
-      '2026-03-20',
-      ['2026-03-20 open'],
-    ],
-    ['a day that is over', readAhead('2026-03-25T20:00:00.000Z'), '2026-03-19', ['2026-03-19 yesterday']],
-  ])('I2: is read as if it were missing: %s', (_name, entry, day, expected) => {
-    const ledgers = ledgersOf({ [day]: { ...entry, continuation: 'q1' } });
-    for (const options of [{}, { continuation: { id: 'q1' } }]) {
-      const due = plan(ledgers, policy, NOW_MS, options);
-      expect(summary(due.filter((each) => each.day === day))).toEqual(expected);
-    }
-  });
-
-  it('is read before other days, and does not count as the last reading', () => {
-    const ledgers = ledgersOf({
-      '2026-03-20': readAhead('2026-03-25T20:00:00.000Z', { state: 'open' }),
-      '2026-03-19': recent,
-      '2026-03-17': recent,
-    });
-    expect(lastReadMs(ledgers)).toBe(Date.parse(recent.committed.readFrom));
-    expect(summary(plan(ledgers, policy, NOW_MS)).slice(0, 2)).toEqual([
-      '2026-03-20 open',
-      '2026-03-19 yesterday',
-    ]);
-  });
-
-  it('is not listed as waiting if the day has not begun, even after a failure', () => {
-    const ahead = { ...failure('2026-03-26T20:00:00.000Z'), lastAt: '2026-03-25T20:00:00.000Z' };
-    const ledgers = ledgersOf({ '2026-03-25': { failure: marked(ahead, ahead.lastAt, () => NOW_MS) } });
-    expect(waitingDays(ledgers, policy, NOW_MS)).toEqual([]);
   });
 });
 

@@ -356,8 +356,6 @@ function strict(valid: () => Credentials, aheadMs = 0) {
 }
 
 describe('I10: clock and credentials', () => {
-  const planned = { urgent: true, report: 'order_list', rank: 0, clockSkewMs: 0 };
-
   it('I10: each attempt has a fresh date', async () => {
     const { client, service } = await started(
       ({ number }) => (number < 4 ? { status: 500, text: '' } : success),
@@ -384,7 +382,7 @@ describe('I10: clock and credentials', () => {
       await client.call(action, {});
       await client.call(action, {});
       expect(client.requests).toBe(3);
-      expect(Math.abs(client.clockSkewMs - aheadMs)).toBeLessThanOrEqual(1_000);
+      expect(Math.abs((client.clockSkewMs ?? 0) - aheadMs)).toBeLessThanOrEqual(1_000);
       expect(reads()).toBe(1);
     },
   );
@@ -400,14 +398,17 @@ describe('I10: clock and credentials', () => {
     expect(client.requests).toBe(2);
   });
 
-  it('I10: one response with a wrong date costs one more request, and no refusal', async () => {
+  it.each([
+    ['the first response, which costs one more request', 1, 4],
+    ['a later response, which costs nothing', 2, 3],
+  ])('I10: one wrong date moves no time: %s', async (_name, wrong, requests) => {
     const accepts = strict(() => old);
     const { client, service } = await started((received, time) => {
       const date = httpDate(time.wallMs() + 20 * 86_400_000);
-      return received.number === 2 ? { ...success, headers: { date } } : accepts(received, time);
+      return received.number === wrong ? { ...success, headers: { date } } : accepts(received, time);
     });
-    for (let call = 0; call < 3; call += 1) await client.inOrder(planned).call(action, {});
-    expect([client.requests, client.clockSkewMs]).toEqual([4, 0]);
+    for (let call = 0; call < 3; call += 1) await client.call(action, {});
+    expect([client.requests, client.clockSkewMs]).toEqual([requests, 0]);
     expect(service.received.every(({ headers }) => headers['x-acme-date'] === httpDate(start))).toBe(true);
   });
 
@@ -462,7 +463,7 @@ describe('I10: clock and credentials', () => {
     }));
     await client.call(action, {});
     for (let call = 0; call < 5; call += 1) await failure(client.call(action, {}));
-    expect(client.requests).toBe(1 + 6);
+    expect(client.requests).toBe(1 + 2 * 5);
   });
 });
 
@@ -498,24 +499,73 @@ describe('I10: until the service has accepted a request', () => {
   });
 });
 
-describe('a call that was planned with a wrong clock', () => {
-  const turn = { urgent: true, report: 'order_list', rank: 0 };
+describe('clocks that differ by more than a day', () => {
+  const DAY = 86_400_000;
+  const far = { kind: 'config', code: 'clocks_differ' };
 
-  it('fails after the response that corrects the clock, and is not sent again until it is planned with the right skew', async () => {
-    const { client, service } = await started(strict(() => old, 600_000));
-    const planned = client.inOrder({ ...turn, clockSkewMs: 0 });
-    const corrected = { kind: 'conflict', code: 'clock_corrected' };
-    expect(await failure(planned.call(action, {}))).toMatchObject(corrected);
-    expect(Math.abs(client.clockSkewMs - 600_000)).toBeLessThanOrEqual(1_000);
-    const sent = service.received.length;
-    expect(await failure(planned.call(action, {}))).toMatchObject(corrected);
-    expect(service.received).toHaveLength(sent);
-    await client.inOrder({ ...turn, clockSkewMs: client.clockSkewMs }).call(action, {});
+  it.each([
+    ['ahead', 40 * DAY],
+    ['behind', -40 * DAY],
+    ['a little more than a day ahead', DAY + 2_000],
+  ])('fail the first call and every later one, with both times: %s', async (_name, aheadMs) => {
+    const { client } = await started(strict(() => old, aheadMs));
+    const error = await failure(client.call(action, {}));
+    expect(error).toMatchObject(far);
+    for (const ms of [start, start + aheadMs])
+      expect(error?.message).toContain(new Date(ms).toISOString().slice(0, 18));
+    expect(client.requests).toBe(2);
+    expect(await failure(client.call(action, {}))).toMatchObject(far);
   });
 
-  it('succeeds if the clocks agree within a few seconds', async () => {
-    const { client } = await started(strict(() => old, 4_000));
-    await client.inOrder({ ...turn, clockSkewMs: 0 }).call(action, {});
+  it.each([
+    ['accepts every date', success],
+    ['refuses for another reason', refusal],
+  ])('are found by two responses, even if the service %s', async (_name, reply) => {
+    const { client } = await started((_received, time) => {
+      return { ...reply, headers: { date: httpDate(time.wallMs() + 40 * DAY) } };
+    });
+    expect(await failure(client.call(action, {}))).toMatchObject(far);
+    expect(client.requests).toBe(2);
+  });
+
+  it('are found if the machines of the service differ by minutes', async () => {
+    const { client } = await started(({ number }, time) => {
+      return { ...success, headers: { date: httpDate(time.wallMs() + 40 * DAY + number * 300_000) } };
+    });
+    expect(await failure(client.call(action, {}))).toMatchObject(far);
+  });
+
+  it('stop nothing if they differ by less', async () => {
+    const { client } = await started(strict(() => old, DAY - 2_000));
+    await client.call(action, {});
+  });
+
+  it('stop nothing if no two responses agree: the machine’s clock counts', async () => {
+    const { client } = await started(({ number }, time) => {
+      return { ...success, headers: { date: httpDate(time.wallMs() + number * 40 * DAY) } };
+    });
+    await client.call(action, {});
+    expect([client.requests, client.clockSkewMs]).toEqual([3, undefined]);
+  });
+});
+
+describe('a call for the service’s time', () => {
+  const forTime = { urgent: true, report: 'order_list', rank: 0, asksTime: true } as const;
+
+  it('is not retried after a response that shows the time, even of an error', async () => {
+    const { client } = await started((_received, time) => {
+      return { status: 503, text: '', headers: { date: httpDate(time.wallMs()) } };
+    });
+    expect(await failure(client.inOrder(forTime).call(action, {}))).toMatchObject({ code: 'http_503' });
+    expect(client.requests).toBe(1);
+  });
+
+  it('is retried until a response arrives', async () => {
+    const { client } = await started(({ number }, time) =>
+      number < 3 ? 'reset' : { ...success, headers: { date: httpDate(time.wallMs()) } },
+    );
+    await client.inOrder(forTime).call(action, {});
+    expect(client.clockSkewMs).toBe(0);
   });
 });
 

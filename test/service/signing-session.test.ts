@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { DAY_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { BrandEvent } from '../../shared/log-events.ts';
 import type { Credentials } from '../../shared/ports.ts';
@@ -39,12 +40,12 @@ function sessionWith(...sequence: (Credentials | Error)[]) {
 const unreadable = new BrandReportsError('transient', 'aws_unavailable', 'not now');
 
 describe('a request', () => {
-  it('is signed with the brand’s credentials and the current clock, and numbered', async () => {
+  it('is signed with the brand’s credentials and the current clock', async () => {
     const { session, clock, learn, brands } = sessionWith(old);
-    expect(await session.sign()).toEqual({ credentials: old, skewMs: 0, sequence: 1 });
+    expect(await session.sign()).toEqual({ credentials: old, skewMs: 0, isCorrected: false });
     learn(300_000);
-    expect(await session.sign()).toEqual({ credentials: old, skewMs: clock.skewMs, sequence: 2 });
-    expect(clock.skewMs).toBeGreaterThan(290_000);
+    expect(await session.sign()).toEqual({ credentials: old, skewMs: clock.skewMs, isCorrected: false });
+    expect(clock.skewMs ?? 0).toBeGreaterThan(290_000);
     expect(brands).toEqual(['acme']);
   });
 
@@ -52,14 +53,13 @@ describe('a request', () => {
     const { session, brands } = sessionWith(old, renewed);
     const signed = await Promise.all([session.sign(), session.sign(), session.sign()]);
     expect(signed.map(({ credentials }) => credentials.token)).toEqual([old.token, old.token, old.token]);
-    expect(signed.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
     expect(brands).toHaveLength(1);
   });
 
   it('fails if the credentials cannot be read, and the next request reads them again', async () => {
     const { session, brands } = sessionWith(unreadable, old);
     await expect(session.sign()).rejects.toBe(unreadable);
-    expect(await session.sign()).toEqual({ credentials: old, skewMs: 0, sequence: 1 });
+    expect(await session.sign()).toEqual({ credentials: old, skewMs: 0, isCorrected: false });
     expect(brands).toHaveLength(2);
   });
 });
@@ -73,8 +73,17 @@ describe('after a refusal', () => {
   it('I10: a request is signed again with the service’s time if the clocks differ', async () => {
     const { session, learn, refused, brands } = await signedOnce(old, renewed);
     learn(600_000);
-    expect(await session.refreshAfterRejection(refused)).toBe(true);
+    const again = await session.signAgain(refused);
+    expect(Math.abs((again?.skewMs ?? 0) - 600_000)).toBeLessThanOrEqual(1_000);
     expect(brands).toHaveLength(1);
+  });
+
+  it('I10: one response with a large difference is enough to sign that request again, and no other', async () => {
+    const { session, learn, refused } = await signedOnce(old, renewed);
+    learn(20 * DAY_MS);
+    const again = await session.signAgain(refused);
+    expect(Math.abs((again?.skewMs ?? 0) - 20 * DAY_MS)).toBeLessThanOrEqual(1_000);
+    expect(await session.sign()).toMatchObject({ skewMs: 0 });
   });
 
   it.each([
@@ -84,23 +93,23 @@ describe('after a refusal', () => {
     { shows: 'by more the other way', skewMs: -1_001, isAgain: true },
   ])('I10: clocks count as different, or not, if they differ $shows', async ({ skewMs, isAgain }) => {
     const { session, refused } = await signedOnce(old);
-    expect(await session.refreshAfterRejection({ ...refused, skewMs })).toBe(isAgain);
+    expect((await session.signAgain({ ...refused, skewMs })) !== undefined).toBe(isAgain);
   });
 
-  it('I10: only requests that were signed before the correction may use it', async () => {
+  it('I10: a request is signed again with another time once, whatever the later responses show', async () => {
     const { session, learn, refused } = await signedOnce(old);
-    const second = await session.sign();
     learn(600_000);
-    expect(await session.refreshAfterRejection(second)).toBe(true);
-    const third = await session.sign();
+    const again = await session.signAgain(refused);
     learn(-600_000);
-    expect(await session.refreshAfterRejection(refused)).toBe(true);
-    expect(await session.refreshAfterRejection(third)).toBe(false);
+    expect(again && (await session.signAgain(again))).toBeUndefined();
+    const next = await session.sign();
+    learn(3_600_000);
+    expect(await session.signAgain(next)).toBeDefined();
   });
 
   it('I10: the credentials are read again, and the request is signed again only if they changed', async () => {
     const { session, refused, brands } = await signedOnce(old, renewed);
-    expect(await session.refreshAfterRejection(refused)).toBe(true);
+    expect(await session.signAgain(refused)).toMatchObject({ credentials: renewed });
     expect((await session.sign()).credentials).toEqual(renewed);
     expect(brands).toHaveLength(2);
   });
@@ -112,21 +121,21 @@ describe('after a refusal', () => {
     ['another secret', { ...old, secret: 'new' }, true],
   ])('I10: credentials count as changed, or not, with %s', async (_name, after, isAgain) => {
     const { session, refused } = await signedOnce(old, after);
-    expect(await session.refreshAfterRejection(refused)).toBe(isAgain);
+    expect((await session.signAgain(refused)) !== undefined).toBe(isAgain);
     expect((await session.sign()).credentials).toEqual(after);
   });
 
   it('I10: the credentials are read again once in a run', async () => {
     const { session, refused, brands } = await signedOnce(old, renewed, old);
-    const refresh = (signing: Signing) => session.refreshAfterRejection(signing);
-    expect(await Promise.all([refresh(refused), refresh(refused)])).toEqual([true, true]);
-    expect(await refresh(await session.sign())).toBe(false);
+    const isAgain = async (signing: Signing) => (await session.signAgain(signing)) !== undefined;
+    expect(await Promise.all([isAgain(refused), isAgain(refused)])).toEqual([true, true]);
+    expect(await isAgain(await session.sign())).toBe(false);
     expect(brands).toHaveLength(2);
   });
 
   it('I10: credentials that cannot be read again are kept, and that is logged', async () => {
     const { session, refused, log } = await signedOnce(old, unreadable);
-    expect(await session.refreshAfterRejection(refused)).toBe(false);
+    expect(await session.signAgain(refused)).toBeUndefined();
     expect((await session.sign()).credentials).toEqual(old);
     expect(log).toEqual([{ event: 'credentials_not_reread' }]);
   });
@@ -161,7 +170,7 @@ describe('the address of the credentials', () => {
 
   it('I9: is checked again when the credentials are read again', async () => {
     const { session } = sessionWith(old, elsewhere);
-    const refresh = session.refreshAfterRejection(await session.sign());
+    const refresh = session.signAgain(await session.sign());
     await expect(refresh).rejects.toMatchObject({ code: 'other_base_url' });
     expect((await session.sign()).credentials).toEqual(old);
   });
@@ -175,7 +184,7 @@ describe('the address of the credentials', () => {
 describe('text of the service', () => {
   it('I9: is quoted without any credentials that were read, on one line', async () => {
     const { session } = sessionWith(old, renewed);
-    await session.refreshAfterRejection(await session.sign());
+    await session.signAgain(await session.sign());
     const secrets = [old.token, old.secret, renewed.token, renewed.secret];
     expect(session.quote(secrets.join('\n'))).toBe(secrets.map(() => '[redacted]').join(' '));
     expect(session.quote('of bid 12')).toBe('of bid [redacted]');

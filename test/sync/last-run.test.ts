@@ -79,7 +79,7 @@ describe('the last run in the report state', () => {
 
   it('is recorded even if the run failed before it read a day', async () => {
     const outcome = await lake.sync({ lake: { ...openLake(), catalog: brokenCatalog() } });
-    expect(outcome.reports).toMatchObject([{ status: 'failed', requests: 0 }]);
+    expect(outcome.reports).toMatchObject([{ status: 'failed', requests: 1 }]);
     expect(await lastRun()).toMatchObject({
       status: 'failed',
       kind: 'config',

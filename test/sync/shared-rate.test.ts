@@ -60,11 +60,7 @@ describe('a run that gets nothing of the rate', () => {
       expect(status).toBe('incomplete');
       expect(ran.service.now().getTime() - startMs).toBe(endsAfterMs);
       expect(ran.service.requests).toHaveLength(requests);
-      expect(reports.flatMap(({ days, error }) => [error, ...days.map(({ outcome }) => outcome)])).toEqual([
-        undefined,
-        'pending',
-        'pending',
-      ]);
+      expect(reports.map(({ days, error }) => [days, error])).toEqual([[[], undefined]]);
       for (const [, { failure }] of await ledgerEntries(ran, REPORT)) expect(failure).toBeUndefined();
       expect((await ran.sync()).status).toBe('complete');
       expect(await wrongReports(ran, '2026-03-10', [REPORT])).toEqual({});
@@ -83,7 +79,7 @@ describe('a run that may not share the rate', () => {
     const [report] = reports;
     expect(report?.error).toMatchObject({ kind: 'config', code: 'rate_unavailable' });
     expect(report?.error?.message).toContain('access to rates/ is denied');
-    expect(report?.days.map(({ outcome }) => outcome)).toEqual(['pending', 'pending']);
+    expect(report?.days).toEqual([]);
     for (const [, { failure }] of await ledgerEntries(ran, REPORT)) expect(failure).toBeUndefined();
     expect((await ran.sync()).status).toBe('complete');
     expect(await wrongReports(ran, '2026-03-10', [REPORT])).toEqual({});

@@ -21,7 +21,6 @@
  */
 import { en } from 'zod/locales';
 import * as z from 'zod/mini';
-import { MINUTE_MS } from '../../days.ts';
 import { BrandReportsError, rethrowBugs } from '../../errors.ts';
 import { type Json, parseJson } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
@@ -284,27 +283,6 @@ export function parseJsonDocument(key: string, body: Uint8Array): Json {
 
 /** A time in a document: ISO 8601 in UTC. */
 export const storedTime = z.iso.datetime();
-/** Correct clocks differ by less. */
-const AHEAD_MS = 10 * MINUTE_MS;
-const FUTURE = Symbol('future');
-
-/**
- * Marks an object of a document whose stored time is later than every real clock: a clock that was ahead wrote it. Only
- * this function compares stored times with clocks; all other code calls `isFuture`. Copies of the object keep the mark.
- * JSON leaves symbols out, so no write stores it.
- * @param latestMs the later of the machine's and the service's clock; correcting the clock removes the mark
- */
-export function marked<T extends object>(object: T, time: string, latestMs: () => number): T {
-  const isAhead = () => Date.parse(time) > latestMs() + AHEAD_MS;
-  return isAhead() ? { ...object, [FUTURE]: isAhead } : object;
-}
-
-/** Whether a clock that was ahead wrote the object's time. */
-export function isFuture(object: object): boolean {
-  if (!(FUTURE in object)) return false;
-  const { [FUTURE]: isAhead } = object;
-  return typeof isAhead === 'function' && isAhead() === true;
-}
 
 /**
  * An id that becomes part of a key. Without the pattern, whoever can change one document could make runs read,

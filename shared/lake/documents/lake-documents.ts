@@ -27,6 +27,7 @@ import { type RateBudget, parseRateBudget } from './rate-budget.ts';
 import { parseStoredRoles } from './roles.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
 import { LOST_SCHEMA, lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
+import { type RealClocks, oneClock } from './stored-time.ts';
 import { parseWatchRecord } from './watch-record.ts';
 
 /** The means of compare-and-swap: a store, ids for writes, and a way to wait before a retry. */
@@ -34,8 +35,8 @@ export interface DocumentAccess {
   store: ObjectStore;
   newId: () => string;
   clock: Pick<Clock, 'sleep' | 'wallMs'>;
-  /** The later of the machine's and the service's clock; missing: the machine's. */
-  latestMs?: () => number;
+  /** The clocks by which stored times are judged; missing: the machine's. */
+  clocks?: RealClocks;
   /** In [0, 1), for backoff. */
   random: () => number;
 }
@@ -51,7 +52,7 @@ export function createLakeDocuments({
   newId,
   clock,
   random,
-  latestMs = clock.wallMs,
+  clocks = oneClock(clock.wallMs),
 }: DocumentAccess) {
   const pause = (tries: number) => clock.sleep(fullJitterMs(tries, DOCUMENT_RETRY, random()));
   const create = <T extends HasRecentWrites>(
@@ -71,7 +72,7 @@ export function createLakeDocuments({
   const reportState = (report: string, brand: string): CasDocument<ReportState> => {
     const key = reportStateKey(report, brand);
     // Without hints the next run reads all months; everything else is in the ledgers.
-    const state = reportStates.get(key) ?? create(key, parseReportState(key, latestMs), { recovers: true });
+    const state = reportStates.get(key) ?? create(key, parseReportState(key, clocks), { recovers: true });
     reportStates.set(key, state);
     return state;
   };
@@ -79,7 +80,7 @@ export function createLakeDocuments({
     reportState,
     ledger({ name, table }: Pick<ReportDefinition, 'name' | 'table'>, brand: string, month: string) {
       const key = ledgerKey(name, brand, month);
-      const parse = parseLedger(key, { report: name, brand, month }, latestMs);
+      const parse = parseLedger(key, { report: name, brand, month }, clocks);
       const whenMissing = async (): Promise<Missing<Ledger>> => {
         if ((await monthsOf(table, brand))?.has(month)) return { lost: lostLedger(month) };
         const at = new Date(clock.wallMs()).toISOString();
@@ -121,6 +122,6 @@ export function createLakeDocuments({
       return create(key, parseRateBudget(key), { recovers: true });
     },
     // Reporting each problem a second time is better than reporting nothing from then on.
-    watchRecord: () => create(WATCH_KEY, parseWatchRecord(WATCH_KEY), { recovers: true }),
+    watchRecord: () => create(WATCH_KEY, parseWatchRecord(WATCH_KEY, clocks), { recovers: true }),
   };
 }

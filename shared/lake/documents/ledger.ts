@@ -17,14 +17,13 @@ import type { Json } from '../../json.ts';
 import {
   parseDocument,
   damagedDocument,
-  isFuture,
-  marked,
   storedCount,
   storedId,
   storedTime,
   storedObject,
   undamaged,
 } from './cas-document.ts';
+import { type RealClocks, NO_CLOCKS, ageMs, isAhead, isWithin, nowOf } from './stored-time.ts';
 import { ledgerKey } from '../paths.ts';
 import { type DayEvent, outbox, outboxAfter } from './outbox.ts';
 
@@ -256,14 +255,15 @@ export type DayEntry = z.infer<typeof dayEntry>;
 export type Ledger = z.infer<typeof ledger>;
 
 /**
- * Reads a stored ledger; `undefined` gives an empty ledger. Marks readings and failures whose time is in the future.
- * @param latestMs the later of the real clocks; missing: nothing is marked, for readers of snapshots
+ * Reads a stored ledger; `undefined` gives an empty ledger. Readings and failures that are later than the clocks count as
+ * now.
+ * @param clocks missing: times are returned as they are stored
  * @throws BrandReportsError `config` `damaged_document` if it is not the ledger of this scope
  */
 export function parseLedger(
   key: string,
   scope: { report: string; brand: string; month: string },
-  latestMs = () => Number.POSITIVE_INFINITY,
+  clocks = NO_CLOCKS,
 ) {
   return (stored: Json | undefined): Ledger => {
     if (stored === undefined) return { version: 1, ...scope, days: {}, recentWrites: [] };
@@ -272,19 +272,42 @@ export function parseLedger(
     if (own !== key) throw damagedDocument(key, `its content belongs to ${own}`);
     const stray = Object.keys(parsed.days).find((day) => monthOf(day) !== parsed.month);
     if (stray !== undefined) throw damagedDocument(key, `${stray} is not a day of its month`);
-    const days = Object.entries(parsed.days).map(([day, entry]) => [day, markedEntry(entry, latestMs)]);
+    const days = Object.entries(parsed.days).map(([day, entry]) => [day, asOfNow(entry, clocks)]);
     return { ...parsed, days: Object.fromEntries(days) };
   };
 }
 
-function markedEntry({ committed, failure, ...entry }: DayEntry, latestMs: () => number): DayEntry {
+/**
+ * The entry as a run with right clocks uses it. A reading that seems to begin later than now proves nothing about the
+ * end of its day, so its version counts as read while the day was open (I2), and the day is due. A wait that began later
+ * than now is over.
+ */
+function asOfNow(entry: DayEntry, clocks: RealClocks): DayEntry {
+  const { committed, failure, disregarded, ...rest } = entry;
   return {
-    ...entry,
-    ...(committed && {
-      committed: marked(withMarkedLookups(committed, latestMs), committed.readFrom, latestMs),
-    }),
-    ...(failure && { failure: marked(failure, failure.lastAt, latestMs) }),
+    ...rest,
+    ...(committed && { committed: readByNow(committed, clocks) }),
+    ...(failure && { failure: failedByNow(failure, clocks) }),
+    ...(disregarded && !isAhead(disregarded.at, clocks) && { disregarded }),
   };
+}
+
+function readByNow(committed: Committed, clocks: RealClocks): Committed {
+  const { readFrom, refusedLookups } = committed;
+  const read: Committed = isAhead(readFrom, clocks)
+    ? { ...committed, state: 'open', readFrom: nowOf(clocks) }
+    : committed;
+  if (refusedLookups?.retryAt === undefined) return read;
+  const waitsSince = new Date(Date.parse(refusedLookups.retryAt) - MAX_LOOKUP_WAIT_MS).toISOString();
+  if (!isAhead(waitsSince, clocks)) return read;
+  return { ...read, refusedLookups: { ...refusedLookups, retryAt: nowOf(clocks) } };
+}
+
+function failedByNow(failure: Failure, clocks: RealClocks): Failure {
+  if (!isAhead(failure.lastAt, clocks)) return failure;
+  const now = nowOf(clocks);
+  const since = isAhead(failure.since, clocks) ? now : failure.since;
+  return { ...failure, since, lastAt: now, retryAt: now };
 }
 
 /** Whether the version is known to be one reading of the whole day (I2). */
@@ -317,24 +340,6 @@ export function isRolledBack({ attempt }: Pick<Committed, 'attempt'>): boolean {
 
 /** The longest wait of a lookup before its next try. */
 export const MAX_LOOKUP_WAIT_MS = 3 * DAY_MS;
-
-/** A clock that was ahead may have begun the wait of lookups even if it did not begin the reading. */
-function withMarkedLookups(committed: Committed, latestMs: () => number): Committed {
-  const { refusedLookups } = committed;
-  if (refusedLookups?.retryAt === undefined) return committed;
-  const beganAt = new Date(Date.parse(refusedLookups.retryAt) - MAX_LOOKUP_WAIT_MS).toISOString();
-  return { ...committed, refusedLookups: marked(refusedLookups, beganAt, latestMs) };
-}
-
-/**
- * The entry for a run that reads the day. It leaves out a reading that a fast clock dated in the future: no run may
- * build on it.
- */
-export function withoutFuture(entry: DayEntry): DayEntry {
-  if (!entry.committed || !isFuture(entry.committed)) return entry;
-  const { committed: _future, ...rest } = entry;
-  return rest;
-}
 
 /**
  * How many older versions of a day are kept at most: the ledger has the versions of a whole month and is written with
@@ -568,7 +573,7 @@ function endedBy(versions: readonly Superseded[], now: string): Superseded[] {
 
 /** I2: a clock that is behind never brings an older reading back. */
 function isLaterReading(current: Committed, next: Committed): boolean {
-  return !isFuture(current) && Date.parse(next.readFrom) < Date.parse(current.readFrom);
+  return Date.parse(next.readFrom) < Date.parse(current.readFrom);
 }
 
 /**
@@ -670,16 +675,30 @@ export function hasRows(ledgers: Iterable<Ledger>): boolean {
 /**
  * Forgets versions whose time is over, the oldest first, so that the vacuum may delete them. A version's time is over
  * `keptMs` after it was replaced. If a day has more than `most` versions, the time of the oldest is over after a day.
- * A time that lies equally far in the future counts too: a machine whose clock was ahead wrote it.
  * @param most how many versions of a day are kept longer than a day
  * @returns the same ledger if nothing is forgotten
  */
-export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number, most = MAX_SUPERSEDED): Ledger {
+export function forgetVersions(
+  ledger: Ledger,
+  clocks: RealClocks,
+  keptMs: number,
+  most = MAX_SUPERSEDED,
+): Ledger {
   const days = Object.entries(ledger.days).map(
-    ([day, entry]) => [day, withoutOldVersions(entry, nowMs, keptMs, most)] as const,
+    ([day, entry]) =>
+      [day, withoutOldVersions(endedByNow(entry, clocks), clocks.earlierMs(), keptMs, most)] as const,
   );
   if (days.every(([day, entry]) => entry === ledger.days[day])) return ledger;
   return { ...ledger, days: Object.fromEntries(days) };
+}
+
+/** A version that seems to end later than now would be kept until then, and longer. */
+function endedByNow(entry: DayEntry, clocks: RealClocks): DayEntry {
+  const { superseded = [] } = entry;
+  const isWrong = ({ at }: Superseded) => at !== null && isAhead(at, clocks);
+  if (!superseded.some(isWrong)) return entry;
+  const ended = superseded.map((version) => (isWrong(version) ? { ...version, at: nowOf(clocks) } : version));
+  return { ...entry, superseded: ended };
 }
 
 function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number, most: number): DayEntry {
@@ -687,12 +706,12 @@ function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number, most
   if (claim) {
     // A rollback may be about to publish an older version again. If it slept for a day, it will find that its claim
     // is lost.
-    const isDead = claim.attempt === undefined && Math.abs(nowMs - Date.parse(claim.at)) >= DAY_MS;
+    const isDead = claim.attempt === undefined && !isWithin(DAY_MS, claim.at, nowMs);
     return isDead ? { ...rest, superseded } : entry;
   }
   const isOver = ({ at }: Superseded, index: number) => {
-    const ageMs = at === null ? 0 : Math.abs(nowMs - Date.parse(at));
-    return ageMs >= keptMs || (superseded.length - index > most && ageMs >= DAY_MS);
+    const replacedMs = at === null ? 0 : ageMs(at, nowMs);
+    return replacedMs >= keptMs || (superseded.length - index > most && replacedMs >= DAY_MS);
   };
   const firstKept = superseded.findIndex((version, index) => !isOver(version, index));
   const forgotten = firstKept < 0 ? superseded : superseded.slice(0, firstKept);

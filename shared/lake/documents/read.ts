@@ -13,6 +13,7 @@ import { lostLedger } from './lost-documents.ts';
 import { type ReportState, monthsWithDays, parseReportState } from './report-state.ts';
 import { type BrandRoles, type StoredRoles, parseStoredRoles } from './roles.ts';
 import { type NewColumns, type StoredSchema, newColumnsOf, parseStoredSchema } from './schema.ts';
+import { oneClock } from './stored-time.ts';
 import {
   LEDGERS_PREFIX,
   changesKey,
@@ -111,7 +112,7 @@ export async function listLedgers(
 /**
  * Reads the ledgers that `listLedgers` finds, and lists the damaged documents in `damaged`.
  * @param span only the ledgers of these months; the report state is always read
- * @param realNowMs the machine's time, for showing states; missing: nothing is marked as written by a clock that was ahead
+ * @param realNowMs the machine's time, for showing states; missing: times are returned as they are stored
  */
 export function readLedgers(
   store: ObjectStore,
@@ -132,7 +133,10 @@ export async function readWantedLedgers(
   const listed = await Promise.all(
     (await listLedgers(store, reports)).map(async ({ report, brand, months }) => {
       const key = reportStateKey(report.name, brand);
-      const parse = parseReportState(key, () => realNowMs);
+      const parse = parseReportState(
+        key,
+        oneClock(() => realNowMs),
+      );
       const read = await readOrDamage(readDocument(store, key, parse));
       const state = 'value' in read ? read.value : parse(undefined);
       return { report, brand, months, state, damaged: damageIn({ key }, read) };
@@ -216,7 +220,11 @@ export function readLedger(
   realNowMs = Number.POSITIVE_INFINITY,
 ): Promise<Ledger> {
   const key = ledgerKey(report.name, brand, month);
-  const parse = parseLedger(key, { report: report.name, brand, month }, () => realNowMs);
+  const parse = parseLedger(
+    key,
+    { report: report.name, brand, month },
+    oneClock(() => realNowMs),
+  );
   return readDocument(store, key, parse);
 }
 

@@ -21,8 +21,9 @@ import { HOUR_MS } from '../../days.ts';
 import { ERROR_KINDS } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import { STATUSES } from '../../outcome.ts';
-import { marked, parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
+import { parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
 import { type Ledger, isWhole } from './ledger.ts';
+import { NO_CLOCKS, isAhead, isWithin } from './stored-time.ts';
 
 const month = storedObject(() => ({
   /** When a day of the month is next due (ISO 8601); `null` if all its days are settled. */
@@ -111,10 +112,11 @@ const state = storedObject(() => ({
 export type ReportState = z.infer<typeof state>;
 
 /**
- * Reads a stored report state; `undefined` gives the state of a report that no run has read yet. Marks the state if
- * its `examinedAt` is in the future, and `lastRun` if that run ended in the future.
+ * Reads a stored report state; `undefined` gives the state of a report that no run has read yet. Leaves out a last run
+ * that is later than the clocks: it would hide for weeks that no other run has ended since.
+ * @param clocks missing: times are returned as they are stored
  */
-export function parseReportState(key: string, latestMs = () => Number.POSITIVE_INFINITY) {
+export function parseReportState(key: string, clocks = NO_CLOCKS) {
   return (stored: Json | undefined): ReportState => {
     if (stored === undefined)
       return {
@@ -125,10 +127,8 @@ export function parseReportState(key: string, latestMs = () => Number.POSITIVE_I
         hasReturnedRecords: false,
         recentWrites: [],
       };
-    const parsed = parseDocument(state, key, stored);
-    const { lastRun, examinedAt = '' } = parsed;
-    const ended = lastRun && { lastRun: marked(lastRun, lastRun.at, latestMs) };
-    return marked({ ...parsed, ...ended }, examinedAt, latestMs);
+    const { lastRun, ...parsed } = parseDocument(state, key, stored);
+    return { ...parsed, ...(lastRun && !isAhead(lastRun.at, clocks) && { lastRun }) };
   };
 }
 
@@ -163,7 +163,7 @@ export function withLastRun(state: ReportState, ended: Omit<LastRun, 'since' | '
 /** Whether this run alone is no reason to write the state: it is complete, as was the last run not long ago. */
 export function isLastRunFresh({ lastRun }: ReportState, ended: Omit<LastRun, 'since'>): boolean {
   if (lastRun?.status !== 'complete' || ended.status !== 'complete') return false;
-  return Math.abs(Date.parse(ended.at) - Date.parse(lastRun.at)) < LAST_RUN_RENEWED_MS;
+  return isWithin(LAST_RUN_RENEWED_MS, lastRun.at, Date.parse(ended.at));
 }
 
 const DIRTY_MS = HOUR_MS;
@@ -265,9 +265,7 @@ export function recordMonths(
 ): ReportState {
   /** The marks of the other runs that may still be at work. */
   const othersIn = (known: KnownMonth | undefined) =>
-    (known?.dirty ?? []).filter(
-      ({ by, at }) => by !== run.id && Math.abs(run.wallMs - Date.parse(at)) < DIRTY_MS,
-    );
+    (known?.dirty ?? []).filter(({ by, at }) => by !== run.id && isWithin(DIRTY_MS, at, run.wallMs));
   const kept = Object.entries(state.months).filter(
     ([, known]) => state.policy === policy || othersIn(known).length > 0,
   );

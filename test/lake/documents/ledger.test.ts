@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Json, parseJson } from '../../../shared/json.ts';
-import { isFuture, marked } from '../../../shared/lake/documents/cas-document.ts';
 import {
   type Claim,
   type DayEntry,
@@ -20,6 +19,7 @@ import {
   recordFindings,
   recordPublished,
 } from '../../../shared/lake/documents/ledger.ts';
+import { oneClock } from '../../../shared/lake/documents/stored-time.ts';
 import { ledgerKey } from '../../../shared/lake/paths.ts';
 import { HOSTILE_IDS } from '../../fixtures/hostile-ids.ts';
 import { readAt as dayReadAt } from '../../planning/entries.ts';
@@ -275,14 +275,6 @@ describe('a commit', () => {
     ...change,
   });
 
-  it('I2: replaces a reading by a clock that was ahead', () => {
-    const ahead = '2026-01-07T10:00:00.001Z';
-    const current = marked(readAt(ahead), ahead, () => NOW_MS);
-    const next = readAt('2026-01-06T09:00:00Z', { state: 'open' });
-    const ledger = ledgerOf({ committed: current, claim });
-    expect(entryOf(commitDay(ledger, DAY, commitOf(next))).committed).toEqual({ ...next, committedAt: NOW });
-  });
-
   it('I2: never brings an older reading back, whatever clocks the runs have', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(100), { maxLength: 10 }), (readings) => {
@@ -405,7 +397,12 @@ describe('versions whose time is over', () => {
       at: new Date(NOW_MS - age * DAY_MS).toISOString(),
     })),
   });
-  const forget = (entry: DayEntry) => forgetVersions(ledgerOf(entry), NOW_MS, 30 * DAY_MS);
+  const forget = (entry: DayEntry) =>
+    forgetVersions(
+      ledgerOf(entry),
+      oneClock(() => NOW_MS),
+      30 * DAY_MS,
+    );
   const keptOf = (entry: DayEntry) => entryOf(forget(entry)).superseded?.length;
 
   it('are forgotten, and the ledger records from when on all versions are kept', () => {
@@ -414,10 +411,12 @@ describe('versions whose time is over', () => {
     expect(versionsFrom).toBe('2025-12-07T10:00:00.000Z');
   });
 
-  it('are forgotten even if a machine whose clock was far ahead recorded their end', () => {
-    const { superseded, versionsFrom } = entryOf(forget(agedDays(40, -60, 20)));
-    expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(['s2']);
-    expect(versionsFrom).toBe(NOW);
+  it('are kept from now on if a machine whose clock was far ahead recorded their end: neither shorter nor for ever', () => {
+    const { superseded } = entryOf(forget(agedDays(40, -36_500, 20)));
+    expect(superseded).toMatchObject([{ snapshot: 's1', at: NOW }, { snapshot: 's2' }]);
+    const clocks = oneClock(() => NOW_MS + 30 * DAY_MS);
+    const later = forgetVersions(forget(agedDays(40, -36_500, 20)), clocks, 30 * DAY_MS);
+    expect(entryOf(later).superseded).toEqual([]);
   });
 
   it('never move the time from which all versions are kept to an earlier time', () => {
@@ -434,7 +433,13 @@ describe('versions whose time is over', () => {
     ['a version before them must be kept', agedDays(10, 40)],
   ])('change nothing if %s', (_name, entry) => {
     const ledger = ledgerOf(entry);
-    expect(forgetVersions(ledger, NOW_MS, 30 * DAY_MS)).toBe(ledger);
+    expect(
+      forgetVersions(
+        ledger,
+        oneClock(() => NOW_MS),
+        30 * DAY_MS,
+      ),
+    ).toBe(ledger);
   });
 
   it.each<[string, Claim, number]>([
@@ -681,26 +686,53 @@ describe('a stored ledger', () => {
     expect(parse(undefined)).toEqual({ version: 1, ...OF, days: {}, recentWrites: [] });
   });
 
-  it('marks readings of a clock that was ahead until the clocks are corrected, also in copies, and no write stores the mark', () => {
-    const days = { [DAY]: { committed: { ...published, readFrom: '2026-01-06T10:10:00.001Z' } } };
-    let latestMs = NOW_MS;
-    const ledger = parseLedger(KEY, OF, () => latestMs)(stored({ ...ledgerOf({}), days }));
-    const later = entryOf(recordPublished(ledger, DAY, { snapshot: 's1' }, NOW_MS)).committed;
-    const isMarked = () => [entryOf(ledger).committed, later].map((one) => one && isFuture(one));
-    expect(isMarked()).toEqual([true, true]);
-    expect(stored(ledger)).toEqual(stored({ ...ledgerOf({}), days }));
-    latestMs += 1;
-    expect(isMarked()).toEqual([false, false]);
+  /** As a process reads the entry whose clocks differ by an hour. */
+  const readNow = (entry: DayEntry): DayEntry => {
+    const clocks = { earlierMs: () => NOW_MS - HOUR_MS, laterMs: () => NOW_MS };
+    return entryOf(parseLedger(KEY, OF, clocks)(stored(ledgerOf(entry))));
+  };
+  const EARLIER = new Date(NOW_MS - HOUR_MS).toISOString();
+
+  it.each<[string, string, string, Committed['state']]>([
+    ['that may be right', '2026-01-06T10:10:00.000Z', '2026-01-06T10:10:00.000Z', 'closed'],
+    ['later than both clocks', '2026-01-06T10:10:00.001Z', EARLIER, 'open'],
+  ])('I2: has a reading of a time %s', (_name, readFrom, expected, state) => {
+    const { committed } = readNow({ committed: { ...published, readFrom } });
+    expect(committed).toEqual({ ...published, readFrom: expected, state });
+  });
+
+  it.each<[string, string, string]>([
+    ['that may have begun by now', '2026-01-09T10:10:00.000Z', '2026-01-09T10:10:00.000Z'],
+    ['that begins later than now', '2026-01-09T10:10:00.001Z', EARLIER],
+  ])('has a wait of a lookup %s', (_name, retryAt, expected) => {
+    const { committed } = readNow({ committed: { ...published, refusedLookups: { count: 1, retryAt } } });
+    expect(committed).toEqual({ ...published, refusedLookups: { count: 1, retryAt: expected } });
   });
 
   it.each<[string, string, boolean]>([
-    ['in a wait that may have begun by now', '2026-01-09T10:10:00.000Z', false],
-    ['in a wait that begins later than now', '2026-01-09T10:10:00.001Z', true],
-  ])('marks the next try of a lookup only if it is %s', (_name, retryAt, isMarked) => {
-    const days = { [DAY]: { committed: { ...published, refusedLookups: { count: 1, retryAt } } } };
-    const ledger = parseLedger(KEY, OF, () => NOW_MS)(stored({ ...ledgerOf({}), days }));
-    expect(isFuture(entryOf(ledger).committed?.refusedLookups ?? {})).toBe(isMarked);
-    expect(stored(ledger)).toEqual(stored({ ...ledgerOf({}), days }));
+    ['may be right', '2026-01-06T10:10:00.000Z', false],
+    ['is later than both clocks', '2026-01-06T10:10:00.001Z', true],
+  ])('has a failure whose time %s', (_name, lastAt, isAhead) => {
+    const retryAt = '2026-02-20T00:00:00.000Z';
+    const failure = {
+      since: NOW,
+      times: 2,
+      kind: 'contract',
+      code: 'no_list',
+      message: 'm',
+      lastAt,
+      retryAt,
+    } as const;
+    const now = { lastAt: EARLIER, retryAt: EARLIER };
+    expect(readNow({ failure })).toEqual({ failure: { ...failure, ...(isAhead && now) } });
+  });
+
+  it('has no disregarded reading that is later than both clocks', () => {
+    const disregarded = { at: '2026-02-20T00:00:00.000Z', rows: 1, queryFingerprint: 'q' };
+    expect(readNow({ disregarded })).toEqual({});
+    expect(readNow({ disregarded: { ...disregarded, at: NOW } })).toEqual({
+      disregarded: { ...disregarded, at: NOW },
+    });
   });
 
   it('is read exactly as it was written, for days in every state', () => {

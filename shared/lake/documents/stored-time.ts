@@ -1,0 +1,46 @@
+/*
+ * Compares stored times with a clock. **A stored time that is later than the clock counts as now**: a machine whose clock
+ * was ahead wrote it. So such a time
+ * - never makes anything old (`ageMs`): nothing is deleted early
+ * - holds nothing up (`isWithin`, `ahead`): no lease, pause or reading waits for weeks until the clock reaches it
+ */
+import { MINUTE_MS } from '../../days.ts';
+
+/** The real clocks of a process. Commands that send no request know only the machine's, for both. */
+export interface RealClocks {
+  /** The earlier of the machine's and the service's clock. */
+  earlierMs: () => number;
+  /** The later of both. */
+  laterMs: () => number;
+}
+
+/** Correct clocks differ by less. */
+const TOLERANCE_MS = 10 * MINUTE_MS;
+
+/** The clocks of a process that knows only one time. */
+export function oneClock(nowMs: () => number): RealClocks {
+  return { earlierMs: nowMs, laterMs: nowMs };
+}
+
+/** For readers that want the document as it is stored. */
+export const NO_CLOCKS: RealClocks = oneClock(() => Number.POSITIVE_INFINITY);
+
+/** Whether a stored time is later than both clocks. */
+export function isAhead(time: string, { laterMs }: RealClocks): boolean {
+  return Date.parse(time) > laterMs() + TOLERANCE_MS;
+}
+
+/** The present, for a stored time that is later than both clocks. */
+export function nowOf({ earlierMs }: RealClocks): string {
+  return new Date(earlierMs()).toISOString();
+}
+
+/** How long ago a stored time was; 0 for a later time. */
+export function ageMs(time: string, nowMs: number): number {
+  return Math.max(0, nowMs - Date.parse(time));
+}
+
+/** Whether a stored time is less than `ms` away. A time that is further ahead holds nothing up. */
+export function isWithin(ms: number, time: string, nowMs: number): boolean {
+  return Math.abs(nowMs - Date.parse(time)) < ms;
+}

@@ -1,0 +1,45 @@
+import { fetchFirstPage } from '../attempt/fetch.ts';
+import type { RunContext } from '../context/context.ts';
+import { addDays, dayOf } from '../days.ts';
+import { rethrowBugs } from '../errors.ts';
+import { dayQueries, windowToRead } from '../planning/day-queries.ts';
+import { CLOCKS_DIFFER, clocksText } from '../service/client.ts';
+import { LARGE_SKEW_MS } from '../service/server-clock.ts';
+
+/**
+ * Sends one request, so that the run has the service's time before it plans a day, claims it, or writes any time. Without
+ * it, a machine that is ahead would close a day too early and date claims in the future, and a machine that is behind
+ * would find nothing due. Every response shows the time, even a refusal. Without a `Date` in it, the machine's clock
+ * alone counts.
+ * @param reports of one brand. The request is for the report that is read last: a refusal that concerns only one report
+ * must not be the second refusal of the run, after which no request is sent
+ * @throws BrandReportsError `config` `clocks_differ`; the failure of the request if no response arrived
+ */
+export async function learnServiceTime(reports: readonly RunContext[]): Promise<void> {
+  const ctx = reports.findLast(({ upstream }) => !upstream) ?? reports.at(-1);
+  if (!ctx) return;
+  const { brand, clock, log } = ctx;
+  const failure = await requestPage(ctx).then(() => undefined, rethrowBugs);
+  const { clockSkewMs } = ctx.service;
+  const isUnanswered = failure?.kind === 'transient' && failure.context.status === undefined;
+  if (failure && (failure.code === CLOCKS_DIFFER || (isUnanswered && clockSkewMs === undefined)))
+    throw failure;
+  // The requests of the days fail or succeed by themselves.
+  const why = failure?.message ?? `no response of ${brand} has a Date header`;
+  if (clockSkewMs === undefined) log({ event: 'service_time_unknown', message: why });
+  else if (Math.abs(clockSkewMs) > LARGE_SKEW_MS)
+    log({ event: 'clocks_differ', message: clocksText(brand, clock.wallMs(), clockSkewMs) });
+}
+
+/** The first page of yesterday, which services refuse less often than the present day. */
+async function requestPage(ctx: RunContext): Promise<void> {
+  const { brandSettings, clock, policy, upstream } = ctx;
+  const report = upstream?.report ?? ctx.report;
+  const settings = brandSettings.reports[report.name] ?? ctx.settings;
+  const nowMs = clock.now().getTime();
+  const day = addDays(dayOf(nowMs, policy.timeZone), -1);
+  const window = windowToRead(brandSettings, day, nowMs, undefined);
+  const [query] = dayQueries(report, brandSettings, settings, day, window);
+  const service = ctx.service.inOrder({ urgent: true, report: report.name, rank: 0, asksTime: true });
+  if (query) await fetchFirstPage({ ...ctx, report, settings, service }, query.fields);
+}
