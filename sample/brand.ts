@@ -1,13 +1,15 @@
 import type { JsonObject } from '../shared/json.ts';
 import { dayAfter, startOfDay } from './calendar.ts';
 
-/** The last part of an action's name. */
-export type ReportName =
-  | 'clicks_list'
-  | 'clicks_detail'
-  | 'order_list'
-  | 'transaction_list'
-  | 'amazon_attribution_report';
+/** The reports that the service has: the last parts of the names of its actions. */
+export const REPORT_NAMES = [
+  'clicks_list',
+  'clicks_detail',
+  'order_list',
+  'transaction_list',
+  'amazon_attribution_report',
+] as const;
+export type ReportName = (typeof REPORT_NAMES)[number];
 
 /** A record as it is served, and the instant (ms) that decides which ranges contain it. */
 export interface Held {

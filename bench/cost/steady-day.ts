@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import { timeLimits } from '../../functions/time-limits.ts';
-import type { ReportName, SampleRecords } from '../../sample/brand.ts';
+import { REPORT_NAMES, type ReportName, type SampleRecords } from '../../sample/brand.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { startSampleService } from '../../sample/server.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
@@ -42,7 +42,7 @@ const DAY = '2026-07-05';
 const CLICK_DAYS = 5;
 /** Until this age, every day has changed since its last reading, in one record of fifty (assumed). */
 const CHANGING_DAYS = 30;
-const names = Object.keys(reports).filter((name): name is ReportName => name in reports);
+const names = REPORT_NAMES.filter((name) => name in reports);
 const historyDays = 1 + Math.max(...names.map((name) => reports[name]?.refresh.at(-1)?.untilAgeDays ?? 0));
 const startDate = addDays(DAY, -historyDays);
 

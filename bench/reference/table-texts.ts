@@ -1,7 +1,4 @@
-/**
- * Contains the texts of docs/reference/tables.md other than the columns. `test/docs/tables.test.ts` compares the names
- * with the code.
- */
+/** Contains the texts of docs/reference/tables.md other than the columns. */
 
 /** The head of the page; `@types` stands for the table of types. */
 export const COMMON = `# Tables

@@ -197,8 +197,8 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   }
 
   /**
-   * Sends the request. While the responses of the run have shown a large difference between the clocks on which no two
-   * agree, it is sent again, so that a run with a single request is not planned by a wrong clock either.
+   * Sends the request. It is sent again while responses show a large difference between the clocks and no two of them
+   * agree. So a wrong clock does not plan a run with a single request either.
    */
   async function trySettled(
     turn: Turn,

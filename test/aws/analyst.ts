@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type Json } from '@duckdb/node-api';
 import * as z from 'zod/mini';
 import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
-import { bringDown, catalogued } from '../acceptance/athena.ts';
+import { bringDown, catalogued } from './athena.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import type { Held } from './local-aws.ts';
 

@@ -46,7 +46,7 @@ const documentSchema = z.looseObject({
   Statement: z.array(z.looseObject({ Action: z.union([z.string(), z.array(z.string())]) })),
 });
 
-/** The contents of a database and a bucket, for the readers of `test/acceptance/athena.ts`. */
+/** The contents of a database and a bucket, for the readers of `athena.ts`. */
 export interface Held {
   tables: Map<string, { table: JsonObject; version: number; partitions: Map<string, JsonObject> }>;
   objects: Map<string, { body: Buffer; etag: string; modifiedAt: Date }>;

@@ -19,16 +19,16 @@ import type { JsonObject } from '../../shared/json.ts';
 import { LEDGER_TABLES, icebergDatabase } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings, type Settings } from '../../shared/settings/settings.ts';
-import { bringDown, catalogued, columnsOf, hindrances } from '../acceptance/athena.ts';
-import { differences, readLakeTable } from '../acceptance/lake.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { type Template, parseTemplate, resourcesOf } from '../iam/template.ts';
 import { openDatabase } from './analyst.ts';
+import { bringDown, catalogued, columnsOf, hindrances } from './athena.ts';
 import { newJudge } from './judge.ts';
 import { STACK, deployTo } from './deploy.ts';
 import { type Held, startLocalAws } from './local-aws.ts';
 import { eventsNamed } from '../functions/log-as-lambda.ts';
+import { differences, readLakeTable } from '../simulation/published-rows.ts';
 
 jest.setTimeout(180_000);
 

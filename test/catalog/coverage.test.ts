@@ -1,13 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { coverageRows, coverageTable } from '../../shared/catalog/coverage.ts';
+import { describe, expect, it } from '@jest/globals';
+import { coverageRows } from '../../shared/catalog/coverage.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
-import { writeParquet } from '../../shared/lake/table/parquet.ts';
 import { entriesIn } from '../../shared/findings/findings.ts';
-import { memoryStore } from '../fakes/memory-store.ts';
 import { NOW, NOW_MS, ledgersOf, policy, readAt } from '../planning/entries.ts';
 
 const check = {
@@ -34,9 +28,6 @@ function rowsOfMonth() {
   );
 }
 
-let clean: (() => Promise<void>) | undefined;
-afterEach(() => clean?.());
-
 describe('the findings of coverage', () => {
   it('are names with details, and null if there are no findings', () => {
     expect(rowsOfMonth().map(({ dt, findings }) => [dt, findings])).toEqual([
@@ -45,24 +36,5 @@ describe('the findings of coverage', () => {
       ['2026-03-14', 'emptied (100 rows before); link_differs (2)'],
       ['2026-03-15', null],
     ]);
-  });
-
-  it('can be queried by name in DuckDB', async () => {
-    const store = memoryStore();
-    const file = writeParquet(store.create('c'), coverageTable.columns);
-    for (const row of rowsOfMonth()) await file.append(row);
-    await file.finish();
-    const folder = await mkdtemp(join(tmpdir(), 'coverage-'));
-    clean = () => rm(folder, { recursive: true });
-    const path = join(folder, 'coverage.parquet');
-    await writeFile(path, (await store.get('c'))?.body ?? '');
-    const connection = await (await DuckDBInstance.create(':memory:')).connect();
-    const daysWhere = async (condition: string) => {
-      const sql = `SELECT dt FROM read_parquet('${path}') WHERE ${condition} ORDER BY dt`;
-      return (await connection.runAndReadAll(sql)).getRowObjectsJson().map(({ dt }) => dt);
-    };
-    expect(await daysWhere("findings LIKE '%rows_fell%'")).toEqual(['2026-03-13']);
-    expect(await daysWhere('findings IS NOT NULL')).toEqual(['2026-03-13', '2026-03-14']);
-    connection.closeSync();
   });
 });

@@ -18,7 +18,7 @@ declare global {
 const FOLDERS = {
   sync: ['sync'],
   lake: ['lake', 'records', 'kernel', 'iceberg', 'history', 'lifecycle'],
-  outside: ['adapters', 'service', 'strict-service', 'functions', 'sample'],
+  outside: ['adapters', 'service', 'functions', 'sample'],
 };
 
 /** Defines the suites of a group, each in a block of its own, so that its hooks apply only to its tests. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from '@jest/globals';
+import { describe, it } from '@jest/globals';
 import { ALARMS } from '../../infra/alarm-table.ts';
 
 const PAGE = 'docs/how-to/react-to-a-message.md';
@@ -15,11 +15,6 @@ describe('the table of alarms', () => {
       `${PAGE} does not list the alarms of infra/alarm-table.ts. Put this into it:\n\n` +
         `${BEGIN}\n\n${alarmsAsMarkdown()}\n\n${END}\n`,
     );
-  });
-
-  it('has every id once', () => {
-    const ids = ALARMS.map(({ id }) => id);
-    expect(new Set(ids).size).toBe(ids.length);
   });
 });
 

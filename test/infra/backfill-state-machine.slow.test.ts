@@ -82,15 +82,6 @@ describe('the state machine of the backfill', () => {
     expect(output).toEqual(['2026-03', '2026-02', '2026-01'].map((month) => ({ month, next: 'end' })));
   });
 
-  it('waits before the next run if the last run requires it', async () => {
-    const { invoke, runs } = scripted({ '2026-01': [{ next: 'wait', waitSeconds: 60 }] });
-    const { entered } = await execute(template, INPUT, { invoke });
-    expect(entered.filter(({ name }) => name === 'Wait')).toEqual([
-      { name: 'Wait', input: expect.objectContaining({ waitSeconds: 60 }) },
-    ]);
-    expect(runs).toContain('2026-01 1');
-  });
-
   it.each([
     ['is throttled', 'Lambda.TooManyRequestsException', 20],
     ['fails inside Lambda', 'Lambda.ServiceException', 6],
@@ -114,17 +105,6 @@ describe('the state machine of the backfill', () => {
         why: expect.stringContaining(error),
       },
     ]);
-  });
-
-  it('fails with the error and cause of the conclusion', async () => {
-    const { invoke } = scripted({});
-    const failure = { error: 'BackfillIncomplete', cause: '1 of 3 months are not complete' };
-    const concluding: Doubles['invoke'] = async (payload) => ({
-      ...z.parse(z.looseObject({}), await invoke(payload)),
-      ...(JSON.stringify(payload).startsWith('{"conclude"') && { failure }),
-    });
-    const { error } = await execute(template, INPUT, { invoke: concluding });
-    expect(error).toEqual({ name: failure.error, cause: failure.cause });
   });
 
   it('reads two months concurrently, in standard executions that may all fail', () => {

@@ -170,6 +170,15 @@ describe('lifecycle rows', () => {
       );
   });
 
+  it.each([1, 2, 7])('I12: are the same with %i records in memory', async (most) => {
+    const days = [0, 9, 18].map((first) =>
+      Array.from({ length: 30 }, (_, index) =>
+        order(String(first + (index % 27)), index % 4 === 0 ? 'void' : 'new', first + index),
+      ),
+    );
+    expect(await lives(at(days), { most })).toEqual(await lives(at(days)));
+  });
+
   it('have the state of the line if the line has a state', async () => {
     const line = { ...order('1', 'mixed', 1), sku: 'B0' };
     const roles = {

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DAY_MS, MINUTE_MS, monthOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { differences, readLakeTable } from '../acceptance/lake.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { wrongAsOf, wrongClose } from './as-of.ts';
 import { CHANGING_COLUMNS, LASTING_CHANGES } from './brand.ts';
@@ -10,6 +9,7 @@ import { wrongSinceClose, wrongStatements } from './closed.ts';
 import { heldTables, wordAt } from '../simulation/brand.ts';
 import { type LifePlan, type LivedLife, hardships, live } from './months.ts';
 import { BRAND } from '../simulation/contents.ts';
+import { differences, readLakeTable } from '../simulation/published-rows.ts';
 import { writeFiles, wrongTypes } from './published.ts';
 import { replayChanges } from './replay.ts';
 import { changedSince } from './since-close.ts';

@@ -4,19 +4,23 @@ import { startSampleService } from '../../sample/server.ts';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
+import { daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import { runCheck } from '../../shared/operations/connection-test.ts';
 import { endDateOf, measureBrand } from '../../shared/operations/measure-brand.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { httpDate } from '../../shared/service/server-clock.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
+import { startHttpServer } from '../fakes/http-server.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
-import { type Holdings, holdingsOf } from '../strict-service/data.ts';
+import type { LivingBrand } from '../simulation/brand.ts';
+import { ADDRESS, SERVICE, simulatedService } from '../simulation/service.ts';
 import {
   type Interpretation,
   interpretations,
   plainInterpretation,
   settingsFor,
 } from '../strict-service/interpretations.ts';
-import { startStrictService } from '../strict-service/service.ts';
 import { blindRegistry } from '../sync/sample-lake.ts';
 
 const ZONE = 'America/New_York';
@@ -40,21 +44,59 @@ function optionsFor(target: { baseUrl: string; service: string }, changes = {}, 
   };
 }
 
-/** The service's data with the time of the order in transactions, which the interface allows. */
-function withOrderTime(holdings: Holdings): Holdings {
-  const transactions = holdings.transactions.map((held) => ({
-    ...held,
-    record: { ...held.record, Order_Time: held.at / 1000 },
-  }));
-  return { ...holdings, transactions };
+/** The time of the order in transactions, which the interface allows. */
+const withOrderTime = (at: number): JsonObject => ({ Order_Time: at / 1000 });
+
+/** A brand with more than a page in each day before NOW; two days are before the start of the settings. */
+function brandWith(timeZone: string, timesOf: (at: number) => JsonObject): LivingBrand {
+  const days = daysFrom('2026-10-28', '2026-11-05');
+  const instantsOf = (day: string) => {
+    const startMs = startOfDay(day, timeZone);
+    const lastMs = Math.min(endOfDay(day, timeZone), Date.parse(NOW)) - 1000;
+    return Array.from(
+      { length: 25 },
+      (_, index) => startMs + Math.floor((lastMs - startMs) / 24_000) * 1000 * index,
+    );
+  };
+  const held = (record: (index: number, at: number, day: string) => JsonObject) =>
+    new Map(
+      days.slice(0, -1).map((day, order) => [
+        day,
+        instantsOf(day).map((atMs, index) => ({
+          atMs,
+          versions: [{ fromMs: 0, record: record(100 * order + index, atMs, day) }],
+          detail: { id: 100 * order + index },
+        })),
+      ]),
+    );
+  return {
+    timeZone,
+    days,
+    held: {
+      clicks: held((id, at) => ({ id: String(id), pbtid: String(id), created_time: httpDate(at) })),
+      orders: held((transid) => ({ transid, amount: 1, status: 'new' })),
+      transactions: held((id, at) => ({ order_id: `o${id}`, sku: 'a', commission: 1, ...timesOf(at) })),
+      attribution: held((id, _at, day) => ({ date: day.replaceAll('-', ''), asin: `B${id}`, click: 1 })),
+    },
+    releases: [],
+  };
 }
 
-async function strictService(interpretation: Interpretation, timeZone = ZONE, change = withOrderTime) {
-  const until = Date.parse(NOW);
-  const plan = { seed: 7, timeZone, startDate: '2026-10-30', until, pageSize: 20, limit: 20 };
-  const brand = { ...account, timeZone, holdings: change(holdingsOf(plan)) };
-  const service = await startStrictService({ brands: [brand], interpretation, present: until });
-  return { service, target: { baseUrl: service.baseUrl, service: service.name } };
+async function strictService(interpretation: Interpretation, timeZone = ZONE, timesOf = withOrderTime) {
+  const brand = brandWith(timeZone, timesOf);
+  const simulated = simulatedService({ brand, account, interpretation, nowMs: Date.now });
+  const server = await startHttpServer(({ url = '', method, headers }, body, response) => {
+    const sent = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+    const { status, text } = simulated.answer({
+      url,
+      method: method === 'GET' ? 'GET' : 'POST',
+      headers: Object.fromEntries(sent),
+      body: body.toString(),
+    });
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+  });
+  const baseUrl = new URL(new URL(ADDRESS).pathname, server.url).href;
+  return { service: server, target: { baseUrl, service: SERVICE } };
 }
 
 async function levels(options: Parameters<typeof runCheck>[0]) {
@@ -177,13 +219,7 @@ describe('the connection test', () => {
     ['times without a zone', (at: number) => ({ Order_Time: new Date(at).toISOString().slice(0, 19) })],
     ['times in fields with unknown names', (at: number) => ({ seen: at / 1000 })],
   ])('warns that %s do not prove the time zone', async (_name, fields) => {
-    const { service, target } = await strictService(plainInterpretation, ZONE, (holdings) => ({
-      ...holdings,
-      transactions: holdings.transactions.map((held) => ({
-        ...held,
-        record: { ...held.record, ...fields(held.at) },
-      })),
-    }));
+    const { service, target } = await strictService(plainInterpretation, ZONE, fields);
     try {
       const found = await levels(optionsFor(target, { timeZone: 'Europe/Berlin' }));
       expect(found).toMatchObject({ errors: [], warnings: expect.arrayContaining(['time_zone']) });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DAY_MS, HOUR_MS, addDays, dayOf, daysBetween, daysFrom, startOfDay } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, daysBetween, startOfDay } from '../../shared/days.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import {
   type Policy,
@@ -8,7 +8,6 @@ import {
   dueAtMs,
   isAfterRefresh,
   isLast,
-  monthDueAtMs,
   onlyRefusedDue,
   upstreamState,
 } from '../../shared/planning/due.ts';
@@ -24,10 +23,8 @@ import {
   failure,
   later,
   ledgersOf,
-  old,
   policy as startingInMarch,
   readAt,
-  recent,
 } from './entries.ts';
 
 const policy: Policy = { ...startingInMarch, startDate: '2026-01-01' };
@@ -339,46 +336,6 @@ describe('the last reading of a day', () => {
       }),
       runs(50),
     );
-  });
-});
-
-describe('the time at which a month is next due', () => {
-  const now = Date.parse('2026-03-20T15:00:00.000Z');
-  const due = (days: Record<string, DayEntry>, month: string, startDate = '2026-01-01') => {
-    const [ledger] = ledgersOf(days, [month]).values();
-    const at = ledger && monthDueAtMs(month, ledger, { ...policy, startDate }, now);
-    return typeof at === 'number' ? new Date(at).toISOString() : at;
-  };
-  const all = (month: string, to: string, entry: DayEntry) =>
-    Object.fromEntries(daysFrom(`${month}-01`, to).map((day) => [day, entry]));
-  const settled = readAt(NOW, { state: 'settled' });
-
-  it.each<[string, Record<string, DayEntry>, string, string | undefined, string | null]>([
-    ['no day was read', {}, '2026-02', undefined, '2026-02-01T05:00:00.000Z'],
-    ['all its days are settled', all('2026-02', '2026-02-28', settled), '2026-02', undefined, null],
-    [
-      'its last day was not read',
-      all('2026-02', '2026-02-27', settled),
-      '2026-02',
-      undefined,
-      '2026-02-28T05:00:00.000Z',
-    ],
-    [
-      'some days are in the future',
-      all('2026-03', '2026-03-20', settled),
-      '2026-03',
-      undefined,
-      '2026-03-21T04:00:00.000Z',
-    ],
-    ['the start date is in the month', {}, '2026-02', '2026-02-10', '2026-02-10T05:00:00.000Z'],
-    ['the start date is after the month', {}, '2026-02', '2026-03-01', null],
-  ])('is null or the first due time if %s', (_name, days, month, startDate, expected) => {
-    expect(due(days, month, startDate)).toBe(expected);
-  });
-
-  it('is the earliest due time of its days', () => {
-    const days = { ...all('2026-02', '2026-02-28', settled), '2026-02-20': recent, '2026-02-24': old };
-    expect(due(days, '2026-02')).toBe('2026-03-20T04:30:00.000Z');
   });
 });
 

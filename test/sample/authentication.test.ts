@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { textOf } from '../../sample/actions/select.ts';
 import { digestOf } from '../../sample/authenticate.ts';
 import type { SampleService } from '../../sample/server.ts';
 import { parseJson, stringifyJson } from '../../shared/json.ts';
-import { call, objectOf, queryOf, startAcme } from './call.ts';
+import { call, closeServices, objectOf, queryOf, startAcme } from './call.ts';
+
+afterAll(closeServices);
 
 const vector = objectOf(
   parseJson(readFileSync(new URL('../fixtures/signature-vector.json', import.meta.url), 'utf8')),

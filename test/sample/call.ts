@@ -1,4 +1,3 @@
-import { afterAll } from '@jest/globals';
 import { digestOf } from '../../sample/authenticate.ts';
 import type { SampleRecords } from '../../sample/brand.ts';
 import { seedBrand } from '../../sample/seed.ts';
@@ -63,9 +62,10 @@ export function listOf(data: JsonObject, key = 'list'): JsonObject[] {
 }
 
 const running: SampleService[] = [];
-afterAll(() => Promise.all(running.map((service) => service.close())));
+/** For `afterAll` of each suite: a hook in this module would belong only to the first suite of a group that imports it. */
+export const closeServices = () => Promise.all(running.splice(0).map((service) => service.close()));
 
-/** Starts a service that is closed at the end of the test file. */
+/** Starts a service that `closeServices` closes. */
 export async function start(options: SampleOptions): Promise<SampleService> {
   const service = await startSampleService(options);
   running.push(service);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { textOf } from '../../sample/actions/select.ts';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { dayAfter, startOfDay } from '../../sample/calendar.ts';
@@ -6,7 +6,9 @@ import { defaultBrands } from '../../sample/default-brands.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { type Json, stringifyJson } from '../../shared/json.ts';
-import { call, listOf, ordinaryRecords, request, start, startAcme } from './call.ts';
+import { call, closeServices, listOf, ordinaryRecords, request, start, startAcme } from './call.ts';
+
+afterAll(closeServices);
 
 const held = ordinaryRecords;
 const jsonOf = (records: readonly { record: Json }[]) => records.map(({ record }) => stringifyJson(record));

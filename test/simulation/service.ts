@@ -6,8 +6,7 @@ import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse } from '../../shared/ports.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
-import { type CursorRules, type Page, answers } from '../strict-service/answer.ts';
-import type { Held } from '../strict-service/data.ts';
+import { type CursorRules, type Held, type Page, answers } from '../strict-service/answer.ts';
 import { dayOfCompact } from '../strict-service/days.ts';
 import type { Interpretation } from '../strict-service/interpretations.ts';
 import { type Account, Refusal, type SignedCall, readCall } from '../strict-service/refuse.ts';
@@ -25,7 +24,7 @@ export interface SimulatedService {
   /** The account that the service accepts. */
   account: Account;
   /** Cursors of another generation are dead. */
-  cursors: Pick<CursorRules, 'generation' | 'dead'>;
+  cursors: CursorRules;
   readonly calls: CountedCall[];
   /** Why the service refused calls that the interface does not allow. A good client causes no entry. */
   readonly violations: string[];
@@ -84,7 +83,7 @@ export function simulatedService(options: {
       interpretation,
       timeZone: brand.timeZone,
       visible: (table: HeldTable) => visible(table, click, call),
-      cursors: { ...service.cursors, callNumber: 0, lifeInCalls: Number.POSITIVE_INFINITY },
+      cursors: service.cursors,
     };
     const page = action.find(served);
     const { data, envelopeFields } = action.shape(page, served);
@@ -151,7 +150,7 @@ export function httpResponse(
 }
 
 function held({ atMs, detail }: Living, record: JsonObject): Held {
-  return { at: atMs, appearsAt: atMs, record, ...(detail && { detail }) };
+  return { at: atMs, record, ...(detail && { detail }) };
 }
 
 function idOf({ versions }: Living): string {

@@ -4,7 +4,6 @@ import type { ErrorKind } from '../../shared/errors.ts';
 import { addDays, daysBetween, daysFrom } from '../../shared/days.ts';
 import { consoleControls } from '../../functions/console-controls.ts';
 import type { DayState } from '../../shared/planning/day-state.ts';
-import { CALENDAR_STYLE } from '../../shared/status/calendar-style.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import { html } from '../../shared/status/html.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
@@ -109,31 +108,6 @@ describe('the calendar', () => {
     const names = (markup: string) => textOf(markup, 'legend').match(/[a-z ]+(?=:)/g) ?? [];
     expect(names(drawn([madeTable('order_list')])).length).toBe(3);
     expect(names(drawn([madeTable('order_list', everyState)])).length).toBe(8);
-  });
-});
-
-describe('the colours', () => {
-  const [light = '', dark = ''] = [...CALENDAR_STYLE.matchAll(/:root\{(.*?)\}/g)].map(([, rules]) => rules);
-  /** How far a colour stands out from the page. */
-  const contrast = (rules: string, name: string) => {
-    const luminance = (variable: string) => {
-      const [, hex = ''] = new RegExp(`--${variable}:#(\\w+)`).exec(rules) ?? [];
-      const [r = 0, g = 0, b = 0] =
-        (hex.length === 3 ? hex.replace(/./g, '$&$&') : hex)
-          .match(/../g)
-          ?.map((each) => (Number.parseInt(each, 16) / 255) ** 2.2) ?? [];
-      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const [a, b] = [luminance(name), luminance('back')];
-    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  };
-
-  it.each([
-    ['in light mode', light],
-    ['in dark mode', dark],
-  ])('show settled days more clearly than complete days, and both clearly, %s', (_name, rules) => {
-    expect(contrast(rules, 'done')).toBeGreaterThan(contrast(rules, 'new'));
-    expect(contrast(rules, 'new')).toBeGreaterThan(3);
   });
 });
 

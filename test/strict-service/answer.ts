@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../shared/json.ts';
-import type { Held, Holdings } from './data.ts';
 import { addDays, dayOfCompact, firstInstant } from './days.ts';
 import type { Position, Interpretation } from './interpretations.ts';
 import { type Fields, Refusal, type SignedCall } from './refuse.ts';
+
+/** A record of the service, with its instant in ms (attribution: the first instant of its day). */
+export interface Held {
+  at: number;
+  record: JsonObject;
+  /** The response of report/clicks_detail for a click. */
+  detail?: JsonObject;
+}
+
+type Table = 'clicks' | 'orders' | 'transactions' | 'attribution';
 
 /** Which cursors are alive, and how the service responds to a dead cursor. */
 export interface CursorRules {
   /** Cursors of another generation are dead. */
   generation: number;
-  /** The number of this call, and after how many more calls its cursor dies. */
-  callNumber: number;
-  lifeInCalls: number;
   dead: 'refused' | 'empty' | 'first page';
 }
 
@@ -20,7 +26,7 @@ interface ServedCall {
   call: SignedCall;
   interpretation: Interpretation;
   timeZone: string;
-  visible: (table: keyof Holdings) => Held[];
+  visible: (table: Table) => Held[];
   cursors: CursorRules;
 }
 
@@ -76,7 +82,7 @@ const filters = [
 ];
 
 /** The stored records that match the call's filters. */
-export function filtered(held: readonly Held[], fields: Record<string, unknown>): Held[] {
+function filtered(held: readonly Held[], fields: Record<string, unknown>): Held[] {
   const set = filters.filter((name) => fields[name] !== undefined);
   return held.filter(({ record }) => set.every((name) => String(record[name]) === String(fields[name])));
 }
@@ -98,7 +104,7 @@ function sizeOf(served: ServedCall, field: 'page_size' | 'limit'): number {
   );
 }
 
-function byTimestamps({ call, interpretation, visible }: ServedCall, table: keyof Holdings): Held[] {
+function byTimestamps({ call, interpretation, visible }: ServedCall, table: Table): Held[] {
   const unit = interpretation.timestampUnit === 'seconds' ? 1000 : 1;
   const { start_time, end_time } = call.fields;
   const start = start_time === undefined ? Number.NEGATIVE_INFINITY : Number(start_time) * unit;
@@ -203,7 +209,7 @@ function shapeOrders({ records }: Page, { interpretation }: ServedCall): { data:
   return { data: { [interpretation.listKey]: records, shown: records.length } };
 }
 
-function byDates({ call, interpretation, timeZone, visible }: ServedCall, table: keyof Holdings): Held[] {
+function byDates({ call, interpretation, timeZone, visible }: ServedCall, table: Table): Held[] {
   const midnight = (field: keyof Fields, daysLater = 0) => {
     const day = dayOfCompact(String(call.fields[field] ?? ''));
     return day === undefined ? undefined : firstInstant(addDays(day, daysLater), timeZone);
@@ -226,22 +232,10 @@ function queryHashOf({ call }: ServedCall): string {
     .slice(0, 8);
 }
 
-/** The cursor of a place. It is the same each time, unless cursors expire. */
+/** The cursor of a place: the same each time. */
 function cursorFor(served: ServedCall, next: number): string {
-  const { generation, callNumber, lifeInCalls } = served.cursors;
-  const parts = [
-    generation,
-    queryHashOf(served),
-    next,
-    lifeInCalls === Number.POSITIVE_INFINITY ? 0 : callNumber,
-  ];
+  const parts = [served.cursors.generation, queryHashOf(served), next];
   return Buffer.from(parts.join('.')).toString('base64');
-}
-
-function isDead([generation, , , givenIn]: string[], { cursors }: ServedCall): boolean {
-  return (
-    generation !== String(cursors.generation) || cursors.callNumber - Number(givenIn) > cursors.lifeInCalls
-  );
 }
 
 function findByCursor(table: 'transactions' | 'attribution'): (served: ServedCall) => Page {
@@ -250,11 +244,10 @@ function findByCursor(table: 'transactions' | 'attribution'): (served: ServedCal
     const size = sizeOf(served, 'limit');
     const cursor = String(served.call.fields.cursor ?? '');
     if (cursor === '') return pageOf(found, 0, size);
-    const parts = Buffer.from(cursor, 'base64').toString().split('.');
-    const [, queryHash, place = ''] = parts;
+    const [generation, queryHash, place = ''] = Buffer.from(cursor, 'base64').toString().split('.');
     const offset = digits(place);
     if (offset === undefined || queryHash !== queryHashOf(served)) throw new Refusal('cursor is not known');
-    if (!isDead(parts, served)) return pageOf(found, offset, size);
+    if (generation === String(served.cursors.generation)) return pageOf(found, offset, size);
     if (served.cursors.dead === 'refused') throw new Refusal('cursor is not known');
     return pageOf(found, served.cursors.dead === 'empty' ? found.length : 0, size);
   };

@@ -5,11 +5,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { HOUR_MS } from '../../shared/days.ts';
 import { type Json, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
-import { changesOf } from './changes-of-day.ts';
-import { alter, ledgerEntry, outcomesOf, publishedDays, requestsOf, serviceDays } from './lake-contents.ts';
+import { ledgerEntry, outcomesOf, publishedDays, serviceDays } from './lake-contents.ts';
 import { type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -51,10 +50,6 @@ const servedDigest = async (lake: SampleLake) => (await serviceDays(lake, 'click
 
 const idsOf = (lake: SampleLake) => recordsOfDay(lake.brand, 'clicks_list', DAY).map(({ id }) => String(id));
 const digits = (value: Json | undefined) => numberText(value) ?? String(value);
-const requested = (lake: SampleLake, since: number) =>
-  requestsOf(lake, 'clicks_detail')
-    .slice(since)
-    .map(({ fields }) => digits(fields.id));
 
 /** Makes the service refuse the details of these clicks. @returns a function that ends it */
 function refuse(lake: SampleLake, ids: readonly string[]): () => void {
@@ -88,62 +83,6 @@ async function runOn(lake: SampleLake, days: number): Promise<void> {
 }
 
 describe('I1: the published detail of a click that is still there', () => {
-  it('stays if an old day is read with a range and most lookups are refused or answered empty', async () => {
-    const lake = await publishedLake();
-    const before = await digestOf(lake);
-    const ids = idsOf(lake);
-    await runOn(lake, 3);
-    expect((await committed(lake))?.state).toBe('settled');
-    lake.nowMs += 30 * DAY_MS;
-    refuse(lake, ids.slice(30, 60));
-    forget(lake, ids.slice(0, 30));
-    const since = requestsOf(lake, 'clicks_detail').length;
-    const outcome = await lake.sync({ scope: byName });
-    expect(new Set(requested(lake, since)).size).toBe(ids.length);
-    expect(outcomesOf(outcome, 'clicks_detail')).toEqual({ [DAY]: 'unchanged' });
-    expect(await digestOf(lake)).toBe(before);
-    await runOn(lake, 6);
-    expect(await digestOf(lake)).toBe(before);
-    expect(await changesOf(lake, 'clicks_detail', DAY)).toEqual([]);
-  });
-
-  it.each<[string, (key: string) => boolean]>([
-    ['all raw records are gone', () => true],
-    ['the chunks are gone, but not their progress document', (key) => key.includes('chunk-')],
-    ['the progress document of the chunks is gone', (key) => key.endsWith('progress.json')],
-  ])('stays at a re-read if %s and the service has forgotten most details', async (_name, isGone) => {
-    const lake = await publishedLake();
-    const before = await digestOf(lake);
-    expireRaw(lake, isGone);
-    const ids = idsOf(lake);
-    refuse(lake, ids.slice(0, 30));
-    forget(lake, ids.slice(30, 70));
-    await runOn(lake, 3);
-    expect(await committed(lake)).toMatchObject({ state: 'settled', rows: ids.length });
-    expect(await digestOf(lake)).toBe(before);
-  });
-
-  describe('even if other clicks have the same keys,', () => {
-    it.each<[string, (key: string) => boolean]>([
-      ['kept', () => false],
-      ['gone', () => true],
-    ])('stays, and is not requested, if the raw records are %s', async (_name, isGone) => {
-      const lake = await publishedLake();
-      const before = await digestOf(lake);
-      await runOn(lake, 3);
-      lake.nowMs += 30 * DAY_MS;
-      expireRaw(lake, isGone);
-      forget(lake, idsOf(lake));
-      alter(lake, 'clicks_list', DAY, { country: 'FR' });
-      const since = requestsOf(lake, 'clicks_detail').length;
-      await lake.sync({ scope: { ...byName, reports: ['clicks_list'] } });
-      await runOn(lake, 3);
-      expect(requested(lake, since)).toEqual([]);
-      expect(await digestOf(lake)).toBe(before);
-      expect(await committed(lake)).toMatchObject({ state: 'settled' });
-    });
-  });
-
   it('I4: stays as often as before if clicks have several details and runs have no time', async () => {
     const lists = await sampleLake({
       now: '2026-03-10T05:30:00Z',

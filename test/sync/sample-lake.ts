@@ -8,7 +8,7 @@
  *
  * `lake-contents.ts` reads a lake and compares it with the service.
  */
-import type { ReportName, SampleBrand, SampleRecords } from '../../sample/brand.ts';
+import { REPORT_NAMES, type ReportName, type SampleBrand, type SampleRecords } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
@@ -33,7 +33,8 @@ import { type MemoryStore, memoryStore } from '../fakes/memory-store.ts';
 
 export const BRAND = 'acme';
 export const ZONE = 'America/New_York';
-export const REPORTS = Object.keys(reports).filter((name): name is ReportName => name in reports);
+/** The reports of which the sample service has records: a further report may be defined without any. */
+export const REPORTS = REPORT_NAMES.filter((name) => name in reports);
 /** A deadline that has passed: a run does one unit of work and stops. */
 export const NO_TIME = { softMs: 0, hardMs: Number.POSITIVE_INFINITY };
 

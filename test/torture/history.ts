@@ -58,7 +58,7 @@ export async function runHistory(
   without: ReadonlySet<Hazard>,
 ): Promise<HistoryResult> {
   const random = new Random(seed);
-  const world = worldOf(random.fork('world'), without);
+  const world = worldOf(seed, random.fork('world'), without);
   const time = new Timeline(world.stormStartMs);
   const kind = random.chance(0.25) ? 'folder' : 'memory';
   const watch = newWatch(trace);

@@ -6,7 +6,7 @@
  */
 import { MINUTE_MS } from '../../days.ts';
 
-/** The real clocks of a process. Commands that send no request know only the machine's, for both. */
+/** The real clocks of a process. Commands that send no request have only the machine's, for both. */
 export interface RealClocks {
   /** The earlier of the machine's and the service's clock. */
   earlierMs: () => number;
@@ -17,7 +17,7 @@ export interface RealClocks {
 /** Correct clocks differ by less. */
 const TOLERANCE_MS = 10 * MINUTE_MS;
 
-/** The clocks of a process that knows only one time. */
+/** The clocks of a process that has only one time. */
 export function oneClock(nowMs: () => number): RealClocks {
   return { earlierMs: nowMs, laterMs: nowMs };
 }

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquetMetadata } from 'hyparquet';
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
 import { stringOf } from '../fakes/aws-json-server.ts';
 import type { startGlueServer } from '../fakes/glue-server.ts';
 import type { startS3Server } from '../fakes/s3-server.ts';
@@ -9,7 +9,7 @@ import type { startS3Server } from '../fakes/s3-server.ts';
 type Tables = Awaited<ReturnType<typeof startGlueServer>>['tables'];
 type Objects = Awaited<ReturnType<typeof startS3Server>>['objects'];
 
-/** A partition of a catalog or of a ledger. */
+/** A partition of a catalog. */
 interface Named {
   table: string;
   /** `brand=acme/dt=2026-01-31` */
@@ -32,23 +32,6 @@ export function catalogued(tables: Tables): Named[] {
       const values = Array.isArray(partition.Values) ? partition.Values.map(stringOf) : [];
       const path = keys.map((key, index) => `${key}=${values[index]}`).join('/');
       return { table, path, location: stringOf(storageOf(partition).Location) };
-    });
-  });
-}
-
-/** The partitions in the ledgers of a lake, for a reader without a catalog. */
-export function committed(objects: Objects, lake: string, tableOf: (report: string) => string): Named[] {
-  return [...objects].flatMap(([key, { body }]) => {
-    const [, report = '', brand = ''] = /ledger\/([^/]+)\/([^/]+)\/\d{4}-\d\d\.json$/.exec(key) ?? [];
-    if (report === '') return [];
-    const days = objectIn(parseJson(body.toString()), 'days');
-    return Object.entries(days).flatMap(([day, entry]) => {
-      const snapshot = stringOf(objectIn(entry, 'committed').snapshot);
-      const path = `brand=${brand}/dt=${day}`;
-      const table = tableOf(report);
-      return snapshot === ''
-        ? []
-        : [{ table, path, location: `${lake}/snapshots/${table}/${path}/${snapshot}/` }];
     });
   });
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
-import { type Form, exactly, literalOf, numberForm, textOfTexts, unlike } from '../simulation/forms.ts';
+import { type Form, exactly, literalOf, numberForm, textOfTexts, unlike } from './forms.ts';
 
 /** The rows of one table under the folder `current/`, as any tool reads them: values as DuckDB's text, without nulls. */
 interface LakeTable {
