@@ -363,3 +363,22 @@ describe('a ledger that is made from snapshots', () => {
     });
   });
 });
+
+it('a run lists the snapshots of a report once if it reads a month without a ledger, and else never', async () => {
+  const lake = sample.emptyLake();
+  const listed: string[] = [];
+  const list = (prefix: string) => {
+    if (prefix.startsWith('snapshots/orders/')) listed.push(prefix);
+    return lake.store.list(prefix);
+  };
+  const listsOf = async (startDate: string) => {
+    listed.splice(0);
+    await lake.sync({ scope, brandSettings: { startDate }, lake: lake.over({ ...lake.store, list }) });
+    return listed.length;
+  };
+  // Three months have no ledger and the table has no schema; then follows the daily vacuum.
+  expect(await listsOf('2026-01-20')).toBe(3);
+  lake.nowMs += HOUR_MS;
+  expect(await listsOf('2026-01-20')).toBe(0);
+  expect(await listsOf('2025-10-20')).toBe(1);
+});

@@ -21,7 +21,8 @@ let store: ObjectStore;
 let remove: () => Promise<void>;
 beforeEach(async () => {
   const temporary = await temporaryFolder();
-  [folder, remove] = [temporary.path, temporary.remove];
+  folder = temporary.path;
+  remove = () => temporary.remove();
   store = openLocalStore(folder);
 });
 afterEach(() => remove());
