@@ -82,6 +82,11 @@ describe('a column that was filled and is empty', () => {
       [USUALLY],
     ],
     [
+      'is judged on the first later day on which its share counts',
+      [...coupons(13, { shares: { coupon: 0.5 } }), { rows: 12 }, ...without(3)],
+      ['2026-03-15 emptied_column: coupon (usually in 50 % of the rows)'],
+    ],
+    [
       'in a few records of a large day is no finding',
       [...coupons(14, { rows: 1000, shares: { coupon: 0.003 } }), { rows: 1000 }],
       [],
