@@ -2,8 +2,8 @@
  * Finds columns that are new in a table, and columns that were filled and are empty. A service may rename a field without
  * notice. The lake keeps every value (I6), but a query of the old column silently finds nothing to add up. All numbers
  * come from the ledgers and the schema of the table, so no record is read. Days are compared as they were first read
- * whole. A service that renames a field restates old days too, so their newest versions would show the change on another
- * day each time. A field that the service fills only days later, such as the
+ * whole. A service that renames a field restates old days too, some with every run: a comparison of the newest versions
+ * would find the change on another day each time. A field that the service fills only days later, such as the
  * time of a payment, is empty in every first version, so its absence is no finding.
  */
 import { addDays } from '../days.ts';

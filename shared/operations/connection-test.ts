@@ -164,9 +164,9 @@ function startFindings({ startDate, timeZone }: BrandSettings, nowMs: number): F
 }
 
 /** Whether the records agree with the time zone of the settings. */
-function zoneFindings(set: string, { zone, clickTimes }: BrandMeasurement): Finding[] {
+function zoneFindings(set: string, { zone, keepsClickTimes }: BrandMeasurement): Finding[] {
   const findings: Finding[] = [];
-  if (clickTimes?.areKept === false)
+  if (keepsClickTimes === false)
     findings.push(
       error(
         'click_times',

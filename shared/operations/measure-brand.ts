@@ -44,8 +44,8 @@ export interface BrandMeasurement {
   error?: BrandReportsError;
   reports: ReportMeasurement[];
   zone?: ZoneMeasurement;
-  /** Whether clicks are returned for the second of their `created_time`; `inclusive`: also if a range ends with it. */
-  clickTimes?: { areKept: boolean; endTime?: 'inclusive' };
+  /** Whether clicks are returned for the second of their `created_time`. */
+  keepsClickTimes?: boolean;
 }
 
 /** The facts that the service showed about one report. */
@@ -113,9 +113,13 @@ export async function measureBrand(options: RunOptions, brand: string): Promise<
   if (!service.hasAnswered) return { ...skew(), ...(error && { error }), reports: [] };
   const find = (by: ReportDefinition['day']['by']) =>
     contexts.findIndex(({ report }) => report.day.by === by);
-  const clickTimes = await measureClickTimes(contexts[find('created')], measured[find('created')]);
+  const keptTimes = await keepsClickTimes(contexts[find('created')], measured[find('created')]);
   const zone = await measureZone(contexts, measured);
-  return { ...skew(), method, reports: measured, ...(clickTimes && { clickTimes }), ...(zone && { zone }) };
+  return {
+    ...{ ...skew(), method, reports: measured },
+    ...(keptTimes !== undefined && { keepsClickTimes: keptTimes }),
+    ...(zone && { zone }),
+  };
 }
 
 /** Sends the first request with the method of the settings, and if that fails with the other method. */
@@ -220,26 +224,20 @@ async function answersInstant(ctx: FetchContext): Promise<boolean> {
   return (await fetchFirstPage(ctx, fields).catch(contractOnly)) !== undefined;
 }
 
-/** Requests the seconds around a click. Its time is documented, so the response shows what a range of timestamps contains. */
-async function measureClickTimes(
+/** Requests the seconds around a click. Its time is documented, so the response shows whether a range means UTC instants. */
+async function keepsClickTimes(
   ctx: FetchContext | undefined,
   found: ReportMeasurement | undefined,
-): Promise<BrandMeasurement['clickTimes']> {
+): Promise<boolean | undefined> {
   const [atMs] = ctx?.report.day.by === 'created' ? timesOf(found?.sample ?? [], ctx.report.day.field) : [];
   if (!ctx || !found || atMs === undefined) return undefined;
-  const known = withBrandSettings(ctx, { timestampUnit: found.timestampUnit });
-  const isIn = async (fromMs: number, toMs: number) => {
-    const range = timestampFields(known.brandSettings, fromMs, toMs);
-    const { records, next } = await fetchFirstPage(known, { ...known.settings.filters, ...range });
-    return next !== null || timesOf(recordsOfList(records), 'created_time').includes(atMs);
-  };
-  try {
-    // A `created_time` has whole seconds, the ends of a range may not.
-    const areKept = await isIn(atMs - 1000, atMs + 2000);
-    return { areKept, ...((await isIn(atMs - 1000, atMs)) && { endTime: 'inclusive' }) };
-  } catch (thrown) {
-    contractOnly(thrown);
-  }
+  const { brandSettings, settings } = withBrandSettings(ctx, { timestampUnit: found.timestampUnit });
+  // A `created_time` has whole seconds, the ends of a range may not.
+  const range = timestampFields(brandSettings, atMs - 1000, atMs + 2000);
+  const page = await fetchFirstPage({ ...ctx, brandSettings }, { ...settings.filters, ...range }).catch(
+    contractOnly,
+  );
+  return page && (page.next !== null || timesOf(recordsOfList(page.records), 'created_time').includes(atMs));
 }
 
 /** Reads days whose records distinguish the zones that still fit, until one zone is left. */

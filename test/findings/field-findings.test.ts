@@ -82,6 +82,11 @@ describe('a column that was filled and is empty', () => {
       [USUALLY],
     ],
     [
+      'is judged on the first later day on which its share counts',
+      [...coupons(13, { shares: { coupon: 0.5 } }), { rows: 12 }, ...without(3)],
+      ['2026-03-15 emptied_column: coupon (usually in 50 % of the rows)'],
+    ],
+    [
       'in a few records of a large day is no finding',
       [...coupons(14, { rows: 1000, shares: { coupon: 0.003 } }), { rows: 1000 }],
       [],
@@ -217,20 +222,20 @@ describe('a new column', () => {
       ['2026-03-15 new_column: coupon in 196 of 200 rows'],
     ],
     [
-      'is no finding after six days, when a brand has only begun',
+      'is not found in the first six days, when a brand has only begun',
       [...without(6), ...coupons(5)],
       seenOn('2026-03-07'),
       [],
     ],
-    ['is no finding for a brand that has never had it', without(20), seenOn(DAY), []],
+    ['is not found for a brand that has never had it', without(20), seenOn(DAY), []],
     [
-      'is no finding while the day is open',
+      'is not found while the day is open',
       [...without(14), ...coupons(1, { state: 'open' })],
       seenOn(DAY),
       [],
     ],
     [
-      'is no finding if it was seen before the days were read',
+      'is not found if it was seen before the days were read',
       coupons(20),
       seenOn(DAY, '2026-02-01T00:00:00.000Z'),
       [],
