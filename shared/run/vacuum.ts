@@ -44,8 +44,8 @@ async function vacuumTable(ctx: RunContext, table: string): Promise<void> {
     const oldestFirst = ofMonth.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
     return oldestFirst.flatMap((snapshot, index) => {
       const replacement = oldestFirst[index + 1];
-      const unusedFrom = (replacement ?? snapshot).modifiedAt.getTime();
-      const isInUse = clock.earlierMs() - unusedFrom < SNAPSHOT_GRACE_MS;
+      const { modifiedAt } = replacement ?? snapshot;
+      const isInUse = clock.earlierMs() - modifiedAt.getTime() < SNAPSHOT_GRACE_MS;
       return published.has(snapshot.id) || isInUse ? [] : [snapshot.key];
     });
   });

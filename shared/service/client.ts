@@ -197,8 +197,8 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   }
 
   /**
-   * Sends the request. It is sent again while responses show a large difference between the clocks and no two of them
-   * agree. So a wrong clock does not plan a run with a single request either.
+   * Sends the request. If its response is the first of the run and shows a large difference between the clocks, it is
+   * sent again until two responses agree. So a run with a single request is not planned by a wrong clock either.
    */
   async function trySettled(
     turn: Turn,
