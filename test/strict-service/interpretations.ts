@@ -63,7 +63,7 @@ export function settingsFor(interpretation: Interpretation): Record<string, stri
     timestampUnit: interpretation.timestampUnit,
     firstPage: interpretation.firstPage,
     endDate: interpretation.endDate === 'whole_day' ? 'whole_day' : 'midnight',
-    ...(interpretation.equalTimes === 'refused' && { endTime: interpretation.endTime }),
+    ...(interpretation.equalTimes === 'refused' && { endTime: 'inclusive' }),
   };
 }
 
