@@ -126,7 +126,7 @@ describe('days that are erased after their month was closed', () => {
     });
     const gaps: string[] = [];
     const days = await ask('SELECT DISTINCT dt FROM orders ORDER BY dt', {
-      ...{ asOfClose: MONTH, onGap: (line) => void gaps.push(line) },
+      ...{ asOf: MONTH, onGap: (line) => void gaps.push(line) },
     });
     expect(days).toEqual([STAYS, '2026-02-28']);
     expect(gaps).toEqual([

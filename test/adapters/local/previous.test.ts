@@ -16,16 +16,15 @@ import { temporaryFolder } from '../../fakes/temporary-folder.ts';
 
 const KEY = 'ledger/order_list/acme/2026-03.json';
 
+let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
 let folder: string;
 let store: ObjectStore;
-let remove: () => Promise<void>;
 beforeEach(async () => {
-  const temporary = await temporaryFolder();
+  temporary = await temporaryFolder();
   folder = temporary.path;
-  remove = () => temporary.remove();
   store = openLocalStore(folder);
 });
-afterEach(() => remove());
+afterEach(() => temporary.remove());
 
 async function write(...texts: string[]): Promise<void> {
   for (const text of texts) {
