@@ -113,9 +113,13 @@ describe('a folder', () => {
       writeFileSync(target, 'precious');
       rmSync(join(folder, planted), { recursive: true });
       symlinkSync(elsewhere, join(folder, planted));
-      await write('three');
-      await store.noncurrent?.delete([{ key: KEY, version: 'previous', bytes: 3, modifiedAt: new Date() }]);
-      await store.delete([KEY]);
+      const version = { key: KEY, version: 'previous', bytes: 3, modifiedAt: new Date() };
+      for (const act of [
+        () => write('three'),
+        () => store.noncurrent?.delete([version]),
+        () => store.delete([KEY]),
+      ])
+        await expect(act()).rejects.toMatchObject({ code: 'link_in_lake' });
       expect(readdirSync(dirname(target))).toEqual(['2026-03.json']);
       expect(statSync(target).size).toBe('precious'.length);
     },
