@@ -156,7 +156,7 @@ describe('a column that was filled and is empty', () => {
       ],
       [],
     ],
-  ])('an emptied column: %s', (_name, days, expected) => {
+  ])('is judged: %s', (_name, days, expected) => {
     expect(found(daysOf(days))).toEqual(expected);
   });
 
@@ -240,7 +240,7 @@ describe('a new column', () => {
       seenOn(DAY, '2026-02-01T00:00:00.000Z'),
       [],
     ],
-  ])('a new column %s', (_name, days, seen, expected) => {
+  ])('is judged: %s', (_name, days, seen, expected) => {
     expect(found(daysOf(days), seen)).toEqual(expected);
   });
 
