@@ -175,12 +175,12 @@ export const CHANGING_COLUMNS: ReadonlySet<string> = new Set([
   'attribution.units',
 ]);
 
-/** The columns among these that show beyond doubt in two months with some records a day. */
+/** The columns among these that a whole life adds beyond doubt, after more than a week. */
 export const LASTING_CHANGES: readonly string[] = [
   'orders.coupon',
-  'orders.discount',
+  'orders.currency',
+  'transactions.fee',
   'transactions.group_id',
-  'attribution.dpv',
 ];
 
 /** A number in hundredths, with both places: `12.50`. */
