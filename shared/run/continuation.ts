@@ -27,7 +27,7 @@ export async function resumeOrStart(
   ctx: ContinuationContext & Pick<RunContext, 'runId'>,
   range: Range | undefined,
 ): Promise<Continuation> {
-  const state = await ctx.reportState.refresh();
+  const state = await ctx.reportState.cached();
   const id = liveContinuations(ctx, state)[nameOf(range)]?.id ?? ctx.runId;
   return { id, ...(range && { range }) };
 }

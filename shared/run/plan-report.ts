@@ -8,12 +8,7 @@ import { monthOf, monthsFrom } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
-import {
-  type ReportState,
-  type SeenMonths,
-  markMonthsDirty,
-  mayBeDue,
-} from '../lake/documents/report-state.ts';
+import { type SeenMonths, markMonthsDirty, mayBeDue } from '../lake/documents/report-state.ts';
 import { errorSummary } from '../outcome.ts';
 import { type BuildContext, type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
 import { type Range, resumeOrStart } from './continuation.ts';
@@ -43,15 +38,22 @@ export interface ReportPlan {
 }
 
 /**
- * Plans a report.
- * @param range days to read again, regardless of the policy; missing: the days that are due
+ * Plans a report. If a day may be due, the run needs the service's time before it reads a ledger, whose times it judges.
+ * A run without such a day sends no request: a machine that is ahead finds more due days, and what earlier runs have
+ * recorded makes a machine that is behind examine months too.
+ * @param rangeOf returns the days to read again, regardless of the policy; `undefined` for the days that are due
  * @param upstreamDue the days of the upstream report that this run reads: each of them may make a day due (`planDay`)
  */
 export async function planReport(
   ctx: RunContext,
-  range: Range | undefined,
+  rangeOf: () => Range | undefined,
   upstreamDue: readonly string[],
+  learnTime: () => Promise<void>,
 ): Promise<ReportPlan> {
+  await ctx.reportState.refresh();
+  const hints = await monthsToExamine(ctx, undefined);
+  if (rangeOf() || hints.isDaily || hints.months.length > 0) await learnTime();
+  const range = rangeOf();
   if (range) assertBegun(ctx, range);
   const continuation = await resumeOrStart(ctx, range);
   const { ledgers, damagedMonths, error: damaged, ...days } = await findDueDays(ctx, range, continuation);
@@ -83,9 +85,7 @@ export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
 
 /** Finds the due days in the ledgers. It writes nothing and sends no request. */
 export async function findDueDays(ctx: PlanContext, range: Range | undefined, continuation: Continuation) {
-  const state = await ctx.reportState.cached();
-  const isDaily = isDailyWorkDue(ctx, state.examinedAt);
-  const months = await monthsToExamine(ctx, state, isDaily, range);
+  const { months, isDaily } = await monthsToExamine(ctx, range);
   const { error: damaged, ...examined } = await refreshed(ctx, months, ctx.ledger);
   const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, months);
   const { ledgers } = examined;
@@ -162,20 +162,20 @@ interface ExaminedLedgers {
 /** The months in which a day may be due. */
 async function monthsToExamine(
   ctx: PlanContext,
-  state: ReportState,
-  isDaily: boolean,
   range: Range | undefined,
-): Promise<string[]> {
+): Promise<{ months: string[]; isDaily: boolean }> {
+  const state = await ctx.reportState.cached();
+  const isDaily = isDailyWorkDue(ctx, state.examinedAt);
   const nowMs = ctx.clock.now().getTime();
   const { from, to } = range ?? { from: ctx.policy.startDate, to: todayIn(ctx) };
   const months = monthsFrom(from, to);
   // Once a day the hints are ignored, so that a wrong hint or a manual change of the catalog is repaired.
-  if (range || isDaily) return months;
+  if (range || isDaily) return { months, isDaily };
   const fingerprint = policyFingerprint(ctx.policy);
   // The upstream state as this run first read it is enough: a later change differs from what this run records as
   // examined.
   const upstream = await ctx.upstream?.reportState.cached();
-  return months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream));
+  return { months: months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream)), isDaily };
 }
 
 /** The committed state of the upstream report's days, by day; `undefined` for a report without an upstream. */

@@ -7,7 +7,7 @@ import { CLOCKS_DIFFER, clocksText } from '../service/client.ts';
 import { LARGE_SKEW_MS } from '../service/server-clock.ts';
 
 /**
- * Sends one request, so that the run has the service's time before it plans a day, claims it, or writes any time. Without
+ * Sends one request, so that the run has the service's time before it reads a ledger, plans a day, or writes any time. Without
  * it, a machine that is ahead would close a day too early and date claims in the future, and a machine that is behind
  * would find nothing due. Every response shows the time, even a refusal. Without a `Date` in it, the machine's clock
  * alone counts.

@@ -8,7 +8,7 @@
  *   the others
  * - a day of lookups waits for its own upstream day, and is planned again as soon as the upstream day is committed
  *
- * Before anything is planned or written, one request shows the service's time (`service-time.ts`).
+ * Before a ledger is read or anything is written, one request shows the service's time (`service-time.ts`).
  *
  * A failed day stops no other day, until five days in a row fail or a failure needs an operator. A bug ends its report:
  * the day is recorded as failed, and other reports and brands go on. At the end `finish.ts` vacuums once a day, writes
@@ -79,14 +79,14 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
     sync.upstream = syncs.find(({ ctx }) => ctx.report.name === sync.ctx.upstream?.report.name);
     sync.upstream?.lookups.push(sync);
   }
+  let learned: Promise<void> | undefined;
+  const learnTime = () => {
+    learned ??= learnServiceTime(reports.map(({ ctx }) => ctx));
+    return learned;
+  };
   const upstreamFirst = syncs.toSorted((a, b) => Number(!!a.upstream) - Number(!!b.upstream));
-  try {
-    await learnServiceTime(reports.map(({ ctx }) => ctx));
-    for (const sync of upstreamFirst) await planSync(sync);
-    await readDays(syncs);
-  } catch (thrown) {
-    for (const sync of syncs) sync.brokeOff ??= { thrown };
-  }
+  for (const sync of upstreamFirst) await planSync(sync, learnTime);
+  await readDays(syncs);
 
   const synced: SyncedReport[] = [];
   for (const sync of syncs) synced.push({ ctx: sync.ctx, outcome: await finishSync(sync) });
@@ -139,10 +139,10 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
   await Promise.all(Array.from({ length: daysInFlight }, () => worker().catch(breakOff)));
 }
 
-async function planSync(sync: ReportSync): Promise<void> {
+async function planSync(sync: ReportSync, learnTime: () => Promise<void>): Promise<void> {
   const { ctx, days } = sync;
   try {
-    const plan = await planReport(ctx, sync.range(), [...(sync.upstream?.left.keys() ?? [])]);
+    const plan = await planReport(ctx, sync.range, [...(sync.upstream?.left.keys() ?? [])], learnTime);
     sync.plan = plan;
     sync.left = new Map(plan.due.map((due) => [due.day, due]));
     for (const day of sync.left.keys()) days.set(day, notRead(day, 'pending'));

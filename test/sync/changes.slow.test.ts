@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { HOUR_MS } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { changesKey, dayPartition, schemaKey, snapshotKey } from '../../shared/lake/paths.ts';
 import { storeAround } from '../fakes/lake-around.ts';
@@ -163,31 +163,6 @@ describe('a closed day that changes', () => {
       expect(log.filter(({ event }) => event === 'change_not_compared')).toHaveLength(1);
     },
   );
-
-  it('is recorded even if a fast clock had closed it too early and it was open again', async () => {
-    const lake = sample.emptyLake();
-    const entry = async () => (await ledgerEntry(lake, 'order_list', DAY)).committed;
-    const rightMs = Date.parse(`${DAY}T23:00:00Z`);
-    lake.nowMs = rightMs + 2 * DAY_MS;
-    await lake.sync({ scope });
-    const ahead = await entry();
-    expect(ahead?.state).not.toBe('open');
-    lake.nowMs = rightMs;
-    setStatus(lake, () => 'void');
-    await lake.sync({ scope });
-    const open = await entry();
-    expect(open?.state).toBe('open');
-    setStatus(lake, () => 'effective');
-    lake.nowMs += DAY_MS;
-    await lake.sync({ scope });
-    const closed = await entry();
-    expect(closed?.state).not.toBe('open');
-    const days = (await changesOf(lake, 'order_list', DAY)).filter(({ what }) => what === 'day');
-    expect(days.map(({ previous_id, change_id }) => [previous_id, change_id])).toEqual([
-      [ahead?.snapshot, open?.snapshot],
-      [open?.snapshot, closed?.snapshot],
-    ]);
-  });
 
   it('is recorded without news if another version has the same content', async () => {
     const lake = sample.emptyLake();

@@ -5,8 +5,8 @@ import { type SampleLake, sampleLake } from './sample-lake.ts';
 const BRANDS = Array.from({ length: 80 }, (_, number) => `brand-${number}`);
 const [FIRST_BRAND] = BRANDS;
 const DAYS = 4;
-/** The first requests of a run, sent one at a time: they show how the service treats the end of a range. */
-const PROBES = 4;
+/** The first requests of a run, sent one at a time: for the service's time, and how it treats the end of a range. */
+const PROBES = 5;
 const range = { from: '2026-03-02', to: '2026-03-05' };
 const NO_RECORDS = Buffer.from('{"code":0,"msg":"success","data":{"list":[],"cursor":null}}');
 

@@ -38,13 +38,15 @@ function asksFor({ report, day }: Asked) {
   };
 }
 
-/** Holds requests until an awaited request is sent. */
+/** Holds requests, but not the first one for the service's time, until an awaited request is sent. */
 function holding(held: Asked, awaited: Asked): SendRequest {
   const [isHeld, isAwaited] = [asksFor(held), asksFor(awaited)];
   const came = Promise.withResolvers<void>();
+  let sent = 0;
   return async (request, limits) => {
+    sent += 1;
     if (isAwaited(request)) came.resolve();
-    if (isHeld(request)) await came.promise;
+    if (sent > 1 && isHeld(request)) await came.promise;
     return sendRequest(request, limits);
   };
 }

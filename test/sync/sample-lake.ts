@@ -15,7 +15,7 @@ import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
-import type { Catalog, Lake, ObjectStore, RunRegistry } from '../../shared/ports.ts';
+import type { Catalog, Lake, ObjectStore, RunRegistry, SendRequest } from '../../shared/ports.ts';
 import type { LakeAccess } from '../../shared/context/context.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -242,8 +242,8 @@ function createLake(
         }),
         ...accessOf(machineMs, fixedNow),
         credentials: { read: async () => CREDENTIALS },
-        send: sendRequest,
         ...given,
+        send: withoutFirst(service, given.send ?? sendRequest),
         scope: { ...(options.reports && { reports: options.reports }), ...given.scope },
       });
       return mayHaveBugs ? ended : withoutBugs(ended);
@@ -281,6 +281,23 @@ function createLake(
       return createLake(service, world, options, this);
     },
     close: () => service.close(),
+  };
+}
+
+/**
+ * Leaves the first request of a run, which is for the service's time, out of the log of the service, so that tests see the
+ * requests of the days. If it gets a fault or a refusal, it stays.
+ */
+function withoutFirst({ requests }: SampleService, send: SendRequest): SendRequest {
+  let isFirst = true;
+  return async (request, limits) => {
+    if (!isFirst) return await send(request, limits);
+    isFirst = false;
+    const before = requests.length;
+    const result = await send(request, limits);
+    const [entry] = requests.slice(before);
+    if (entry?.fault === undefined && entry?.code === 0) requests.splice(before, 1);
+    return result;
   };
 }
 

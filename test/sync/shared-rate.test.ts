@@ -79,7 +79,7 @@ describe('a run that may not share the rate', () => {
     const [report] = reports;
     expect(report?.error).toMatchObject({ kind: 'config', code: 'rate_unavailable' });
     expect(report?.error?.message).toContain('access to rates/ is denied');
-    expect(report?.days).toEqual([]);
+    expect(report?.days.map(({ outcome }) => outcome)).toEqual(['pending', 'pending']);
     for (const [, { failure }] of await ledgerEntries(ran, REPORT)) expect(failure).toBeUndefined();
     expect((await ran.sync()).status).toBe('complete');
     expect(await wrongReports(ran, '2026-03-10', [REPORT])).toEqual({});

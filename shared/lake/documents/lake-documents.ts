@@ -69,8 +69,9 @@ export function createLakeDocuments({
     },
     reportState(report: string, brand: string): CasDocument<ReportState> {
       const key = reportStateKey(report, brand);
-      // Without hints the next run reads all months; everything else is in the ledgers.
-      const state = reportStates.get(key) ?? create(key, parseReportState(key, clocks), { recovers: true });
+      // Without hints the next run reads all months; everything else is in the ledgers. A run reads the state before it
+      // has the service's time, so it judges no time in it.
+      const state = reportStates.get(key) ?? create(key, parseReportState(key), { recovers: true });
       reportStates.set(key, state);
       return state;
     },
