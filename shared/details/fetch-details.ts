@@ -3,7 +3,6 @@ import { DAY_MS, MINUTE_MS } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
-import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { type MissingLookup, isDue, missingAfter, refusedLookup } from '../planning/lookups.ts';
 import { keysOf, ownersAmong, recordListOf } from '../records/record-list.ts';
 import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
@@ -12,7 +11,6 @@ import { hashOf } from '../service/paging/page.ts';
 import type { Attempt } from '../attempt/claim.ts';
 import { type CommittedDetails, committedDetails } from './committed-details.ts';
 import type { RunContext } from '../context/context.ts';
-import { fetchFirstPage } from '../attempt/fetch.ts';
 import { type LookupAnswer, type Refusals, createRefusals, lookUpBatch } from './look-up-batch.ts';
 import type { StagedPage } from '../attempt/stage.ts';
 import { pagesOf } from '../attempt/staged-records.ts';
@@ -38,7 +36,7 @@ export async function* lookedUpPages(
   lookup: Lookup,
 ): AsyncGenerator<StagedPage> {
   const known = await knownRecords(ctx, attempt, slice, part, lookup);
-  const ranked = await recordsToLookUp(ctx, attempt.day, slice, known, lookup);
+  const ranked = await recordsToLookUp(slice, known, lookup);
   let cursor = typeof part.cursor === 'string' ? part.cursor : '';
   const page = (found: JsonObject[], next: string | null): StagedPage => {
     const records = recordListOf(found);
@@ -153,13 +151,7 @@ function withoutRecord(
  * The upstream records that the slice looks up: records that no earlier slice looked up, and records whose wait is
  * over.
  */
-async function recordsToLookUp(
-  ctx: RunContext,
-  day: string,
-  slice: Slice,
-  known: Known,
-  lookup: Lookup,
-): Promise<RankedRecord[]> {
+async function recordsToLookUp(slice: Slice, known: Known, lookup: Lookup): Promise<RankedRecord[]> {
   // If the raw records of the committed version have been deleted, its snapshot shows which records were found.
   const areRawGone = known.isCommittedAttempt && known.foundAtMs.size === 0;
   const published = areRawGone && !lookup.recordsChange ? await publishedKeys(known) : new Set();
@@ -172,8 +164,6 @@ async function recordsToLookUp(
     if (slice.onlyRefused || published.has(key)) return false;
     return atMs === undefined || (lookup.recordsChange && startedMs - atMs >= CHANGED_AFTER_MS);
   });
-  if ((slice.onlyRefused || known.hasFailed) && requested.length > 0)
-    await proveCredentials(ctx, day, slice, known, lookup);
   return scattered(slice, requested);
 }
 
@@ -225,24 +215,6 @@ function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): Ra
 }
 
 /**
- * Proves that the service accepts the credentials, before lookups are sent that it has refused or whose day has failed.
- * Without such proof, two refusals end a run, because they may mean wrong credentials. It looks up a record that was
- * found before. If the service has deleted that record since, it requests the upstream report of the day, which the
- * service returns if the credentials are right.
- */
-async function proveCredentials(
-  ctx: RunContext,
-  day: string,
-  slice: Slice,
-  known: Known,
-  lookup: Lookup,
-): Promise<void> {
-  if (ctx.service.hasAnswered) return;
-  await lookupFound(ctx, slice, known, lookup);
-  if (!ctx.service.hasAnswered) await ignoringRefusal(() => firstUpstreamPage(ctx, day));
-}
-
-/**
  * Looks up a record that was found before, unless the service has answered a lookup in this run.
  * @returns whether there is such a record
  */
@@ -284,15 +256,6 @@ async function ignoringRefusal(request: () => Promise<unknown>): Promise<void> {
     const { kind, code } = rethrowBugs(thrown);
     if (kind !== 'contract' || code === 'redirect') throw thrown;
   }
-}
-
-async function firstUpstreamPage(ctx: RunContext, day: string): Promise<void> {
-  const { brandSettings, upstream } = ctx;
-  const settings = upstream && brandSettings.reports[upstream.report.name];
-  if (!upstream || !settings) return;
-  const window = windowToRead(brandSettings, day, ctx.clock.now().getTime(), undefined);
-  const [query] = dayQueries(upstream.report, brandSettings, settings, day, window);
-  if (query) await fetchFirstPage({ ...ctx, report: upstream.report, settings }, query.fields);
 }
 
 /** The keys in the records of a slice, as the service wrote them. */

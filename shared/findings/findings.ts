@@ -7,7 +7,7 @@
  */
 import { addDays, monthOf } from '../days.ts';
 import { amountText } from '../exact-number.ts';
-import { type Committed, type DayEntry, type Ledger } from '../lake/documents/ledger.ts';
+import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import { isMeasured, measured } from '../lake/documents/role-evidence.ts';
 import { roleFindings } from './role-findings.ts';

@@ -197,8 +197,8 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   }
 
   /**
-   * Sends the request. While the responses of the run have shown a large difference between the clocks on which no two
-   * agree, it is sent again, so that a run with a single request is not planned by a wrong clock either.
+   * Sends the request. If its response is the first of the run and shows a large difference between the clocks, it is
+   * sent again until two responses agree. So a run with a single request is not planned by a wrong clock either.
    */
   async function trySettled(
     turn: Turn,

@@ -17,7 +17,7 @@ export interface RealClocks {
 /** Correct clocks differ by less. */
 const TOLERANCE_MS = 10 * MINUTE_MS;
 
-/** The clocks of a process that knows only one time. */
+/** The clocks of a process without a service: one clock is both. */
 export function oneClock(nowMs: () => number): RealClocks {
   return { earlierMs: nowMs, laterMs: nowMs };
 }
