@@ -44,15 +44,12 @@ async function vacuumTable(ctx: RunContext, table: string): Promise<void> {
     const oldestFirst = ofMonth.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
     return oldestFirst.flatMap((snapshot, index) => {
       const replacement = oldestFirst[index + 1];
-      const isInUse = ageMs(replacement ?? snapshot) < SNAPSHOT_GRACE_MS;
+      const { modifiedAt } = replacement ?? snapshot;
+      const isInUse = clock.earlierMs() - modifiedAt.getTime() < SNAPSHOT_GRACE_MS;
       return published.has(snapshot.id) || isInUse ? [] : [snapshot.key];
     });
   });
   if (keys.length > 0) await lake.store.delete(keys);
-
-  function ageMs({ modifiedAt }: ListedObject): number {
-    return clock.earlierMs() - modifiedAt.getTime();
-  }
 }
 
 /** I3: the longest query that may still read a snapshot after nothing references it. */
