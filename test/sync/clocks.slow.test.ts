@@ -141,7 +141,7 @@ describe('I2: a walk closes no day too early, ends right, and reads no day more 
       0,
     ],
     ['no Date at all', { send: () => withoutDates }, 0],
-  ])('clocks: %s', async (_name, scenario, wrongRuns) => {
+  ])('clocks are wrong: %s', async (_name, scenario, wrongRuns) => {
     const { lake, statuses, early, readings, requests } = await walk(scenario);
     expect([statuses, early]).toEqual([[], []]);
     await expectRight(lake);
@@ -212,7 +212,7 @@ describe('clocks that differ by more than a day end the run with both times, and
       ] as const),
       ...([[`${name}, of a run with little time`, clocks, serviceMs, false, { deadline: NO_TIME }]] as const),
     ]),
-  )('clocks of %s', async (_name, clocks, serviceMs, isEmpty, options) => {
+  )('a run is refused: %s', async (_name, clocks, serviceMs, isEmpty, options) => {
     const lake = sample.emptyLake();
     if (!isEmpty) await lake.sync();
     lake.nowMs += HOUR_MS;
