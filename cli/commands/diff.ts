@@ -15,8 +15,7 @@ import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { openExistingLake, reportNamed } from '../run-options.ts';
 import { createSqlConnection, literal } from '../sql-tables.ts';
-import { oneLine, styleText, truncate } from '../terminal-text.ts';
-import { tableLayout, terminalColumns } from '../text-table.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
 
 /** The records of a change that are listed; SQL shows the others. */
 const MAX_SHOWN_RECORDS = 20;
@@ -200,11 +199,10 @@ function countsText({ added, removed, altered }: TableDiff): string {
 function sumLines({ sumsBefore, sumsAfter }: Change): string[] {
   const names = [...new Set([...Object.keys(sumsBefore), ...Object.keys(sumsAfter)])];
   // The sum of a column may add several currencies.
-  const cells = names
+  return names
     .filter((name) => !names.some((other) => other.startsWith(`${name} `)))
-    .map((name) => [`sum of ${name}`, shown(sumsBefore[name]), '→', shown(sumsAfter[name])])
-    .filter(([, before, , after]) => before !== after);
-  return indented(cells, 'right');
+    .filter((name) => sumsBefore[name] !== sumsAfter[name])
+    .map((name) => `  sum of ${name}: ${shown(sumsBefore[name])} → ${shown(sumsAfter[name])}`);
 }
 
 function recordLines({ records, added, removed, altered }: TableDiff): string[] {
@@ -219,27 +217,16 @@ function recordLines({ records, added, removed, altered }: TableDiff): string[] 
 
 function recordText(record: ChangedRecord): string[] {
   if (record.columns) {
-    const cells = record.columns.map(({ name, before, after }) => [
-      `  ${name}`,
-      shown(before),
-      '→',
-      shown(after),
-    ]);
-    return [`  ${styleText('yellow', '~')} ${oneLine(shown(record.key))}`, ...indented(cells, 'left')];
+    const altered = record.columns.map(({ name, before, after }) =>
+      oneLine(`    ${name}: ${shown(before)} → ${shown(after)}`),
+    );
+    return [`  ${styleText('yellow', '~')} ${oneLine(shown(record.key))}`, ...altered];
   }
   const [sign, color] = record.what === 'added' ? (['+', 'green'] as const) : (['−', 'red'] as const);
   const times = record.copies > 1 ? `${count(record.copies)} × ` : '';
   const key = record.key === undefined ? '' : `${shown(record.key)}  `;
   const values = Object.entries(record.record).map(([name, value]) => `${name}=${shown(value)}`);
-  const line = oneLine(`${times}${key}${values.join(' ')}`);
-  return [`  ${styleText(color, sign)} ${truncate(line, terminalColumns() - 4)}`];
-}
-
-/** Cells in columns, without a head. */
-function indented(cells: readonly (readonly string[])[], align: 'left' | 'right'): string[] {
-  const columns = [{ name: '' }, { name: '', align }, { name: '' }, { name: '', align }];
-  const { line } = tableLayout(columns, cells, terminalColumns() - 2);
-  return cells.map((row) => `  ${line(row)}`);
+  return [`  ${styleText(color, sign)} ${oneLine(`${times}${key}${values.join(' ')}`)}`];
 }
 
 /** A text of the table, `none` for NULL. */

@@ -71,16 +71,6 @@ it('a restated day is queried as of an earlier time, rolled back, verified, and 
     expect.stringContaining(`its older version ${second?.snapshot} is cut off`),
   ]);
 
-  const bySnapshot = 'SELECT DISTINCT _snapshot FROM orders_versions';
-  const found = await runCli(['query', '--json', ...inLake, bySnapshot]);
-  const others = JSON.parse(found.stdout).map((row: { _snapshot: string }) => row._snapshot);
-  expect([found.code, others.includes(first?.snapshot), others.includes(second?.snapshot)]).toEqual([
-    ...[0, true, false],
-  ]);
-  expect(found.stderr).toMatch(
-    new RegExp(`^warning: version ${second?.snapshot} of orders of acme, ${day} .* left out: .*verify`),
-  );
-
   expect((await sync()).code).toBe(0);
   expect(await words()).toEqual({ orders, restated: orders });
   expect((await listed()).map(({ snapshot }) => snapshot).slice(0, 3)).toEqual(

@@ -35,14 +35,12 @@ describe('query', () => {
 describe('status', () => {
   const flags = () => [...sample.flags.slice(0, 2), ...inLake];
 
-  it('shows a month as a grid, with totals and the meaning of the signs', async () => {
+  it('shows totals, and the days that are not final', async () => {
     const { code, stdout } = await runCli(['status', ...flags()]);
     expect(code).toBe(0);
     expect(stdout).toContain(`acme  days in America/New_York, today is ${sample.today}`);
-    expect(stdout).toMatch(/^orders +.*▆[▆▃]▃/m);
     expect(stdout).toMatch(/^orders +\d{4}-\d\d-\d\d +\d+ +3 +3$/m);
-    expect(stdout).toMatch(/▆ complete {2}▃ open\n$/);
-    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    expect(stdout).toMatch(new RegExp(`^orders: open: (\\S+ to )?${sample.today}$`, 'm'));
   });
 });
 
