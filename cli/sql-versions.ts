@@ -1,6 +1,6 @@
 /**
  * Finds the earlier versions of a table for SQL: the snapshots that were current at an instant, by the ledgers alone
- * (`history/versions.ts`), and those that closes name.
+ * (`history/versions.ts`), and the versions that closes name.
  */
 import { monthOf } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';

@@ -90,7 +90,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
   ],
   report_off: [
     'Every brand has the named report switched off in the settings.',
-    'Set its `enabled` to true, or add `--include-disabled` once.',
+    'Set its `enabled` to true, or leave the report out.',
   ],
   settings: [
     'A setting is missing, unknown or has a value that is not allowed.',

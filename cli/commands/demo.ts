@@ -118,10 +118,11 @@ async function syncSample(
 
 /** The service voids a day's new orders, and the day is read again. @returns the day */
 async function restateDay(
-  { brands: { acme }, now }: SampleService,
+  service: SampleService,
   sync: (scope: RunScope) => Promise<SyncOutcome>,
 ): Promise<string> {
-  const day = addDays(dayOf(now().getTime(), acme?.timeZone ?? 'UTC'), -3);
+  const { acme } = service.brands;
+  const day = addDays(dayOf(service.now().getTime(), acme?.timeZone ?? 'UTC'), -3);
   if (acme)
     restate(acme, 'order_list', day, (held) =>
       held.map(({ at, record }) => ({

@@ -10,7 +10,7 @@ import { changesTable } from '../../shared/history/index.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { type CliCommand, type SharedFlags, day, instantOrDay } from '../options.ts';
+import { type CliCommand, type SharedFlags, day } from '../options.ts';
 import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { openExistingLake, reportNamed } from '../run-options.ts';
@@ -27,25 +27,22 @@ export function addDiff(program: CliCommand): void {
     .argument('<report>', 'a report or its table, e.g. orders')
     .argument('<day>', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')
-    .option('--since <time>', 'only changes since this day (UTC) or instant', instantOrDay)
     .takes('lake')
     .option('--json', 'print the changes as one JSON document')
     .example(
-      'diff orders 2026-01-31 --since 2026-02-05',
+      'diff orders 2026-01-31',
       `An open day grows, and that is no change: the first version that was read whole is what later ones are compared with.
 The same as SQL: the table "changes" and the views "changes_daily" and "restatements".`,
     )
-    .action(
-      async (name: string, of: string, { brand, since, lake, json }: SharedFlags & { since?: Date }) => {
-        const { store } = await openExistingLake(lake);
-        const report = reportNamed(name);
-        const found = await changedDays(store, report, of, since);
-        const days = found.filter((each) => brand === undefined || each.brand === brand);
-        if (days.length === 0) throw nothingOf(store, report, of, brand, found);
-        if (json) printJson({ days });
-        else print(days.map((each) => dayText(each, report, since)).join('\n\n'));
-      },
-    );
+    .action(async (name: string, of: string, { brand, lake, json }: SharedFlags) => {
+      const { store } = await openExistingLake(lake);
+      const report = reportNamed(name);
+      const found = await changedDays(store, report, of);
+      const days = found.filter((each) => brand === undefined || each.brand === brand);
+      if (days.length === 0) throw nothingOf(store, report, of, brand, found);
+      if (json) printJson({ days });
+      else print(days.map((each) => dayText(each, report)).join('\n\n'));
+    });
 }
 
 type ChangedDay = Awaited<ReturnType<typeof changedDays>>[number];
@@ -60,17 +57,12 @@ type Fact = Readonly<Record<string, Json>>;
  * The day of each brand, with its changes, the newest first, in the form of `--json`.
  * @throws BrandReportsError `config` if an object with changes is missing or damaged
  */
-async function changedDays(
-  store: ObjectStore,
-  report: ReportDefinition,
-  of: string,
-  since: Date | undefined,
-) {
+async function changedDays(store: ObjectStore, report: ReportDefinition, of: string) {
   const isOfDay = `report = ${literal(report.name)} AND dt = ${literal(of)}`;
   const daysSql = `SELECT brand, rows, committed_state IN (${statesSql(COMPLETE_STATES)}) AS closed FROM ${coverageTable.name} WHERE ${isOfDay} AND rows IS NOT NULL ORDER BY brand`;
   // DuckDB keeps the order of a file: the oldest change first, and each change begins with its row of the kind `day`.
   const at = "strftime(changed_at, '%Y-%m-%dT%H:%M:%S.%gZ')";
-  const factsSql = `SELECT * REPLACE (${at} AS changed_at) FROM ${changesTable.name} WHERE ${isOfDay} AND changed_at >= ${literal(since ?? new Date(0))}`;
+  const factsSql = `SELECT * REPLACE (${at} AS changed_at) FROM ${changesTable.name} WHERE ${isOfDay}`;
   const lake = { store, reports: { [report.name]: report }, settings: undefined, nowMs: Date.now(), day: of };
   const connection = await createSqlConnection({ ...lake, onUnreadable }, `${daysSql}; ${factsSql}`);
   const rowsOf = async (sql: string): Promise<Fact[]> =>
@@ -161,18 +153,10 @@ function nothingOf(
   );
 }
 
-function dayText(
-  { brand, day: of, rows, closed, changes }: ChangedDay,
-  report: ReportDefinition,
-  since: Date | undefined,
-): string {
+function dayText({ brand, day: of, rows, closed, changes }: ChangedDay, report: ReportDefinition): string {
   const times = changes.length === 1 ? 'once' : `${count(changes.length)} times`;
   const changed = changes.length === 0 ? 'not changed' : `changed ${times}`;
-  const when = since
-    ? `since ${instantText(since.toISOString())}`
-    : closed
-      ? 'since it was closed first'
-      : 'since it was read';
+  const when = closed ? 'since it was closed first' : 'since it was read';
   const head = `${brand} ${report.table} ${of}: ${counted(rows, 'row')}, ${changed} ${when}`;
   return [styleText('bold', head), ...changes.map(changeText)].join('\n\n');
 }

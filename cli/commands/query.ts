@@ -179,7 +179,7 @@ ${relationsText()}
 
 Example:
   $ brand-reports query "SELECT publisher_id, currency, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"
-  $ brand-reports query --as-of -7d "SELECT status, count(*) FROM orders GROUP BY status"
+  $ brand-reports query --as-of 2026-01-31T06:00:00Z "SELECT status, count(*) FROM orders GROUP BY status"
   $ brand-reports query --csv invoice=invoice.csv "SELECT * FROM invoice ANTI JOIN orders ON order_id = transid"
   $ brand-reports query --output orders.csv "SELECT * FROM orders WHERE dt >= '2026-03-01'"`;
 }

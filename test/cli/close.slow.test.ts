@@ -121,7 +121,7 @@ describe('closed months on the command line', () => {
     const listed = await run('close');
     expect(listed.code).toBe(1);
     expect(listed.stderr).toContain(`closes/acme/${MONTH}.json cannot be used: it is not JSON`);
-    expect((await run('verify')).stdout).toContain(`acme closes ${MONTH}`);
+    expect((await run('verify')).stdout).toContain(`closes/acme/${MONTH}.json: it is not JSON`);
     expect((await run('close', MONTH, '--remove')).code).toBe(0);
     expect((await run('close')).stdout).toContain('No month is closed. To close one:');
   });

@@ -71,11 +71,6 @@ describe('diff', () => {
     ]);
   });
 
-  it('shows only changes since a time', async () => {
-    const { stdout } = await runCli(['diff', 'orders', day, '--since', '2999-01-01', ...inLake]);
-    expect(stdout).toContain('not changed since 2999-01-01 00:00 UTC');
-  });
-
   it.each([
     ['a day that the lake does not have', ['orders', '2020-01-01'], /has nothing of order_list 2020-01-01/],
     [

@@ -192,7 +192,6 @@ describe('a query as of an instant', () => {
     ['the alias of a table', 'SELECT count(coverage.dt) AS n FROM orders AS coverage'],
     ['text', "SELECT count(*) AS n FROM orders WHERE dt <> 'freshness changes'"],
     ['a quoted name', 'SELECT count(*) AS n FROM (SELECT dt AS "coverage" FROM orders)'],
-    ['a comment', 'SELECT count(*) AS n FROM orders -- coverage'],
     ['a common table expression', 'WITH coverage AS (FROM orders) SELECT count(*) AS n FROM coverage'],
     [
       'a recursive query',
