@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { OWN_SETTINGS, defaultSettings } from '../shared/adapters/default-settings.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, isInstant } from '../shared/days.ts';
+import { isDay, isInstant } from '../shared/days.ts';
 
 export const DEFAULT_LAKE = './lake';
 
@@ -29,8 +29,8 @@ const SHARED = {
   ).argParser(instant),
   asOf: new Option(
     '--as-of <time>',
-    'the tables as they were then: an instant with its zone, e.g. 2026-01-31T06:00:00Z, a day (its end in UTC), ' +
-      'a time ago, e.g. -7d, -12h, -30m, or a closed month, e.g. 2026-10 (its days as they were when it was closed)',
+    'the tables as they were then: an instant with its zone, e.g. 2026-01-31T06:00:00Z, ' +
+      'or a closed month, e.g. 2026-10 (its days as they were when it was closed)',
   ).argParser(past),
 };
 
@@ -98,36 +98,12 @@ export function port(text: string): number {
   throw new InvalidArgumentError('Not a port. Use 0 to 65535; 0 picks any free port.');
 }
 
-const UNITS_MS = { d: DAY_MS, h: HOUR_MS, m: MINUTE_MS };
-
-/** @returns for a day that is not over, now */
 function past(text: string): Past {
   if (isMonth(text)) return text;
-  const nowMs = Date.now();
-  const atMs = instantMs(text, nowMs);
-  if (atMs !== undefined && atMs <= nowMs) return atMs;
+  const atMs = isInstant(text) ? Date.parse(text) : Number.POSITIVE_INFINITY;
+  if (atMs <= Date.now()) return atMs;
   throw new InvalidArgumentError(
-    `Not an instant of the past. Use one with a time zone, e.g. 2026-01-31T06:00:00Z, a day, e.g. 2026-01-31 (its end in UTC), a time ago, e.g. -7d, -12h, -30m, or a closed month, e.g. 2026-01.`,
-  );
-}
-
-function instantMs(text: string, nowMs: number): number | undefined {
-  if (isInstant(text)) return Date.parse(text);
-  if (isDay(text)) {
-    const startMs = Date.parse(`${text}T00:00:00Z`);
-    return startMs <= nowMs ? Math.min(startMs + DAY_MS - 1, nowMs) : undefined;
-  }
-  const [, count, unit] = /^-(\d{1,5})([dhm])$/.exec(text) ?? [];
-  const unitMs = unit === 'd' || unit === 'h' || unit === 'm' ? UNITS_MS[unit] : undefined;
-  return unitMs === undefined ? undefined : nowMs - Number(count) * unitMs;
-}
-
-/** A day means its first instant in UTC. */
-export function instantOrDay(text: string): Date {
-  if (isInstant(text)) return new Date(text);
-  if (isDay(text)) return new Date(`${text}T00:00:00Z`);
-  throw new InvalidArgumentError(
-    'Neither a day nor an instant with a time zone. Use e.g. 2026-01-31 or 2026-01-31T06:00:00Z.',
+    'Neither an instant of the past with a time zone nor a closed month. Use e.g. 2026-01-31T06:00:00Z or 2026-01.',
   );
 }
 

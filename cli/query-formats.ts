@@ -1,11 +1,10 @@
 /** Writes the rows of a query as text for other programs and pages: a table, CSV or JSON. */
 import type { Json } from '@duckdb/node-api';
 import { type QueryResult, cell, jsonText, tableText } from './query-result.ts';
-import { terminalColumns } from './text-table.ts';
 
 /** The values of `--format`. */
 export const TEXTS = {
-  table: (result: QueryResult) => tableText(result, terminalColumns()),
+  table: tableText,
   csv: csvText,
   json: jsonText,
 };

@@ -8,9 +8,7 @@ import {
 } from '@duckdb/node-api';
 import { BrandReportsError, configError } from '../shared/errors.ts';
 import { rawNumber } from '../shared/json.ts';
-import { rethrowWithDay } from './sql-dates.ts';
 import { prepareQuery } from './sql-statement.ts';
-import { enumerated } from './sql-versions.ts';
 import { tableLayout } from './text-table.ts';
 
 /** A result in DuckDB's JSON form: integers beyond 2^53 and decimals are text with all their digits. */
@@ -25,9 +23,7 @@ export interface QueryResult {
 
 /** @returns the SQL as a statement, if it is one query. @throws BrandReportsError `config` that explains the error */
 export function prepared(connection: DuckDBConnection, sql: string): Promise<DuckDBPreparedStatement> {
-  return prepareQuery(connection, sql)
-    .catch(asSqlError)
-    .catch((thrown: unknown) => rethrowWithDay(connection, sql, thrown));
+  return prepareQuery(connection, sql).catch(asSqlError);
 }
 
 /** @throws BrandReportsError `config`, like `prepared`; `blocks` may throw one, too */
@@ -80,7 +76,7 @@ export async function* jsonText(result: QueryResult): AsyncGenerator<string> {
 }
 
 /** JSON has no NaN and no Infinity: they stay text, as in a list. */
-export const DIGITS = /^-?\d/;
+const DIGITS = /^-?\d/;
 
 export async function* resultObjects({ names, types, blocks }: QueryResult): AsyncGenerator<object> {
   for await (const rows of blocks)
@@ -98,19 +94,16 @@ export async function* resultObjects({ names, types, blocks }: QueryResult): Asy
 /** The rows that decide the widths of the columns. */
 const LAYOUT_ROWS = 1_000;
 
-/** The rows as an aligned table, at most `maxWidth` wide; its last line counts the columns that do not fit. */
-export async function* tableText(result: QueryResult, maxWidth?: number): AsyncGenerator<string> {
+/** The rows as an aligned table. */
+export async function* tableText(result: QueryResult): AsyncGenerator<string> {
   let layout: ReturnType<typeof layoutOf> | undefined;
   for await (const rows of withLayoutRows(result.blocks)) {
     if (layout === undefined) {
-      layout = layoutOf(result, rows, maxWidth);
+      layout = layoutOf(result, rows);
       yield `${layout.head}\n`;
     }
     for (const row of rows) yield `${layout.line(row)}\n`;
   }
-  const { length: more } = layout?.leftOut ?? [];
-  if (layout && more > 0)
-    yield `${more} of ${result.names.length} columns do not fit: ${enumerated(layout.leftOut)}. Select fewer columns, or add --output FILE.csv.\n`;
 }
 
 /** The same rows, but the first block has all rows that the layout needs. Without rows the first block is empty. */
@@ -127,25 +120,20 @@ async function* withLayoutRows(blocks: AsyncIterable<Json[][]>): AsyncGenerator<
   if (first) yield first;
 }
 
-function layoutOf({ names, types }: QueryResult, rows: readonly Json[][], maxWidth: number | undefined) {
+function layoutOf({ names, types }: QueryResult, rows: readonly Json[][]) {
   const scales = types.map(({ typeId }, index) =>
     typeId === DuckDBTypeId.DECIMAL
       ? rows.reduce((most, row) => Math.max(most, usedScale(row[index])), 0)
       : undefined,
   );
   const cellsOf = (row: readonly Json[]) => row.map((value, index) => cell(value, scales[index]));
-  const cells = rows.map(cellsOf);
   const columns = names.map((name, index) => ({
     name,
     align: isNumeric(types[index]) ? ('right' as const) : ('left' as const),
-    isWhole: isNumeric(types[index]) || !cells.some((row) => PROSE.test(row[index] ?? '')),
   }));
-  const { head, line, leftOut } = tableLayout(columns, cells, maxWidth, true);
-  return { head, line: (row: readonly Json[]) => line(cellsOf(row)), leftOut };
+  const { head, line } = tableLayout(columns, rows.map(cellsOf));
+  return { head, line: (row: readonly Json[]) => line(cellsOf(row)) };
 }
-
-/** Several words, or longer than an id (a SHA-256 has 64 digits). Other texts may be ids, dates or numbers. */
-const PROSE = /\p{L}.*\s|\s.*\p{L}|^.{65}/su;
 
 const NUMERIC: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.TINYINT,

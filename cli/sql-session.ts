@@ -71,7 +71,7 @@ function watchLimits(connection: DuckDBConnection, { memoryBytes, ms }: SessionL
   let before = process.cpuUsage();
   return setInterval(() => {
     const pastMs = performance.now() - startMs - ms;
-    // A session without a running query waits for a reader of its rows, such as a pager.
+    // A session without a running query waits for a reader of its rows, such as `less`.
     const { user, system } = process.cpuUsage(before);
     const isBusy = user + system > (WATCH_MS / 2) * 1000;
     before = process.cpuUsage();

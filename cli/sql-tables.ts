@@ -59,18 +59,15 @@ import { oneLine } from './terminal-text.ts';
 import {
   CLOSE_COLUMNS,
   type DayVersion,
-  VERSION_COLUMNS,
   closedRoles,
   closedVersions,
   closesOf,
   currentVersions,
   erasedFromCloses,
   erasedNow,
-  keptVersions,
   refuseBeforeFirst,
   refusePresent,
   versionsAt,
-  versionsTable,
 } from './sql-versions.ts';
 
 export interface SqlLake {
@@ -122,8 +119,7 @@ interface TableFile {
 }
 
 /**
- * Opens a connection with the tables and views that the SQL names, or with all of them if it names no table. Tables of versions
- * have many files, so they are created only if the SQL names them.
+ * Opens a connection with the tables and views that the SQL names, or with all of them if it names no table.
  * @throws BrandReportsError `config` if DuckDB would misread the lake's path, or the lake has no answer as of then
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
@@ -147,7 +143,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
 
 /**
  * Creates the tables and views of the lake in the current database of the session, over the given files.
- * @param isNamed whether a table or view is wanted; if no table is, all tables but their versions are created
+ * @param isNamed whether a table or view is wanted; if no table is, all are created
  * @throws BrandReportsError `config`, like `createSqlConnection`
  */
 export async function createRelations(
@@ -167,7 +163,7 @@ export async function createRelations(
   if (isPast) {
     const readsClosed = ({ tables }: ReportView) => tables.some((table) => closedTables.includes(table));
     const overClosed = views.filter(readsClosed).map(({ name }) => name);
-    const only = [...present, ...changes, ...all.map(versionsTable), ...closedTables, ...overClosed];
+    const only = [...present, ...changes, ...closedTables, ...overClosed];
     refusePresent([...new Set(only)].filter(isNamed));
   }
   const asClosed = typeof asOf === 'string' ? await closesOf(store, asOf) : undefined;
@@ -178,7 +174,7 @@ export async function createRelations(
   const namedViews = views.filter(({ name }) => isNamed(name));
   const isRead = (table: string) => isNamed(table) || namedViews.some(({ tables }) => tables.includes(table));
   const named = all.filter((report) =>
-    [...dayTables(report), ...dayTables(report).map(closedTable), versionsTable(report)].some(isRead),
+    [...dayTables(report), ...dayTables(report).map(closedTable)].some(isRead),
   );
   const ofNamed = ledgers.filter(({ report }) => named.includes(report));
   if (typeof asOf === 'number') refuseBeforeFirst(daysOfLedgers(ofNamed), asOf);
@@ -226,8 +222,7 @@ export async function createRelations(
       : typeof asOf === 'number'
         ? versionsAt(daysOfLedgers(own), asOf, lake.nowMs)
         : currentVersions(own);
-    const ofReport = await tablesOf(store, report, asClosed);
-    for (const table of ofReport) {
+    for (const table of await tablesOf(store, report, asClosed)) {
       const { name, columns, objectOf } = table;
       const closed = { ...table, name: closedTable(name) };
       if (isClosedRead(closed.name)) {
@@ -242,10 +237,6 @@ export async function createRelations(
       const why = 'an older program wrote these versions; the next reading of each day adds it';
       (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
     }
-    const [records] = ofReport;
-    if (!records || !isNamed(versionsTable(report))) continue;
-    const kept = { ...records, name: versionsTable(report) };
-    await addTable(connection, lake, files, kept, keptVersions(daysOfLedgers(own)), VERSION_COLUMNS);
   }
   const roles = rolesInLake(
     asClosed ? closedRoles(asClosed, wanted) : ledgers,

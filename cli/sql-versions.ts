@@ -1,6 +1,6 @@
 /**
- * Finds the earlier versions of a table for SQL: the snapshots that were current at an instant, and all kept versions, each row
- * with the time in which queries found it. Both follow from the ledgers alone (`history/versions.ts`).
+ * Finds the earlier versions of a table for SQL: the snapshots that were current at an instant, by the ledgers alone
+ * (`history/versions.ts`), and the versions that closes name.
  */
 import { monthOf } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
@@ -21,24 +21,12 @@ import { printedCommand } from './printed-command.ts';
 /** The further column of a row of a closed month. */
 export const CLOSE_COLUMNS = [{ name: 'close', type: 'string' }] as const;
 
-/** Further columns of a row of a version: the version's id, and from when to when queries found it. */
-export const VERSION_COLUMNS = [
-  { name: '_snapshot', type: 'string' },
-  { name: '_valid_from', type: 'timestamp' },
-  { name: '_valid_to', type: 'timestamp' },
-] as const;
-
-/** `orders_versions`: every version of every day of `orders` that is kept. */
-export function versionsTable({ table }: Pick<ReportDefinition, 'table'>): string {
-  return `${table}_versions`;
-}
-
 /** @param named the tables in SQL as of the past that exist only as of now */
 export function refusePresent(named: readonly string[]): void {
   if (named.length === 0) return;
   throw configError(
     'not_as_of',
-    `--as-of cannot answer for ${named.join(' and ')}: coverage, freshness and the tables of changes describe the lake as it is now, and tables of versions or closes contain all times. Query them without --as-of.`,
+    `--as-of cannot answer for ${named.join(' and ')}: coverage, freshness and the tables of changes describe the lake as it is now, and tables of closes contain all times. Query them without --as-of.`,
   );
 }
 
@@ -117,7 +105,7 @@ export interface DayVersion {
   version: Pick<Version, 'snapshot' | 'lifecycle'>;
   /** Its words before the name of the table, for a warning. */
   prefix?: string;
-  /** Values of further columns of its rows, by name: `CLOSE_COLUMNS` or `VERSION_COLUMNS`. */
+  /** Values of further columns of its rows, by name: `CLOSE_COLUMNS`. */
   labels?: Row;
 }
 
@@ -162,20 +150,4 @@ function notKept(days: readonly DayOfLedger[], atMs: number) {
 
 function nameOf({ brand, report, day }: DayOfLedger): string {
   return `${brand} ${report.table} ${day}`;
-}
-
-/** Every kept version of these days, the oldest first. */
-export function keptVersions(days: readonly DayOfLedger[]): DayVersion[] {
-  return days.flatMap((day) =>
-    versionsOf(day.entry).map(({ snapshot, fromMs, toMs }) => ({
-      day,
-      version: { snapshot },
-      prefix: `version ${snapshot} of `,
-      labels: {
-        _snapshot: snapshot,
-        _valid_from: fromMs === undefined ? null : new Date(fromMs),
-        _valid_to: toMs === undefined ? null : new Date(toMs),
-      },
-    })),
-  );
 }

@@ -99,10 +99,6 @@ const VARIABLES: readonly [name: string, meaning: string][] = [
     'The folder in which `query` keeps copies of the files of an S3 lake. An absolute path; `~/.cache` if it is missing.',
   ],
   [
-    '`PAGER`',
-    'The program that shows a long table of `query` on a terminal (`less` if it is missing). Empty: no pager.',
-  ],
-  [
     '`NO_COLOR`, `FORCE_COLOR`',
     'Whether the text has colours, as in every program on Node. Without them, a terminal gets colours and a file does not.',
   ],

@@ -19,13 +19,10 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'Correct the line, or run the command that the message prints.',
   ],
   bad_output: [
-    'The file of `--output` cannot be written: its ending is not a format, it is inside the lake, its folder does not exist, or a text is too long for a cell of a sheet.',
+    'The file of `--output` cannot be written: its ending is not a format, it is inside the lake, or its folder does not exist.',
     'Name another file. The message lists the allowed endings.',
   ],
-  bad_source: [
-    '`query` received its SQL twice or not at all, or the file of `--file` cannot be read.',
-    'Give the SQL once: as an argument, with `--file`, or on standard input.',
-  ],
+  bad_source: ['`query` received no SQL.', 'Give the SQL as an argument, or on standard input.'],
   before_first_version: [
     '`--as-of` names a time before the first version of the tables.',
     'Use the time that the message prints, or a later one.',
@@ -93,7 +90,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
   ],
   report_off: [
     'Every brand has the named report switched off in the settings.',
-    'Set its `enabled` to true, or add `--include-disabled` once.',
+    'Set its `enabled` to true, or leave the report out.',
   ],
   settings: [
     'A setting is missing, unknown or has a value that is not allowed.',

@@ -14,7 +14,6 @@ a test compares the two. Athena has the tables in the Glue database \`brand_repo
 | [\`coverage\`](#coverage) | a day of a report: its state, and when it was read |
 | [\`changes\`](#changes) | a fact about a change to a closed day |
 | [\`<table>_closed\`](#closed-months) | a record as it was when its month was closed |
-| [\`<table>_versions\`](#versions) | a record in every version that is kept; only in \`query\` |
 
 Which columns has your \`orders\`? The interface documents almost no field of orders and transactions, so their columns follow from
 the records that your service sends. This page shows the columns of the sample service. To see yours:
@@ -172,19 +171,4 @@ columns of their table and one more partition: \`close\`, the closed month, \`YY
 
 \`\`\`sql
 SELECT close, dt, count(*) AS orders FROM orders_closed WHERE close = '2026-02' AND brand = 'acme' GROUP BY close, dt ORDER BY dt
-\`\`\`
-
-## Versions
-
-In \`query\`, \`clicks_versions\`, \`click_details_versions\`, \`orders_versions\`, \`transactions_versions\` and \`attribution_versions\` have
-the rows of every version that is kept ([history](../explanation/history.md)). They have the columns of their table and three more:
-
-| column | DuckDB | NULL | meaning |
-| --- | --- | --- | --- |
-| \`_snapshot\` | \`VARCHAR\` | no | The id of the version, as \`rollback\` takes it |
-| \`_valid_from\` | \`TIMESTAMP\` | yes | When queries began to find the version, in UTC; NULL: not known |
-| \`_valid_to\` | \`TIMESTAMP\` | yes | When another version replaced it, in UTC; NULL: it is current |
-
-\`\`\`sql duckdb
-SELECT dt, _valid_from, _valid_to, count(*) AS orders FROM orders_versions WHERE brand = 'acme' GROUP BY ALL ORDER BY ALL
 \`\`\``;

@@ -9,13 +9,12 @@ import { makeLakeFolder } from '../../shared/adapters/local/lake-folder.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import type { LakeAccess } from '../../shared/context/context.ts';
 import { addDays, dayOf, monthOf } from '../../shared/days.ts';
-import { asBrandReportsError, configError } from '../../shared/errors.ts';
+import { configError } from '../../shared/errors.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import { LEDGERS_PREFIX } from '../../shared/lake/paths.ts';
 import type { Lake } from '../../shared/ports.ts';
-import { closeMonth } from '../../shared/operations/close-month.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { transactions } from '../../shared/reports/transactions.ts';
+import { orders } from '../../shared/reports/orders.ts';
 import { type RunScope, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -30,16 +29,11 @@ import { lakeAccess } from '../run-options.ts';
 import { TEXTS } from '../query-formats.ts';
 import { query } from '../query-result.ts';
 import { createSqlConnection } from '../sql-tables.ts';
-import { readStatements } from '../statement.ts';
 import { styleText } from '../terminal-text.ts';
-import { statementTables } from './statement.ts';
 import { syncText } from './sync.ts';
 
 /** A file in the demo's lake: `status` needs it, and the next demo recognises its lake by it. */
 const SETTINGS_FILE = 'demo-settings.json';
-
-/** The publisher whose statement is shown. */
-const STATED_PUBLISHER = '1402';
 
 const QUERIES = [
   [
@@ -57,27 +51,6 @@ FROM publisher_performance WHERE brand = 'acme' GROUP BY publisher_id, currency 
     'Commission by month and state: locked is owed, new may still become void',
     `SELECT brand, month, state, currency, sum(transactions) AS transactions, sum(commission) AS commission
 FROM commission_due GROUP BY brand, month, state, currency ORDER BY brand, month, state, currency`,
-  ],
-  [
-    'What can still change, by age',
-    `SELECT brand, age, currency, sum(orders) AS orders, sum(orders_commission) AS of_orders,
-  sum(transactions) AS transactions, sum(transactions_commission) AS of_transactions
-FROM unsettled GROUP BY brand, age, currency ORDER BY brand, age, currency`,
-  ],
-  [
-    'How many clicks become orders, by channel',
-    `SELECT brand, month, channel_id, clicks, orders, orders_void, round(conversion_rate, 3) AS rate
-FROM channel_conversion ORDER BY brand, month, channel_id LIMIT 12`,
-  ],
-  [
-    'Attribution by publisher, each click counted once',
-    `SELECT publisher_name, sum(dpv) AS page_views, sum(clicks) AS clicks
-FROM attribution_daily GROUP BY publisher_name ORDER BY clicks DESC`,
-  ],
-  [
-    'Newest clicks',
-    `SELECT brand, created_time, id, publisher_id, channel_id FROM clicks
-ORDER BY created_time DESC, id LIMIT 5`,
   ],
 ] as const;
 
@@ -103,8 +76,9 @@ export function addDemo(program: CliCommand): void {
         print(syncText(outcome));
         process.exitCode = EXIT[outcome.status];
         await showQueries(lake, settings, QUERIES);
-        const month = await showClose(access, settings, service, sync);
-        print(nextSteps(lake, flags.lake, month));
+        const day = await restateDay(service, sync);
+        await showQueries(lake, settings, [changesOf(day)]);
+        print(nextSteps(lake, flags.lake, monthOf(day)));
       } finally {
         await service.close();
       }
@@ -142,47 +116,30 @@ async function syncSample(
   return outcome;
 }
 
-/**
- * Closes the previous month for one brand, which has one day of it. Then the service voids new transactions of that day.
- * @returns the current month, whose statement carries this correction over
- */
-async function showClose(
-  access: LakeAccess,
-  settings: Settings,
+/** The service voids a day's new orders, and the day is read again. @returns the day */
+async function restateDay(
   service: SampleService,
   sync: (scope: RunScope) => Promise<SyncOutcome>,
 ): Promise<string> {
   const { acme } = service.brands;
-  const today = dayOf(service.now().getTime(), acme?.timeZone ?? 'UTC');
-  const day = addDays(`${monthOf(today)}-01`, -1);
-  const scope = { brands: ['acme'], reports: [transactions.name], from: day, to: day };
-  await sync(scope);
-  const ofBrand = { ...access, settings, brand: 'acme' };
-  const closed = { ...ofBrand, reports, month: monthOf(day), anyway: true };
-  // An earlier demo has closed the month.
-  await closeMonth(closed).catch((thrown) => {
-    if (asBrandReportsError(thrown).code !== 'already_closed') throw thrown;
-  });
+  const day = addDays(dayOf(service.now().getTime(), acme?.timeZone ?? 'UTC'), -3);
   if (acme)
-    restate(acme, 'transaction_list', day, (held) =>
+    restate(acme, 'order_list', day, (held) =>
       held.map(({ at, record }) => ({
         at,
-        record: record.sku_status === 'new' ? { ...record, sku_status: 'void' } : record,
+        record: record.status === 'new' ? { ...record, status: 'void' } : record,
       })),
     );
-  await sync(scope);
-  await showQueries(access.lake, settings, [
-    [
-      `${monthOf(day)} was closed, then the service voided transactions: what to book`,
-      `SELECT publisher_id, what, currency, records, correction FROM since_close WHERE close = '${monthOf(day)}' ORDER BY correction`,
-    ],
-  ]);
-  const month = monthOf(today);
-  const { connection, statements } = await readStatements({ ...ofBrand, month }, STATED_PUBLISHER);
-  print('');
-  await printPieces(statementTables(statements, connection));
-  connection.closeSync();
-  return month;
+  await sync({ brands: ['acme'], reports: [orders.name], from: day, to: day });
+  return day;
+}
+
+function changesOf(day: string): readonly [title: string, sql: string] {
+  return [
+    `The service voided orders of ${day}, and the day was read again: what changed`,
+    `SELECT changed_at, key, column_name, old_value, new_value FROM changes
+WHERE brand = 'acme' AND report = '${orders.name}' AND dt = '${day}' AND what = 'altered' LIMIT 5`,
+  ];
 }
 
 async function showQueries(

@@ -10,13 +10,12 @@ import { changesTable } from '../../shared/history/index.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { type CliCommand, type SharedFlags, day, instantOrDay } from '../options.ts';
+import { type CliCommand, type SharedFlags, day } from '../options.ts';
 import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { openExistingLake, reportNamed } from '../run-options.ts';
 import { createSqlConnection, literal } from '../sql-tables.ts';
-import { oneLine, styleText, truncate } from '../terminal-text.ts';
-import { tableLayout, terminalColumns } from '../text-table.ts';
+import { oneLine, styleText } from '../terminal-text.ts';
 
 /** The records of a change that are listed; SQL shows the others. */
 const MAX_SHOWN_RECORDS = 20;
@@ -28,25 +27,22 @@ export function addDiff(program: CliCommand): void {
     .argument('<report>', 'a report or its table, e.g. orders')
     .argument('<day>', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')
-    .option('--since <time>', 'only changes since this day (UTC) or instant', instantOrDay)
     .takes('lake')
     .option('--json', 'print the changes as one JSON document')
     .example(
-      'diff orders 2026-01-31 --since 2026-02-05',
+      'diff orders 2026-01-31',
       `An open day grows, and that is no change: the first version that was read whole is what later ones are compared with.
 The same as SQL: the table "changes" and the views "changes_daily" and "restatements".`,
     )
-    .action(
-      async (name: string, of: string, { brand, since, lake, json }: SharedFlags & { since?: Date }) => {
-        const { store } = await openExistingLake(lake);
-        const report = reportNamed(name);
-        const found = await changedDays(store, report, of, since);
-        const days = found.filter((each) => brand === undefined || each.brand === brand);
-        if (days.length === 0) throw nothingOf(store, report, of, brand, found);
-        if (json) printJson({ days });
-        else print(days.map((each) => dayText(each, report, since)).join('\n\n'));
-      },
-    );
+    .action(async (name: string, of: string, { brand, lake, json }: SharedFlags) => {
+      const { store } = await openExistingLake(lake);
+      const report = reportNamed(name);
+      const found = await changedDays(store, report, of);
+      const days = found.filter((each) => brand === undefined || each.brand === brand);
+      if (days.length === 0) throw nothingOf(store, report, of, brand, found);
+      if (json) printJson({ days });
+      else print(days.map((each) => dayText(each, report)).join('\n\n'));
+    });
 }
 
 type ChangedDay = Awaited<ReturnType<typeof changedDays>>[number];
@@ -61,17 +57,12 @@ type Fact = Readonly<Record<string, Json>>;
  * The day of each brand, with its changes, the newest first, in the form of `--json`.
  * @throws BrandReportsError `config` if an object with changes is missing or damaged
  */
-async function changedDays(
-  store: ObjectStore,
-  report: ReportDefinition,
-  of: string,
-  since: Date | undefined,
-) {
+async function changedDays(store: ObjectStore, report: ReportDefinition, of: string) {
   const isOfDay = `report = ${literal(report.name)} AND dt = ${literal(of)}`;
   const daysSql = `SELECT brand, rows, committed_state IN (${statesSql(COMPLETE_STATES)}) AS closed FROM ${coverageTable.name} WHERE ${isOfDay} AND rows IS NOT NULL ORDER BY brand`;
   // DuckDB keeps the order of a file: the oldest change first, and each change begins with its row of the kind `day`.
   const at = "strftime(changed_at, '%Y-%m-%dT%H:%M:%S.%gZ')";
-  const factsSql = `SELECT * REPLACE (${at} AS changed_at) FROM ${changesTable.name} WHERE ${isOfDay} AND changed_at >= ${literal(since ?? new Date(0))}`;
+  const factsSql = `SELECT * REPLACE (${at} AS changed_at) FROM ${changesTable.name} WHERE ${isOfDay}`;
   const lake = { store, reports: { [report.name]: report }, settings: undefined, nowMs: Date.now(), day: of };
   const connection = await createSqlConnection({ ...lake, onUnreadable }, `${daysSql}; ${factsSql}`);
   const rowsOf = async (sql: string): Promise<Fact[]> =>
@@ -162,18 +153,10 @@ function nothingOf(
   );
 }
 
-function dayText(
-  { brand, day: of, rows, closed, changes }: ChangedDay,
-  report: ReportDefinition,
-  since: Date | undefined,
-): string {
+function dayText({ brand, day: of, rows, closed, changes }: ChangedDay, report: ReportDefinition): string {
   const times = changes.length === 1 ? 'once' : `${count(changes.length)} times`;
   const changed = changes.length === 0 ? 'not changed' : `changed ${times}`;
-  const when = since
-    ? `since ${instantText(since.toISOString())}`
-    : closed
-      ? 'since it was closed first'
-      : 'since it was read';
+  const when = closed ? 'since it was closed first' : 'since it was read';
   const head = `${brand} ${report.table} ${of}: ${counted(rows, 'row')}, ${changed} ${when}`;
   return [styleText('bold', head), ...changes.map(changeText)].join('\n\n');
 }
@@ -200,11 +183,10 @@ function countsText({ added, removed, altered }: TableDiff): string {
 function sumLines({ sumsBefore, sumsAfter }: Change): string[] {
   const names = [...new Set([...Object.keys(sumsBefore), ...Object.keys(sumsAfter)])];
   // The sum of a column may add several currencies.
-  const cells = names
+  return names
     .filter((name) => !names.some((other) => other.startsWith(`${name} `)))
-    .map((name) => [`sum of ${name}`, shown(sumsBefore[name]), '→', shown(sumsAfter[name])])
-    .filter(([, before, , after]) => before !== after);
-  return indented(cells, 'right');
+    .filter((name) => sumsBefore[name] !== sumsAfter[name])
+    .map((name) => `  sum of ${name}: ${shown(sumsBefore[name])} → ${shown(sumsAfter[name])}`);
 }
 
 function recordLines({ records, added, removed, altered }: TableDiff): string[] {
@@ -219,27 +201,16 @@ function recordLines({ records, added, removed, altered }: TableDiff): string[] 
 
 function recordText(record: ChangedRecord): string[] {
   if (record.columns) {
-    const cells = record.columns.map(({ name, before, after }) => [
-      `  ${name}`,
-      shown(before),
-      '→',
-      shown(after),
-    ]);
-    return [`  ${styleText('yellow', '~')} ${oneLine(shown(record.key))}`, ...indented(cells, 'left')];
+    const altered = record.columns.map(({ name, before, after }) =>
+      oneLine(`    ${name}: ${shown(before)} → ${shown(after)}`),
+    );
+    return [`  ${styleText('yellow', '~')} ${oneLine(shown(record.key))}`, ...altered];
   }
   const [sign, color] = record.what === 'added' ? (['+', 'green'] as const) : (['−', 'red'] as const);
   const times = record.copies > 1 ? `${count(record.copies)} × ` : '';
   const key = record.key === undefined ? '' : `${shown(record.key)}  `;
   const values = Object.entries(record.record).map(([name, value]) => `${name}=${shown(value)}`);
-  const line = oneLine(`${times}${key}${values.join(' ')}`);
-  return [`  ${styleText(color, sign)} ${truncate(line, terminalColumns() - 4)}`];
-}
-
-/** Cells in columns, without a head. */
-function indented(cells: readonly (readonly string[])[], align: 'left' | 'right'): string[] {
-  const columns = [{ name: '' }, { name: '', align }, { name: '' }, { name: '', align }];
-  const { line } = tableLayout(columns, cells, terminalColumns() - 2);
-  return cells.map((row) => `  ${line(row)}`);
+  return [`  ${styleText(color, sign)} ${oneLine(`${times}${key}${values.join(' ')}`)}`];
 }
 
 /** A text of the table, `none` for NULL. */

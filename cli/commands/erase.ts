@@ -88,7 +88,7 @@ function outcomeText({ brand, from, to, reports, ...outcome }: EraseOutcome): st
   return [
     `${range}: ${reports.join(', ')}`,
     '',
-    table(rows, Number.POSITIVE_INFINITY),
+    table(rows),
     '',
     'Not removed:',
     ...remains.map((what) => `- ${what}`),

@@ -41,31 +41,13 @@ For a lake in S3 it is ${SCRIPT} in this folder, which only this command replace
 
 /** @param file its absolute path */
 function databaseText(file: string, isOld: boolean): string {
-  // JSON is also a text of Python and of YAML.
-  const quoted = JSON.stringify(file);
-  const attach = `ATTACH '${file.replaceAll("'", "''")}' (READ_ONLY); USE brand_reports`;
   return `${styleText('green', isOld ? 'written again' : 'written')}: ${file}
 
 DuckDB
   duckdb -readonly ${shellWord(file)} "FROM orders_daily"
-DuckDB's UI
-  duckdb -cmd ${shellWord(attach)} -ui
 Python, a notebook
-  import duckdb
-  duckdb.connect(${quoted}, read_only=True).sql("FROM orders_daily")
-DBeaver and other tools with JDBC: this URL, with the driver property duckdb.read_only = true
-  jdbc:duckdb:${file}
-Metabase with its DuckDB driver: this database file, and "Establish a read-only connection"
-  ${file}
-dbt with dbt-duckdb: profiles.yml
-  brand_reports:
-    target: dev
-    outputs:
-      dev:
-        type: duckdb
-        path: dbt.duckdb
-        attach:
-          - {path: ${quoted}, alias: brand_reports, read_only: true}
+  duckdb.connect(${JSON.stringify(file)}, read_only=True).sql("FROM orders_daily")
+Metabase, DBeaver, dbt and others: docs/how-to/open-in-bi-tools.md
 
 Every later sync replaces the file; a tool that has it open sees the new one when it connects again.
 Open it for reading only: the next sync drops what you write into it.
@@ -76,11 +58,6 @@ const SCRIPT_TEXT = `${styleText('green', 'written')}: ${SCRIPT}
 
 DuckDB, with your AWS credentials (environment, profile or role)
   duckdb -init ${SCRIPT}
-Python, a notebook
-  import duckdb
-  session = duckdb.connect()
-  session.execute(open("${SCRIPT}").read())
-  session.sql("FROM orders_daily")
 
 After a sync, run this command again: the script names the files that are current now, and those of
 replaced versions are deleted after "snapshotRetentionDays".`;

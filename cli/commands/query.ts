@@ -1,5 +1,4 @@
 import { fstatSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
@@ -20,7 +19,6 @@ import { sqlLake, unknown } from '../run-options.ts';
 import type { CliCommand, SharedFlags } from '../options.ts';
 import { counted, note, printJson, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
-import { showPieces } from '../pager.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
 import { TEXTS } from '../query-formats.ts';
 import { query } from '../query-result.ts';
@@ -30,7 +28,6 @@ import { oneLine, printable } from '../terminal-text.ts';
 interface QueryFlags extends SharedFlags {
   format?: keyof typeof TEXTS;
   output?: string;
-  file?: string;
   csv?: CsvTable[];
 }
 
@@ -39,7 +36,6 @@ export function addQuery(program: CliCommand): void {
     .command('query')
     .description('run SQL on the lake, as it is now or as it was')
     .argument('[sql]', 'e.g. "SELECT * FROM orders_daily"; - or no argument: standard input')
-    .option('-f, --file <file>', 'read the SQL from a file, which has one statement')
     .option(
       '--csv <name=file>',
       'a CSV file in UTF-8 as a table of texts beside the tables of the lake, e.g. invoice=invoice.csv (several times)',
@@ -52,13 +48,10 @@ export function addQuery(program: CliCommand): void {
         .conflicts('json'),
     )
     .option('--json', 'print the rows as one JSON array of objects: --format json')
-    .option(
-      '--output <file>',
-      'write the rows to a file; its ending is the format: .csv, .json, .parquet or .xlsx',
-    )
+    .option('--output <file>', 'write the rows to a file; its ending is the format: .csv, .json or .parquet')
     .addHelpText('after', helpText)
     .action(async (argument: string | undefined, flags: QueryFlags) => {
-      const sql = await readSql(argument, flags.file);
+      const sql = await readSql(argument);
       const lake = { ...(await sqlLake(flags)), asOf: flags.asOf, csvs: flags.csv };
       try {
         await (flags.output === undefined
@@ -77,22 +70,14 @@ export function addQuery(program: CliCommand): void {
 /** Errors of the SQL, which `--json` prints without reports. Other errors have the form of every command. */
 const SQL_ERRORS = ['sql', 'sql_refused', 'unknown_table'];
 
-/** @returns the SQL of the argument, of the file, or of standard input */
-async function readSql(argument: string | undefined, file: string | undefined): Promise<string> {
-  if (file === undefined && (argument !== undefined || !process.stdin.isTTY))
-    return argument === undefined || argument === '-' ? text(process.stdin) : argument;
-  if (file === undefined || argument !== undefined)
-    throw configError(
-      'bad_source',
-      `Give the SQL once, as an argument, with --file or on standard input. Try: ${printedCommand('query', ['SHOW TABLES'])}`,
-    );
-  const sql = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw configError(
-      'bad_source',
-      `The file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --file.`,
-    );
-  });
-  return sql.replace(/^\ufeff/, '');
+/** @returns the SQL of the argument or of standard input, where a file may begin with a byte order mark */
+async function readSql(argument: string | undefined): Promise<string> {
+  if (argument !== undefined && argument !== '-') return argument;
+  if (argument === '-' || !process.stdin.isTTY) return (await text(process.stdin)).replace(/^\ufeff/, '');
+  throw configError(
+    'bad_source',
+    `Give the SQL as an argument, or on standard input. Try: ${printedCommand('query', ['SHOW TABLES'])}`,
+  );
 }
 
 async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise<void> {
@@ -100,11 +85,8 @@ async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise
   const connection = await createSqlConnection(lake, sql);
   try {
     const result = await query(connection, sql);
-    if (format === 'table') {
-      const isAll = await showPieces(TEXTS.table(result));
-      if (isAll) note(`(${counted(result.readRows, 'row')}${asOfText(lake)})`);
-    } else if (format === 'csv') await printPieces(TEXTS.csv(result), csvOutput());
-    else await printPieces(TEXTS[format](result));
+    await printPieces(TEXTS[format](result), format === 'csv' ? csvOutput() : undefined);
+    if (format === 'table') note(`(${counted(result.readRows, 'row')}${asOfText(lake)})`);
   } finally {
     connection.closeSync();
   }
@@ -149,7 +131,7 @@ function withNames(thrown: unknown, csvs: readonly CsvTable[] = []): unknown {
 function csvTable(text: string, before: CsvTable[] = []): CsvTable[] {
   const [, name = '', file = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const isSame = (other: string) => other.toLowerCase() === name.toLowerCase();
-  const ofLake = tableNames().flatMap((each) => [each, `${each}_versions`, closedTable(each)]);
+  const ofLake = tableNames().flatMap((each) => [each, closedTable(each)]);
   const next = 'Use NAME=FILE, e.g. invoice=invoice.csv.';
   if (file === '') throw new InvalidArgumentError(`Not a name and a file. ${next}`);
   if (!/^[a-z_]\w{0,62}$/i.test(name))
@@ -175,19 +157,17 @@ const TABLES: readonly Described[] = [
 ];
 const VIEWS = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
 
-/** Every table and view that SQL may name, tables of versions and of closed months left out. */
+/** Every table and view that SQL may name, tables of closed months left out. */
 function tableNames(): string[] {
   return [...TABLES.map(([name]) => name), ...VIEWS.map(({ name }) => name)];
 }
 
 /** All tables and views that SQL may name, with the columns of the views. */
 export function relationsText(): string {
-  const versions =
-    'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to';
   const closed =
     'Of any table of reports: the days of closed months as they were then, by close (the month), brand and dt';
   return `Tables:
-${listed([...TABLES, ['…_versions', versions], ['…_closed', closed]], '  ')}
+${listed([...TABLES, ['…_closed', closed]], '  ')}
 
 Views and their columns:
 ${VIEWS.map(withDay).map(viewText).join('\n')}`;
@@ -199,9 +179,9 @@ ${relationsText()}
 
 Example:
   $ brand-reports query "SELECT publisher_id, currency, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"
-  $ brand-reports query --as-of -7d "SELECT status, count(*) FROM orders GROUP BY status"
+  $ brand-reports query --as-of 2026-01-31T06:00:00Z "SELECT status, count(*) FROM orders GROUP BY status"
   $ brand-reports query --csv invoice=invoice.csv "SELECT * FROM invoice ANTI JOIN orders ON order_id = transid"
-  $ brand-reports query --output orders.xlsx "SELECT * FROM orders WHERE dt >= '2026-03-01'"`;
+  $ brand-reports query --output orders.csv "SELECT * FROM orders WHERE dt >= '2026-03-01'"`;
 }
 
 function viewText({ name, description, columns }: View): string {

@@ -61,12 +61,9 @@ function versionsText({ brand, report, day: of, versions }: DayVersions): string
       (open === null ? 'not known' : open ? 'while the day was open' : 'whole') +
       closes.map((month) => `, kept by close ${month}`).join(''),
   }));
-  return [
-    `${brand} ${report} ${of}: ${counted(versions.length, 'version')} kept`,
-    '',
-    // In full, so that people can copy the id.
-    table(cells, Number.POSITIVE_INFINITY),
-  ].join('\n');
+  return [`${brand} ${report} ${of}: ${counted(versions.length, 'version')} kept`, '', table(cells)].join(
+    '\n',
+  );
 }
 
 function doneText(outcome: Extract<RollbackOutcome, { status: 'complete' }>): string {

@@ -146,25 +146,7 @@ async function writePage(file: string, markup: string): Promise<void> {
   print(`The calendar is in ${resolve(file)}.`);
 }
 
-type Colour = Parameters<typeof styleText>[0];
-
-/** From incomplete to final, the mark fills. States that need action have a letter or a sign. */
-const MARKS: Record<CellKind, readonly [mark: string, colour: Colour]> = {
-  settled: ['█', 'green'],
-  complete: ['▆', 'green'],
-  open: ['▃', 'cyan'],
-  erased: ['x', 'dim'],
-  in_progress: ['▁', 'cyan'],
-  to_come: ['_', 'dim'],
-  overdue: ['o', 'yellow'],
-  unverified: ['?', 'yellow'],
-  missing: ['·', 'red'],
-  failed: ['F', 'red'],
-};
-const SCALE = '1   5    10   15   20   25   30';
-const NAME_WIDTH = Math.max(...Object.values(reports).map(({ table }) => table.length)) + 2;
-
-/** A brand, with the data for its cells. */
+/** A brand, with the data of its days. */
 interface Section {
   tables: readonly TableStatus[];
   zone: string | undefined;
@@ -181,40 +163,33 @@ function statusText(
     const zone = brands[brand]?.timeZone;
     return { brand, tables: own, zone, today: dayOf(nowMs, zone ?? 'UTC') };
   });
-  return [
-    ...sections.map(
-      ({ brand, ...section }) => `${styleText('bold', brand)}  ${sectionText(section, chosen)}`,
-    ),
-    legend(sections),
-  ].join('\n\n');
+  return sections
+    .map(({ brand, ...section }) => `${styleText('bold', brand)}  ${sectionText(section, chosen)}`)
+    .join('\n\n');
 }
 
 function sectionText(section: Section, chosen: string | undefined): string {
   const { tables, zone, today } = section;
   const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
-  const indent = ' '.repeat(NAME_WIDTH);
   return [
     styleText('dim', zone ? `days in ${zone}, today is ${today}` : 'in the lake, but not in the settings'),
     '',
-    `${indent}${months.map((each) => each.padEnd(SCALE.length)).join('  ')}`.trimEnd(),
-    styleText('dim', `${indent}${months.map(() => SCALE).join('  ')}`),
-    ...tables.map(
-      (each) => each.table.padEnd(NAME_WIDTH) + months.map((name) => monthLine(each, name, today)).join('  '),
-    ),
-    '',
     totals(section),
+    '',
+    ...tables.flatMap((each) => dayLines(each, months, today)),
     ...tables.flatMap((each) => findingLines(each, months)),
     ...roleLines(tables),
     ...tables.flatMap(failures),
   ].join('\n');
 }
 
-function monthLine({ days }: TableStatus, name: string, today: string): string {
-  const kinds = new Map(days.map((day) => [day.dt, cellKindOf(day, today)]));
-  return Array.from({ length: SCALE.length }, (_, index) => {
-    const kind = kinds.get(`${name}-${String(index + 1).padStart(2, '0')}`);
-    return kind ? mark(kind) : ' ';
-  }).join('');
+/** The days of these months that are not final, one line for each state: `orders: missing: 2026-01-03 to 2026-01-04`. */
+function dayLines({ table: name, days }: TableStatus, months: readonly string[], today: string): string[] {
+  const shown = days.filter(({ dt }) => months.includes(monthOf(dt)));
+  const byKind = Map.groupBy(shown, (day) => cellKindOf(day, today));
+  return [...byKind]
+    .filter(([kind]) => kind !== 'complete' && kind !== 'settled' && kind !== 'to_come')
+    .map(([kind, same]) => `${name}: ${CELL_KINDS[kind].name}: ${rangesText(same)}`);
 }
 
 function totals({ tables, today }: Section): string {
@@ -286,18 +261,4 @@ function failureLines(
         `since ${since}, ${times === 1 ? 'once' : `${times} times`}; next try after ${retryAt}`,
       ),
     ]);
-}
-
-function legend(sections: readonly Section[]): string {
-  const shown = new Set(
-    sections.flatMap(({ tables, today }) =>
-      tables.flatMap(({ days }) => days.map((day) => cellKindOf(day, today))),
-    ),
-  );
-  return [...shown].map((kind) => `${mark(kind)} ${CELL_KINDS[kind].name}`).join('  ');
-}
-
-function mark(kind: CellKind): string {
-  const [sign, colour] = MARKS[kind];
-  return styleText(colour, sign);
 }

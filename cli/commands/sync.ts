@@ -18,7 +18,6 @@ import { table } from '../text-table.ts';
 interface SyncFlags extends RunFlags {
   maxSeconds?: number;
   plan?: boolean;
-  includeDisabled?: boolean;
   onPublished?: string;
 }
 
@@ -35,7 +34,6 @@ export function addSync(program: CliCommand): void {
       '--plan',
       'show which days a run would read, why, and the requests and time; reads and writes nothing',
     )
-    .option('--include-disabled', 'read the named reports even if the settings disable them')
     .takes('lake', 'database', 'settings', 'environment', 'credentials', 'now')
     .option(
       '--max-seconds <n>',
@@ -101,9 +99,9 @@ function readable<Options extends PlanOptions>(options: Options, flags: SyncFlag
     throw configError('start_to_come', message);
   }
   const isOff = (report: string) => !brands.some(({ reports }) => reports[report]?.enabled);
-  const off = flags.includeDisabled ? undefined : scope.reports?.find(isOff);
-  if (off === undefined) return { ...options, scope: { ...scope, onlyEnabled: !flags.includeDisabled } };
-  const message = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false. Set it to true, or add --include-disabled to read the report this time.`;
+  const off = scope.reports?.find(isOff);
+  if (off === undefined) return { ...options, scope: { ...scope, onlyEnabled: true } };
+  const message = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false. Set it to true, or leave the report out.`;
   throw configError('report_off', message);
 }
 

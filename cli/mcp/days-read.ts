@@ -16,7 +16,6 @@ import { asSqlError, prepared } from '../query-result.ts';
 import { namesIn } from '../sql-names.ts';
 import { openSession } from '../sql-session.ts';
 import { identifier, literal } from '../sql-tables.ts';
-import { versionsTable } from '../sql-versions.ts';
 import type { LakeDay } from './lake-days.ts';
 
 /** The columns that depend on the day alone. In a shape all other columns are numbered, so that no name occurs twice. */
@@ -24,7 +23,7 @@ const DAY_COLUMNS = ['day_brand', 'day_report', 'day_month', 'day_dt'];
 /** Every table, with its report; tables computed from ledgers have the days of all reports. */
 const TABLES = [
   ...Object.values(reports).flatMap((of) =>
-    [...dayTables(of), ...dayTables(of).map(closedTable), versionsTable(of)].map((table) => ({
+    [...dayTables(of), ...dayTables(of).map(closedTable)].map((table) => ({
       table,
       report: of.name,
     })),

@@ -81,16 +81,6 @@ describe('a version that was replaced by a version of equal content', () => {
       { dt: other, changes: 1 },
     ]);
   });
-
-  it('is also such a change after two rollbacks by hand', async () => {
-    const versions = JSON.parse((await runCli(['rollback', 'order_list', day, '--json', ...inLake])).stdout);
-    const [, back, now] = versions.versions.map(({ snapshot }: { snapshot: string }) => snapshot);
-    for (const to of [back, now, back]) {
-      const { code, stderr } = await runCli(['rollback', 'order_list', day, '--to', to, ...inLake]);
-      expect([code, stderr]).toEqual([0, expect.anything()]);
-    }
-    expect((await runCli(['verify', 'orders', ...inLake])).stdout).toMatch(/^ok: /m);
-  });
 });
 
 describe('lost or damaged files', () => {
@@ -117,22 +107,6 @@ describe('lost or damaged files', () => {
       expect([verified.code, verified.stdout]).toEqual([1, expect.stringContaining(`acme orders ${day}: `)]);
     },
   );
-
-  it.each(damages)('leave all other rows if an older version %s', async (_name, damage) => {
-    const [first] = readdirSync(join(lake, 'snapshots/orders/brand=acme', `dt=${day}`));
-    const versionsOf = `SELECT dt, count(DISTINCT _snapshot) AS versions FROM orders_versions WHERE dt IN ('${day}', '${other}') GROUP BY dt ORDER BY dt`;
-    expect((await query(versionsOf)).rows).toEqual([
-      { dt: day, versions: 3 },
-      { dt: other, versions: 2 },
-    ]);
-    damage(join(lake, 'snapshots/orders/brand=acme', `dt=${day}`, first ?? '', 'part-0000.parquet'));
-    const { rows, stderr } = await query(versionsOf);
-    expect(rows).toEqual([
-      { dt: day, versions: 2 },
-      { dt: other, versions: 2 },
-    ]);
-    expect(stderr).toMatch(new RegExp(`version \\S+ of orders of acme, ${day} cannot be read`));
-  });
 
   it.each(damages)('leave all other rows if the version of a day %s', async (_name, damage) => {
     const rowsOf = `SELECT DISTINCT dt FROM orders WHERE dt IN ('${day}', '${other}')`;

@@ -95,7 +95,7 @@ describe('closed months on the command line', () => {
     expect(february.stderr).toContain(
       '2026-02 is not closed. Closed months: 2026-01. To close it: npx brand-reports close 2026-02',
     );
-    for (const table of ['coverage', 'changes', 'orders_closed', 'orders_versions'])
+    for (const table of ['coverage', 'changes', 'orders_closed'])
       expect(await run('query', '--as-of', MONTH, `SELECT * FROM ${table}`)).toMatchObject({ code: 2 });
     expect((await run('rollback', 'orders', FIRST)).stdout).toContain('whole, kept by close 2026-01');
   });

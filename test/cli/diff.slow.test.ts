@@ -34,10 +34,10 @@ describe('diff', () => {
     expect(stdout).toMatch(
       /^\d{4}-\d\d-\d\d \d\d:\d\d UTC {2}reading {2}[\d,]+ → [\d,]+ rows? {2}\+0 −1 ~1$/m,
     );
-    expect(stdout).toMatch(/^ {2}sum of amount USD +[\d.]+ {2}→ +[\d.]+$/m);
+    expect(stdout).toMatch(/^ {2}sum of amount USD: [\d.]+ → [\d.]+$/m);
     expect(stdout).toMatch(/^ {2}− \S+ {2}.*status=/m);
-    expect(stdout).toMatch(/^ {2}~ \S+\n {4}status {2}\w+ +→ {2}restated$/m);
-    expect(stdout).toContain('status  restated  →  \\u001b[31mred\n');
+    expect(stdout).toMatch(/^ {2}~ \S+\n {4}status: \w+ → restated$/m);
+    expect(stdout).toContain('status: restated → \\u001b[31mred\n');
   });
 
   it('also accepts the name of the report, and prints one JSON document', async () => {
@@ -69,11 +69,6 @@ describe('diff', () => {
         columns: [{ name: 'status', before: expect.any(String), after: 'restated' }],
       },
     ]);
-  });
-
-  it('shows only changes since a time', async () => {
-    const { stdout } = await runCli(['diff', 'orders', day, '--since', '2999-01-01', ...inLake]);
-    expect(stdout).toContain('not changed since 2999-01-01 00:00 UTC');
   });
 
   it.each([

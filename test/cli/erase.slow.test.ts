@@ -80,7 +80,7 @@ it('leaves no byte of the days in the folder, keeps runs from reading them, and 
   const range = ['--from', sample.firstDay, '--to', sample.firstDay];
   expect((await runCli(['sync', 'orders', ...range, ...sample.flags])).code).toBe(0);
   expect(await linksOf('orders')).not.toContain(first);
-  expect((await runCli(['status', ...settings()])).stdout).toContain('x erased');
+  expect((await runCli(['status', ...settings()])).stdout).toContain('orders: erased: ');
   expect((await runCli(['verify', '--lake', sample.lake])).code).toBe(0);
 
   expect((await erase('--undo')).stdout).toContain('read the erased days');

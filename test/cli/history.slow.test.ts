@@ -32,8 +32,7 @@ it('a restated day is queried as of an earlier time, rolled back, verified, and 
   expect((await sync()).code).toBe(0);
   expect(await words()).toEqual({ orders, restated: orders });
   expect(await words('--as-of', before)).toEqual({ orders, restated: 0 });
-  expect(await words('--as-of', '-0m')).toEqual({ orders, restated: orders });
-  const early = await runCli(['query', ...inLake, '--as-of', '-1d', 'FROM orders']);
+  const early = await runCli(['query', ...inLake, '--as-of', '2020-01-01T00:00:00Z', 'FROM orders']);
   expect([early.code, early.stderr]).toEqual([
     2,
     expect.stringMatching(/no version .*--as-of 20\d\d-.*Z\n$/),
@@ -71,16 +70,6 @@ it('a restated day is queried as of an earlier time, rolled back, verified, and 
     expect.stringContaining(`its older version ${second?.snapshot} is cut off`),
   ]);
 
-  const bySnapshot = 'SELECT DISTINCT _snapshot FROM orders_versions';
-  const found = await runCli(['query', '--json', ...inLake, bySnapshot]);
-  const others = JSON.parse(found.stdout).map((row: { _snapshot: string }) => row._snapshot);
-  expect([found.code, others.includes(first?.snapshot), others.includes(second?.snapshot)]).toEqual([
-    ...[0, true, false],
-  ]);
-  expect(found.stderr).toMatch(
-    new RegExp(`^warning: version ${second?.snapshot} of orders of acme, ${day} .* left out: .*verify`),
-  );
-
   expect((await sync()).code).toBe(0);
   expect(await words()).toEqual({ orders, restated: orders });
   expect((await listed()).map(({ snapshot }) => snapshot).slice(0, 3)).toEqual(
@@ -91,10 +80,10 @@ it('a restated day is queried as of an earlier time, rolled back, verified, and 
 it.each([
   ['an instant without a zone', '2026-01-31T06:00:00'],
   ['a word', 'yesterday'],
-  ['a day in the future', '2199-01-01'],
+  ['a day', '2026-01-01'],
   ['an instant in the future', '2199-01-01T00:00:00Z'],
 ])('--as-of refuses %s, and lists the allowed forms', async (_name, asOf) => {
   const { code, stderr } = await runCli(['query', '--as-of', asOf, 'SELECT 1']);
   expect(code).toBe(2);
-  expect(stderr).toMatch(/Not an instant of the past.*2026-01-31T06:00:00Z.*-7d/);
+  expect(stderr).toMatch(/an instant of the past.*2026-01-31T06:00:00Z or 2026-01/);
 });

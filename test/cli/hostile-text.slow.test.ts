@@ -112,7 +112,6 @@ describe('hostile text', () => {
     ['cells', () => query('SELECT DISTINCT publisher_name FROM orders')],
     ['an output', () => query('--output', join(sample.folder, `${HOSTILE}.csv`), 'SELECT 1')],
     ['an output that is refused', () => query('--output', HOSTILE, 'SELECT 1')],
-    ['a file of SQL', () => query('--file', HOSTILE)],
     [
       'the path of a lake that is not there',
       () => ['query', '--lake', join(sample.folder, HOSTILE), 'SELECT 1'],

@@ -2,8 +2,6 @@ import { cpSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, w
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { recordsOfDay } from '../../sample/brand.ts';
-import { addDays } from '../../shared/days.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -18,31 +16,15 @@ beforeAll(async () => {
 
 afterAll(() => sample.close());
 
-describe('query', () => {
-  it('reads the current snapshots, and prints numbers as JSON numbers with all their digits', async () => {
-    const { stdout } = await runCli([
-      'query',
-      '--json',
-      ...inLake,
-      'SELECT 9007199254740993 AS big, 1.10::DECIMAL(38,9) AS exact, count(*) AS n FROM orders',
-    ]);
-    const days = [sample.firstDay, addDays(sample.firstDay, 1), sample.today];
-    const held = days.flatMap((day) => recordsOfDay(sample.acme, 'order_list', day)).length;
-    expect(stdout.trim()).toBe(`[{"big":9007199254740993,"exact":1.100000000,"n":${held}}]`);
-  });
-});
-
 describe('status', () => {
   const flags = () => [...sample.flags.slice(0, 2), ...inLake];
 
-  it('shows a month as a grid, with totals and the meaning of the signs', async () => {
+  it('shows totals, and the days that are not final', async () => {
     const { code, stdout } = await runCli(['status', ...flags()]);
     expect(code).toBe(0);
     expect(stdout).toContain(`acme  days in America/New_York, today is ${sample.today}`);
-    expect(stdout).toMatch(/^orders +.*▆[▆▃]▃/m);
     expect(stdout).toMatch(/^orders +\d{4}-\d\d-\d\d +\d+ +3 +3$/m);
-    expect(stdout).toMatch(/▆ complete {2}▃ open\n$/);
-    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    expect(stdout).toMatch(new RegExp(`^orders: open: (\\S+ to )?${sample.today}$`, 'm'));
   });
 });
 
@@ -110,28 +92,9 @@ describe('status --html', () => {
     expect(readFileSync(file, 'utf8')).toContain('<!doctype html>');
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
   });
-
-  it('shows the brand, the month and the time of its flags', async () => {
-    const file = join(sample.folder, 'month.html');
-    const later = `${addDays(sample.today, 40)}T16:00:00Z`;
-    const month = sample.today.slice(0, 7);
-    const selection = ['--brand', 'acme', '--month', month, '--now', later];
-    expect((await runCli(['status', ...flags(), ...selection, '--html', file])).code).toBe(0);
-    const page = await readFile(file, 'utf8');
-    const days = [...page.matchAll(/title="orders (\d{4}-\d\d-\d\d)/g)].map(([, day = '']) => day);
-    expect(days.at(-1)).toMatch(`${month}-`);
-    expect(new Set(days.map((day) => day.slice(0, 7)))).toEqual(new Set([month]));
-    expect(page).toContain(`orders ${sample.today}\noverdue`);
-  });
 });
 
 describe('verify', () => {
-  it('confirms that every snapshot matches the ledger', async () => {
-    const { code, stdout } = await runCli(['verify', ...inLake]);
-    expect(code).toBe(0);
-    expect(stdout).toContain('ok: 12 days as in the ledger');
-  });
-
   it('reads only the requested tables and days', async () => {
     const { stdout } = await runCli(['verify', 'orders', '--from', sample.today, '--json', ...inLake]);
     expect(JSON.parse(stdout)).toEqual({
@@ -144,15 +107,6 @@ describe('verify', () => {
 });
 
 describe('check', () => {
-  it('prints ok when nothing is wrong, and writes nothing', async () => {
-    const lake = join(sample.folder, 'untouched');
-    const { code, stdout } = await runCli(['check', ...sample.flags, '--lake', lake]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/acme\n.*✓ .*credentials/);
-    expect(stdout).toContain('order_list');
-    expect(readdirSync(sample.folder)).not.toContain('untouched');
-  });
-
   it('exits 1 and names what to fix', async () => {
     const settings = JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8'));
     settings.brands.acme.timestampUnit = 'milliseconds';

@@ -128,12 +128,6 @@ describe('the database that open writes', () => {
     }
   });
 
-  it('opens under another name, beside other databases', async () => {
-    const connection = await plainDuckDb(':memory:', 'READ_WRITE');
-    await connection.run(`ATTACH '${databaseFile(folder).replaceAll("'", "''")}' AS other (READ_ONLY)`);
-    expect(await rowsOf(connection, 'SELECT count(*) > 0 FROM other.orders_daily')).toEqual([[true]]);
-  });
-
   it('has a format that DuckDB 1.0 reads', async () => {
     // After the checksum and the magic bytes: 64 is the format of 0.9 to 1.1.
     expect((await readFile(databaseFile(folder))).readBigUInt64LE(12)).toBe(64n);

@@ -106,7 +106,7 @@ describe('sync', () => {
       ['order_list'],
       { reports: { order_list: { enabled: false } } },
       2,
-      /soon\.json: brands\.acme\.reports\.order_list\.enabled is false\. .*add --include-disabled/,
+      /soon\.json: brands\.acme\.reports\.order_list\.enabled is false\. Set it to true/,
     ],
     [
       'a start date in the future',
@@ -114,13 +114,6 @@ describe('sync', () => {
       { startDate: '2999-01-01' },
       2,
       /soon\.json: brands\.acme\.startDate is "2999-01-01", .*Allowed: up to \d{4}-\d\d-\d\d,/,
-    ],
-    [
-      'a disabled report, with --include-disabled',
-      ['order_list', '--include-disabled'],
-      { reports: { order_list: { enabled: false } } },
-      0,
-      /^/,
     ],
   ])('and its plan handle %s', async (_name, args, changes, expected, message) => {
     const file = await withBrand('soon.json', changes);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,7 +13,6 @@ import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
-const CLI = fileURLToPath(new URL('../../cli', import.meta.url));
 let sample: SampleBrandForCli | undefined;
 
 afterEach(async () => {
@@ -100,16 +99,3 @@ function shell(command: string, folder: string) {
   const env = { ...inherited, PATH: `${join(folder, 'bin')}:${process.env.PATH}`, NO_COLOR: '1' };
   return promisify(execFile)('/bin/sh', ['-c', command], { env, timeout: 60_000 });
 }
-
-it('no command is a literal in the command line, except in the examples of --help', async () => {
-  const files = (await readdir(CLI, { recursive: true })).filter((file) => file.endsWith('.ts'));
-  const literals: string[] = [];
-  for (const file of files)
-    for (const line of (await readFile(join(CLI, file), 'utf8')).split('\n'))
-      if (
-        /brand-reports [a-z]/.test(line.replaceAll(/\$ brand-reports/g, '')) &&
-        !/^\s*(\*|\/[/*])/.test(line)
-      )
-        literals.push(`${file}: ${line.trim()}`);
-  expect(literals).toEqual([]);
-});

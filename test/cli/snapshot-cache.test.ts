@@ -127,21 +127,6 @@ describe('copies of a lake in S3', () => {
       expect(path.startsWith(join(folder.path, '.cache', 'brand-reports'))).toBe(true);
     },
   );
-
-  it.each([
-    ['a home that is not absolute', 'home', /no home folder .* Set XDG_CACHE_HOME to the absolute path/],
-    [
-      'a home that cannot be created',
-      '/dev/null',
-      /\/dev\/null\/\.cache\/brand-reports .* cannot be made \(ENOTDIR\)/,
-    ],
-  ])('need a folder: %s', async (_name, home, message) => {
-    process.env = { ...process.env, HOME: home, XDG_CACHE_HOME: '' };
-    const store = await bucket(KEY);
-    expect(() => snapshotFiles(store)).toThrow(
-      expect.objectContaining({ kind: 'config', code: 'no_cache', message: expect.stringMatching(message) }),
-    );
-  });
 });
 
 describe('copies that no query has used for 30 days', () => {
@@ -173,15 +158,6 @@ describe('copies that no query has used for 30 days', () => {
     snapshotFiles(store);
     expect(await exists(emptied)).toBe(false);
     await copied(snapshotFiles(store), unused ?? '');
-  });
-
-  it('are removed once a day', async () => {
-    await Promise.all(paths.map((path) => setAge(path, 31)));
-    snapshotFiles(store);
-    expect(await Promise.all(paths.map(exists))).toEqual([true, true, true]);
-    await setAge(cache, 2);
-    snapshotFiles(store);
-    expect(await Promise.all(paths.map(exists))).toEqual([false, false, false]);
   });
 
   it('are removed without following links', async () => {

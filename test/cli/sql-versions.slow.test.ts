@@ -174,7 +174,6 @@ describe('a query as of an instant', () => {
   it.each([
     ['a table', 'coverage', 'SELECT * FROM coverage'],
     ['a view', 'freshness', 'SELECT * FROM orders, freshness'],
-    ['versions', 'orders_versions', 'SELECT * FROM orders_versions'],
     ['a table in a second statement', 'coverage', 'FROM orders; FROM main.Coverage'],
     ['a table in a subquery', 'coverage', 'SELECT (SELECT max(dt) FROM coverage) FROM orders'],
     ['a table that its own alias hides', 'changes', 'WITH changes AS (FROM changes) FROM changes'],
@@ -192,8 +191,7 @@ describe('a query as of an instant', () => {
     ['a column', 'SELECT count(*) AS changes FROM orders'],
     ['the alias of a table', 'SELECT count(coverage.dt) AS n FROM orders AS coverage'],
     ['text', "SELECT count(*) AS n FROM orders WHERE dt <> 'freshness changes'"],
-    ['a quoted name', 'SELECT count(*) AS n FROM (SELECT dt AS "orders_versions" FROM orders)'],
-    ['a comment', 'SELECT count(*) AS n FROM orders -- coverage'],
+    ['a quoted name', 'SELECT count(*) AS n FROM (SELECT dt AS "coverage" FROM orders)'],
     ['a common table expression', 'WITH coverage AS (FROM orders) SELECT count(*) AS n FROM coverage'],
     [
       'a recursive query',
@@ -207,69 +205,6 @@ describe('a query as of an instant', () => {
   it('does not list refused tables', async () => {
     const names = (await ask('SHOW TABLES', folder, moments[0]?.atMs)).map((row) => JSON.stringify(row));
     expect(names).toContain('{"name":"orders"}');
-    expect(names.filter((name) => /coverage|freshness|_versions/.test(name))).toEqual([]);
+    expect(names.filter((name) => /coverage|freshness/.test(name))).toEqual([]);
   });
 });
-
-describe('the versions of a table', () => {
-  it('follow one another, and the last version has the rows of the table', async () => {
-    const versions = await ask(
-      "SELECT _valid_from, _valid_to, count(*) AS rows, max(word) AS word FROM orders_versions WHERE brand = 'acme' AND dt = '2026-03-08' GROUP BY ALL ORDER BY _valid_from",
-    );
-    expect(versions).toEqual([
-      {
-        word: null,
-        rows: expect.any(Number),
-        _valid_from: expect.any(String),
-        _valid_to: expect.any(String),
-      },
-      {
-        word: 'first word',
-        rows: expect.any(Number),
-        _valid_from: at(versions[0]),
-        _valid_to: at(versions[1]),
-      },
-      { word: 'second word', rows: expect.any(Number), _valid_from: at(versions[1]), _valid_to: null },
-    ]);
-    const current =
-      'SELECT * EXCLUDE (_snapshot, _valid_from, _valid_to) FROM orders_versions WHERE _valid_to IS NULL';
-    expect(await ask(`FROM orders EXCEPT ALL (${current})`)).toEqual([]);
-    expect(await ask(`(${current}) EXCEPT ALL FROM orders`)).toEqual([]);
-  });
-
-  it('show which orders changed their amount between two instants, by the SQL of docs/explanation/history.md', async () => {
-    const page = await readFile(new URL('../../docs/explanation/history.md', import.meta.url), 'utf8');
-    const [, example = ''] = /```sql duckdb\n(WITH instants[\s\S]*?)```/.exec(page) ?? [];
-    const timestamp = (moment: Moment | undefined) =>
-      new Date(moment?.atMs ?? 0).toISOString().slice(0, -1).replace('T', ' ');
-    const sql = example
-      .replace('2026-03-01 08:00', timestamp(moments[1]))
-      .replace('2026-03-08 08:00', timestamp(moments[2]));
-    expect(await ask(sql)).toEqual([
-      { brand: 'acme', dt: FIRST, transid: expect.any(String), amount_then: 10.5, amount_later: 11.5 },
-      {
-        ...{ brand: 'acme', dt: SECOND, transid: expect.any(String) },
-        ...{ amount_then: expect.any(Number), amount_later: 13.5 },
-      },
-    ]);
-  });
-
-  it('are an empty table with typed columns if the table has no data', async () => {
-    expect(
-      await ask('SELECT count(*) AS n, typeof(any_value(_valid_to)) AS type FROM transactions_versions'),
-    ).toEqual([{ n: 0, type: 'TIMESTAMP' }]);
-  });
-
-  it('are created only if the SQL names them', async () => {
-    const tables = await ask(
-      "SELECT table_name AS name FROM information_schema.tables, (FROM orders LIMIT 0) WHERE table_name LIKE '%versions'",
-    );
-    expect(tables).toEqual([]);
-  });
-});
-
-function at(version: unknown): unknown {
-  return typeof version === 'object' && version !== null && '_valid_to' in version
-    ? version._valid_to
-    : undefined;
-}

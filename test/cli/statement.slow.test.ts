@@ -294,7 +294,7 @@ describe('the statement of a month', () => {
     expect((await run()).stdout).toMatch(
       /^acme 2026-10\nnot closed: may still change[\s\S]*\n1012 +O’Brien & "Sons" +USD +total/,
     );
-    expect(await run('--output', join(temporary.path, 'x.xlsx'))).toMatchObject({
+    expect(await run('--output', join(temporary.path, 'x.txt'))).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('.csv, .json and .html'),
     });

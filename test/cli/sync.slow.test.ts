@@ -147,16 +147,6 @@ describe('sync', () => {
     );
   });
 
-  it('exits 1 when the service rejects the credentials', async () => {
-    sample = await serveSampleBrand({ daysBefore: 0 });
-    sample.acme.secret = 'rotated meanwhile';
-    const { code, stdout } = await runCli(['sync', '--json', ...sample.flags]);
-    expect(code).toBe(1);
-    expect(outcomesOf({ code, stdout, stderr: '' }).reports[0].error.message).toMatch(
-      /authentication failed/,
-    );
-  });
-
   it('exits 4 when another run holds every day that is due', async () => {
     sample = await serveSampleBrand({ daysBefore: 1 });
     sample.service.addFault({ on: { action: 'report/order_list' }, fault: { kind: 'hang' } });

@@ -291,41 +291,6 @@ const CALLS: readonly Row[] = [
   ],
   ['no table', sql('SELECT 1 AS one'), 'NO DAYS', [], /\| one \|/],
   [
-    'the coverage of a table',
-    ['coverage', { brand: 'acme', table: 'orders', to: LAST }],
-    'INCOMPLETE',
-    ['gap'],
-    /order_list \| complete \| 5 \|/,
-  ],
-  [
-    'the coverage of complete days',
-    ['coverage', { brand: 'acme', table: 'order_list', from: ODD, to: LAST }],
-    'COMPLETE',
-    [],
-    /order_list \| complete \| 4 \|/,
-  ],
-  [
-    'the coverage of one day',
-    ['coverage', { from: FAILED, to: FAILED }],
-    'INCOMPLETE',
-    ['failure'],
-    /acme \| order_list \| complete/,
-  ],
-  [
-    'what changed',
-    ['changes', { from: FIRST, brand: 'globex', table: 'orders' }],
-    'INCOMPLETE',
-    ['restatement'],
-    /ROWS: 1\n.*\n.*\n\| globex \| order_list/,
-  ],
-  [
-    'earlier changes',
-    ['changes', { from: '2020-01-01', to: FIRST, brand: 'globex', table: 'orders' }],
-    'INCOMPLETE',
-    ['restatement'],
-    /ROWS: 0/,
-  ],
-  [
     'views',
     ['views', {}],
     'NO DAYS',
@@ -399,15 +364,7 @@ describe('a call that cannot be answered', () => {
       /made DuckDB fail, and was ended/,
     ],
     ['a column that is not there', 'sql', { sql: 'SELECT nothing FROM orders' }, /"nothing" not found/],
-    [
-      'dt as a date',
-      'sql',
-      { sql: 'SELECT 1 FROM orders WHERE dt > current_date - INTERVAL 7 DAY' },
-      /This works: .*day > current_date/,
-    ],
     ['an unknown table', 'columns', { name: 'order' }, /order does not exist.*\n?.*Did you mean "orders"/],
-    ['an unknown report', 'coverage', { table: 'order' }, /"order".*order_list \(table orders\)/],
-    ['a text that is not a day', 'coverage', { from: 'yesterday' }, /from: Invalid ISO date/],
   ])(
     'is an error with its reason, after which the server answers again: %s',
     async (_name, tool, args, message) => {
