@@ -14,7 +14,7 @@ export function parseSyncEvent(event: unknown, brands: readonly string[]) {
     : parseInput(syncSchema(brands), event, 'event', 'the event');
 }
 
-const day = () => text('a day, YYYY-MM-DD', isDay);
+export const day = () => text('a day, YYYY-MM-DD', isDay);
 
 function syncSchema(brands: readonly string[]) {
   return object({
@@ -50,7 +50,7 @@ function rebuildSchema(brands: readonly string[]) {
   }).check(({ value, issues }) => refuseBackwards(value, issues));
 }
 
-function refuseBackwards(
+export function refuseBackwards(
   { from, to }: { from?: string | undefined; to?: string | undefined },
   issues: z.core.$ZodRawIssue[],
 ): void {

@@ -84,9 +84,9 @@ export const ALARMS: readonly AlarmRow[] = [
   },
   {
     id: 'backfill-failed',
-    meaning: 'A backfill ended, and some of its months are not complete.',
+    meaning: 'A backfill ended, and some of its brands are not complete.',
     action:
-      'Read the cause of the execution, which lists these months with the reasons, and fix them; then start a new ' +
+      'Read the cause of the execution, which lists these brands with the reasons, and fix them; then start a new ' +
       'execution with the same input.',
     condition: ({ stateMachine }) => ({
       metric: stateMachine.metricFailed({ statistic: Stats.SUM, period: Duration.minutes(5) }),

@@ -20,7 +20,6 @@
 // | a response to CloudFormation    | CLOUDFORMATION_RETRY, functions/cloud-formation-response.ts (no jitter) | 4         | 500 ms            | 2 s   |
 // | a step of the backfill: no free | addRetry, infra/backfill-state-machine.ts                               | 20        | 20 s              | 5 min |
 // | instance; any other failure     |                                                                         | 2         | 1 min             | 2 min |
-// | the list of a backfill's months | addRetry, infra/backfill-state-machine.ts                               | 4         | 5 s               | 40 s  |
 // | a call of EventBridge Scheduler | schedulerClientOptions, adapters/aws/schedules.ts                       | 20        | the SDK's own     |       |
 // | an event of a schedule          | RetryPolicy, adapters/aws/schedules.ts                                  | 2         | EventBridge's own |       |
 

@@ -71,12 +71,12 @@ type Catalog =
   | 'no_catalog'
   | 'not_a_view'
   | 'other_lake';
-type Functions = 'backfill_running' | 'environment' | 'event' | 'input' | 'packed_settings' | 'properties';
+type Functions = 'environment' | 'event' | 'input' | 'packed_settings' | 'properties';
 type Deployed = 'deployed_settings' | 'settings_contended' | 'settings_too_large';
 type Stack = 'adopts_own' | 'instance_name' | 'no_function' | 'secret_outside_prefix' | 'shared_bucket';
 
 /** Faults of this program. */
-export type Bugs = 'bad_key' | 'never_ends' | 'no_outcome' | 'not_paged' | 'run_twice' | 'unexpected';
+export type Bugs = 'bad_key' | 'never_ends' | 'not_paged' | 'run_twice' | 'unexpected';
 
 export type OfCommands =
   | Flags

@@ -90,11 +90,6 @@ export function isUnfinished({ status, days }: ReportOutcome): boolean {
   return days.some(({ outcome }) => isLeft(outcome)) || (status === 'incomplete' && days.length === 0);
 }
 
-/** Whether a day failed: a range is complete only after all its days were read. */
-export function hasFailedDays({ days }: ReportOutcome): boolean {
-  return countFailedDays(days) > 0;
-}
-
 function isLeft(outcome: DayOutcome['outcome']): boolean {
   return outcome === 'pending' || outcome === 'busy';
 }

@@ -458,7 +458,6 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
   ],
   aws_unavailable: ['AWS did not respond, or limited the rate of requests.', 'Run again later.'],
   aws_unexpected: ['AWS responded in an unexpected way.', 'Report it.'],
-  backfill_running: ['A backfill of the brand is running.', 'Stop it, or wait for its end.'],
   catalog_contended: ['Others keep changing the same table in Glue.', 'Run again later.'],
   column_types: [
     'A Glue table has other column types than the lake.',
@@ -521,7 +520,6 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
 export const bugs: Record<Bugs, Explanation> = {
   bad_key: ['The program built an invalid key of an object.', 'Report a bug.'],
   never_ends: ['The command stopped without finishing.', 'Run it again, and report it.'],
-  no_outcome: ['A run of a backfill has no outcome.', 'Report it.'],
   not_paged: ['The program requested a second page of an action without pages.', 'Report it.'],
   run_twice: ['A run registered twice.', 'Report it.'],
   unexpected: [

@@ -291,7 +291,12 @@ export function stepsOf(
       `a backfill of ${monthOf(day)}`,
       async () => {
         const machine = arn('states', `stateMachine:${STACK}-backfill`);
-        const input = JSON.stringify({ report, brand, from: `${monthOf(day)}-01`, to: day });
+        const input = JSON.stringify({
+          brands: [brand],
+          reports: [report],
+          from: `${monthOf(day)}-01`,
+          to: day,
+        });
         const execution = text(
           await aws`stepfunctions start-execution --state-machine-arn ${machine} --input ${input} --query executionArn`,
         );

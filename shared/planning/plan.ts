@@ -23,8 +23,8 @@ export interface DueDay {
 /** A list of days that several short runs work through together: the due days, or a range of days. */
 export interface Continuation {
   id: string;
-  /** Days to read even if they are not due. `since`: days that any run has read at or after this time are left out. */
-  range?: { from: string; to: string; since?: string };
+  /** Days to read even if they are not due. */
+  range?: { from: string; to: string };
 }
 
 /** What the plan depends on, in addition to ledgers, policy and time. */
@@ -140,9 +140,7 @@ function isAheadOf(day: string, entry: DayEntry, policy: Policy, nowMs: number):
   return Date.parse(readFrom) > nowMs || (isWhole(entry.committed) && nowMs < closesAtMs(day, policy));
 }
 
-/**
- * Whether this continuation, or any run since its `since`, has read the day with the queries of the current settings.
- */
+/** Whether this continuation has read the day with the queries of the current settings. */
 function wasRead(
   entry: DayEntry,
   continuation: Continuation,
@@ -150,10 +148,8 @@ function wasRead(
   upstream: { digest: string } | undefined,
 ): boolean {
   if (!entry.committed || entry.claim || entry.failure) return false;
-  const { since } = continuation.range ?? {};
-  const { at, queryFingerprint, upstreamDigest } = lastRequested(entry.committed, entry.disregarded);
-  const isRecent = since !== undefined && Date.parse(at) >= Date.parse(since);
-  if (entry.continuation !== continuation.id && !isRecent) return false;
+  if (entry.continuation !== continuation.id) return false;
+  const { queryFingerprint, upstreamDigest } = lastRequested(entry.committed, entry.disregarded);
   return queryFingerprint === policy.queryFingerprint && upstreamDigest === upstream?.digest;
 }
 

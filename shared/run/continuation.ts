@@ -9,7 +9,7 @@ import { isWithin } from '../lake/documents/stored-time.ts';
 import type { Continuation } from '../planning/plan.ts';
 import type { RunContext } from '../context/context.ts';
 
-/** Days to read again. With `since`, only the days that no run has read from that instant on. */
+/** Days to read again. */
 export type Range = NonNullable<Continuation['range']> & {
   /** The range as the user gave it: an open end is a different day tomorrow. */
   name: string;
@@ -43,7 +43,6 @@ export async function saveContinuation(
   range: Range | undefined,
   run: { isUnfinished: boolean; madeProgress: boolean },
 ): Promise<void> {
-  if (range?.since !== undefined) return;
   const name = nameOf(range);
   await ctx.reportState.update((current) => {
     const { [name]: existing, ...others } = liveContinuations(ctx, current);

@@ -12,7 +12,6 @@ import {
   type SyncOutcome,
   type Traffic,
   errorSummary,
-  hasFailedDays,
   isUnfinished,
   madeProgress,
   runSummary,
@@ -61,8 +60,6 @@ export interface RunScope {
   /** Days to read again, `YYYY-MM-DD`, both included, regardless of the policy. */
   from?: string;
   to?: string;
-  /** An instant, ISO 8601: days of the range that any run has read since then are not read again. */
-  since?: string;
   /** Whether a reading with fewer records replaces records that can no longer change; needs `from` or `to`. */
   acceptFewer?: boolean | undefined;
   /** The most that this run may use of the brand's rate. */
@@ -113,14 +110,15 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
 async function withContinuation(
   { ctx, outcome }: SyncedReport,
   scope: RunScope,
-  { reports }: SyncOutcome,
+  { status, reports }: SyncOutcome,
 ): Promise<ReportOutcome> {
   const range = rangeOf(scope, ctx);
   // Nobody knows the time, so nothing is dated.
   if (outcome.error?.code === CLOCKS_DIFFER) return outcome;
   try {
     await saveContinuation(ctx, range, {
-      isUnfinished: reports.some(isUnfinished) || (range !== undefined && reports.some(hasFailedDays)),
+      // A range ends only after a run that read all of it: otherwise the next run would read its other days again.
+      isUnfinished: range ? status !== 'complete' : reports.some(isUnfinished),
       madeProgress: reports.some(madeProgress),
     });
     return outcome;
@@ -329,7 +327,7 @@ function notInSettings(report: string, brand: string): BrandReportsError {
 
 /** The days to read again, if the scope has any. An open end is the first day of the settings, or today. */
 export function rangeOf(
-  { from, to, since }: RunScope,
+  { from, to }: RunScope,
   ctx: Pick<RunContext, 'clock' | 'policy'>,
 ): Range | undefined {
   if (from === undefined && to === undefined) return undefined;
@@ -337,9 +335,5 @@ export function rangeOf(
     from: from ?? ctx.policy.startDate,
     to: to ?? todayIn(ctx),
     name: `${from ?? ''}..${to ?? ''}`,
-    // Readings are recorded by the earlier clock.
-    ...(since !== undefined && {
-      since: new Date(Date.parse(since) + ctx.clock.earlierMs() - ctx.clock.wallMs()).toISOString(),
-    }),
   };
 }

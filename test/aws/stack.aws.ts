@@ -48,7 +48,6 @@ const outcomeSchema = z.object({ status: z.string() });
 const settingsSchema = z.looseObject({
   brands: z.record(z.string(), z.looseObject({ startDate: z.string() })),
 });
-const monthsSchema = z.array(z.object({ status: z.string() }));
 const attributionSchema = z.object({
   publisher_uid: z.number(),
   publisher_name: z.string(),
@@ -437,20 +436,21 @@ describe('with a longer history, into a database that others use', () => {
   });
 
   it('the backfill refuses an input that it cannot read, with the reason', async () => {
-    expect(await aws.execute(`${STACK}-backfill`, { report: 'order_list', brand: 'nobody' })).toMatchObject({
+    expect(await aws.execute(`${STACK}-backfill`, { brands: ['nobody'] })).toMatchObject({
       status: 'FAILED',
-      cause: expect.stringContaining('brand is "nobody"; allowed: acme, globex'),
+      cause: expect.stringContaining('brands.0 is "nobody"; allowed: acme, globex'),
     });
   });
 
-  it('the backfill reads months', async () => {
-    const range = { report: 'order_list', brand: 'acme' };
+  it('the backfill reads a range of two brands', async () => {
+    const range = { reports: ['order_list'] };
     const { status, output, cause } = await aws.execute(`${STACK}-backfill`, range);
     expect({ status, cause }).toEqual({ status: 'SUCCEEDED', cause: undefined });
-    const months = z.parse(monthsSchema, JSON.parse(String(output)));
-    expect(months.length).toBeGreaterThan(1);
-    expect(new Set(months.map((month) => month.status))).toEqual(new Set(['complete']));
-    expect(await wrong(await held(), ['order_list'], ['acme'])).toEqual([]);
+    expect(JSON.parse(String(output))).toEqual([
+      { brand: 'acme', status: 'complete' },
+      { brand: 'globex', status: 'complete' },
+    ]);
+    expect(await wrong(await held(), ['order_list'], ['acme', 'globex'])).toEqual([]);
   });
 });
 

@@ -1,7 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { parseBackfillEvent, parseBackfillInput } from '../../functions/backfill-event.ts';
-import { addDays, dayOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { ACME } from '../infra/stack.ts';
@@ -10,129 +8,101 @@ const SETTINGS = parseSettings(
   {
     brands: {
       acme: ACME,
-      globex: { ...ACME, timeZone: 'Pacific/Kiritimati', reports: { order_list: { enabled: false } } },
+      globex: {
+        ...ACME,
+        startDate: '2026-06-01',
+        timeZone: 'Pacific/Kiritimati',
+        reports: { order_list: { enabled: false } },
+      },
     },
   },
   reports,
 );
 /** Still the 19th in New York, and already the 20th on Kiritimati. */
 const NOW_MS = Date.parse('2026-11-20T03:00:00Z');
-const ORDERS = { report: 'order_list', brand: 'acme' };
+const parse = (input: unknown) => parseBackfillInput(input, SETTINGS, NOW_MS);
 
 describe('the input of a backfill', () => {
-  it.each<[string, object, object]>([
-    ['of a range', { from: '2026-02-03', to: '2026-04-05' }, { from: '2026-02-03', to: '2026-04-05' }],
-    ['without a range', {}, { from: '2026-01-01', to: '2026-11-17' }],
-    ['from a day on', { from: '2026-11-17' }, { from: '2026-11-17', to: '2026-11-17' }],
+  it.each<[string, object, [brand: string, from: string, to?: string][]]>([
     [
-      'up to the open day',
-      { from: '2026-11-01', to: '2026-11-19' },
-      { from: '2026-11-01', to: '2026-11-17' },
+      'without fields: all brands from their start',
+      {},
+      [
+        ['acme', '2026-01-01'],
+        ['globex', '2026-06-01'],
+      ],
     ],
+    ['of one brand', { brands: ['acme', 'acme'] }, [['acme', '2026-01-01']]],
     [
-      'up to a day to come',
-      { from: '2026-11-01', to: '2030-01-01' },
-      { from: '2026-11-01', to: '2026-11-17' },
+      'of a range',
+      { brands: ['globex'], from: '2026-02-03', to: '2026-04-05' },
+      [['globex', '2026-02-03', '2026-04-05']],
     ],
-    [
-      'of a brand where it is another day',
-      { report: 'clicks_list', brand: 'globex' },
-      { report: 'clicks_list', brand: 'globex', from: '2026-01-01', to: '2026-11-18' },
-    ],
-  ])('is accepted: %s', (_name, input, expected) => {
-    expect(parseBackfillInput({ ...ORDERS, ...input }, SETTINGS, NOW_MS)).toEqual({ ...ORDERS, ...expected });
+    ['before the start of a brand', { to: '2026-02-01' }, [['acme', '2026-01-01', '2026-02-01']]],
+    ['of a report that one brand has', { reports: ['order_list'] }, [['acme', '2026-01-01']]],
+    ['of a day that has begun at one brand', { from: '2026-11-20' }, [['globex', '2026-11-20']]],
+  ])('%s', (_name, input, expected) => {
+    expect(parse(input).map(({ brand, from, to }) => [brand, from, ...(to ? [to] : [])])).toEqual(expected);
   });
 
-  it('never includes the open day or the day before it', () => {
-    const day = fc.integer({ min: 0, max: 400 }).map((days) => addDays('2026-01-01', days));
-    const nowMs = fc.integer({ min: Date.parse('2026-01-10'), max: Date.parse('2027-01-01') });
-    fc.assert(
-      fc.property(day, nowMs, fc.constantFrom('acme', 'globex'), (to, now, brand) => {
-        const range = parseBackfillInput(
-          { report: 'clicks_list', brand, from: '2026-01-01', to },
-          SETTINGS,
-          now,
-        );
-        const zone = SETTINGS.brands[brand]?.timeZone ?? '';
-        expect(range.to <= to && range.to <= addDays(dayOf(now, zone), -2)).toBe(true);
-      }),
-    );
-  });
-
-  it.each<[string, unknown, string]>([
-    [
-      'the text that the console suggests',
-      { Comment: 'Insert your JSON here' },
-      'Comment is unknown; allowed: report, brand, from, to',
-    ],
-    ['not an object', null, 'the top level is null; allowed: an object'],
-    ['no report', { brand: 'acme' }, 'report is missing; allowed: clicks_list, order_list'],
-    [
-      'an unknown report',
-      { ...ORDERS, report: 'orders_list' },
-      'report is "orders_list"; allowed: clicks_list, order_list, transaction_list, amazon_attribution_report; did you mean order_list?',
-    ],
+  it.each<[string, unknown, RegExp]>([
     [
       'an unknown brand',
-      { ...ORDERS, brand: 'acne' },
-      'brand is "acne"; allowed: acme, globex; did you mean acme?',
+      { brands: ['acne'] },
+      /brands\.0 is "acne"; allowed: acme, globex; did you mean acme/,
+    ],
+    ['no brand', { brands: [] }, /brands is a list; allowed: a list of brands, at least one/],
+    ['a brand without a list', { brands: 'acme' }, /brands is "acme"; allowed: a list of brands/],
+    ['an unknown report', { reports: ['orders'] }, /reports\.0 is "orders"; allowed: clicks_list, /],
+    [
+      'an unknown field',
+      { Comment: 'Insert your JSON here' },
+      /Comment is unknown; allowed: brands, reports, from, to/,
+    ],
+    ['no day', { from: '2026-02-30' }, /from is "2026-02-30"; allowed: a day/],
+    [
+      'a reversed range',
+      { from: '2026-02-02', to: '2026-02-01' },
+      /from is "2026-02-02"; allowed: a day not after/,
+    ],
+    ['days to come', { from: '2027-01-01' }, /nothing to read for acme, globex/],
+    [
+      'days before the start',
+      { brands: ['acme', 'globex'], to: '2026-02-01' },
+      /nothing to read for globex: name days/,
     ],
     [
-      'a report that the brand does not have',
-      { ...ORDERS, brand: 'globex' },
-      'report is "order_list"; allowed: a report that is enabled for globex: clicks_list, transaction_list',
+      'a disabled report',
+      { brands: ['globex'], reports: ['order_list'] },
+      /nothing to read for globex: .* reports that the settings enable/,
     ],
-    [
-      'a day that does not exist',
-      { ...ORDERS, from: '2026-02-30' },
-      'from is "2026-02-30"; allowed: a day, YYYY-MM-DD',
-    ],
-    [
-      'days before the first one',
-      { ...ORDERS, from: '2025-12-31' },
-      'from is "2025-12-31"; allowed: a day from 2026-01-01 on: for earlier days set the brand\'s startDate earlier and deploy',
-    ],
-    [
-      'days that end before the first one',
-      { ...ORDERS, to: '2025-12-31' },
-      'to is "2025-12-31"; allowed: a day not before 2026-01-01',
-    ],
-    [
-      'days that the schedule reads',
-      { ...ORDERS, from: '2026-11-18' },
-      'from is "2026-11-18"; allowed: a day up to 2026-11-17: the schedule reads later days',
-    ],
-    [
-      'a range backwards',
-      { ...ORDERS, from: '2026-02-02', to: '2026-02-01' },
-      'to is "2026-02-01"; allowed: a day not before 2026-02-02',
-    ],
+    ['a list', [], /the top level is a list/],
+    ['a text', 'acme', /the top level is "acme"/],
   ])('is refused: %s', (_name, input, message) => {
-    expect(() => parseBackfillInput(input, SETTINGS, NOW_MS)).toThrow(message);
-  });
-
-  it('is refused if the schedule reads every day since the start', () => {
-    expect(() => parseBackfillInput(ORDERS, SETTINGS, Date.parse('2026-01-02T12:00:00Z'))).toThrow(
-      'from is missing; allowed: a day up to 2025-12-31: the schedule reads later days',
-    );
-  });
-
-  it('I9: is refused without repeating a credential', () => {
-    expect(() => parseBackfillInput({ secret: 'SENSITIVE' }, SETTINGS, NOW_MS)).toThrow(
-      /^(?!.*SENSITIVE).*\n- /s,
-    );
+    expect(() => parse(input)).toThrow(message);
   });
 });
 
-describe('the event of the backfill function', () => {
-  it.each<[string, unknown]>([
-    ['of another function', { brand: 'acme' }],
-    ['that is null', null],
-    ['of a plan without the running executions', { plan: {}, execution: 'a' }],
-    ['of a month without its progress', { read: { ...ORDERS, from: '2026-01-01', to: '2026-01-31' } }],
-  ])('%s is refused, with the next step', (_name, event) => {
-    expect(() => parseBackfillEvent(event)).toThrow(
-      /the backfill's state machine: start an execution of the state machine/,
-    );
+describe('the event of the function', () => {
+  it.each<unknown>([
+    { plan: {} },
+    { plan: 'text' },
+    { brand: 'acme', from: '2026-01-01', pages: 0, stalled: 0 },
+    { brand: 'acme', reports: ['order_list'], from: '2026-01-01', to: '2026-01-02', pages: 5, stalled: 1 },
+    { conclude: [{ brand: 'acme', status: 'failed', why: 'because' }] },
+  ])('is a step of the state machine: %j', (event) => {
+    expect(parseBackfillEvent(event)).toEqual(event);
+  });
+
+  it.each<[unknown, RegExp]>([
+    [{}, /start an execution of the state machine instead/],
+    [[], /start an execution of the state machine instead/],
+    [null, /start an execution of the state machine instead/],
+    [{ brands: ['acme'] }, /start an execution of the state machine instead/],
+    [{ conclude: {} }, /start an execution of the state machine instead/],
+    [{ brand: 'acme', from: '2026-01-01', pages: -1, stalled: 0 }, /pages is -1; allowed: a whole number/],
+    [{ brand: 'acme', from: '2026-02-30', pages: 0, stalled: 0 }, /from is "2026-02-30"; allowed: a day/],
+  ])('is nothing else: %j', (event, message) => {
+    expect(() => parseBackfillEvent(event)).toThrow(message);
   });
 });

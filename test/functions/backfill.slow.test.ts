@@ -1,9 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import * as z from 'zod/mini';
-import { recordsOfDay } from '../../sample/brand.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
-import { shortened } from '../../shared/operations/backfill-months.ts';
+import { MAX_STALLED_RUNS } from '../../shared/operations/backfill.ts';
 import { addDays, dayOf, daysFrom, startOfDay } from '../../shared/days.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
 import { claimDay, parseLedger, releaseDay } from '../../shared/lake/documents/ledger.ts';
@@ -13,18 +11,18 @@ import { type Settings, parseSettings } from '../../shared/settings/settings.ts'
 import { type AwsDoubles, VARIABLES, WITH_EVENTS, startAwsDoubles } from './aws-doubles.ts';
 import { putSettings } from './settings-in-lake.ts';
 import { backfillTemplate } from '../infra/backfill-stack.ts';
-import { type Doubles, type Ended, execute } from '../infra/execute.ts';
+import { type Ended, execute } from '../infra/execute.ts';
 
 const ZONE = 'America/New_York';
 const MINUTES_15 = 900_000;
-/** A name of the maximum length. */
-const OLD_BRAND = 'a'.repeat(41);
-/** The newest month first, with days before and after it that a backfill may read. */
+/** The first day of the newest month that has days after it which are closed. */
 const FIRST = `${addDays(dayOf(Date.now(), ZONE), -6).slice(0, 7)}-01`;
+const START = addDays(FIRST, -20);
+const LAST = addDays(FIRST, 3);
+/** Two days of the month before, and three of this month. */
 const RANGE = { from: addDays(FIRST, -2), to: addDays(FIRST, 2) };
-const NEWER = { from: FIRST, to: RANGE.to };
-const OLDER = { from: RANGE.from, to: addDays(FIRST, -1) };
 
+let requestsInRun = Number.POSITIVE_INFINITY;
 let sample: SampleService;
 let doubles: AwsDoubles;
 let s3: AwsDoubles['s3'];
@@ -45,6 +43,7 @@ beforeAll(async () => {
   Object.assign(process.env, { ...VARIABLES, ...WITH_EVENTS, ...doubles.endpoints() });
   for (const level of ['info', 'warn', 'error', 'debug'] as const)
     jest.spyOn(console, level).mockImplementation((entry) => void printed.push(JSON.stringify(entry)));
+  jest.unstable_mockModule('../../functions/time-limits.ts', () => ({ timeLimits: limitByRequests }));
   ({ handler } = await import('../../functions/backfill.lambda.ts'));
   template = backfillTemplate(settings);
   fillSecrets();
@@ -65,12 +64,10 @@ afterAll(async () => {
 
 function settingsOf(service: SampleService): object {
   const { brands, ...rest } = sampleSettings(service);
-  const acme = isJsonObject(brands) && isJsonObject(brands.acme) ? brands.acme : {};
-  const named = {
-    acme: { ...acme, startDate: addDays(FIRST, -20) },
-    [OLD_BRAND]: { ...acme, startDate: '2000-01-01' },
-  };
-  return { ...rest, brands: named };
+  const { acme, globex } = isJsonObject(brands) ? brands : {};
+  const since = (brand: unknown) => ({ ...(isJsonObject(brand) && brand), startDate: START });
+  // One after the other, so that a short run reads some days to their end.
+  return { ...rest, pagesInFlight: 1, brands: { acme: since(acme), globex: since(globex) } };
 }
 
 function fillSecrets(): void {
@@ -78,172 +75,138 @@ function fillSecrets(): void {
     secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
 }
 
-/** An execution whose tasks call the handler itself. */
-function backfill(
-  input: object,
-  options: {
-    remainingMs?: () => number;
-    before?: (payload: unknown) => Promise<void>;
-    running?: Doubles['running'];
-  } = {},
-): Promise<Ended> {
-  const { remainingMs = () => MINUTES_15, before, running } = options;
-  return execute(
-    template,
-    { brand: 'acme', ...input },
-    {
-      ...(running && { running }),
-      async invoke(payload) {
-        await before?.(payload);
-        return handler(payload, { getRemainingTimeInMillis: remainingMs });
-      },
+/** The time of a run is up after so many requests, so that the speed of the machine does not matter. */
+function limitByRequests() {
+  const begun = sample.requests.length;
+  const deadline = {
+    get softMs() {
+      return sample.requests.length - begun >= requestsInRun ? 0 : Number.POSITIVE_INFINITY;
     },
-  );
+    hardMs: Number.POSITIVE_INFINITY,
+  };
+  return { deadline, signal: new AbortController().signal };
 }
 
-function rowsOf(
-  report: 'order_list' | 'clicks_list' | 'clicks_detail',
-  { from, to }: { from: string; to: string },
-): number {
-  const { acme } = sample.brands;
-  if (!acme) throw new Error('the sample has no brand acme');
-  return daysFrom(from, to).reduce((sum, day) => sum + recordsOfDay(acme, report, day).length, 0);
-}
-
-function complete(report: Parameters<typeof rowsOf>[0], range: { from: string; to: string }) {
-  return { ...range, status: 'complete', rows: rowsOf(report, range), left: 0 };
+/** An execution whose tasks call the handler itself. */
+function backfill(input: object, before?: (payload: unknown) => void): Promise<Ended> {
+  return execute(template, input, {
+    async invoke(payload) {
+      before?.(payload);
+      return handler(payload, { getRemainingTimeInMillis: () => MINUTES_15 });
+    },
+  });
 }
 
 /** Removes the list from the responses for orders of the day. @returns a function that removes the fault */
-function failOrdersOf(day: string, times = Number.POSITIVE_INFINITY): () => void {
+function failOrdersOf(day: string): () => void {
   const startsAt = startOfDay(day, ZONE) / 1000;
   return sample.addFault({
     on: {
       action: 'report/order_list',
       when: ({ fields }) => Number(fields.start_time) === startsAt && Number(fields.end_time) > startsAt,
       nth: 1,
-      times,
+      times: Number.POSITIVE_INFINITY,
     },
     fault: { kind: 'missing_list' },
   });
 }
 
-function daysPublished(table: string): string[] {
-  return [...(glue.tables.get(table)?.partitions.keys() ?? [])].map((path) => path.slice(-10)).sort();
+function daysPublished(table: string, brand: string): string[] {
+  const paths = [...(glue.tables.get(table)?.partitions.keys() ?? [])];
+  return paths.flatMap((path) => (path.includes(brand) ? [path.slice(-10)] : [])).sort();
 }
 
+const ordersRequested = () => sample.requests.filter(({ action }) => action === 'report/order_list').length;
+
+const runsIn = ({ entered }: Ended, name: string) => entered.filter((state) => state.name === name).length;
+
 describe('a backfill', () => {
-  it('reads a range of two months, and nothing else', async () => {
-    const { output } = await backfill({ report: 'order_list', ...RANGE });
-    expect(output).toEqual([complete('order_list', NEWER), complete('order_list', OLDER)]);
-    expect(rowsOf('order_list', RANGE)).toBeGreaterThan(0);
-    expect(daysPublished('orders')).toEqual(daysFrom(RANGE.from, RANGE.to));
+  it('reads the range of all reports of two brands, and nothing else', async () => {
+    const { output } = await backfill(RANGE);
+    expect(output).toEqual([
+      { brand: 'acme', status: 'complete' },
+      { brand: 'globex', status: 'complete' },
+    ]);
+    for (const brand of ['acme', 'globex'])
+      for (const table of ['orders', 'clicks'])
+        expect(daysPublished(table, brand)).toEqual(daysFrom(RANGE.from, RANGE.to));
   });
 
-  it('resumes a month that a run did not finish in time', async () => {
-    const remaining = [MINUTES_15, 1];
-    const { output, entered } = await backfill(
-      { report: 'order_list', ...RANGE },
-      { remainingMs: () => remaining.shift() ?? MINUTES_15 },
-    );
-    expect(output).toEqual([complete('order_list', NEWER), complete('order_list', OLDER)]);
-    expect(entered.filter(({ name }) => name === 'Wait')).toHaveLength(1);
+  it('completes over several short runs, and reads every day', async () => {
+    requestsInRun = 5;
+    const ended = await backfill({ brands: ['acme'], reports: ['order_list'], from: FIRST, to: LAST });
+    requestsInRun = Number.POSITIVE_INFINITY;
+    expect(ended.error).toBeUndefined();
+    expect(ended.output).toEqual([{ brand: 'acme', status: 'complete' }]);
+    expect(runsIn(ended, 'ReadBrand')).toBeGreaterThan(2);
+    expect(daysPublished('orders', 'acme')).toEqual(daysFrom(FIRST, LAST));
   });
 
-  it('fails with the incomplete months, and lists the complete months', async () => {
+  it('ends with what is left if a day fails in every run, and reads the other days once', async () => {
     const removeFault = failOrdersOf(FIRST);
-    const { error, entered } = await backfill({ report: 'order_list', ...RANGE });
+    const ended = await backfill({ ...RANGE, reports: ['order_list', 'clicks_list'] });
     removeFault();
-    expect(error).toEqual({
+    expect(ended.error).toEqual({
       name: 'BackfillIncomplete',
       cause: expect.stringMatching(
-        new RegExp(`^1 of 2 months .*\n${FIRST}\\.\\.${NEWER.to} failed: .*list[^\n]*$`),
+        new RegExp(`^1 of 2 brands .*\nacme: order_list failed, 1 left: ${FIRST}\\. .*list[^\n]*$`),
       ),
     });
-    expect(entered.at(-1)?.input).toMatchObject({
-      months: [{ ...NEWER, status: 'failed', left: 1 }, complete('order_list', OLDER)],
+    expect(runsIn(ended, 'Wait')).toBe(MAX_STALLED_RUNS - 1);
+    expect(daysPublished('orders', 'acme')).toEqual(
+      daysFrom(RANGE.from, RANGE.to).filter((day) => day !== FIRST),
+    );
+    const before = ordersRequested();
+    const { output } = await backfill({
+      ...{ brands: ['acme'], reports: ['order_list', 'clicks_list'], ...RANGE },
     });
-    expect(daysPublished('orders')).toEqual(daysFrom(RANGE.from, RANGE.to).filter((day) => day !== FIRST));
+    expect(output).toEqual([{ brand: 'acme', status: 'complete' }]);
+    // The pages of one day, with a margin.
+    expect(ordersRequested() - before).toBeLessThan(before / 5);
+  });
+
+  it('ends with what is left, without reading days again, if a report cannot be planned', async () => {
+    s3.objects.set(ledgerKey('clicks_list', 'acme', FIRST.slice(0, 7)), {
+      ...{ body: Buffer.from('{'), etag: '"damaged"', modifiedAt: new Date() },
+    });
+    const requested: number[] = [];
+    const { error } = await backfill(
+      { brands: ['acme'], reports: ['order_list', 'clicks_list'], from: FIRST, to: LAST },
+      () => void requested.push(ordersRequested()),
+    );
+    expect(error?.cause).toMatch(/\nacme: clicks_list failed.*ledger/);
+    // The steps are the list of brands and the runs, of which the second may check orders once more.
+    expect(new Set(requested.slice(3))).toEqual(new Set([ordersRequested()]));
   });
 
   it('waits for days that another run holds', async () => {
     const held = claimElsewhere(FIRST);
-    const payloads: unknown[] = [];
-    const { output, entered } = await backfill(
-      { report: 'order_list', from: FIRST, to: FIRST },
-      {
-        async before(payload) {
-          payloads.push(payload);
-          if (payloads.length === 3) held.release();
-        },
+    let runs = 0;
+    const ended = await backfill(
+      { brands: ['acme'], reports: ['order_list'], from: FIRST, to: FIRST },
+      () => {
+        runs += 1;
+        if (runs === 3) held.release();
       },
     );
-    expect(entered.filter(({ name }) => name === 'Wait')).toEqual([
-      { name: 'Wait', input: expect.objectContaining({ waitSeconds: 60 }) },
-    ]);
-    expect(output).toEqual([complete('order_list', { from: FIRST, to: FIRST })]);
+    expect(runsIn(ended, 'Wait')).toBe(1);
+    expect(ended.output).toEqual([{ brand: 'acme', status: 'complete' }]);
   });
 
-  it('reports that click details need their clicks, and reads them after the clicks were read', async () => {
-    const details = { report: 'clicks_detail', from: FIRST, to: addDays(FIRST, 1) };
-    const { error } = await backfill(details);
-    expect(error?.cause).toMatch(
-      /clicks_list has not been read yet for 2 days.*start a backfill of clicks_list/,
-    );
-    await backfill({ ...details, report: 'clicks_list' });
-    const { output } = await backfill(details);
-    expect(output).toEqual([complete('clicks_detail', { from: details.from, to: details.to })]);
+  it('reads click details after their clicks', async () => {
+    const reportsOfClicks = ['clicks_detail', 'clicks_list'];
+    const { output } = await backfill({ brands: ['acme'], reports: reportsOfClicks, from: FIRST, to: LAST });
+    expect(output).toEqual([{ brand: 'acme', status: 'complete' }]);
+    expect(daysPublished('click_details', 'acme')).toEqual(daysFrom(FIRST, LAST));
   });
 
-  it.each<[string, object, Doubles['running'] & object, RegExp]>([
-    ['of an unknown report', { report: 'orders' }, {}, /report is "orders"; allowed: clicks_list, /],
-    ['of the console’s suggestion', { Comment: 'Insert your JSON here' }, {}, /Comment is unknown/],
-    [
-      'another backfill of the brand is running',
-      { report: 'order_list' },
-      {
-        mine: { brand: 'acme' },
-        other: { brand: OLD_BRAND },
-        first: { brand: 'acme', report: 'clicks_list' },
-      },
-      /"first" of acme is running.*only one backfill of a brand may run at a time/,
-    ],
-  ])('is refused without a request to the service: %s', async (_name, input, running, cause) => {
-    const { error } = await backfill(input, { running });
-    expect(error).toEqual({ name: 'BackfillRefused', cause: expect.stringMatching(cause) });
+  it('is refused without a request to the service if the input has a fault', async () => {
+    const { error } = await backfill({ brands: ['acme', 'acne'] });
+    expect(error).toEqual({
+      name: 'BackfillRefused',
+      cause: expect.stringMatching(/brands\.1 is "acne"; allowed: acme, globex/),
+    });
     expect(sample.requests).toHaveLength(0);
-  });
-
-  it('runs beside the backfill of another brand', async () => {
-    const { output } = await backfill(
-      { report: 'order_list', from: FIRST, to: FIRST },
-      { running: { mine: { brand: 'acme' }, first: { brand: OLD_BRAND } } },
-    );
-    expect(output).toEqual([complete('order_list', { from: FIRST, to: FIRST })]);
-  });
-
-  it('of 27 years fits into the state of an execution, even if every month fails', async () => {
-    const why = shortened('界'.repeat(1_000));
-    const { error, entered } = await execute(
-      template,
-      { report: 'amazon_attribution_report', brand: OLD_BRAND },
-      {
-        async invoke(payload) {
-          const month = z.safeParse(
-            z.object({ read: z.object({ from: z.string(), to: z.string() }) }),
-            payload,
-          );
-          if (!month.success) return handler(payload, { getRemainingTimeInMillis: () => MINUTES_15 });
-          const { from, to } = month.data.read;
-          return {
-            next: 'end',
-            outcome: { from, to, status: 'incomplete', rows: 123_456_789, left: 31, why },
-          };
-        },
-      },
-    );
-    expect(entered.filter(({ name }) => name === 'ReadMonth').length).toBeGreaterThan(320);
-    expect(error?.cause).toMatch(/^\d+ of \d+ months are not complete/);
   });
 });
 

@@ -3,7 +3,6 @@
  * role is used, and each call is allowed by its role. `UNEXERCISED` lists the permissions that no such life can use,
  * with the reason.
  */
-import * as z from 'zod/mini';
 import { DAY_MS, addDays, dayOf } from '../../shared/days.ts';
 import { isJsonObject } from '../../shared/json.ts';
 import { LEDGER_TABLES, closeKey, schemaKey } from '../../shared/lake/paths.ts';
@@ -174,8 +173,6 @@ async function sync({ invoke }: Deployment, report: string, more: object = {}): 
   if (JSON.stringify(answer).includes('"failed"')) throw new Error(`${report}: ${JSON.stringify(answer)}`);
 }
 
-const planned = z.object({ answer: z.object({ items: z.array(z.unknown()) }) });
-
 async function backfillAll(deployment: Deployment, day: string): Promise<void> {
   const [clicks = '', ...others] = Object.keys(reports);
   // One report is enough for the secrets of all brands.
@@ -184,9 +181,7 @@ async function backfillAll(deployment: Deployment, day: string): Promise<void> {
 }
 
 async function backfill({ invoke }: Deployment, report: string, brand: string, day: string): Promise<void> {
-  const plan = { report, brand, from: day, to: day };
-  const { answer } = z.parse(planned, await invoke('backfill', { plan, execution: 'this', running: [] }));
-  for (const item of answer.items) await invoke('backfill', item);
+  await invoke('backfill', { brand, reports: [report], from: day, to: day, pages: 0, stalled: 0 });
 }
 
 /** Afterwards the lake is unchanged. */

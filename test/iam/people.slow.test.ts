@@ -86,8 +86,8 @@ describe('the policy of operators', () => {
       ]),
       ['states:StartExecution', backfill('stateMachine')],
       ['states:StopExecution', backfill('execution', ':one')],
-      ['states:GetExecutionHistory', backfill('execution', '/Months:of-the-map')],
-      ['states:DescribeMapRun', backfill('mapRun', '/Months:the-map')],
+      ['states:GetExecutionHistory', backfill('execution', '/Brands:of-the-map')],
+      ['states:DescribeMapRun', backfill('mapRun', '/Brands:the-map')],
       ...['Failed', 'Undelivered'].flatMap((name): Call[] =>
         ['ReceiveMessage', 'DeleteMessage', 'PurgeQueue', 'GetQueueAttributes'].map((action) => [
           `sqs:${action}`,
@@ -139,7 +139,7 @@ describe('the policy of operators', () => {
       ],
       ['states:UpdateStateMachine', backfill('stateMachine')],
       ['states:StopExecution', backfill('execution', '-2:one')],
-      ['states:UpdateMapRun', backfill('mapRun', '/Months:the-map')],
+      ['states:UpdateMapRun', backfill('mapRun', '/Brands:the-map')],
       ['sqs:SendMessage', arn('sqs', 'Failed')],
       ['sqs:SetQueueAttributes', arn('sqs', 'Failed')],
       ['sqs:ReceiveMessage', arn('sqs', 'Another')],

@@ -6,43 +6,27 @@ import { type Doubles, execute } from './execute.ts';
 import { ACME } from './stack.ts';
 
 const template = backfillTemplate({ brands: { acme: ACME } });
-const INPUT = { report: 'order_list', brand: 'acme' };
-const ITEMS = ['2026-03', '2026-02', '2026-01'].map((month) => ({
-  read: { ...INPUT, from: `${month}-01`, to: `${month}-28` },
-  progress: { read: 0 },
-}));
+const INPUT = { brands: ['acme', 'globex', 'initech'] };
 
-const runSchema = z.object({
-  read: z.looseObject({ from: z.string() }),
-  progress: z.object({ read: z.number() }),
-});
-type Script = Record<string, (object | Error)[]>;
+const planSchema = z.object({ plan: z.looseObject({}) });
+const concludingSchema = z.object({ conclude: z.array(z.unknown()) });
+const runSchema = z.object({ brand: z.string(), run: z.number() });
+type Script = Record<string, (string | Error)[]>;
 
-/**
- * A function that returns the results of the script for each month, run by run, and `end` for months without a script.
- */
+/** A function whose runs of each brand end as the script says, and `complete` without a script. */
 function scripted(script: Script): { invoke: Doubles['invoke']; runs: string[] } {
   const runs: string[] = [];
-  const left = Object.fromEntries(Object.entries(script).map(([month, answers]) => [month, [...answers]]));
+  const left = Object.fromEntries(Object.entries(script).map(([brand, ends]) => [brand, [...ends]]));
   const invoke = async (payload: unknown) => {
-    if (z.safeParse(z.object({ plan: z.unknown() }), payload).success) return { items: ITEMS };
-    const concluding = z.safeParse(
-      z.object({ conclude: z.object({ months: z.array(z.unknown()) }) }),
-      payload,
-    );
-    if (concluding.success) return concluding.data.conclude;
-    const { read, progress: before } = z.parse(runSchema, payload);
-    const month = read.from.slice(0, 7);
-    runs.push(`${month} ${before.read}`);
-    const answer = left[month]?.shift() ?? { next: 'end' };
-    if (answer instanceof Error) throw answer;
-    return {
-      read,
-      progress: { read: before.read + 1 },
-      waitSeconds: 0,
-      outcome: { month, ...answer },
-      ...answer,
-    };
+    if (z.safeParse(planSchema, payload).success)
+      return { items: INPUT.brands.map((brand) => ({ brand, run: 0 })) };
+    const concluding = z.safeParse(concludingSchema, payload);
+    if (concluding.success) return { brands: concluding.data.conclude };
+    const { brand, run } = z.parse(runSchema, payload);
+    runs.push(`${brand} ${run}`);
+    const end = left[brand]?.shift() ?? 'complete';
+    if (end instanceof Error) throw end;
+    return { brand, run: run + 1, status: end };
   };
   return { invoke, runs };
 }
@@ -52,34 +36,31 @@ function named(name: string): Error {
 }
 
 describe('the state machine of the backfill', () => {
-  it('requests a plan with its input and name, and with the inputs and names of the running executions', async () => {
+  it('passes its input to the function, and fails with the refusal', async () => {
     const payloads: unknown[] = [];
     const invoke = async (payload: unknown) => {
       payloads.push(payload);
       return { failure: { error: 'BackfillRefused', cause: 'because' } };
     };
-    const { error } = await execute(template, INPUT, {
-      invoke,
-      running: { mine: INPUT, another: { brand: 'globex' } },
-    });
-    expect(payloads).toEqual([
-      {
-        plan: INPUT,
-        execution: expect.stringMatching(/:mine$/),
-        running: [
-          { ExecutionArn: expect.stringMatching(/:mine$/), Input: JSON.stringify(INPUT) },
-          { ExecutionArn: expect.stringMatching(/:another$/), Input: '{"brand":"globex"}' },
-        ],
-      },
-    ]);
+    const { error } = await execute(template, INPUT, { invoke });
+    expect(payloads).toEqual([{ plan: INPUT }]);
     expect(error).toEqual({ name: 'BackfillRefused', cause: 'because' });
   });
 
-  it('runs the function until each month ends, and lists all months', async () => {
-    const { invoke, runs } = scripted({ '2026-02': [{ next: 'again' }, { next: 'again' }] });
-    const { output } = await execute(template, INPUT, { invoke });
-    expect(runs.toSorted()).toEqual(['2026-01 0', '2026-02 0', '2026-02 1', '2026-02 2', '2026-03 0']);
-    expect(output).toEqual(['2026-03', '2026-02', '2026-01'].map((month) => ({ month, next: 'end' })));
+  it('repeats the run of each brand until it is complete or failed, and lists all brands', async () => {
+    const { invoke, runs } = scripted({ globex: ['again', 'wait', 'again'], initech: ['wait', 'failed'] });
+    const { output, entered } = await execute(template, INPUT, { invoke });
+    expect(runs.toSorted()).toEqual([
+      'acme 0',
+      ...[0, 1, 2, 3].map((run) => `globex ${run}`),
+      ...[0, 1].map((run) => `initech ${run}`),
+    ]);
+    expect(entered.filter(({ name }) => name === 'Wait')).toHaveLength(2);
+    expect(output).toEqual([
+      { brand: 'acme', run: 1, status: 'complete' },
+      { brand: 'globex', run: 4, status: 'complete' },
+      { brand: 'initech', run: 2, status: 'failed' },
+    ]);
   });
 
   it.each([
@@ -89,42 +70,23 @@ describe('the state machine of the backfill', () => {
     ['exceeds its timeout', 'States.Timeout', 2],
   ])('retries if a function %s (%s), but not forever', async (_name, error, times) => {
     const failing = (count: number) => Array.from({ length: count }, () => named(error));
-    const recovering = scripted({ '2026-01': failing(times) });
+    const recovering = scripted({ acme: failing(times) });
     const { output, retried } = await execute(template, INPUT, recovering);
-    expect(output).toContainEqual({ month: '2026-01', next: 'end' });
-    expect(retried).toEqual(Array.from({ length: times }, () => 'ReadMonth'));
+    expect(output).toContainEqual({ brand: 'acme', run: 1, status: 'complete' });
+    expect(retried).toEqual(Array.from({ length: times }, () => 'ReadBrand'));
 
-    const broken = scripted({ '2026-01': failing(times + 1) });
+    const broken = scripted({ acme: failing(times + 1) });
     expect((await execute(template, INPUT, broken)).output).toEqual([
-      { month: '2026-03', next: 'end' },
-      { month: '2026-02', next: 'end' },
-      {
-        from: '2026-01-01',
-        to: '2026-01-28',
-        status: 'failed',
-        why: expect.stringContaining(error),
-      },
+      { brand: 'acme', status: 'failed', why: expect.stringContaining(error) },
+      { brand: 'globex', run: 1, status: 'complete' },
+      { brand: 'initech', run: 1, status: 'complete' },
     ]);
   });
 
-  it('reads two months concurrently, in standard executions that may all fail', () => {
+  it('reads two brands concurrently, each in a standard execution', () => {
     const definition = JSON.stringify(template.findResources('AWS::StepFunctions::StateMachine'));
     expect(definition).toContain('\\"MaxConcurrency\\":2');
-    expect(definition).toContain('\\"ToleratedFailurePercentage\\":100');
     expect(definition).toContain('\\"Mode\\":\\"DISTRIBUTED\\",\\"ExecutionType\\":\\"STANDARD\\"');
-  });
-
-  it.each([
-    ['list', 'states:ListExecutions', ':stateMachine:BrandReports-backfill'],
-    ['describe', 'states:DescribeExecution', ':execution:BrandReports-backfill:*'],
-  ])('may %s only its own executions', (_what, Action, resource) => {
-    template.hasResourceProperties('AWS::IAM::Policy', {
-      PolicyDocument: {
-        Statement: Match.arrayWith([
-          Match.objectLike({ Action, Resource: { 'Fn::Join': ['', Match.arrayWith([resource])] } }),
-        ]),
-      },
-    });
   });
 
   it('logs everything, and is not traced', () => {

@@ -7,8 +7,6 @@ import { isJsonObject } from '../../shared/json.ts';
 export interface Doubles {
   /** Replaces every function; the `name` of a thrown error is the error of the task. */
   invoke: (payload: unknown) => Promise<unknown>;
-  /** The inputs of all running executions, by their names; `mine` is this execution. */
-  running?: Readonly<Record<string, object>>;
 }
 
 export interface Ended {
@@ -21,7 +19,6 @@ export interface Ended {
 }
 
 const MACHINE = 'arn:aws:states:eu-central-1:123456789012:stateMachine:BrandReports-backfill';
-const EXECUTIONS = MACHINE.replace('stateMachine', 'execution');
 /** The limit of a state's input and output, in bytes. */
 const MAX_STATE_BYTES = 262_144;
 
@@ -43,7 +40,6 @@ export async function execute(template: Template, input: unknown, doubles: Doubl
     validationOptions: { checkArn: false },
   });
   const { result, eventLogs } = machine.run(z.parse(json, input), {
-    context: { Execution: { Id: `${EXECUTIONS}:mine` }, StateMachine: { Id: MACHINE } },
     overrides: {
       taskResourceLocalHandlers: Object.fromEntries(
         tasks.map(([name, resource]) => [name, (given) => perform(resource, given, doubles)]),
@@ -79,21 +75,7 @@ function tasksIn(definition: unknown): [name: string, resource: string][] {
   });
 }
 
-async function perform(
-  resource: string,
-  given: unknown,
-  { invoke, running = { mine: {} } }: Doubles,
-): Promise<z.infer<typeof json>> {
-  if (resource === 'arn:aws:states:::aws-sdk:sfn:listExecutions') {
-    z.parse(z.object({ StateMachineArn: z.literal(MACHINE), StatusFilter: z.literal('RUNNING') }), given);
-    const names = Object.keys(running);
-    return { Executions: names.map((name) => ({ ExecutionArn: `${EXECUTIONS}:${name}`, Name: name })) };
-  }
-  if (resource === 'arn:aws:states:::aws-sdk:sfn:describeExecution') {
-    const { ExecutionArn } = z.parse(z.object({ ExecutionArn: z.string() }), given);
-    const Input = JSON.stringify(running[ExecutionArn.slice(EXECUTIONS.length + 1)]);
-    return { ExecutionArn, StateMachineArn: MACHINE, Status: 'RUNNING', Input };
-  }
+async function perform(resource: string, given: unknown, { invoke }: Doubles): Promise<z.infer<typeof json>> {
   if (resource !== 'arn:aws:states:::lambda:invoke') throw new Error(`${resource} has no double`);
   const { Payload } = z.parse(z.object({ FunctionName: z.string(), Payload: json }), given);
   // Parsed from text, as after a transfer.

@@ -25,8 +25,6 @@ function summary(due: DueDay[]): string[] {
   return due.map(({ day, reason }) => `${day} ${reason}`);
 }
 
-const disregarded = { at: NOW, rows: 0, queryFingerprint: policy.queryFingerprint };
-
 describe('the plan', () => {
   it('begins with open day and yesterday, the longest wait first, then days in progress, days never read, re-reads and failed days', () => {
     const ledgers = ledgersOf({
@@ -278,25 +276,6 @@ describe('a range to read again', () => {
     ['keeps failing', read({ failure: failure(later) }), ['2026-03-15 failing']],
   ])('I11: resumes with a day that %s', (_name, entry, expected) => {
     expect(days({ '2026-03-14': read(), '2026-03-15': entry, '2026-03-16': read() })).toEqual(expected);
-  });
-
-  it.each<[string, DayEntry, number]>([
-    ['is left out if any run has read it since', { ...readAt(NOW), continuation: 'q0' }, 0],
-    ['is read if it was last read before', { ...readAt('2026-03-20T00:00:00Z'), continuation: 'q0' }, 1],
-    [
-      'is left out if a reading since then had too few records',
-      { ...readAt('2026-03-19T05:00:00Z'), disregarded, continuation: 'q0' },
-      0,
-    ],
-    ['is read if it has failed since', { ...readAt(NOW), continuation: 'q0', failure: failure(NOW) }, 1],
-    [
-      'is read if it was read with other queries since',
-      { ...readAt(NOW, { queryFingerprint: 'once' }), continuation: 'q0' },
-      1,
-    ],
-  ])('I11: with `since`, a day %s', (_name, entry, due) => {
-    const since = { from: '2026-03-15', to: '2026-03-15', since: NOW };
-    expect(days({ '2026-03-15': entry }, { id: 'q1', range: since })).toHaveLength(due);
   });
 
   it('does not read a day twice under one continuation, even if the policy requires it in every run', () => {
