@@ -33,7 +33,6 @@ import {
 import { CallAwsService, type CallAwsServiceProps, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
-import type { Settings } from '../shared/settings/settings.ts';
 import { consoleLink } from './console-link.ts';
 import { instanceName } from './instance-name.ts';
 import { arnInStack, customerKey } from './grants.ts';
@@ -68,7 +67,6 @@ export class BackfillStateMachine extends Construct {
       name: 'backfill',
       description: `Does the steps of the state machine ${stateMachineName}: start the state machine, not this function`,
       handler: 'backfill',
-      testEvents: { 'Show-the-plan': { plan: exampleInput(props.settings), execution: '', running: [] } },
     });
     this.logGroup = new LogGroup(this, 'Logs', {
       // Log groups under this prefix do not count against the size limit of the account's log resource policy.
@@ -202,11 +200,4 @@ export class BackfillStateMachine extends Construct {
     step.addRetry({ errors: [Errors.ALL], interval: Duration.minutes(1), maxAttempts: 2 });
     return step;
   }
-}
-
-/** The input of a test event, which shows the plan of a whole backfill and reads nothing. */
-function exampleInput({ brands }: Settings): Record<string, unknown> {
-  const [brand, settings] = Object.entries(brands)[0] ?? [];
-  const report = Object.entries(settings?.reports ?? {}).find(([, { enabled }]) => enabled)?.[0];
-  return { brand, report };
 }
