@@ -205,7 +205,7 @@ function outputEvents(scope: Construct, { brands }: Settings): void {
   const [[brand, first] = []] = Object.entries(brands);
   const day = first?.startDate;
   const events = [
-    ['SyncEvent', { brand }, 'reads what is due of the brand; {} does the same for all brands'],
+    ['SyncEvent', { brand }, 'reads the due days of the brand; {} does the same for all brands'],
     ['CheckEvent', { brand, check: true }, 'tests the connection and writes nothing'],
     ['RangeEvent', { brand, from: day, to: day }, 'reads these days again: set the days first'],
   ] as const;
