@@ -2,7 +2,7 @@
  * Tests the deployment in a real AWS account. It deploys the stack BrandReports-smoke beside whatever exists, and uses
  * it as people do: queries, policies, a schedule, events, messages, a backfill, further deployments. Each step runs
  * even if others failed. At the end the script destroys everything, also after Ctrl-C, and prints a table of the
- * results. The account's registry of test events stays. CI does NOT run it, and it has run in no account yet: a test
+ * results. CI does NOT run it, and it has run in no account yet: a test
  * runs it against stubs. It takes about forty minutes.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

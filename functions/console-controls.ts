@@ -3,33 +3,30 @@ import type { TextControls } from '../shared/watcher/index.ts';
 import { html } from '../shared/status/html.ts';
 import type { Controls } from '../shared/status/remedies.ts';
 
-const SYNC = 'Sync-now';
-const CHECK = 'Check-the-connection';
-
-/** Links of the status page: test events of the stack's functions, to start something in the AWS console. */
+/** Links of the status page: functions, and the event to paste there, to start something in the AWS console. */
 export function consoleControls(region: string, stack: string): Controls {
-  const testEvent = (reports: readonly string[], event: string) => {
+  const start = (reports: readonly string[], event: object) => {
     const links = reports.map((report, index) => {
       const { name, url } = testOf(region, stack, report);
       return html`${index > 0 ? ', ' : ''}<a href="${url}" target="_blank" rel="noopener">${name}</a>`;
     });
-    return html`test event <b>${event}</b> of ${links}`;
+    return html`test ${links} with the event <b>${JSON.stringify(event)}</b>`;
   };
   return {
-    sync: (reports) => testEvent(reports, SYNC),
-    check: (reports) => testEvent(reports, CHECK),
+    sync: (reports) => start(reports, {}),
+    check: (reports) => start(reports, { check: true }),
   };
 }
 
 /** The same instructions as text, for a mail. */
 export function consoleTextControls(region: string, stack: string): TextControls {
-  const testEvent = (report: string, event: string, own: object) => {
+  const start = (report: string, event: object) => {
     const { name, url } = testOf(region, stack, report);
-    return `test event ${event} of ${name}, or the event ${JSON.stringify(own)}\n  ${url}`;
+    return `test ${name} with the event ${JSON.stringify(event)}\n  ${url}`;
   };
   return {
-    sync: (report, brand) => testEvent(report, SYNC, { brand }),
-    check: (report, brand) => testEvent(report, CHECK, { brand, check: true }),
+    sync: (report, brand) => start(report, { brand }),
+    check: (report, brand) => start(report, { brand, check: true }),
   };
 }
 

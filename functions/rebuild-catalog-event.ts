@@ -1,8 +1,6 @@
 import * as z from 'zod/mini';
-import type { TestEvents } from '../shared/adapters/aws/test-events.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { object, parseInput, text } from '../shared/validation/input.ts';
-import { parseJson } from '../shared/json.ts';
 
 /** The fields of CloudFormation's request to a custom resource that the function uses. */
 const request = z.object({
@@ -42,7 +40,7 @@ export function parseRebuildEvent(event: unknown, place: ResponsePlace): CloudFo
 }
 
 const properties = z.object({
-  // Optional, because the properties of earlier versions have no settings, and their test events must still be found.
+  // Optional, because the properties of earlier versions have no settings.
   settings: z.optional(
     object({
       hash: text('a SHA-256 in hexadecimal digits', (hash) => /^[0-9a-f]{64}$/.test(hash)),
@@ -50,43 +48,15 @@ const properties = z.object({
     }),
   ),
   adopted: z._default(object({ bucket: z.optional(z.string()), database: z.optional(z.string()) }), {}),
-  testEvents: z._default(
-    z.array(
-      object({
-        functionName: text('the name of a function: letters, digits, "-" and "_", 64 at most', (name) =>
-          /^[\w-]{1,64}$/.test(name),
-        ),
-        events: z.array(
-          object({
-            name: text('the name of an event: letters, digits, "-" and "_", 64 at most', (name) =>
-              /^[\w-]{1,64}$/.test(name),
-            ),
-            // CloudFormation turns numbers and booleans in properties into text: JSON text stays as it is.
-            value: text('an event as JSON text', isJson),
-          }),
-        ),
-      }),
-    ),
-    [],
-  ),
-  tags: z._default(z.record(z.string(), z.string()), {}),
 });
 
 /**
  * Parses the properties that the stack passes to the function at a deployment. CloudFormation's own properties and the
  * nonce are ignored.
- * @returns `testEvents` by the name of the function; `tags` for everything that the function creates
  * @throws BrandReportsError `config`
  */
 export function parseRebuildProperties(resourceProperties: unknown) {
-  const parsed = parseInput(properties, resourceProperties, 'properties', 'ResourceProperties');
-  const testEvents: ReadonlyMap<string, TestEvents> = new Map(
-    parsed.testEvents.map(({ functionName, events }) => [
-      functionName,
-      Object.fromEntries(events.map(({ name, value }) => [name, parseJson(value)])),
-    ]),
-  );
-  return { ...parsed, testEvents };
+  return parseInput(properties, resourceProperties, 'properties', 'ResourceProperties');
 }
 
 const nonced = z.object({ nonce: z.string() });
@@ -107,15 +77,6 @@ export function noncePair({
     (each) => nonced.safeParse(each).data?.nonce,
   );
   return RequestType === 'Update' && from !== undefined && to !== undefined ? { from, to } : undefined;
-}
-
-function isJson(text: string): boolean {
-  try {
-    parseJson(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**

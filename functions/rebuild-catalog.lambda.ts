@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SchemasClient } from '@aws-sdk/client-schemas';
 import type { Context } from 'aws-lambda';
-import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
 import { openBucket } from '../shared/adapters/aws/lake-store.ts';
 import { removeVersions } from '../shared/adapters/aws/remove-versions.ts';
 import { SETTINGS_PREFIX } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
-import { type TestEvents, publishTestEvents, removeTestEvents } from '../shared/adapters/aws/test-events.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
@@ -26,7 +23,6 @@ import { areSuperseded, publishSettings } from './deployed-settings.ts';
 import { publishSchedules } from './schedules.ts';
 import { timeLimits } from './time-limits.ts';
 
-const schemas = new SchemasClient(awsClientOptions);
 const clock = systemClock();
 
 /** The part of Lambda's time that is reserved for repeating a response that was not accepted. */
@@ -34,7 +30,7 @@ const RESPONSE_MS = 30_000;
 
 /**
  * Rebuilds the catalog, then the schedules. If CloudFormation sends the event, the function also publishes the
- * console's test events, and responds whatever happens. If a person starts it, the event is `{}`.
+ * settings, and responds whatever happens. If a person starts it, the event is `{}`.
  * @returns for `{}`: what was done
  * @throws for `{}`: what went wrong; otherwise only if CloudFormation does not accept the response
  */
@@ -61,7 +57,7 @@ async function responseTo(
   remainingMs: number,
   update: { isRollback: boolean },
 ): Promise<CloudFormationResponse> {
-  const { RequestType, ResourceProperties, OldResourceProperties, StackId } = request;
+  const { RequestType, ResourceProperties, StackId } = request;
   const pair = noncePair(request);
   if (pair)
     await orLogged('update_not_remembered', async () => {
@@ -72,29 +68,22 @@ async function responseTo(
       await orLogged('schedules_failed', () =>
         publishSchedules({ brands: {}, deployment: { schedules: false } }),
       );
-      // Tables and the registry stay: the lake outlives the stack, and the registry belongs to the account.
-      await orLogged('test_events_failed', () => removeObsoleteEvents(ResourceProperties));
+      // Tables stay, because the lake outlives the stack.
       await orLogged('settings_not_removed', () => removeSettings(ResourceProperties));
     } else {
-      const { settings: packed, adopted, testEvents, tags } = parseRebuildProperties(ResourceProperties);
+      const { settings: packed, adopted } = parseRebuildProperties(ResourceProperties);
       await retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId));
       // Before the rebuild: a rollback restores the former settings even if its rebuild fails.
       const settings = await retryWhileAccessDenied(clock, () => publishSettings(lakeBucket(), packed));
       // Schedules too: the update may have created schedules of brands that the former settings do not have.
       if (update.isRollback) await orLogged('schedules_failed', () => publishSchedules(settings));
       await rebuild(remainingMs, settings);
-      await orLogged('test_events_failed', () =>
-        retryWhileAccessDenied(clock, async () => {
-          for (const [name, own] of testEvents) await publishTestEvents(schemas, name, own, tags);
-          if (RequestType === 'Update') await removeObsoleteEvents(OldResourceProperties, testEvents);
-        }),
-      );
       if (pair) await orLogged('update_not_remembered', () => endUpdate(lakeBucket()));
     }
     return { status: 'SUCCESS' };
   } catch (thrown) {
-    // Treated as a rollback only once: if two updates differ only in test events, an update and its reverse are alike,
-    // and the next failure must show.
+    // Treated as a rollback only once: if two updates differ only in the adopted bucket, an update and its reverse are
+    // alike, and the next failure must show.
     if (update.isRollback) await orLogged('update_not_remembered', () => endUpdate(lakeBucket()));
     return { status: 'FAILED', reason: logged('catalog_rebuild_failed', thrown) };
   }
@@ -109,15 +98,6 @@ async function removeSettings(resourceProperties: unknown): Promise<void> {
   const { settings } = parseRebuildProperties(resourceProperties);
   if (!settings || (await areSuperseded(lakeBucket(), settings))) return;
   await removeVersions(environment('LAKE_URL'), environment('LAKE_OWNER'), SETTINGS_PREFIX);
-}
-
-/** Removes the test events of functions that the stack no longer has. */
-async function removeObsoleteEvents(
-  resourceProperties: unknown,
-  kept: ReadonlyMap<string, TestEvents> = new Map(),
-): Promise<void> {
-  for (const name of parseRebuildProperties(resourceProperties).testEvents.keys())
-    if (!kept.has(name)) await removeTestEvents(schemas, name);
 }
 
 /** @param given the settings of a deployment; if missing, the settings that the last deployment published */
@@ -140,16 +120,9 @@ function lakeBucket() {
   return openBucket(environment('LAKE_URL'), environment('LAKE_OWNER'));
 }
 
-type Convenience =
-  | 'schedules_failed'
-  | 'settings_not_removed'
-  | 'test_events_failed'
-  | 'update_not_remembered';
+type Convenience = 'schedules_failed' | 'settings_not_removed' | 'update_not_remembered';
 
-/**
- * Logs the failure of work without which the deployment still succeeds, e.g. if test events are forbidden or the region
- * does not have them.
- */
+/** Logs the failure of work without which the deployment still succeeds. */
 async function orLogged(event: Convenience, work: () => Promise<void>): Promise<void> {
   await work().catch((thrown: unknown) => logged(event, thrown));
 }
@@ -169,7 +142,7 @@ async function inTime(
   const waiting = new AbortController();
   const waitMs = remainingMs - Math.min(RESPONSE_MS, remainingMs / 4);
   const late = sleep(waitMs, undefined, { signal: waiting.signal }).then((): CloudFormationResponse => {
-    // Test events that cannot be removed must not block the deletion of the stack.
+    // Schedules that cannot be removed must not block the deletion of the stack.
     if (RequestType === 'Delete') return { status: 'SUCCESS' };
     return {
       status: 'FAILED',

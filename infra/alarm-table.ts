@@ -11,7 +11,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 
-/** One kind of alarm. In its texts `<name>` is a placeholder: undelivered and failed, the names of the two queues. */
+/** One kind of alarm. In its texts `<name>` is a placeholder: the names of the two queues and of the watcher's function. */
 export interface AlarmRow {
   id: string;
   meaning: string;
@@ -51,7 +51,7 @@ export const ALARMS: readonly AlarmRow[] = [
       `For ${HOURS_OF_PROBLEMS} hours the watcher has found problems, which its message lists, or no watcher run has ` +
       'ended: then nobody watches the pipeline.',
     action:
-      'Follow the last message. If there is no message, test the calendar function with "Watch-now", and read ' +
+      'Follow the last message. If there is no message, test the function <calendar> with the event {}, and read ' +
       'the error in its log.',
     notifiesEnd: true,
     condition: ({ problems }, { schedules }) => {
@@ -69,7 +69,7 @@ export const ALARMS: readonly AlarmRow[] = [
     meaning: 'The queue <undelivered> contains events that a schedule could not deliver to its function.',
     action:
       'Read the reason in the attributes of its messages and fix it, test the function that a message names with ' +
-      '"Sync-now", then purge the queue.',
+      'the event {}, then purge the queue.',
     condition: ({ queues }) => messagesIn(queues.undelivered),
   },
   {
@@ -78,7 +78,7 @@ export const ALARMS: readonly AlarmRow[] = [
       'The queue <failed> contains events that a function failed on: it ran out of time or memory, hit a bug, or had no ' +
       'free instance for too long.',
     action:
-      'Read the error in its messages and fix the cause, test the function that a message names with "Sync-now": it ' +
+      'Read the error in its messages and fix the cause, test the function that a message names with the event {}: it ' +
       'resumes where the last run stopped. Then purge the queue.',
     condition: ({ queues }) => messagesIn(queues.failed),
   },

@@ -19,7 +19,11 @@ export class Alarms extends Construct {
     const name = instanceName(this);
     const observed = { queues, stateMachine, problems: problemsMetric(name) };
     const { undelivered, failed } = queues;
-    const queueNames = { undelivered: undelivered.queueName, failed: failed.queueName };
+    const names = {
+      undelivered: undelivered.queueName,
+      failed: failed.queueName,
+      calendar: `${name}-calendar`,
+    };
     for (const row of ALARMS) {
       const condition = row.condition(observed, deployment);
       if (!condition) continue;
@@ -29,7 +33,7 @@ export class Alarms extends Construct {
         treatMissingData: TreatMissingData.NOT_BREACHING,
         ...condition,
         alarmName: `${name}-${row.id}`,
-        alarmDescription: filledIn(`${row.meaning} ${row.action}`, queueNames),
+        alarmDescription: filledIn(`${row.meaning} ${row.action}`, names),
       });
       alarm.addAlarmAction(new SnsAction(topic));
       if (row.notifiesEnd) alarm.addOkAction(new SnsAction(topic));

@@ -62,7 +62,6 @@ export class BackfillStateMachine extends Construct {
       name: 'backfill',
       description: `Does the steps of the state machine ${stateMachineName}: start the state machine, not this function`,
       handler: 'backfill',
-      testEvents: { 'Check-an-input': { plan: { brands: Object.keys(props.settings.brands).slice(0, 1) } } },
     });
     this.logGroup = new LogGroup(this, 'Logs', {
       // Log groups under this prefix do not count against the size limit of the account's log resource policy.

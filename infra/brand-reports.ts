@@ -37,10 +37,8 @@ import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
-import { guard } from './guards.ts';
 import { nameInstance } from './instance-name.ts';
 import { Lake } from './lake.ts';
-import { networkOf } from './network.ts';
 import { Operators } from './operators.ts';
 import { output } from './output.ts';
 import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
@@ -75,11 +73,8 @@ export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSub
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
-  /**
-   * The deployed program, the name of the settings in errors, and the construct that gets the boundary and the tags of
-   * the settings. @internal
-   */
-  readonly program?: { reports?: ReportRegistry; version?: string; origin?: string; guarded?: Construct };
+  /** The deployed program, and the name of the settings in errors. @internal */
+  readonly program?: { reports?: ReportRegistry; version?: string; origin?: string };
 }
 
 /** Copies the affiliate reports of brands into dated Parquet partitions on S3, for SQL with Athena. */
@@ -98,14 +93,12 @@ export class BrandReports extends Construct {
   /** @throws Error with a line for every problem of the settings */
   constructor(scope: Construct, id: string, props: BrandReportsProps) {
     super(scope, id);
-    const { reports = ourReports, version = packageJson.version, guarded = this } = props.program ?? {};
+    const { reports = ourReports, version = packageJson.version } = props.program ?? {};
     nameInstance(this, props.name);
     const settings = settingsOf(props);
     const { deployment } = settings;
-    guard(guarded, deployment);
     const { vpc, vpcSubnets, securityGroups } = props;
-    const network =
-      vpc || !deployment.vpc ? { vpc, vpcSubnets, securityGroups } : networkOf(this, deployment.vpc);
+    const network = { vpc, vpcSubnets, securityGroups };
     const lake = new Lake(this, 'Lake', { reports, deployment, bucket: props.bucket });
     const catalog = new Catalog(this, 'Catalog', { reports, settings, database: props.database });
     const bus = new EventBus(this, settings.events);
@@ -131,7 +124,6 @@ export class BrandReports extends Construct {
     });
     const rebuild = new RebuildCatalogFunction(this, 'RebuildCatalog', {
       ...common,
-      functions: [...functions, backfill.worker, calendar],
       schedules: new Schedules(this, 'Schedules', { functions, reports, undelivered }),
       reports,
       version,
@@ -141,6 +133,7 @@ export class BrandReports extends Construct {
       value: consoleLink(this, 'secretsmanager', '!/listSecrets'),
       description: `Before the first run put bid, token, secret and baseUrl of each brand into the secret ${SECRETS_PREFIX}<brand>`,
     });
+    outputEvents(this, settings);
     this.lakeBucket = lake.bucket;
     this.database = catalog.databaseName;
     this.alarmTopic = topic.topic;
@@ -207,8 +200,24 @@ export class BrandReports extends Construct {
   }
 }
 
-/** The checked settings, with the removal policy of the props. An adopted bucket is always kept. @internal */
-export function settingsOf({
+/** Events to paste on the page of a report's function; the days are an example. */
+function outputEvents(scope: Construct, { brands }: Settings): void {
+  const [[brand, first] = []] = Object.entries(brands);
+  const day = first?.startDate;
+  const events = [
+    ['SyncEvent', { brand }, 'reads the due days of the brand; {} does the same for all brands'],
+    ['CheckEvent', { brand, check: true }, 'tests the connection and writes nothing'],
+    ['RangeEvent', { brand, from: day, to: day }, 'reads these days again: set the days first'],
+  ] as const;
+  for (const [name, event, description] of events)
+    output(scope, name, {
+      value: JSON.stringify(event),
+      description: `An event to paste under "Test" of a report's function: ${description}`,
+    });
+}
+
+/** The checked settings, with the removal policy of the props. An adopted bucket is always kept. */
+function settingsOf({
   settings: input,
   environment,
   bucket: given,

@@ -34,7 +34,8 @@ export class CalendarFunction extends PipelineFunction {
     super(scope, id, {
       ...props,
       name: 'calendar',
-      description: 'Watches every day of every report, reports news, draws which days are in the lake',
+      description:
+        'Watches every day of every report, reports news, draws which days are in the lake; test it with {}',
       handler: 'calendar',
       environment: {
         ...lake.environment,
@@ -44,7 +45,6 @@ export class CalendarFunction extends PipelineFunction {
       },
       timeout: Duration.minutes(5),
       onFailure: failed,
-      testEvents: { 'Watch-now': {} },
     });
     lake.grantWatch(this);
     topic.grantPublish(this);

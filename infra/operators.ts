@@ -6,7 +6,6 @@
  */
 import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { type BackfillStateMachine, MAP_LABEL } from './backfill-state-machine.ts';
 import type { FailureQueue } from './failure-queue.ts';
@@ -78,13 +77,6 @@ export class Operators extends Construct {
     const see = ['GetFunction', 'GetFunctionConfiguration', 'GetFunctionEventInvokeConfig', 'ListTags'];
     const arns = functions.map((each) => each.function.functionArn);
     allowIn(grantee, 'lambda', ['InvokeFunction', ...see], arns);
-    // A pattern, because a policy is limited to 6,144 characters. Everybody who opens a function reads its test events
-    // anyway.
-    const schemas = `schema/${REGISTRY}/${schemaName(`${instanceName(this)}-*`)}`;
-    const read = ['DescribeRegistry', 'ListSchemas', 'DescribeSchema', 'ListSchemaVersions'];
-    // AWS requires the registry of a schema as a resource too.
-    const paths = [`registry/${REGISTRY}`, schemas].map((path) => arnInStack(this, 'schemas', path));
-    allowIn(grantee, 'schemas', read, paths);
   }
 
   #grantBackfill(grantee: Grantee, { stateMachine }: BackfillStateMachine): void {

@@ -36,8 +36,6 @@ export interface PipelineFunctionProps {
   reservedConcurrency?: number | undefined;
   /** The queue for events that the function failed on, or that waited too long for an instance. */
   onFailure?: FailureQueue;
-  /** Events by name, which the console shows under "Test" to everybody in the account. */
-  testEvents: Readonly<Record<string, unknown>>;
 }
 
 /** A Lambda function, its log group, and a role that may write to the log group. */
@@ -48,12 +46,10 @@ export class PipelineFunction extends Construct implements IGrantable {
   readonly grantPrincipal: IPrincipal;
   /** The function's name in AWS, which starts with the stack's name. */
   readonly name: string;
-  readonly testEvents: PipelineFunctionProps['testEvents'];
 
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
     this.name = `${instanceName(this)}-${props.name}`;
-    this.testEvents = props.testEvents;
     const { settings, network, onFailure, reservedConcurrency } = props;
     const { logRetentionDays, lakeKeyArn } = settings.deployment;
     // No fixed name: a group left over from a deleted stack would block the next deployment.

@@ -5,9 +5,8 @@
  * definitions, the function's code or the version have changed. The function:
  * - stores the settings in the lake, from where all functions read them,
  * - updates tables, views and partitions from definitions, schemas and ledgers,
- * - writes the schedules and the test events of the console.
- * - If nothing has changed, a deployment changes nothing, and `cdk diff` is empty. By hand: test event
- * "Repair-the-catalog".
+ * - writes the schedules.
+ * - If nothing has changed, a deployment changes nothing, and `cdk diff` is empty. By hand: test the function with `{}`.
  */
 import { hash } from 'node:crypto';
 import { CustomResource, Duration, Stack, Tags } from 'aws-cdk-lib';
@@ -15,17 +14,12 @@ import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { packSettings } from '../shared/settings/packed-settings.ts';
-import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
-import { allow, arnInStack } from './grants.ts';
-import { instanceName } from './instance-name.ts';
 import { SETTINGS_WRITER } from './lake-bucket.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 import type { PipelineParts } from './pipeline-parts.ts';
 import type { Schedules } from './schedules.ts';
 
 export interface RebuildCatalogFunctionProps extends PipelineParts {
-  /** The other functions whose test events it publishes. */
-  functions: readonly PipelineFunction[];
   /** The schedules that it writes. */
   schedules: Schedules;
   reports: ReportRegistry;
@@ -33,9 +27,7 @@ export interface RebuildCatalogFunctionProps extends PipelineParts {
   version: string;
 }
 
-/**
- * The function that rebuilds the catalog and publishes test events, and the custom resource that calls the function.
- */
+/** The function that rebuilds the catalog, and the custom resource that calls the function. */
 export class RebuildCatalogFunction extends PipelineFunction {
   /**
    * Resources that depend on it are created after the first rebuild has succeeded, and deleted before everything else.
@@ -44,22 +36,18 @@ export class RebuildCatalogFunction extends PipelineFunction {
 
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
     const { settings, reports, lake, catalog, schedules, version } = props;
-    const { tags } = settings.deployment;
     super(scope, id, {
       ...props,
       name: 'rebuild-catalog',
       description:
-        'Rebuilds tables, views and partitions of the catalog from the lake, and the schedules; runs when a deployment changes them',
+        'Rebuilds tables, views and partitions of the catalog from the lake, and the schedules; runs when a deployment changes them; test it with {}',
       handler: 'rebuild-catalog',
       environment: { ...lake.environment, ...schedules.environment, DATABASE: catalog.databaseName },
-      testEvents: { 'Repair-the-catalog': {} },
     });
     lake.grantRebuild(this);
     Tags.of(this.role).add(SETTINGS_WRITER.key, SETTINGS_WRITER.value);
     catalog.grantRebuild(this);
     schedules.grantPublish(this);
-    const functions = [...props.functions, this];
-    this.grantTestEvents({ ...props, functions });
     if (lake.adopted !== undefined) lake.grantReadOwner(this);
     if (catalog.adopted !== undefined) catalog.grantReadOwner(this);
     // `--context again=…` makes a deployment store the settings again, even if nothing has changed.
@@ -73,15 +61,6 @@ export class RebuildCatalogFunction extends PipelineFunction {
         nonce: hash('sha256', JSON.stringify([version, settings, reports, this.code(), again]), 'hex'),
         settings: packSettings(settings),
         adopted: { bucket: lake.adopted, database: catalog.adopted },
-        ...(tags && { tags }),
-        testEvents: functions.map(({ name, testEvents }) => ({
-          functionName: name,
-          // As JSON text, because CloudFormation turns numbers and booleans in properties into text.
-          events: Object.entries(testEvents).map(([event, value]) => ({
-            name: event,
-            value: JSON.stringify(value),
-          })),
-        })),
       },
     });
     // The role includes its policies: without them the first call would be denied.
@@ -92,23 +71,5 @@ export class RebuildCatalogFunction extends PipelineFunction {
   private code(): unknown {
     const { defaultChild } = this.function.node;
     return defaultChild instanceof CfnFunction ? Stack.of(this).resolve(defaultChild.code) : undefined;
-  }
-
-  /**
-   * Lets the function write test events. The registry belongs to the account: it may exist already, and is never
-   * deleted.
-   */
-  private grantTestEvents({ functions, reports, settings }: RebuildCatalogFunctionProps): void {
-    const registry = arnInStack(this, 'schemas', `registry/${REGISTRY}`);
-    const schema = (name: string) => arnInStack(this, 'schemas', `schema/${REGISTRY}/${schemaName(name)}`);
-    const current = functions.map(({ name }) => schema(name));
-    allow(this, ['schemas:CreateRegistry'], [registry]);
-    const write = ['schemas:CreateSchema', 'schemas:DescribeSchema', 'schemas:UpdateSchema'];
-    // AWS requires the registry of a schema as a resource too.
-    allow(this, write, [registry, ...current]);
-    if (settings.deployment.tags) allow(this, ['schemas:TagResource'], current);
-    // The events of a report that is no longer enabled are deleted too.
-    const ofReports = Object.keys(reports).map((name) => schema(`${instanceName(this)}-${name}`));
-    allow(this, ['schemas:DeleteSchema'], [registry, ...new Set([...current, ...ofReports])]);
   }
 }

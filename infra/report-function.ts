@@ -67,20 +67,7 @@ export class ReportFunction extends ReadingFunction {
       environment: { REPORT: report.name },
       reservedConcurrency: parts.settings.deployment.reservedConcurrency,
       onFailure: failed,
-      testEvents: testEvents(report, parts.settings),
     });
     this.report = report;
   }
-}
-
-/** The test events of the console. The range is an example: set its days before testing with it. */
-function testEvents({ name }: ReportDefinition, { brands }: Settings): Record<string, unknown> {
-  const [brand, first] = Object.entries(brands).find(([, { reports }]) => reports[name]?.enabled) ?? [];
-  const day = first?.startDate;
-  return {
-    'Sync-now': {},
-    'Check-the-connection': { check: true },
-    'Read-a-range-again': { brand, from: day, to: day, acceptFewer: false },
-    'Rebuild-from-raw-records': { rebuild: true, brand, from: day, to: day },
-  };
 }

@@ -128,7 +128,6 @@ const PROCESS_EVENTS = {
   catalog_rebuilt: info<{ status: string; published: number; remaining: number }>(),
   catalog_entry_skipped: error<ErrorSummary>(),
   catalog_rebuild_failed: error<ErrorSummary>(),
-  test_events_failed: error<ErrorSummary>(),
   schedules_failed: error<ErrorSummary>(),
   update_not_remembered: warn<ErrorSummary>(),
   settings_not_removed: warn<ErrorSummary>(),

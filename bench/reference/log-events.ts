@@ -68,7 +68,6 @@ const MEANINGS: Record<EventName, string> = {
   catalog_rebuilt: 'The function `rebuild-catalog` has finished. `remaining`: partitions that are left.',
   catalog_entry_skipped: 'A partition, table or view could not be published again.',
   catalog_rebuild_failed: 'The function `rebuild-catalog` failed.',
-  test_events_failed: 'The test events of the console could not be written.',
   schedules_failed: 'The schedules could not be changed.',
   update_not_remembered: 'The state of a deployment could not be stored.',
   settings_not_removed: 'Settings of an earlier deployment could not be deleted.',

@@ -277,17 +277,6 @@ export function stepsOf(
       },
     ],
     [
-      'test events are listed',
-      async () => {
-        const registry = 'lambda-testevent-schemas';
-        const names = aws`schemas list-schemas --registry-name ${registry} --schema-name-prefix _${STACK}- --query Schemas[].SchemaName`;
-        if (!texts(await names).includes(`_${name}-schema`)) missing(`the schema of ${name}`);
-        const events = aws`schemas describe-schema --registry-name ${registry} --schema-name _${name}-schema --query Content`;
-        if (!text(await events).includes('Sync-now')) missing('Sync-now');
-        return '';
-      },
-    ],
-    [
       `a backfill of ${monthOf(day)}`,
       async () => {
         const machine = arn('states', `stateMachine:${STACK}-backfill`);

@@ -8,12 +8,6 @@ const LOG_RETENTION_DAYS = [
 
 const ROLE_NAMES = 'a list of names of IAM roles, without paths and ARNs';
 
-/** AWS allows 50 tags of a resource, and the program adds tags to some resources. */
-const MOST_TAGS = 45;
-const TAGS = `at most ${MOST_TAGS} texts, by keys that differ in more than capitals`;
-const TAG_VALUE = 'a text of 1 to 256 letters, digits, spaces and _.:/=+-@';
-const TAG_KEY = `${TAG_VALUE.replace('256', '128')}, without aws: or brand-reports: at its beginning`;
-
 /** How the stack is deployed. Nothing here changes what is read from the service. */
 export type DeploymentSettings = z.output<ReturnType<typeof deploymentSchema>>;
 
@@ -67,28 +61,6 @@ export function deploymentSchema() {
     ),
     /** How much data one query in the workgroup may read. */
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
-    /** The only account to deploy to; missing: any. */
-    account: z.optional(like('the 12 digits of an AWS account, in quotes', /^\d{12}$/)),
-    /** The only region to deploy to; missing: any. */
-    region: z.optional(like('the name of an AWS region, e.g. eu-central-1', /^[a-z]{2,4}(-[a-z]+)+-\d$/)),
-    /** The policy of IAM, by its ARN, that limits every role; missing: none. */
-    permissionsBoundaryArn: z.optional(
-      like(
-        'the ARN of a managed policy, e.g. arn:aws:iam::123456789012:policy/boundary',
-        /^arn:aws[\w-]*:iam::(\d{12}|aws):policy\/[\w+=,.@/-]{1,512}$/,
-      ),
-    ),
-    /** Tags of every resource that can have tags. */
-    tags: z.optional(tags()),
-    /** The network that functions work in; missing: Lambda's own network. */
-    vpc: z.optional(
-      object({
-        vpcId: idOf('vpc'),
-        /** With a route to the service and to S3: functions have no public address. */
-        subnetIds: ids('subnet', 16),
-        securityGroupIds: ids('sg', 5),
-      }),
-    ),
   });
   return schema.check(({ value, issues }) => {
     const { adoptBucket, keepLake, alarmEmail, alarmTopicArn, alarmTopicKeyArn } = value;
@@ -119,15 +91,6 @@ export function roleNames() {
   return listOf(role, ROLE_NAMES, 'role', 10);
 }
 
-function idOf(kind: string) {
-  return like(`an id such as ${kind}-0123456789abcdef0`, new RegExp(`^${kind}-([0-9a-f]{8}|[0-9a-f]{17})$`));
-}
-
-function ids(kind: string, most: number) {
-  const allowed = `a list of ids such as ${kind}-0123456789abcdef0`;
-  return listOf(idOf(kind), allowed, 'id', most).check(z.minLength(1, { error: allowed }));
-}
-
 function listOf(each: z.ZodMiniType<string>, allowed: string, thing: string, most: number) {
   return z.array(each, { error: allowed }).check(
     z.refine(areDistinct, { error: `each ${thing} once` }),
@@ -137,16 +100,6 @@ function listOf(each: z.ZodMiniType<string>, allowed: string, thing: string, mos
 
 function areDistinct(texts: readonly string[]): boolean {
   return new Set(texts).size === texts.length;
-}
-
-/** By the rules of IAM, which are the narrowest: IAM treats `Team` and `team` as one key. */
-function tags() {
-  const key = like(TAG_KEY, /^(?!aws:|brand-reports:)[\p{L}\p{N}_.:/=+@-][\p{L}\p{N} _.:/=+@-]{0,127}$/iu);
-  const value = like(TAG_VALUE, /^[\p{L}\p{N} _.:/=+@-]{1,256}$/u);
-  return z.record(key, value, { error: TAGS }).check(
-    z.refine((given) => Object.keys(given).length <= MOST_TAGS, { error: TAGS }),
-    z.refine((given) => areDistinct(Object.keys(given).map((name) => name.toLowerCase())), { error: TAGS }),
-  );
 }
 
 /** By its ARN, because a role can be granted the use of a key, but not of an alias. */

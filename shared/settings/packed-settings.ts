@@ -20,7 +20,7 @@ export interface PackedSettings {
 
 /**
  * CloudFormation sends the old and the new properties in one event. Lambda accepts 1 MB, but in some regions still 256
- * kB, the limit until 2025, and test events need room too. 300 brands take 9,000 characters.
+ * kB, the limit until 2025. 300 brands take 9,000 characters.
  */
 const MAX_PACKED_CHARACTERS = 90_000;
 /** I12: the size that such settings may have after decompression. */

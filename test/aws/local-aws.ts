@@ -58,15 +58,11 @@ export interface Held {
  * @param variables go to every function, in addition to its own
  * @param judge decides about each call of a role
  */
-export async function startLocalAws(
-  folder: string,
-  variables: Readonly<Record<string, string>>,
-  judge: Judge,
-) {
+export async function startLocalAws(folder: string, judge: Judge) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const place = { AWS_REGION: REGION, AWS_ENDPOINT_URL: url };
-  const functions = await startFunctionsServer({ ...place, ...variables }, judge);
+  const functions = await startFunctionsServer(place, judge);
   const moto = await startMoto(port, functions.url, folder).catch(async (error: unknown) => {
     await functions.close();
     throw error;

@@ -19,7 +19,6 @@ import type { JsonObject } from '../../shared/json.ts';
 import { LEDGER_TABLES, icebergDatabase } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings, type Settings } from '../../shared/settings/settings.ts';
-import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { type Template, parseTemplate, resourcesOf } from '../iam/template.ts';
 import { openDatabase } from './analyst.ts';
@@ -66,7 +65,6 @@ const watchSchema = z.object({
 });
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let sample: SampleService;
-let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
 let aws: Awaited<ReturnType<typeof startLocalAws>>;
 const judge = newJudge();
 let settings: Settings;
@@ -78,8 +76,7 @@ let eventsOfDays: Awaited<ReturnType<typeof aws.listen>>;
 beforeAll(async () => {
   folder = await temporaryFolder();
   sample = await startSampleService();
-  schemas = await startSchemasServer({ access: judge.access });
-  aws = await startLocalAws(folder.path, { AWS_ENDPOINT_URL_SCHEMAS: schemas.url }, judge);
+  aws = await startLocalAws(folder.path, judge);
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     await aws.createSecret(`brand-reports/${brand}`, credentials);
   for (const role of ['OnCall', 'Analysts', 'AcmeTeam']) await aws.createRole(role);
@@ -89,7 +86,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await Promise.all([aws, schemas, sample].map((each) => each?.close()));
+  await Promise.all([aws, sample].map((each) => each?.close()));
   await folder.remove();
 });
 
@@ -109,13 +106,6 @@ describe('before the first sync', () => {
     expect(views.map(({ name }) => name)).toEqual(expect.arrayContaining(['attribution_daily', 'freshness']));
     for (const view of views) expectAsDeclared(view);
     for (const { answer } of [...views, ...saved]) expect(answer.rows).toEqual([]);
-  });
-
-  it('every function has its events in the console', () => {
-    const names = [...REPORTS, 'rebuild-catalog'].map(
-      (name) => `lambda-testevent-schemas/_${STACK}-${name}-schema`,
-    );
-    expect([...schemas.schemas.keys()]).toEqual(expect.arrayContaining(names));
   });
 });
 
@@ -212,7 +202,7 @@ describe('the watcher', () => {
     expect(others).toEqual([]);
     // test/watcher/message.test.ts checks the text.
     expect(mail?.Message).toMatch(
-      /NEW\n- acme order_list: \d days? failed: .*\n {2}since .*UTC\n {2}Why: config .*create-secret.*\n {2}What to do: Fix what the message names, then: test event Sync-now of BrandReports-order_list, .*\n {2}https:\/\/us-east-1\.console\.aws\.amazon\.com\/lambda\//,
+      /NEW\n- acme order_list: \d days? failed: .*\n {2}since .*UTC\n {2}Why: config .*create-secret.*\n {2}What to do: Fix what the message names, then: test BrandReports-order_list with the event \{"brand":"acme"\}\n {2}https:\/\/us-east-1\.console\.aws\.amazon\.com\/lambda\//,
     );
     const [event, ...more] = await events();
     expect(more).toEqual([]);
@@ -370,7 +360,6 @@ describe('deployed again', () => {
     await aws.cdk('destroy', '--force', '--app', cdkOut());
     for (const name of [database, icebergDatabase(database)])
       await expect(aws.held(name, bucket)).rejects.toThrow('not found');
-    expect(schemas.schemas.size).toBe(0);
     expect(await aws.schedules()).toEqual([]);
     expect(await aws.madeInIam(STACK)).toEqual([]);
     await deploy({ adoptBucket: bucket });
@@ -471,7 +460,7 @@ describe('policies', () => {
     expect(judge.refused).toEqual([]);
     const services = new Set(judge.allowed.map(({ action }) => action.split(':')[0]));
     expect(services).toEqual(
-      new Set('events glue iam lambda s3 scheduler schemas secretsmanager sns states'.split(' ')),
+      new Set('events glue iam lambda s3 scheduler secretsmanager sns states'.split(' ')),
     );
     expect(judge.unjudged).toEqual([]);
   });

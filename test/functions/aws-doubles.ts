@@ -5,7 +5,6 @@ import { startEventsServer } from '../fakes/events-server.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSchedulerServer } from '../fakes/scheduler-server.ts';
-import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 import { startSnsServer } from '../fakes/sns-server.ts';
 
@@ -18,7 +17,6 @@ export async function startAwsDoubles(access: Access = () => true) {
     s3: await startS3Server({ bucket: 'lake', pageSize: 1000, access }),
     glue: await startGlueServer('brand_reports', { access }),
     secrets: await startSecretsServer({ access }),
-    schemas: await startSchemasServer({ access }),
     scheduler: await startSchedulerServer(groups, { access }),
     sns: await startSnsServer({ access }),
     events: await startEventsServer({ access }),
@@ -33,7 +31,6 @@ export async function startAwsDoubles(access: Access = () => true) {
       AWS_ENDPOINT_URL_S3: doubles.s3.url,
       AWS_ENDPOINT_URL_GLUE: doubles.glue.url,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: doubles.secrets.url,
-      AWS_ENDPOINT_URL_SCHEMAS: doubles.schemas.url,
       AWS_ENDPOINT_URL_SCHEDULER: doubles.scheduler.url,
       AWS_ENDPOINT_URL_SNS: doubles.sns.url,
       AWS_ENDPOINT_URL_EVENTBRIDGE: doubles.events.url,

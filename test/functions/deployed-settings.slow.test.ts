@@ -78,7 +78,7 @@ const lambda = { getRemainingTimeInMillis: () => 900_000 };
 async function perform(step: string): Promise<void> {
   const [RequestType, ...names] = step.replace('!', '').split(' ');
   const [before, after] = names.length === 2 ? names : [undefined, ...names];
-  const properties = (name = '') => ({ nonce: name, settings: packed(name), testEvents: [] });
+  const properties = (name = '') => ({ nonce: name, settings: packed(name) });
   process.env.DATABASE = step.endsWith('!') ? 'nowhere' : 'brand_reports';
   await deploy(
     {
@@ -133,7 +133,7 @@ describe('the current settings after deployments', () => {
       'SFFSF',
     ],
     [
-      'an update of test events alone that is deployed again after its rollback',
+      'an update of the adopted bucket alone that is deployed again after its rollback',
       ['Create 1', 'Update 1 1!', 'Update 1 1!', 'Update 1 1!', 'Update 1 1!'],
       '1',
       'SFSFS',

@@ -15,7 +15,6 @@ import { othersIn, putSettings } from './settings-in-lake.ts';
 
 const execute = promisify(execFile);
 const SIGNATURE = 'X-Amz-Signature=5ec2e7';
-const SCHEMA = 'lambda-testevent-schemas/_BrandReports-order_list-schema';
 const SETTINGS = parseSettings(
   {
     brands: {
@@ -45,7 +44,6 @@ const withoutOrders = (brand: BrandSettings): BrandSettings => ({
 let doubles: AwsDoubles;
 let s3: AwsDoubles['s3'];
 let glue: AwsDoubles['glue'];
-let schemas: AwsDoubles['schemas'];
 let scheduler: AwsDoubles['scheduler'];
 let cloudFormation: HttpServer & {
   responses: { contentType: string | undefined; body: JsonObject }[];
@@ -55,7 +53,7 @@ let cloudFormation: HttpServer & {
 
 beforeEach(async () => {
   doubles = await startAwsDoubles();
-  ({ s3, glue, schemas, scheduler } = doubles);
+  ({ s3, glue, scheduler } = doubles);
   const server = await startHttpServer((request, body, response) => {
     const refused = cloudFormation.refusals > 0;
     cloudFormation.refusals -= refused ? 1 : 0;
@@ -87,16 +85,6 @@ function request(RequestType: string, change: object = {}) {
       ServiceToken: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-rebuild-catalog',
       nonce: '1',
       settings: packSettings(SETTINGS),
-      tags: { team: 'data' },
-      testEvents: [
-        {
-          functionName: 'BrandReports-order_list',
-          events: [
-            { name: 'Check-the-connection', value: '{"check":true}' },
-            { name: 'Slowly', value: '{"requestsPerSecond":0.50}' },
-          ],
-        },
-      ],
     },
     ...change,
   };
@@ -105,12 +93,7 @@ function request(RequestType: string, change: object = {}) {
 /** Runs the handler in its own process, with the local servers for AWS. */
 async function invoke(
   event: unknown,
-  {
-    remainingMs = 900_000,
-    database = 'brand_reports',
-    endpoint = cloudFormation.url,
-    registry = schemas.url,
-  } = {},
+  { remainingMs = 900_000, database = 'brand_reports', endpoint = cloudFormation.url } = {},
 ) {
   const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
   const { stdout, stderr } = await execute(
@@ -128,7 +111,6 @@ async function invoke(
         ...VARIABLES,
         ...doubles.endpoints(),
         DATABASE: database,
-        AWS_ENDPOINT_URL_SCHEMAS: registry,
         AWS_ENDPOINT_URL_CLOUDFORMATION: endpoint,
       },
     },
@@ -162,29 +144,22 @@ describe('rebuild-catalog for CloudFormation', () => {
   it.each([
     ['Create', {}, 'brand-reports-catalog'],
     ['Update', { PhysicalResourceId: 'as-it-was' }, 'as-it-was'],
-  ])(
-    'at %s rebuilds the catalog, publishes the test events and responds',
-    async (type, change, PhysicalResourceId) => {
-      await invoke(request(type, change));
-      expect(cloudFormation.responses).toEqual([
-        {
-          contentType: undefined,
-          body: {
-            Status: 'SUCCESS',
-            PhysicalResourceId,
-            StackId: REQUEST.StackId,
-            RequestId: REQUEST.RequestId,
-            LogicalResourceId: REQUEST.LogicalResourceId,
-          },
+  ])('at %s rebuilds the catalog and responds', async (type, change, PhysicalResourceId) => {
+    await invoke(request(type, change));
+    expect(cloudFormation.responses).toEqual([
+      {
+        contentType: undefined,
+        body: {
+          Status: 'SUCCESS',
+          PhysicalResourceId,
+          StackId: REQUEST.StackId,
+          RequestId: REQUEST.RequestId,
+          LogicalResourceId: REQUEST.LogicalResourceId,
         },
-      ]);
-      expect([...glue.tables.keys()]).toEqual(expect.arrayContaining(['orders', 'coverage', 'freshness']));
-      expect(schemas.schemas.get(SCHEMA)?.tags).toEqual({ team: 'data' });
-      expect(schemas.schemas.get(SCHEMA)?.Content).toContain(
-        '"examples":{"Check-the-connection":{"value":{"check":true}},"Slowly":{"value":{"requestsPerSecond":0.50}}}',
-      );
-    },
-  );
+      },
+    ]);
+    expect([...glue.tables.keys()]).toEqual(expect.arrayContaining(['orders', 'coverage', 'freshness']));
+  });
 
   it('writes the schedules after the tables, and writes no schedule if the rebuild fails', async () => {
     await invoke(request('Create'), { database: 'nowhere' });
@@ -203,7 +178,7 @@ describe('rebuild-catalog for CloudFormation', () => {
     await invoke(request('Create'));
     await invoke(
       request('Update', {
-        ResourceProperties: { nonce: '2', settings: packSettings(changed), testEvents: [] },
+        ResourceProperties: { nonce: '2', settings: packSettings(changed) },
       }),
     );
     expect(scheduled().sort()).toEqual(
@@ -226,66 +201,33 @@ describe('rebuild-catalog for CloudFormation', () => {
     expect(printed).toContain('catalog_rebuilt');
   });
 
-  it('succeeds at Create in a region without a registry of test events', async () => {
-    const { printed } = await invoke(request('Create'), {
-      registry: 'http://schemas.eusc-de-east-1.invalid',
-    });
-    expect(printed).toContain('test_events_failed');
-    expect(responded()[0]).toMatchObject({ Status: 'SUCCESS' });
-  });
-
-  it('removes schedules and test events at Delete, and nothing else', async () => {
+  it('removes the schedules at Delete, and nothing else', async () => {
     await invoke(request('Create'));
     const tables = [...glue.tables.keys()];
     expect(scheduled()).toHaveLength(REPORTS.length);
     await invoke(request('Delete', { PhysicalResourceId: 'as-it-was' }), { database: '' });
     expect(responded()[1]).toMatchObject({ Status: 'SUCCESS', PhysicalResourceId: 'as-it-was' });
-    expect([...schemas.schemas.keys()]).toEqual([]);
-    expect([...schemas.registries]).toEqual(['lambda-testevent-schemas']);
     expect(scheduled()).toEqual([]);
     expect([...glue.tables.keys()]).toEqual(tables);
   });
 
-  it('lets a stack be deleted if its test events cannot be removed, and logs the reason', async () => {
-    schemas.faults.deny = true;
-    const { printed } = await invoke(request('Delete'));
-    expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
-    expect(printed).toMatch(
-      /test_events_failed.*DeleteSchema on its schema _BrandReports-order_list-schema/s,
-    );
-  });
-
   it.each([
-    ['after a Create with wrong properties', { ResourceProperties: { testEvents: 'none' } }],
+    ['after a Create with wrong properties', { ResourceProperties: { settings: 'none' } }],
     ['without properties', { ResourceProperties: undefined }],
   ])('lets a stack be deleted %s', async (_name, change) => {
     await invoke(request('Delete', change));
     expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
   });
 
-  it.each<[string, () => HttpServer]>([
-    ['the schema registry', () => schemas],
-    ['Scheduler', () => scheduler],
-  ])('lets a stack be deleted if %s does not respond', async (_name, server) => {
-    await whileSilent(server(), () => invoke(request('Delete'), { remainingMs: 2000 }));
+  it('lets a stack be deleted if Scheduler does not respond', async () => {
+    await whileSilent(scheduler, () => invoke(request('Delete'), { remainingMs: 2000 }));
     expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
   });
 
   it.each<[string, object, Parameters<typeof invoke>[1], RegExp]>([
     ['a database that does not exist', {}, { database: 'nowhere' }, /the Glue database nowhere/],
     ['an environment without a database', {}, { database: '' }, /DATABASE is not set/],
-    [
-      'a test event that is not text',
-      { testEvents: [{ functionName: 'f', events: [{ name: 'e', value: { check: 'true' } }] }] },
-      {},
-      /testEvents\.0\.events\.0\.value is an object; allowed: an event as JSON text/,
-    ],
-    [
-      'a function name with other characters',
-      { testEvents: [{ functionName: '../f', events: [] }] },
-      {},
-      /functionName/,
-    ],
+    ['settings without a hash', { settings: { packed: 'x' } }, {}, /settings\.hash is missing/],
   ])('fails with the reason: %s', async (_name, ResourceProperties, options, reason) => {
     const { last } = await invoke(
       request('Create', Object.keys(ResourceProperties).length > 0 ? { ResourceProperties } : {}),
@@ -300,8 +242,8 @@ describe('rebuild-catalog for CloudFormation', () => {
     const update = (from: string, to: string, options: Parameters<typeof invoke>[1] = {}) =>
       invoke(
         request('Update', {
-          ResourceProperties: { nonce: to, settings: packSettings(SETTINGS), testEvents: [] },
-          OldResourceProperties: { nonce: from, testEvents: [] },
+          ResourceProperties: { nonce: to, settings: packSettings(SETTINGS) },
+          OldResourceProperties: { nonce: from },
         }),
         options,
       );
@@ -353,19 +295,6 @@ describe('rebuild-catalog for CloudFormation', () => {
       expect(printed).toContain('update_not_remembered');
       expect(statuses()).toEqual(['FAILED']);
     });
-  });
-
-  it('removes the test events of removed functions at an update', async () => {
-    await invoke(request('Create'));
-    const others = [{ functionName: 'BrandReports-calendar', events: [{ name: 'Draw', value: '{}' }] }];
-    const { ResourceProperties } = request('Update');
-    await invoke(
-      request('Update', {
-        ResourceProperties: { nonce: '2', settings: packSettings(SETTINGS), testEvents: others },
-        OldResourceProperties: ResourceProperties,
-      }),
-    );
-    expect([...schemas.schemas.keys()]).toEqual(['lambda-testevent-schemas/_BrandReports-calendar-schema']);
   });
 
   describe('at a deployment that adopts', () => {
@@ -480,7 +409,6 @@ describe('rebuild-catalog by hand', () => {
       },
     });
     expect(cloudFormation.responses).toEqual([]);
-    expect([...schemas.registries]).toEqual([]);
   });
 
   it('writes the schedules of a deployment that ended meanwhile', async () => {

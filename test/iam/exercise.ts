@@ -66,22 +66,15 @@ export interface Usage extends Permission {
 export async function exercise(deployment: Deployment): Promise<void> {
   const { sample, invoke } = deployment;
   const now = new Date();
-  const deploy = (RequestType: 'Create' | 'Update' | 'Delete', value: unknown) =>
+  const deploy = (RequestType: 'Create' | 'Update' | 'Delete') =>
     invoke('rebuild-catalog', {
       RequestType,
       ResponseURL: `${deployment.cloudFormation.url}/answer`,
       StackId: 'stack',
       RequestId: 'request',
       LogicalResourceId: 'resource',
-      ...(RequestType === 'Update' && { OldResourceProperties: { nonce: 'before', testEvents: [] } }),
-      ResourceProperties: {
-        nonce: 'after',
-        settings: deployment.packed,
-        testEvents: deployment.functions.map(({ name }) => ({
-          functionName: `BrandReports-${name}`,
-          events: [{ name: 'event', value: JSON.stringify(value) }],
-        })),
-      },
+      ...(RequestType === 'Update' && { OldResourceProperties: { nonce: 'before' } }),
+      ResourceProperties: { nonce: 'after', settings: deployment.packed },
     });
   // As after somebody deleted a catalog.
   const removeTables = () => {
@@ -93,7 +86,7 @@ export async function exercise(deployment: Deployment): Promise<void> {
 
   // As before a first deployment.
   for (const [key] of deployment.s3.objects) deployment.s3.objects.delete(key);
-  await deploy('Create', {});
+  await deploy('Create');
   editSchedules(deployment);
   await invoke('order_list', { check: true });
   for (const work of [() => backfillAll(deployment, day), () => syncAll(deployment)]) {
@@ -127,14 +120,14 @@ export async function exercise(deployment: Deployment): Promise<void> {
   await inEmptyLake(deployment, () => invoke('calendar', {}));
   await watchTwice(deployment);
   removeTables();
-  await deploy('Update', { changed: true });
+  await deploy('Update');
   damageTables(deployment);
   forgetPublications(deployment);
   leaveClosedDay(deployment);
   await invoke('rebuild-catalog', {});
   // A function reads Iceberg metadata only if the tables point at metadata of this lake.
   await invoke('rebuild-catalog', {});
-  await deploy('Delete', {});
+  await deploy('Delete');
 }
 
 /** The watcher reports a run that failed. It may read a news document only if it has reported news. */

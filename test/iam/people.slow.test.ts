@@ -79,10 +79,6 @@ describe('the policy of operators', () => {
       ...names.flatMap((name): Call[] => [
         ['lambda:InvokeFunction', arn('lambda', `function:BrandReports-${name}`)],
         ['lambda:GetFunction', arn('lambda', `function:BrandReports-${name}`)],
-        [
-          'schemas:DescribeSchema',
-          arn('schemas', `schema/lambda-testevent-schemas/_BrandReports-${name}-schema`),
-        ],
       ]),
       ['states:StartExecution', backfill('stateMachine')],
       ['states:StopExecution', backfill('execution', ':one')],
@@ -133,10 +129,6 @@ describe('the policy of operators', () => {
       ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-staging-order_list')],
       ['lambda:InvokeFunction', `${fn}:1`],
       ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-rebuild-catalog')],
-      [
-        'schemas:UpdateSchema',
-        arn('schemas', 'schema/lambda-testevent-schemas/_BrandReports-order_list-schema'),
-      ],
       ['states:UpdateStateMachine', backfill('stateMachine')],
       ['states:StopExecution', backfill('execution', '-2:one')],
       ['states:UpdateMapRun', backfill('mapRun', '/Brands:the-map')],

@@ -26,7 +26,7 @@ function alarmsAsMarkdown(): string {
   return ['| Alarm | What it means | What to do |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
-/** Placeholders as code, because Markdown treats `<…>` as HTML; names of test events in bold. */
+/** Placeholders as code, because Markdown treats `<…>` as HTML, and so are events. */
 function markdown(text: string): string {
-  return text.replace(/<\w+>/g, '`$&`').replace(/"([\w-]+)"/g, '**$1**');
+  return text.replace(/<\w+>|\{\}/g, '`$&`');
 }

@@ -83,7 +83,7 @@ describe('the alarms', () => {
       expect(AlarmActions).toEqual([{ Ref: topic }]);
       expect(OKActions).toEqual(AlarmName === 'Reports-problems' ? [{ Ref: topic }] : undefined);
       const description = JSON.stringify(AlarmDescription);
-      expect(description).toMatch(/Sync-now|Watch-now|new execution/);
+      expect(description).toMatch(/the event \{\}|new execution/);
       expect(description).not.toMatch(/<\w+>/);
     }
   });

@@ -1,19 +1,31 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { Stack, Tags } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
+import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { BrandReports } from '../../infra/brand-reports.ts';
 import { policyOfRole } from '../iam/policy.ts';
 import { PSEUDO_PARAMETERS, parseTemplate, resolve, resourcesOf } from '../iam/template.ts';
 import { ACME, appOf, stackOf } from './stack.ts';
 
-const PLACE = { account: '123456789012', region: 'us-east-1' };
 const BOUNDARY = 'arn:aws:iam::123456789012:policy/boundary';
-const VPC = {
-  vpcId: 'vpc-0123456789abcdef0',
-  subnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'],
-  securityGroupIds: ['sg-0123456789abcdef0'],
-};
+/** The private subnets of the VPC that CDK's lookup returns before it has asked AWS. */
+const SUBNETS = ['p-12345', 'p-67890'];
+const GROUP = 'sg-0123456789abcdef0';
 const TAGS = { team: 'data', 'cost center': 'Köln 7' };
-const guards = { ...PLACE, permissionsBoundaryArn: BOUNDARY, tags: TAGS, vpc: VPC };
-const deployment = { ...guards, keepLake: false, alarmEmail: 'ops@acme.example' };
+const settings = { brands: { acme: ACME }, deployment: { keepLake: false, alarmEmail: 'ops@acme.example' } };
+
+/** The app of the pages on organisations and networks, with the context of a `cdk.json`. */
+function guarded(permissionsBoundary: object): Stack {
+  const app = appOf({ '@aws-cdk/core:permissionsBoundary': permissionsBoundary });
+  const stack = new Stack(app, 'BrandReports', { env: { account: '123456789012', region: 'us-east-1' } });
+  for (const [key, value] of Object.entries(TAGS)) Tags.of(app).add(key, value);
+  new BrandReports(stack, 'Default', {
+    settings,
+    vpc: Vpc.fromLookup(stack, 'Vpc', { vpcId: 'vpc-0123456789abcdef0' }),
+    securityGroups: [SecurityGroup.fromSecurityGroupId(stack, 'Out', GROUP, { mutable: false })],
+  });
+  return stack;
+}
 
 /** Resources that CloudFormation cannot tag. */
 const UNTAGGED = [
@@ -32,35 +44,29 @@ const UNTAGGED = [
 ];
 
 describe('a guarded deployment', () => {
-  const stack = stackOf({ brands: { acme: ACME }, deployment }, { app: appOf() });
+  const stack = guarded({ arn: BOUNDARY });
   const synthesised = Template.fromStack(stack);
   const template = parseTemplate(JSON.stringify(synthesised.toJSON()));
-  const roles = resourcesOf(template, 'AWS::IAM::Role');
   const functions = resourcesOf(template, 'AWS::Lambda::Function');
 
-  it('belongs to its account and region for cdk, and by a rule for every tool that deploys the template', () => {
-    expect({ account: stack.account, region: stack.region }).toEqual(PLACE);
-    expect(synthesised.toJSON().Rules.Place.Assertions).toEqual([
-      {
-        Assert: { 'Fn::Equals': [{ Ref: 'AWS::AccountId' }, '123456789012'] },
-        AssertDescription: expect.anything(),
-      },
-      {
-        Assert: { 'Fn::Equals': [{ Ref: 'AWS::Region' }, 'us-east-1'] },
-        AssertDescription: expect.anything(),
-      },
-    ]);
+  it('belongs to its account and region, so that cdk refuses credentials of another account', () => {
+    expect(stack.environment).toBe('aws://123456789012/us-east-1');
   });
 
-  it('has the boundary on every role, roles of CDK included', () => {
-    expect(roles.map(([id]) => id)).toContainEqual(expect.stringMatching(/^CustomS3AutoDelete/));
-    for (const [id, { PermissionsBoundary }] of roles)
-      expect([id, PermissionsBoundary]).toEqual([id, BOUNDARY]);
+  it.each<[string, object]>([
+    ['by its ARN', { arn: BOUNDARY }],
+    ['by its name', { name: 'boundary' }],
+  ])('has the boundary of cdk.json on every role, roles of CDK included: %s', (_name, context) => {
+    const found = Object.entries(Template.fromStack(guarded(context)).findResources('AWS::IAM::Role'));
+    expect(found.map(([id]) => id)).toContainEqual(expect.stringMatching(/^CustomS3AutoDelete/));
+    for (const [id, { Properties }] of found)
+      expect([id, Properties.PermissionsBoundary]).toEqual([id, BOUNDARY]);
   });
 
-  it('has the tags on everything that can have tags, resources of CDK included', () => {
+  it('has the tags on everything that can have tags, except the helper of CDK that empties the bucket', () => {
     const list = Object.entries(TAGS).map(([Key, Value]) => ({ Key, Value }));
-    const untagged = Object.entries(template.Resources).flatMap(([id, { Type, Properties }]) => {
+    const own = Object.entries(template.Resources).filter(([id]) => !id.startsWith('CustomS3AutoDelete'));
+    const untagged = own.flatMap(([id, { Type, Properties }]) => {
       if (Properties?.Tags === undefined) return [Type];
       expect([id, Properties.Tags]).toEqual([id, expect.arrayContaining(list)]);
       return [];
@@ -68,21 +74,10 @@ describe('a guarded deployment', () => {
     expect([...new Set(untagged)].sort()).toEqual(UNTAGGED);
   });
 
-  it('lets only the rebuild tag test events', () => {
-    const [[, properties] = []] = resourcesOf(template, 'Custom::BrandReportsCatalog');
-    expect(properties?.tags).toEqual(TAGS);
-    const schema = `arn:aws:schemas:us-east-1:123456789012:schema/lambda-testevent-schemas/_BrandReports-calendar-schema`;
-    const own = roles.filter(([id]) => !id.startsWith('CustomS3AutoDelete'));
-    const may = own.filter(([id]) =>
-      policyOfRole(template, id, PSEUDO_PARAMETERS)('schemas:TagResource', schema),
-    );
-    expect(may.map(([id]) => id)).toEqual([expect.stringMatching(/^RebuildCatalogRole/)]);
-  });
-
   it('has all functions in the network except a function of CDK', () => {
     const outside = functions.filter(([, { VpcConfig }]) => VpcConfig === undefined);
     expect(outside.map(([id]) => id)).toEqual([expect.stringMatching(/^CustomS3AutoDelete/)]);
-    const config = { SubnetIds: VPC.subnetIds, SecurityGroupIds: VPC.securityGroupIds };
+    const config = { SubnetIds: SUBNETS, SecurityGroupIds: [GROUP] };
     for (const [, { VpcConfig = config }] of functions) expect(VpcConfig).toEqual(config);
   });
 
@@ -96,10 +91,10 @@ describe('a guarded deployment', () => {
     for (const role of ofFunctions) {
       const allows = policyOfRole(template, role, PSEUDO_PARAMETERS);
       const create = (name: string, context = {}) => allows('ec2:CreateNetworkInterface', ec2(name), context);
-      for (const id of VPC.subnetIds) expect(create(`subnet/${id}`)).toBe(true);
-      const shared = `arn:aws:ec2:us-east-1:210987654321:subnet/${VPC.subnetIds[0]}`;
+      for (const id of SUBNETS) expect(create(`subnet/${id}`)).toBe(true);
+      const shared = `arn:aws:ec2:us-east-1:210987654321:subnet/${SUBNETS[0]}`;
       expect(allows('ec2:CreateNetworkInterface', shared)).toBe(true);
-      expect(create('security-group/sg-0123456789abcdef0')).toBe(true);
+      expect(create(`security-group/${GROUP}`)).toBe(true);
       expect(create('subnet/subnet-0123456789abcdef9')).toBe(false);
       expect(create('security-group/sg-0123456789abcdef9')).toBe(false);
       for (const [action, resource] of [
@@ -126,10 +121,8 @@ describe('a guarded deployment', () => {
 describe('a deployment without guards', () => {
   const synthesised = Template.fromStack(stackOf({ brands: { acme: ACME } }));
 
-  it('may be deployed anywhere, with no boundary, no network and only its own tags', () => {
-    const json = synthesised.toJSON();
-    expect(json.Rules.Place).toBeUndefined();
-    expect(JSON.stringify(json)).not.toMatch(/PermissionsBoundary|VpcConfig|ec2:|TagResource/);
+  it('has no boundary, no network and only its own tags', () => {
+    expect(JSON.stringify(synthesised.toJSON())).not.toMatch(/PermissionsBoundary|VpcConfig|ec2:/);
   });
 
   it('warns that nobody receives its alarms, unless a setting names a receiver', () => {

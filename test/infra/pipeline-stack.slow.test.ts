@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
+import { parseSyncEvent } from '../../functions/sync-event.ts';
 import * as paths from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { policyOfBuckets, tagsOfRole } from '../iam/policy.ts';
@@ -124,15 +125,6 @@ describe('the permissions of the stack', () => {
       );
     expect(reads(both)).toBeNull();
     expect(reads(deployed({ adoptBucket: 'old-lake', adoptDatabase: 'lake' }))).toHaveLength(2);
-  });
-
-  it('let the rebuild remove the test events of reports that are no longer enabled', () => {
-    const deleting = statements(both, 'RebuildCatalog').find(
-      ({ Action }) => Action === 'schemas:DeleteSchema',
-    );
-    expect(REPORTS).not.toContain('clicks_detail');
-    for (const name of Object.keys(reports))
-      expect(JSON.stringify(deleting)).toContain(`_BrandReports-${name}-schema`);
   });
 
   it('of analysts allow queries, saved ones too, and nothing else', () => {
@@ -462,15 +454,20 @@ describe('events', () => {
 });
 
 describe('the console', () => {
-  it('has test events for every function', () => {
-    const [resource] = Object.values(both.findResources('Custom::BrandReportsCatalog'));
-    const offered = resource?.Properties.testEvents.map(
-      ({ functionName }: { functionName: string }) => functionName,
-    );
-    const functions = Object.values(both.findResources('AWS::Lambda::Function')).map(
-      ({ Properties }) => Properties.FunctionName,
-    );
-    expect(new Set(offered)).toEqual(new Set(functions));
+  it('has a link to each function, and events to paste there that the functions accept', () => {
+    const outputs = JSON.stringify(both.toJSON().Outputs);
+    for (const { Properties } of Object.values(both.findResources('AWS::Lambda::Function')))
+      expect(outputs).toContain(`/functions/${Properties.FunctionName}?tab=testing`);
+    const events = ['SyncEvent', 'CheckEvent', 'RangeEvent'].map((name) => {
+      const [{ Value = '' } = {}] = Object.values(both.findOutputs(name));
+      return parseSyncEvent(JSON.parse(Value), ['acme']);
+    });
+    const day = '2026-01-01';
+    expect(events).toEqual([
+      { brand: 'acme' },
+      { brand: 'acme', check: true },
+      { brand: 'acme', from: day, to: day },
+    ]);
   });
 });
 

@@ -338,9 +338,9 @@ describe('the suggested action', () => {
     expect(plain(drawn(tables))).toContain(text);
   });
 
-  it('in the console names a test event and links to its function', () => {
+  it('in the console links to a function and names the event to paste', () => {
     const markup = drawn(failing('contract'), inConsole);
-    expect(plain(markup)).toContain('To try now: test event Sync-now of BrandReports-order_list');
+    expect(plain(markup)).toContain('To try now: test BrandReports-order_list with the event {}');
     expect(markup).toContain(
       'href="https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-order_list?tab=testing"',
     );

@@ -15,7 +15,6 @@ import { STACK, deployTo } from '../aws/deploy.ts';
 import { newJudge } from '../aws/judge.ts';
 import { pages, textOf } from '../docs/pages.ts';
 import { freePort, startLocalAws } from '../aws/local-aws.ts';
-import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { startTrino } from './trino-server.ts';
 
@@ -101,7 +100,6 @@ const OWN_FIELDS = {
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let sample: SampleService;
-let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
 let aws: Awaited<ReturnType<typeof startLocalAws>>;
 let trino: Awaited<ReturnType<typeof startTrino>>;
 let deployed: Awaited<ReturnType<typeof deployTo>>;
@@ -110,9 +108,8 @@ let duckdb: Awaited<ReturnType<typeof openDatabase>>;
 beforeAll(async () => {
   folder = await temporaryFolder();
   sample = await startSampleService();
-  schemas = await startSchemasServer();
   changeRecords();
-  aws = await startLocalAws(folder.path, { AWS_ENDPOINT_URL_SCHEMAS: schemas.url }, newJudge());
+  aws = await startLocalAws(folder.path, newJudge());
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     await aws.createSecret(`brand-reports/${brand}`, credentials);
   await aws.cdk('bootstrap', aws.account);
@@ -131,7 +128,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   duckdb?.close();
-  await Promise.all([trino, aws, schemas, sample].map((each) => each?.close()));
+  await Promise.all([trino, aws, sample].map((each) => each?.close()));
   await folder.remove();
 });
 

@@ -62,7 +62,7 @@ NEW
 - acme order_list: 2 days failed: 2026-11-18 to 2026-11-19
   since 2026-11-19 06:00 UTC
   Why: config (no_credentials): the secret brand-reports/acme does not exist
-  What to do: Fix what the message names, then: test event Sync-now of BrandReports-order_list, or the event {"brand":"acme"}
+  What to do: Fix what the message names, then: test BrandReports-order_list with the event {"brand":"acme"}
   https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-order_list?tab=testing
 
 STILL OPEN
@@ -108,7 +108,7 @@ NEW
 - acme order_list: 2 days failed: 2026-11-18 to 2026-11-19
   since 2026-11-19 06:00 UTC
   Why: config (no_credentials): the secret brand-reports/acme does not exist
-  What to do: Fix what the message names, then: test event Sync-now of BrandReports-order_list, or the event {"brand":"acme"}
+  What to do: Fix what the message names, then: test BrandReports-order_list with the event {"brand":"acme"}
   https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-order_list?tab=testing
 
 FINDINGS
