@@ -44,9 +44,17 @@ async function rowsOf(
     );
     for (const record of records[table] ?? []) await insert(table, { ...DEFAULTS, ...record });
   }
-  await connection.run(`CREATE VIEW ${name} AS ${inDuckDb(viewOver(view, tables, roles).sql)}`);
+  const ofService = roles.size > 0 ? roles : withoutCurrency(tables);
+  await connection.run(`CREATE VIEW ${name} AS ${inDuckDb(viewOver(view, tables, ofService).sql)}`);
   const read = await connection.runAndReadAll(`SELECT ${columns} FROM ${name} ORDER BY ALL`);
   return read.getRowsJson() as Cell[][];
+}
+
+/** The settings of a service whose records have no currency, for the tables without the column. */
+function withoutCurrency(tables: ReadonlyMap<string, readonly Column[]>): TableRoles {
+  const lacking = [...tables].filter(([, columns]) => !columns.some(({ name }) => name === 'currency'));
+  const acme: BrandRoles = { fields: { currency: null }, words: {} };
+  return new Map(lacking.map(([table]) => [table, { acme }]));
 }
 
 async function insert(table: string, record: Readonly<Record<string, Cell>>): Promise<void> {
@@ -366,7 +374,7 @@ describe('orders_daily', () => {
 
 describe('views over brands whose fields differ', () => {
   const brand = (fields: BrandRoles['fields'], change: Partial<BrandRoles> = {}): BrandRoles => ({
-    ...{ chosen: {}, fields, words: {}, isCurrencyUnclear: false },
+    ...{ fields, words: {} },
     ...change,
   });
   const roles: TableRoles = new Map([
@@ -378,7 +386,7 @@ describe('views over brands whose fields differ', () => {
           { commission: 'money.due', state: 'stage', currency: null },
           { words: { Annulled: 'void', '4': 'effective', İptal: 'void' } },
         ),
-        initech: brand({ commission: 'commission', state: 'status' }, { isCurrencyUnclear: true }),
+        initech: brand({ commission: 'commission', state: 'status' }),
         umbrella: brand({ commission: 'commission', state: 'status', currency: 'curency' }),
       },
     ],
