@@ -72,7 +72,6 @@ export function openRoles(
     const isSimilar = SIMILAR[role]?.test(comparedName(path)) || role === 'currency';
     return isSimilar && fits(role, path);
   };
-  const hasField = (role: Role) => (fields[role] ?? fieldInSample(role, sample)) !== undefined;
   return ROLES.flatMap((role): RoleProposal[] => {
     const { [role]: set } = fields;
     const isMissing = typeof set === 'string' && !isMet(set, sample);
@@ -81,16 +80,14 @@ export function openRoles(
     const candidates = [...values.keys()]
       .filter((path) => couldHave(role, path))
       .sort((a, b) => Number(fits(role, b)) - Number(fits(role, a)));
-    // Amounts are NULL until the settings show that they have no currency.
-    const isNeeded = role === 'currency' && (hasField('amount') || hasField('commission'));
-    if (!isMissing && candidates.length === 0 && !isNeeded) return [];
+    if (!isMissing && candidates.length === 0) return [];
     const shown = candidates.slice(0, MAX_SHOWN).map((path) => {
       const met = `\`${path}\`: in ${values.get(path)?.length ?? 0} of ${sample.length} records`;
       return fits(role, path) ? met : `${met}, but its values do not fit`;
     });
     const why = isMissing
       ? `the setting \`fields\` has \`${set}\`, which none of ${sample.length} records has`
-      : shown.join('; ') || 'no field has currencies';
+      : shown.join('; ');
     const setting = `"fields": { "${role}": ${JSON.stringify(candidates[0] ?? null)} } in brands.${brand}.reports.${report}`;
     return [{ role, candidates, evidence: why, setting }];
   });

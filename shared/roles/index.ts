@@ -1,4 +1,5 @@
 export {
+  LIKE_CURRENCY,
   ROLES,
   type Role,
   type RoleFields,

@@ -49,6 +49,9 @@ export const WELL_KNOWN: Readonly<Record<Role, readonly string[]>> = {
   updated: words('updated updatedtime updatetime updatedat modified modifiedat modifiedtime lastmodified'),
 };
 
+/** Columns with such names may be the currency, but only a setting decides so. */
+export const LIKE_CURRENCY = /curr|ccy|(^|_)(cur|iso|unit)(_|$)/;
+
 /** The names that can have a role without a setting, in order of preference. */
 export function wellKnown(role: Role, names: readonly string[]): string[] {
   return WELL_KNOWN[role].flatMap((known) => names.find((name) => comparedName(name) === known) ?? []);

@@ -1,7 +1,7 @@
 /* Finds the column of a role in a table, and the value at a path in a nested object. */
 import type { Column } from '../column-types.ts';
 import { type Json, isJsonObject, numberText, parseJson } from '../json.ts';
-import { ROLES, type Role, type RoleFields, wellKnown } from './names.ts';
+import { LIKE_CURRENCY, ROLES, type Role, type RoleFields, wellKnown } from './names.ts';
 
 /** The place of a role's values: a column, or a path in the JSON that a column contains. */
 export interface RoleColumn {
@@ -51,9 +51,13 @@ export function placeOfRole(
   return field === undefined ? undefined : columnOfField(columns, field);
 }
 
-/** Whether nothing shows the currency of amounts. Then no sum is right, because it could add dollars to euros. */
+/**
+ * Whether the currency of amounts is unknown although a setting or a column's name shows that there is a currency. Then no sum
+ * is right, because it could add dollars to euros.
+ */
 export function isCurrencyOpen(columns: readonly Column[], fields: RoleFields): boolean {
-  return fields.currency !== null && placeOfRole('currency', columns, fields) === undefined;
+  if (fields.currency === null || placeOfRole('currency', columns, fields)) return false;
+  return fields.currency !== undefined || columns.some(({ name }) => LIKE_CURRENCY.test(name));
 }
 
 /** The text, or the digits, at a path of a JSON text; `undefined` if there is neither. */

@@ -44,17 +44,9 @@ async function rowsOf(
     );
     for (const record of records[table] ?? []) await insert(table, { ...DEFAULTS, ...record });
   }
-  const ofService = roles.size > 0 ? roles : withoutCurrency(tables);
-  await connection.run(`CREATE VIEW ${name} AS ${inDuckDb(viewOver(view, tables, ofService).sql)}`);
+  await connection.run(`CREATE VIEW ${name} AS ${inDuckDb(viewOver(view, tables, roles).sql)}`);
   const read = await connection.runAndReadAll(`SELECT ${columns} FROM ${name} ORDER BY ALL`);
   return read.getRowsJson() as Cell[][];
-}
-
-/** The settings of a service whose records have no currency, for the tables without the column. */
-function withoutCurrency(tables: ReadonlyMap<string, readonly Column[]>): TableRoles {
-  const lacking = [...tables].filter(([, columns]) => !columns.some(({ name }) => name === 'currency'));
-  const acme: BrandRoles = { fields: { currency: null }, words: {} };
-  return new Map(lacking.map(([table]) => [table, { acme }]));
 }
 
 async function insert(table: string, record: Readonly<Record<string, Cell>>): Promise<void> {

@@ -70,11 +70,6 @@ describe('proposed settings', () => {
       '// "fields": {"currency":"unit"},',
     ],
     [
-      'that amounts have no currency',
-      { sample: sample((index) => ({ amount: index })) },
-      '// "fields": {"currency":null},',
-    ],
-    [
       'a state that the interface does not define',
       { sample: sample((index) => ({ status: index < 20 ? 'Void' : 'Voided' })) },
       '// "states": {"words":{"Voided":"new"}},',

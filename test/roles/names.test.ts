@@ -28,7 +28,8 @@ describe('a role', () => {
   });
 
   it.each<[string, string[], RoleFields, string | undefined]>([
-    ['without a currency', ['amount', 'unit'], {}, undefined],
+    ['without a currency', ['amount', 'sku'], {}, 'amount'],
+    ['beside a column that may be the currency', ['amount', 'payout_unit'], {}, undefined],
     ['with a misspelt currency', ['amount', 'currency'], { currency: 'curency' }, undefined],
     ['with a currency', ['amount', 'currency'], {}, 'amount'],
     ['with a currency of the settings', ['amount', 'unit'], { currency: 'unit' }, 'amount'],

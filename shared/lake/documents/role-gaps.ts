@@ -1,5 +1,13 @@
 /* Finds the roles whose columns in views are NULL for a brand, and proposes the setting that decides. */
-import { type Role, type RoleFields, ROLES, fieldsIn, placeOfRole, wellKnown } from '../../roles/index.ts';
+import {
+  LIKE_CURRENCY,
+  type Role,
+  type RoleFields,
+  ROLES,
+  fieldsIn,
+  placeOfRole,
+  wellKnown,
+} from '../../roles/index.ts';
 import { type ReportRegistry, namesUsedBy, viewsOf } from '../../reports/definition.ts';
 import { MAX_FILLED } from '../table/column-facts.ts';
 import { type Committed, hasRows } from './ledger.ts';
@@ -52,7 +60,9 @@ export function roleGaps(
       .filter((view) => namesUsedBy(view).some(({ table, name }) => table === report.table && name === role))
       .map(({ name }) => name);
     if (evidence === undefined || views.length === 0) return [];
-    const candidates = wellKnown(role, names).filter((name) => name !== field);
+    const similar = role === 'currency' ? names.filter((name) => LIKE_CURRENCY.test(name)) : [];
+    const known = [...wellKnown(role, names), ...similar].filter((name) => name !== field);
+    const candidates = [...new Set(known)];
     const setting = `"fields": { "${role}": ${JSON.stringify(candidates[0] ?? null)} } in brands.${brand}.reports.${report.name}`;
     return [{ brand, report: report.name, table: report.table, role, views, candidates, evidence, setting }];
   });
@@ -79,7 +89,8 @@ function whyEmpty(
 
 /** e.g. `acme order_list: no field has the role channel_id (no column has one of its names), so it is NULL in … . To set it: "fields": …` */
 export function gapText({ brand, report, role, views, evidence, ...gap }: RoleGap): string {
-  const effect = role === 'currency' ? 'amounts have no currency or are NULL' : 'it is NULL';
+  const isOpen = role === 'currency' && gap.candidates.length > 0;
+  const effect = isOpen ? 'amounts are NULL' : 'it is NULL';
   return `${brand} ${report}: no field has the role ${role} (${evidence}), so ${effect} in ${views.join(', ')}. ${whenToSet(gap)}: ${gap.setting}`;
 }
 
