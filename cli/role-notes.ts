@@ -1,6 +1,6 @@
 /** Explains, for `query`, columns of views that are NULL because a role has no field. */
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
-import { gapText, roleGaps } from '../shared/lake/documents/role-evidence.ts';
+import { gapText, roleGaps } from '../shared/lake/documents/role-gaps.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { printedCommand } from './printed-command.ts';

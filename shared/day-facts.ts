@@ -4,8 +4,7 @@
  * later contradict each other.
  */
 import type { Committed, DayChanges, DayEntry, Failure } from './lake/documents/ledger.ts';
-import { type CurrencyTotals, measured, totalsOf } from './lake/documents/role-evidence.ts';
-import { decidedRoles } from './lake/documents/roles.ts';
+import { type CurrencyTotals, measured, totalsOf } from './lake/documents/totals.ts';
 import type { ReportLedgers } from './lake/documents/read.ts';
 import type { ReportDefinition } from './reports/definition.ts';
 import {
@@ -17,6 +16,7 @@ import {
   overdueAtMs,
 } from './planning/day-state.ts';
 import { type Policy, dueAtMs, upstreamState } from './planning/due.ts';
+import { type Role, fieldsIn } from './roles/index.ts';
 import { type Finding, type FindingFacts, entriesIn, findingsOf } from './findings/index.ts';
 
 /** The facts of a day, as `status --json` prints them; instants are ISO 8601. */
@@ -62,7 +62,9 @@ export interface DayFacts {
 /** What the facts of a report's days depend on, besides the time. */
 export interface ReportDays
   extends Pick<KnownDay, 'policy' | 'hasReturnedRecords'>,
-    Pick<FindingFacts, 'report' | 'entryOn' | 'roles' | 'newColumns'> {
+    Pick<FindingFacts, 'report' | 'entryOn' | 'newColumns'> {
+  /** The field of each role; missing if the columns of the table are not known. */
+  roles?: Readonly<Partial<Record<Role, string>>> | undefined;
   /** For a report with an upstream: the entries of the upstream report. */
   upstreamOn?: ((day: string) => DayEntry | undefined) | undefined;
 }
@@ -80,7 +82,7 @@ export function reportDaysIn(
     policy,
     hasReturnedRecords: own?.state.hasReturnedRecords ?? false,
     entryOn: entriesIn(own?.ledgers ?? new Map()),
-    roles: decidedRoles(own?.roles, policy?.fields),
+    roles: own?.columns && fieldsIn(own.columns, policy?.fields ?? own.roles?.fields ?? {}),
     newColumns: own?.newColumns,
     upstreamOn: upstream && entriesIn(upstream.ledgers),
   };
@@ -135,7 +137,7 @@ const NOTHING_COMMITTED = {
 
 function committedFacts(
   committed: Committed,
-  { report: { measure }, hasReturnedRecords, roles = {} }: ReportDays,
+  { report: { measure }, hasReturnedRecords, roles }: ReportDays,
 ) {
   const {
     rows,

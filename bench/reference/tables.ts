@@ -4,10 +4,14 @@
  */
 import { query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
-import { columnsWithRoles } from '../../cli/table-columns.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { type ColumnType, typeSpec } from '../../shared/column-types.ts';
-import { type DescribedColumn, columnsOfShape } from '../../shared/lake/documents/described-columns.ts';
+import {
+  type DescribedColumn,
+  chosenFields,
+  columnsOfShape,
+  describedColumns,
+} from '../../shared/lake/documents/described-columns.ts';
 import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { DAY_PARTITION_KEYS } from '../../shared/lake/paths.ts';
 import type { ObjectStore, TableShape } from '../../shared/ports.ts';
@@ -46,7 +50,9 @@ async function reportTables(store: ObjectStore): Promise<ShownTable[]> {
   const ledgers = await readLedgers(store, reports);
   const tables = Object.values(reports).map(async (report) => {
     const own = ledgers.filter(({ report: { name } }) => name === report.name);
-    const columns = columnsWithRoles(report, await readSchema(store, report), own, undefined);
+    const schema = await readSchema(store, report);
+    const roles = Object.fromEntries(own.flatMap((of) => (of.roles ? [[of.brand, of.roles]] : [])));
+    const columns = describedColumns(report, schema, chosenFields(schema.columns, roles));
     return {
       name: report.table,
       description: report.description,

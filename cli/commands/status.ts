@@ -6,7 +6,7 @@ import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../sha
 import { configError } from '../../shared/errors.ts';
 import { readCloses } from '../../shared/lake/documents/close.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
-import { whenToSet } from '../../shared/lake/documents/role-evidence.ts';
+import { whenToSet } from '../../shared/lake/documents/role-gaps.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
@@ -222,10 +222,10 @@ function findingLines({ table: name, days }: TableStatus, months: readonly strin
 /** Why columns of views are NULL. */
 function roleLines(tables: readonly TableStatus[]): string[] {
   const gaps = tables.flatMap(({ roleGaps = [] }) => roleGaps);
-  return gaps.flatMap(({ table: name, role, candidates, evidence, views, setting = '' }) => [
+  return gaps.flatMap(({ table: name, role, evidence, views, setting, ...gap }) => [
     '',
     `${styleText('yellow', `${name}: no field for ${role}`)} (${oneLine(evidence)})`,
-    `NULL in ${views.join(', ')}. ${whenToSet({ candidates })}:`,
+    `NULL in ${views.join(', ')}. ${whenToSet(gap)}:`,
     oneLine(setting),
   ]);
 }

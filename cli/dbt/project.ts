@@ -113,8 +113,8 @@ function stagingSql(table: string, lake: DbtLake): string {
 
 /** The SQL of a lake's view over the staging models; their columns have the names of roles. */
 function martSql(view: ReportView, lake: DbtLake): string {
-  const chosen = Object.fromEntries(ROLES.map((role) => [role, role]));
-  const staged = { staged: { chosen, fields: {}, words: {}, isCurrencyUnclear: false } };
+  const fields = Object.fromEntries(ROLES.map((role) => [role, role]));
+  const staged = { staged: { fields, words: {} } };
   const columnsOf = (table: string) =>
     Object.keys(stagingColumns(table, lake)).map((name): Column => ({ name, type: 'string' }));
   const columns = new Map(view.tables.map((table) => [table, columnsOf(table)]));

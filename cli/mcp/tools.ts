@@ -5,7 +5,13 @@
 import { DuckDBTypeId } from '@duckdb/node-api';
 import * as z from 'zod';
 import { typeSpec } from '../../shared/column-types.ts';
-import { columnText, columnsOfShape } from '../../shared/lake/documents/described-columns.ts';
+import { rolesInLake } from '../../shared/catalog/view-roles.ts';
+import {
+  chosenFields,
+  columnText,
+  columnsOfShape,
+  describedColumns,
+} from '../../shared/lake/documents/described-columns.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/errors.ts';
 import { type Close, lackingDays, readCloses } from '../../shared/lake/documents/close.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
@@ -18,7 +24,6 @@ import { withRunnableCommands } from '../printed-command.ts';
 import { type QueryResult, cell, query } from '../query-result.ts';
 import { type SqlLake, createSqlConnection, identifier } from '../sql-tables.ts';
 import { closesOf, enumerated } from '../sql-versions.ts';
-import { columnsWithRoles } from '../table-columns.ts';
 import { oneLine } from '../terminal-text.ts';
 import { daysRead } from './days-read.ts';
 import { lakeDays, notesOf } from './lake-days.ts';
@@ -69,7 +74,9 @@ async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<s
 
 async function columnsOfReport({ store, settings, nowMs }: SqlLake, report: ReportDefinition) {
   const own = await readLedgers(store, { [report.name]: report }, {}, nowMs);
-  return columnsWithRoles(report, await readSchema(store, report), own, settings);
+  const schema = await readSchema(store, report);
+  const roles = rolesInLake(own, [report], settings).get(report.table);
+  return describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
 }
 
 async function listCloses({ store, nowMs }: SqlLake): Promise<string[]> {

@@ -3,7 +3,7 @@
  * states; the view then chooses by the brand of the row.
  */
 import { type Column, RESCUED } from '../column-types.ts';
-import { type BrandRoles, placeOfRole } from '../lake/documents/roles.ts';
+import type { BrandRoles } from '../lake/documents/roles.ts';
 import type { ReportLedgers } from '../lake/documents/read.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
@@ -14,7 +14,7 @@ import {
   withoutSpaces,
 } from '../reports/definition.ts';
 import { trimmedSql } from '../reports/views/view-sql.ts';
-import { type Role, isRole } from '../roles/index.ts';
+import { type Role, isRole, placeOfRole } from '../roles/index.ts';
 
 /** The columns of each table. */
 export type TableColumns = ReadonlyMap<string, readonly Column[]>;
@@ -29,7 +29,7 @@ export function withSettings(
 ): Record<string, BrandRoles> {
   const known = Object.entries(brands).map(([brand, own]) => {
     const { fields, states } = settings?.brands[brand]?.reports[report.name] ?? {};
-    return [brand, fields ? { ...own, fields, words: states?.words ?? {} } : own] as const;
+    return [brand, fields ? { fields, words: states?.words ?? {} } : own] as const;
   });
   return Object.fromEntries(known);
 }
@@ -65,7 +65,7 @@ export function viewOver(
   };
 }
 
-/** The SQL of a role. Without any brand the names of the columns decide: an older program wrote such a lake. */
+/** The SQL of a role. Before the first run has ended, the names of the columns decide. */
 function roleSql(
   role: Role,
   columns: readonly Column[],
@@ -81,7 +81,7 @@ const NONE = 'CAST(NULL AS varchar)';
 
 /** The values of a role as text, in the records of one brand. */
 function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | undefined): string {
-  const place = placeOfRole(role, columns, own);
+  const place = placeOfRole(role, columns, own?.fields ?? {});
   if (!place) return NONE;
   const column = `CAST(${quoted(place.column.name)} AS varchar)`;
   const value = place.path.length === 0 ? column : jsonSql(column, place.path.join('.'));

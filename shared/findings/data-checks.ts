@@ -16,7 +16,6 @@ import {
   recordFindings,
   undamagedLedgers,
 } from '../lake/documents/ledger.ts';
-import { decidedRoles } from '../lake/documents/roles.ts';
 import { newColumnsOf } from '../lake/documents/schema.ts';
 import { versionKey } from '../lake/paths.ts';
 import { combined, readerOf, rowsByCode } from '../lake/table/column-facts.ts';
@@ -274,15 +273,14 @@ async function logNewFindings(ctx: RunContext, published: readonly string[]): Pr
  * read is left out: its days have no findings, and the days after them are compared with fewer weeks.
  */
 export async function findingFacts(
-  { brand, report, policy, ledger, roles, schema }: BrandReport,
+  { report, policy, ledger, schema }: BrandReport,
   month: string,
 ): Promise<Omit<FindingFacts, 'day'>> {
   const first = `${month}-01`;
   const earliest = addDays(first, -COMPARED_DAYS);
   const from = policy && policy.startDate > earliest ? earlier(policy.startDate, first) : earliest;
   const ledgers = await undamagedLedgers(monthsFrom(from, first).map((each) => ledger(each).cached()));
-  const fields = decidedRoles((await roles.cached()).brands[brand], policy?.fields);
   const stored = await undamaged(schema.cached());
   const newColumns = stored && newColumnsOf(stored);
-  return { report, policy, roles: fields, newColumns, entryOn: entriesIn(ledgers) };
+  return { report, policy, newColumns, entryOn: entriesIn(ledgers) };
 }

@@ -8,11 +8,9 @@
 import { addDays, monthOf } from '../days.ts';
 import { amountText } from '../exact-number.ts';
 import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
-import type { Check, ReportDefinition } from '../reports/definition.ts';
-import { isMeasured, measured } from '../lake/documents/role-evidence.ts';
+import { type Check, type ReportDefinition, comparedState } from '../reports/definition.ts';
+import { isMeasured, measured } from '../lake/documents/totals.ts';
 import { type FieldFacts, fieldFindings } from './field-findings.ts';
-import { roleFindings } from './role-findings.ts';
-import type { RoleFields } from '../roles/index.ts';
 import type { Policy } from '../planning/due.ts';
 import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
 
@@ -37,8 +35,6 @@ export interface Finding {
 /** The input of the findings of a day. */
 export interface FindingFacts extends FieldFacts {
   report: Pick<ReportDefinition, 'name' | 'checks' | 'measure' | 'day'>;
-  /** The field of each role, if it is decided. */
-  roles?: RoleFields;
   /** Missing if the report is not enabled. */
   policy: Pick<Policy, 'words'> | undefined;
 }
@@ -89,6 +85,11 @@ const COMMON = {
     advice:
       'It was not used to drop records. Set "key" to the field, or the fields together, that are different in every record, then rebuild the day',
   },
+  unknown_states: {
+    title: 'states that the interface does not define',
+    advice:
+      'Views count such records as neither void nor paid. Map each word to new, mixed, locked, void, effective or paid',
+  },
   new_column: {
     title: 'new columns',
     advice:
@@ -113,7 +114,7 @@ export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): F
 
 /** The findings of a day. @returns an empty list for a day that is open or not read */
 export function findingsOf(facts: FindingFacts): Finding[] {
-  const { day, report, entryOn, policy, roles = {} } = facts;
+  const { day, report, entryOn, policy } = facts;
   const { committed, disregarded } = entryOn(day) ?? {};
   if (!committed || committed.state === 'open') return [];
   const since = committed.committedAt ?? committed.readFrom;
@@ -140,15 +141,35 @@ export function findingsOf(facts: FindingFacts): Finding[] {
     ...fieldFindings(facts, COMPARED_DAYS).map(({ check, detail, since: at }) =>
       odd(check, detail, { since: at, isCertain }),
     ),
-    ...roleFindings(committed.values, report.name, roles, policy?.words ?? {}).map((found) => ({
-      ...{ ...found, since, isCertain },
-    })),
+    ...unknownStates(committed.values, report.name, policy?.words ?? {}).map(({ detail, advice }) =>
+      odd('unknown_states', detail, { advice, isCertain }),
+    ),
     ...(committed.values?.keyUnused === undefined ? [] : [odd('key_unused', committed.values.keyUnused)]),
     ...report.checks.flatMap(({ name, counts, advice }: Check) => {
       const count = committed.checks?.findings?.[name] ?? 0;
       if (count === 0) return [];
       return [{ check: name, title: counts, detail: String(count), advice, since, isCertain: true }];
     }),
+  ];
+}
+
+/** States of the records that neither the interface nor the settings define. @param words the states of the settings, by word */
+function unknownStates(
+  values: Committed['values'],
+  report: string,
+  words: Readonly<Record<string, string>>,
+): Pick<Finding, 'detail' | 'advice'>[] {
+  const known = new Set(Object.keys(words).map(comparedState));
+  const unknown = Object.entries(values?.unknownStates ?? {}).filter(
+    ([word]) => !known.has(comparedState(word)),
+  );
+  const [first] = unknown;
+  if (!first) return [];
+  return [
+    {
+      detail: unknown.map(([word, rows]) => `${JSON.stringify(word)} in ${rows} rows`).join(', '),
+      advice: `${COMMON.unknown_states.advice}: "states": { "words": { ${JSON.stringify(first[0])}: "void" } } in ${report} of the brand`,
+    },
   ];
 }
 

@@ -6,24 +6,15 @@ import { hash } from 'node:crypto';
 import { type Column, RESCUED } from '../column-types.ts';
 import type { BrandReport } from '../context/context.ts';
 import type { Committed, Lifecycle } from '../lake/documents/ledger.ts';
-import { evidenceOfVersions } from '../lake/documents/role-evidence.ts';
-import { type BrandRoles, placeOfRole } from '../lake/documents/roles.ts';
+import type { BrandRoles } from '../lake/documents/roles.ts';
 import type { CodedFile } from '../lake/table/coded-columns.ts';
 import { type CodedColumn, isNullCode, valueOfCode } from '../lake/table/coded-rows.ts';
 import { AMOUNT, combined, countOf, readerOf, valuesOf, withValues } from '../lake/table/column-facts.ts';
-import { amountAt, amountsIn, textsIn, wholeTextsOf } from '../lake/table/role-facts.ts';
+import { amountAt, amountsIn, textsIn, wholeTextsOf } from '../lake/table/amounts-and-states.ts';
 import { type Texts, textsOf } from '../lake/table/texts.ts';
 import { keyColumns } from '../planning/primary-key.ts';
 import { comparedState, withoutSpaces } from '../reports/definition.ts';
-import {
-  ROLES,
-  type Role,
-  type RoleColumn,
-  chooseRoles,
-  columnsNamed,
-  fieldsIn,
-  isCurrencyUnclear,
-} from '../roles/index.ts';
+import { ROLES, type Role, type RoleColumn, placeOfRole } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 
 /** A report of a brand, with its settings if they are known. */
@@ -54,9 +45,10 @@ export async function rulesOf(
   const { values, lifecycle: known } = version;
   if (!report.lifecycle) return undefined;
   const { columns } = await ctx.schema.cached();
-  const stored = await rolesOf(ctx, columns, version);
-  const own = settings ? { ...stored, fields: settings.fields, words: settings.states?.words ?? {} } : stored;
-  const placed = ROLES.map((role) => [role, placeOfRole(role, columns, own)] as const);
+  const own: BrandRoles = settings
+    ? { fields: settings.fields, words: settings.states?.words ?? {} }
+    : ((await ctx.roles.cached()).brands[ctx.brand] ?? { fields: {}, words: {} });
+  const placed = ROLES.map((role) => [role, placeOfRole(role, columns, own.fields)] as const);
   const places = new Map(placed.flatMap(([role, place]) => (place ? [[role, place] as const] : [])));
   const inOrder = (roles: readonly Role[]) => roles.flatMap((role) => places.get(role) ?? []);
   const ofColumns = (key: readonly Column[]) => key.map((column): RoleColumn => ({ column, path: [] }));
@@ -70,35 +62,6 @@ export async function rulesOf(
   const ofStates = [inOrder(report.lifecycle.states), [...words]];
   const basis = [key, ofStates, [...places, kind ?? null]].map(fingerprint).join('-');
   return { key, places, words, kind, basis };
-}
-
-/**
- * The roles as views have them. A run stores the roles of new fields when it ends; until then the version decides. Otherwise,
- * records that have a currency for the first time would get no currency here, on some days permanently. A currency that all
- * days together have left unclear stays unclear.
- */
-async function rolesOf(
-  { brand, report, roles }: LifecycleContext,
-  columns: readonly Column[],
-  version: Pick<Committed, 'rows' | 'values'>,
-): Promise<BrandRoles> {
-  const byName: BrandRoles = {
-    ...{ chosen: fieldsIn(columns, {}), fields: {}, words: {} },
-    isCurrencyUnclear: columnsNamed(columns, 'currency').length > 1,
-  };
-  const { [brand]: known } = (await roles.cached()).brands;
-  const stored = known ?? byName;
-  const { chosen, isCurrencyUnclear: wasUnclear } = stored;
-  const choices = chooseRoles(report, { stored: chosen, evidence: evidenceOfVersions([version]) });
-  const isOpen = (role: Role) => role !== 'currency' || !known?.isCurrencyUnclear;
-  const found = choices.flatMap(({ role, field, by }) =>
-    by === 'data' && isOpen(role) ? [[role, field]] : [],
-  );
-  return {
-    ...stored,
-    chosen: { ...Object.fromEntries(found), ...chosen },
-    isCurrencyUnclear: wasUnclear || isCurrencyUnclear(choices),
-  };
 }
 
 function fingerprint(rules: unknown): string {

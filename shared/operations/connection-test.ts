@@ -23,7 +23,8 @@ import {
   measureBrand,
   zoneEvidence,
 } from './measure-brand.ts';
-import { openRoles, unknownWords } from './propose-settings.ts';
+import { openRoles } from './propose-roles.ts';
+import { unknownWords } from './propose-settings.ts';
 
 /** What the test found, and what to do if the level is not `ok`. */
 export interface Finding {
@@ -247,13 +248,16 @@ function reportFindings(
 
 /** Lists fields and states of the records that need a setting. */
 function fieldFindings(brand: string, own: ReportSettings, { report, sample }: ReportMeasurement): Finding[] {
-  const roles = openRoles(report, sample, { ...own, brand }).map(({ role, evidence, candidates, setting }) =>
+  const { fields, states } = own;
+  const open =
+    report.columns.length > 0 ? [] : openRoles(report.name, sample, { brand, fields, words: states?.words });
+  const roles = open.map(({ role, evidence, candidates, setting }) =>
     warning(
       'roles',
       `no field is certain to be ${role}, so its columns are NULL: ${evidence}; ${candidates.length > 0 ? 'set' : 'if the service has no such field, set'} ${setting}`,
     ),
   );
-  const words = unknownWords(report, sample, own).map((word) =>
+  const words = unknownWords(sample, own).map((word) =>
     warning(
       'states',
       `the records have the state ${JSON.stringify(word)}, which the interface does not define; allowed: ${STATE_WORDS.join(', ')}; set "states": { "words": { ${JSON.stringify(word)}: "…" } }`,

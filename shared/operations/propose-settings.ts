@@ -8,9 +8,9 @@ import { type Json, type JsonObject, stringifyJson } from '../json.ts';
 import { shownZones, usualName } from '../proofs/time-zone.ts';
 import { fieldsOfKey, keyOf } from '../records/record-list.ts';
 import { type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
-import { type RoleChoice, chooseRoles, evidenceOf } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type BrandMeasurement, type ReportMeasurement, endDateOf, zoneEvidence } from './measure-brand.ts';
+import { fieldInSample, openRoles } from './propose-roles.ts';
 
 /** What the user enters. */
 export interface BrandAnswers {
@@ -90,32 +90,17 @@ function openPoints(measured: BrandMeasurement): Line[] {
 
 function reportText({ report, sample }: ReportMeasurement, brand: string): string[] {
   const lines =
-    sample.length === 0
-      ? []
-      : [rolesLine(report, sample, brand), wordsLine(report, sample), keyLine(report, sample)];
+    sample.length === 0 ? [] : [rolesLine(report, sample, brand), wordsLine(sample), keyLine(report, sample)];
   const proposed = lines.filter((line) => line !== undefined);
   if (proposed.length === 0) return [];
   return [`        "${report.name}": {`, ...proposed.flatMap((line) => lineText(line, 10)), '        },'];
 }
 
-/** Roles whose field is uncertain. A role with a certain field needs no setting. */
-export function openRoles(
-  report: ReportDefinition,
-  sample: readonly JsonObject[],
-  { brand, fields, states }: { brand: string } & Partial<Pick<ReportSettings, 'fields' | 'states'>>,
-): RoleChoice[] {
-  // Documented fields need no proposal.
-  if (report.columns.length > 0) return [];
-  const choices = chooseRoles(report, { evidence: evidenceOf(sample, states?.words), brand, fields });
-  return choices.filter(
-    ({ by, role, candidates }) => by === 'none' && (candidates.length > 0 || fields?.[role]),
-  );
-}
-
 function rolesLine(report: ReportDefinition, sample: readonly JsonObject[], brand: string): Line | undefined {
-  const open = openRoles(report, sample, { brand });
+  // Documented fields need no proposal.
+  const open = report.columns.length > 0 ? [] : openRoles(report.name, sample, { brand });
   if (open.length === 0) return undefined;
-  const fields = open.map(({ role, candidates }) => [role, candidates[0]?.path ?? null] as const);
+  const fields = open.map(({ role, candidates }) => [role, candidates[0] ?? null] as const);
   return doubtful(
     'fields',
     Object.fromEntries(fields),
@@ -125,19 +110,17 @@ function rolesLine(report: ReportDefinition, sample: readonly JsonObject[], bran
 
 /** State words of the records that are neither in the interface nor in the settings. */
 export function unknownWords(
-  report: ReportDefinition,
   sample: readonly JsonObject[],
   { fields, states }: Partial<Pick<ReportSettings, 'fields' | 'states'>>,
 ): string[] {
-  const choices = chooseRoles(report, { evidence: evidenceOf(sample, states?.words), fields });
-  const field = choices.find(({ role }) => role === 'state')?.field ?? '';
+  const field = fields?.state === undefined ? fieldInSample('state', sample) : fields.state;
   const known = [...STATE_WORDS, ...Object.keys(states?.words ?? {}).map(comparedState)];
-  const values = sample.map((record) => record[field]).filter((value) => typeof value === 'string');
+  const values = sample.map((record) => field && record[field]).filter((value) => typeof value === 'string');
   return [...new Set(values)].filter((word) => !known.includes(comparedState(word))).slice(0, 20);
 }
 
-function wordsLine(report: ReportDefinition, sample: readonly JsonObject[]): Line | undefined {
-  const words = unknownWords(report, sample, {});
+function wordsLine(sample: readonly JsonObject[]): Line | undefined {
+  const words = unknownWords(sample, {});
   if (words.length === 0) return undefined;
   const why = `Choose the meaning of these states: ${STATE_WORDS.join(', ')}.`;
   return doubtful('states', { words: Object.fromEntries(words.map((word) => [word, 'new'])) }, why);

@@ -20,7 +20,6 @@ import { attemptOfRollback, type Committed, releaseDay, type Superseded } from '
 import { listLedgers } from '../lake/documents/read.ts';
 import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
-import { decidedRoles } from '../lake/documents/roles.ts';
 import { readContent, type SnapshotContent } from '../lake/table/read-content.ts';
 import { damageOf, findFile } from '../lake/table/readable-file.ts';
 import { publishDay } from '../pipeline/publish.ts';
@@ -275,7 +274,7 @@ async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: strin
     );
   const file = await findFile(ctx.lake.store, keys.version(snapshot));
   if (!file) throw unreadable('it is missing');
-  const fields = decidedRoles((await ctx.roles.cached()).brands[ctx.brand]);
+  const fields = (await ctx.roles.cached()).brands[ctx.brand]?.fields;
   return readContent(file, fields).catch((thrown: unknown) => {
     throw unreadable(damageOf(thrown));
   });

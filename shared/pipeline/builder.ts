@@ -8,11 +8,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../column-types.ts';
 import { asBrandReportsError } from '../errors.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
-import { decidedRoles } from '../lake/documents/roles.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
 import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
-import { RoleFacts } from '../lake/table/role-facts.ts';
+import { AmountsAndStates } from '../lake/table/amounts-and-states.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
@@ -77,7 +76,7 @@ export interface Builder {
 }
 
 export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Basis): Promise<Builder> {
-  const { lake, brand, settings } = ctx;
+  const { lake, settings } = ctx;
   const { day, committed, keys } = open;
   const snapshot = ctx.newId();
   const { state } = committed ?? {};
@@ -86,7 +85,6 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
   const rowsOfDay = createRowsOfDay(ctx, day, basis.keyField, basis.rule);
   const observations: Observations = {};
   let { columns } = basis;
-  const fields = decidedRoles((await ctx.roles.cached()).brands[brand], settings.fields);
   const width = (columns ?? (await ctx.schema.cached()).columns).length;
   const limits = { rows: maxRowsOfGroup(width), bytes: basis.groupBytes ?? ROW_GROUP_BYTES };
   const groups = new RowGroups(limits, async () => {
@@ -97,7 +95,7 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
       columns: chosen,
       file: writeParquet(output, chosen, digest),
       facts: new ColumnFacts(chosen),
-      roles: new RoleFacts(chosen, { fields, states: settings.states }),
+      roles: new AmountsAndStates(chosen, settings),
     };
   });
   let current: Slice | undefined;

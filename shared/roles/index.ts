@@ -1,22 +1,20 @@
 export {
-  type FieldEvidence,
-  IS_KIND,
-  type Kind,
-  evidenceOf,
-  isPlainCurrency,
-  noEvidence,
-} from './evidence.ts';
-export {
+  LIKE_CURRENCY,
   ROLES,
   type Role,
-  type RoleChoice,
   type RoleFields,
-  chooseRoles,
+  WELL_KNOWN,
   comparedName,
-  isCurrencyUnclear,
   isRole,
-  kindOfRole,
-  roleOfName,
+  wellKnown,
   words,
-} from './choose.ts';
-export { type RoleColumn, columnOfField, columnsNamed, fieldsIn, textAt } from './resolve.ts';
+} from './names.ts';
+export {
+  type RoleColumn,
+  columnOfField,
+  fieldsIn,
+  isCurrencyOpen,
+  placeOfRole,
+  textAt,
+  textOf,
+} from './resolve.ts';

@@ -5,7 +5,6 @@ import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { publishIceberg, vacuumIceberg } from '../iceberg/index.ts';
 import { hasNewEvents, sendEvents } from './send-events.ts';
 import { vacuumLedgerTables, forgetOldVersions, vacuum } from './vacuum.ts';
-import { storeRoles } from './choose-roles.ts';
 import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
@@ -72,9 +71,7 @@ export async function finishReport(
     hasRows(await Promise.all(months.map((month) => ctx.ledger(month).cached())));
   const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
   const isGrown = columnsBefore !== undefined && (await ctx.schema.cached()).columns.length > columnsBefore;
-  const all = [...new Set([...Object.keys(before.months), ...months])];
-  const hasOtherRoles =
-    (isDaily || committedDays.length > 0) && (await storeRoles(ctx, all, isDaily || isGrown));
+  const hasOtherRoles = (isDaily || committedDays.length > 0) && (await storeRoles(ctx));
   // Once a day, this repairs what a crash or a manual edit has damaged in the catalog.
   if (isDaily || isGrown || hasOtherRoles) await ensureTableAndViews(ctx);
   // The report's very first record makes every empty day before it complete instead of unverified.
@@ -116,6 +113,14 @@ export async function finishReport(
     if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
     return lastRun ? withLastRun(next, lastRun) : next;
   });
+}
+
+/** Stores which fields have roles by the settings. @returns whether a view may differ from now on */
+async function storeRoles({ brand, settings, roles }: RunContext): Promise<boolean> {
+  const own = { fields: settings.fields, words: settings.states?.words ?? {} };
+  if (isDeepStrictEqual((await roles.cached()).brands[brand], own)) return false;
+  await roles.update((current) => ({ ...current, brands: { ...current.brands, [brand]: own } }));
+  return true;
 }
 
 /** The months of committed days that have changes, and the dirty months of a run that died. */

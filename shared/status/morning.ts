@@ -6,7 +6,7 @@
 import { DAY_MS, addDays, monthOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import { type Finding, ledgerTableSql } from '../findings/index.ts';
-import { whenToSet } from '../lake/documents/role-evidence.ts';
+import { whenToSet } from '../lake/documents/role-gaps.ts';
 import { CHANGES_TABLE } from '../lake/paths.ts';
 import { isComplete } from '../planning/day-state.ts';
 import { nextStartMs } from '../settings/schedule.ts';
@@ -202,12 +202,16 @@ function findingItem(alike: readonly FindingOfDay[]): Html | string {
 
 function rolesWithoutField({ tables }: PageBrand): Html | string {
   const items = tables.flatMap(({ table, roleGaps = [] }) =>
-    roleGaps.map(({ role, views, candidates, evidence, setting }) => {
-      const remedy =
-        setting === undefined ? '' : html`<p>${whenToSet({ candidates })}: ${copyable(setting)}</p>`;
-      return html`<li><b>${table}</b> ${role}: ${evidence}. NULL in ${views.join(', ')}${remedy}</li>
-`;
-    }),
+    roleGaps.map(
+      ({
+        role,
+        views,
+        evidence,
+        setting,
+        ...gap
+      }) => html`<li><b>${table}</b> ${role}: ${evidence}. NULL in ${views.join(', ')}<p>${whenToSet(gap)}: ${copyable(setting)}</p></li>
+`,
+    ),
   );
   return items.length === 0
     ? ''

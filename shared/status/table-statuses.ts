@@ -1,5 +1,5 @@
 import { type MonthSpan, addMonths, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
-import { type RoleGap, roleGaps } from '../lake/documents/role-evidence.ts';
+import { type RoleGap, roleGaps } from '../lake/documents/role-gaps.ts';
 import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
 import type { LastRun, ReportState } from '../lake/documents/report-state.ts';
 import { type FindingPlace, findingSql } from '../findings/index.ts';

@@ -366,7 +366,7 @@ describe('orders_daily', () => {
 
 describe('views over brands whose fields differ', () => {
   const brand = (fields: BrandRoles['fields'], change: Partial<BrandRoles> = {}): BrandRoles => ({
-    ...{ chosen: {}, fields, words: {}, isCurrencyUnclear: false },
+    ...{ fields, words: {} },
     ...change,
   });
   const roles: TableRoles = new Map([
@@ -378,7 +378,7 @@ describe('views over brands whose fields differ', () => {
           { commission: 'money.due', state: 'stage', currency: null },
           { words: { Annulled: 'void', '4': 'effective', İptal: 'void' } },
         ),
-        initech: brand({ commission: 'commission', state: 'status' }, { isCurrencyUnclear: true }),
+        initech: brand({ commission: 'commission', state: 'status' }),
         umbrella: brand({ commission: 'commission', state: 'status', currency: 'curency' }),
       },
     ],

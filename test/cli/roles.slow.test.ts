@@ -117,7 +117,7 @@ describe('views of a service that names its fields by', () => {
   });
 });
 
-describe('a field that looks like the currency', () => {
+describe('a currency of another name', () => {
   const unit = {
     record: ({ currency, ...rest }: JsonObject) => ({ ...rest, payout_unit: currency ?? null }),
     notes: [],
@@ -139,23 +139,5 @@ describe('a field that looks like the currency', () => {
     await synced('unit', { ...unit, fields: { currency: 'payout_unit' } });
     const after = JSON.parse((await runCli(['query', '--json', ...flags, sums])).stdout);
     expect(after.map(({ currency }: JsonObject) => currency)).toEqual(['EUR', 'USD']);
-  });
-});
-
-describe('a choice that was stored', () => {
-  const [first, renamed] = Object.values(READINGS);
-
-  it('never changes by itself, and a finding names the better field', async () => {
-    if (!first || !renamed) throw new Error('there are fewer readings');
-    const [, , , lake = ''] = await synced('stored', first);
-    const stored = async () =>
-      JSON.parse(await readFile(join(lake, 'schema/orders.roles.json'), 'utf8')).brands.acme.chosen;
-    const before = await stored();
-    expect(before).toMatchObject({ commission: 'commission', state: 'status', channel_id: 'channel_id' });
-    const flags = await synced('stored', renamed);
-    expect(await stored()).toEqual(before);
-    const { stdout } = await runCli(['status', ...flags]);
-    expect(stdout).toContain('another field fits the role commission better on 1 day');
-    expect(stdout).toContain('`sale_commission` has values in');
   });
 });

@@ -40,8 +40,8 @@ describe('a text from outside', () => {
 });
 
 function project(words: Record<string, string> = {}, columns: readonly Column[] = []) {
-  const chosen = { commission: 'payout.{{ x }}', state: 'status' };
-  const own = { chosen, fields: {}, words, isCurrencyUnclear: false };
+  const fields = { commission: 'payout.{{ x }}', state: 'status', currency: null };
+  const own = { fields, words };
   const all: Column[] = [
     { name: 'status', type: 'string', field: 'status' },
     { name: 'payout', type: 'string', field: 'payout' },

@@ -30,13 +30,7 @@ export const COLUMNS = NAMES.map(
 );
 
 /** The roles as a run has stored them. */
-const STORED: BrandRoles = {
-  chosen: {
-    ...{ amount: 'amount', commission: 'commission', currency: 'currency', state: 'status', product: 'sku' },
-    ...{ publisher_id: 'publisher_id', publisher_name: 'publisher_name' },
-  },
-  ...{ fields: {}, words: {}, isCurrencyUnclear: false },
-};
+const STORED: BrandRoles = { fields: { order_id: null }, words: {} };
 
 /** The time of the reading: `2026-02-01T10` means that it begins then and ends ten minutes later. */
 export interface Step {
@@ -46,8 +40,6 @@ export interface Step {
   /** Settings and stored roles from then on. */
   settings?: LifecycleContext['settings'];
   roles?: BrandRoles;
-  /** The counts of its values. */
-  values?: Committed['values'];
 }
 
 export interface Day {
@@ -75,7 +67,7 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
     committed: undefined,
     keyOf: (lifecycle) =>
       versionKey(definition.lifecycle?.table ?? '', 'acme', DAY, lifecycle?.snapshot ?? ''),
-    async replace({ at, records, cause = 'reading', settings, roles, values }) {
+    async replace({ at, records, cause = 'reading', settings, roles }) {
       const readFrom = `${at}:00:00.000Z`;
       const end = new Date(Date.parse(readFrom) + 600_000);
       const snapshot = newId();
@@ -88,7 +80,6 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
         ...{ snapshot, rows, bytes, digest: snapshot, timeZone: 'America/New_York' },
         readFrom: isRead ? readFrom : before.readFrom,
         committedAt: end.toISOString(),
-        ...(values && { values }),
       } as Committed;
       const ctx = {
         ...{ brand: 'acme', report: definition, lake: { store }, newId },

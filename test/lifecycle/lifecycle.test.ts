@@ -182,14 +182,14 @@ describe('lifecycle rows', () => {
   it('have the state of the line if the line has a state', async () => {
     const line = { ...order('1', 'mixed', 1), sku: 'B0' };
     const roles = {
-      chosen: {
+      fields: {
         state: 'status',
         line_state: 'type',
         commission: 'commission',
         order_id: 'order_id',
         product: 'sku',
       },
-      ...{ fields: {}, words: {}, isCurrencyUnclear: false },
+      words: {},
     } as const;
     const steps = [
       {
@@ -289,28 +289,21 @@ describe('other settings', () => {
   it('with another key begin the rows anew, unless the day may keep its key', async () => {
     const day = lifecycleDay({ report: 'transaction_list' });
     const records = [{ ...order('1', 'paid', 1), sku: 'B0' }];
-    const settings = { fields: { order_id: 'order_id' }, states: { words: {} } };
-    const roles = { chosen: { state: 'status' }, fields: {}, words: {}, isCurrencyUnclear: false } as const;
-    await day.replace({ at: READ_1, records, settings, roles });
+    const fields = { order_id: 'order_id', product: null };
+    const settings = { fields, states: { words: {} } };
+    await day.replace({ at: READ_1, records, settings });
     // The product has a role from now on, but a row is still an order.
-    const withProduct = { ...roles, chosen: { ...roles.chosen, product: 'sku' } };
-    const kept = await day.replace({ at: READ_2, records, settings, roles: withProduct });
+    const withProduct = { ...settings, fields: { ...fields, product: 'sku' } };
+    const kept = await day.replace({ at: READ_2, records, settings: withProduct });
     expect(kept.map(shown)).toMatchObject([{ key: 'o-1', product: 'B0', seen_by: BY_1 }]);
     const other = { ...settings, fields: {}, key: 'transid' };
-    const begun = await day.replace({ at: READ_3, records, settings: other, roles });
+    const begun = await day.replace({ at: READ_3, records, settings: other });
     expect(begun.map(shown)).toMatchObject([{ key: '1', seen_by: BY_2 }]);
   });
 
   it('with an unclear currency give no amounts, as in views', async () => {
-    const roles = {
-      chosen: { state: 'status', commission: 'commission' },
-      fields: {},
-      words: {},
-      isCurrencyUnclear: true,
-    };
-    // The currency is clear on this day alone, but not over all days.
-    const values = { filled: { currency: 1 }, fitting: { currency: 1 } };
-    const [row] = await lives([{ at: READ_1, records: [order('1', 'new', 1)], roles, values }]);
+    const roles = { fields: { currency: 'curency' }, words: {} };
+    const [row] = await lives([{ at: READ_1, records: [order('1', 'new', 1)], roles }]);
     expect(row).toMatchObject({ key: '1', state: 'new' });
     expect(row).not.toHaveProperty('commission');
   });

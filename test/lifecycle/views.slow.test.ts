@@ -89,7 +89,7 @@ it.each([
   'the sums of %s equal the sums of views, by publisher, currency and kind',
   async (report, table) => {
     const roles = {
-      chosen: {
+      fields: {
         commission: 'commission',
         amount: 'note',
         currency: 'currency',
@@ -97,7 +97,7 @@ it.each([
         state: 'status',
         line_state: 'line',
       },
-      ...{ fields: {}, words: { Bezahlt: 'paid', 4: 'void' }, isCurrencyUnclear: false },
+      words: { Bezahlt: 'paid', 4: 'void' },
     };
     const of = (role: string) => `{${table}.${role}}`;
     const stateSql = fieldSql(table, 'state');

@@ -137,7 +137,7 @@ describe('closing a month', () => {
     expect(close).toMatchObject({
       exceptions: [],
       carried: [],
-      tables: { orders: { roles: { chosen: {} } } },
+      tables: { orders: { roles: { fields: {} } } },
     });
     expect(closedPointers(lake)).toEqual(close && partitionsOf(close));
     expect(close && keysOf(close).every((key) => lake.store.objects.has(key))).toBe(true);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
 import type { BrandMeasurement, ReportMeasurement } from '../../shared/operations/measure-brand.ts';
-import { openRoles, proposedSettings } from '../../shared/operations/propose-settings.ts';
+import { openRoles } from '../../shared/operations/propose-roles.ts';
+import { proposedSettings } from '../../shared/operations/propose-settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { loadSettings } from '../../shared/settings/settings.ts';
@@ -31,6 +33,12 @@ function ordersWith(found: Partial<ReportMeasurement>): BrandMeasurement {
 const sample = (make: (index: number) => ReportMeasurement['sample'][number]) =>
   Array.from({ length: 30 }, (_, index) => make(index));
 
+function parsed(record: object): JsonObject {
+  const value = parseJson(JSON.stringify(record));
+  if (!isJsonObject(value)) throw new Error('it is not an object');
+  return value;
+}
+
 describe('proposed settings', () => {
   it.each<[string, BrandMeasurement, Record<string, string | number>]>([
     [
@@ -52,9 +60,14 @@ describe('proposed settings', () => {
   it.each<[string, Partial<ReportMeasurement>, string]>([
     ['a first page that too few orders show', { firstPage: undefined as never }, '// "firstPage": 0,'],
     [
-      'one of two fields that could be the amount',
-      { sample: sample((index) => ({ amount: index, total: index })) },
-      '// "fields": {"amount":"amount"},',
+      'a field that could be the commission',
+      { sample: sample((index) => ({ comm: index })) },
+      '// "fields": {"commission":"comm"},',
+    ],
+    [
+      'a currency of another name',
+      { sample: sample((index) => ({ amount: index, unit: 'EUR' })) },
+      '// "fields": {"currency":"unit"},',
     ],
     [
       'a state that the interface does not define',
@@ -90,11 +103,51 @@ describe('proposed settings', () => {
 
   it('count a word that the settings map to a state as a state', () => {
     const records = sample((index) => ({ status: index < 2 ? 'Void' : 'Storniert' }));
-    const states = { words: { storniert: 'void' } };
-    const open = (own: object) => openRoles(orders, records, { brand: 'acme', ...own });
-    expect([open({}), open({ states })].map((roles) => roles.map(({ role }) => role))).toEqual([
+    const words = { storniert: 'void' };
+    const open = (own: object) => openRoles(orders.name, records, { brand: 'acme', ...own });
+    expect([open({}), open({ words })].map((roles) => roles.map(({ role }) => role))).toEqual([
       ['state'],
       [],
     ]);
+  });
+
+  it.each<[string, object[], object | undefined, string[]]>([
+    [
+      'a nested amount and its currency',
+      [{ commission: { value: '1.20', currency: 'EUR' } }],
+      {},
+      ['commission.value', 'commission.currency'],
+    ],
+    [
+      'a setting that no record has',
+      [{ sale_commission: 1, currency: 'EUR' }],
+      { commission: 'comission.value' },
+      ['sale_commission'],
+    ],
+    [
+      'nothing for fields with their usual names',
+      [{ 'Sale-Commission': '1.5', total: 2, currency: 'usd' }],
+      {},
+      [],
+    ],
+    [
+      'nothing for fields of the settings',
+      [{ comm: 1, unit: 'EUR' }],
+      { commission: 'comm', currency: 'unit' },
+      [],
+    ],
+    [
+      'another field if values do not fit the usual name',
+      [{ commission: 'low', payout: 1, currency: 'EUR' }],
+      {},
+      ['payout'],
+    ],
+  ])('propose %s', (_name, records, fields, first) => {
+    const open = openRoles(
+      'order_list',
+      records.map((record) => parsed(record)),
+      { brand: 'acme', fields },
+    );
+    expect(open.map(({ candidates }) => candidates[0])).toEqual(first);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { addDays } from '../../shared/days.ts';
-import { noEvidence } from '../../shared/roles/index.ts';
 import type { Close } from '../../shared/lake/documents/close.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
@@ -239,7 +238,7 @@ describe('findings', () => {
 
 describe('roles without a field', () => {
   it('are listed with the columns that are NULL, and the settings line that fixes them', () => {
-    const gap = { brand: 'acme', report: 'order_list', table: 'orders', candidates: [noEvidence('fee', 1)] };
+    const gap = { brand: 'acme', report: 'order_list', table: 'orders', candidates: ['fee'] };
     const setting = '"fields": { "commission": "fee" } in brands.acme.reports.order_list';
     const roleGaps = [
       { ...gap, role: 'commission' as const, views: ['orders_daily'], evidence: `${HOSTILE} could`, setting },

@@ -6,7 +6,7 @@ import type { TableColumn, TableShape } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { columnOfField, fieldsIn } from '../../roles/index.ts';
 import { DAY_PARTITION_KEYS } from '../paths.ts';
-import { type BrandRoles, decidedRoles } from './roles.ts';
+import type { BrandRoles } from './roles.ts';
 import type { StoredSchema } from './schema.ts';
 
 /** The columns of a table and, as far as it is known, the day on which each discovered column was found. */
@@ -90,13 +90,13 @@ export function tableColumns(
   return schema.columns.map((column, place) => ({ ...column, description: texts[place] ?? '' }));
 }
 
-/** The fields of roles as the lake stores them, so that every run describes the columns alike. */
+/** The fields of roles by the settings that the lake stores, so that every run describes the columns alike. */
 export function chosenFields(
   columns: readonly Column[],
   brands: Readonly<Record<string, BrandRoles>>,
 ): ChosenField[] {
   return Object.entries(brands).flatMap(([brand, own]) =>
-    Object.entries(fieldsIn(columns, decidedRoles(own))).map(([role, field]) => ({ brand, role, field })),
+    Object.entries(fieldsIn(columns, own.fields)).map(([role, field]) => ({ brand, role, field })),
   );
 }
 

@@ -110,7 +110,7 @@ export function createLakeDocuments({
             ? { lost: LOST_SCHEMA }
             : { begun: parseStoredSchema(report)(undefined) },
       }),
-    // The next run chooses the roles again, from all days of the ledgers.
+    // The next run stores the settings of the brand again.
     roles: (report: ReportDefinition) =>
       create(rolesKey(report.table), parseStoredRoles(report), { recovers: true }),
     /** @param draft written if the month of the brand is not closed yet */

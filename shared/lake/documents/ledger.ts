@@ -100,9 +100,7 @@ const values = storedObject(() => ({
   rescued: z.optional(z.record(z.string(), storedCount)),
   /** Records with one primary key differed in two full reads, so the field does not identify records. */
   keyIsNone: z.optional(z.boolean()),
-  /** What the values show about roles (`role-facts.ts`). Versions that an older program wrote lack `fitting`. */
-  fitting: z.optional(z.record(z.string(), storedCount)),
-  empty: z.optional(z.record(z.string(), storedCount)),
+  /** The amounts by currency, and the words that are no state (`amounts-and-states.ts`). */
   totals: z.optional(
     storedObject(() => ({
       fields: z.record(z.string(), z.string()),

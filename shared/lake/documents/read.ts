@@ -1,4 +1,5 @@
 import { type MonthSpan, isInSpan } from '../../days.ts';
+import type { Column } from '../../column-types.ts';
 import type { Json } from '../../json.ts';
 import { damagedDocument, parseJsonDocument, readOrDamage, undamaged } from './cas-document.ts';
 import {
@@ -30,8 +31,10 @@ import type { ReportDefinition, ReportRegistry } from '../../reports/definition.
 
 /** The documents of one report of one brand. */
 export interface ReportLedgers extends ReportStates {
-  /** The fields of its roles; missing before the first run that stored them. */
+  /** The settings of its roles; missing before the first run that stored them. */
   roles?: BrandRoles | undefined;
+  /** The columns of its table; missing if the schema is damaged. */
+  columns?: readonly Column[] | undefined;
   /** The columns that records have added to its table. */
   newColumns?: NewColumns | undefined;
   /** By month; only the months that were read. */
@@ -162,7 +165,10 @@ export async function readWantedLedgers(
           readRoles(store, report),
           undamaged(readSchema(store, report)),
         ]);
-        return [report, { roles, newColumns: schema && newColumnsOf(schema) }] as const;
+        return [
+          report,
+          { roles, columns: schema?.columns, newColumns: schema && newColumnsOf(schema) },
+        ] as const;
       }),
     ),
   );
@@ -190,6 +196,7 @@ export async function readWantedLedgers(
       return {
         ...of,
         roles: stored.get(report)?.roles.brands[brand],
+        columns: stored.get(report)?.columns,
         newColumns: stored.get(report)?.newColumns,
         // The ledgers show whether the report has ever returned a record.
         state: damaged.length > 0 ? { ...state, hasReturnedRecords: hasRows(readable) } : state,
@@ -233,7 +240,7 @@ export function readSchema(store: ObjectStore, report: ReportDefinition): Promis
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
 }
 
-/** The fields of the roles of the table; a damaged document counts as missing. */
+/** The settings of the table's roles; a damaged document counts as missing. */
 async function readRoles(store: ObjectStore, report: ReportDefinition): Promise<StoredRoles> {
   const parse = parseStoredRoles(report);
   return (await undamaged(readDocument(store, rolesKey(report.table), parse))) ?? parse(undefined);

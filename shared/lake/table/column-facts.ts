@@ -1,7 +1,7 @@
 /**
  * Counts facts about the columns of a snapshot while it is written: the sum of each numeric column, and the rows whose
- * value does not fit its column. Each different value is counted once, times its rows. `role-facts.ts` counts what
- * columns show about roles.
+ * value does not fit its column. Each different value is counted once, times its rows. `amounts-and-states.ts`
+ * counts the columns that have roles.
  */
 import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
 import {

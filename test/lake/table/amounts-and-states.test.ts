@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Column } from '../../../shared/column-types.ts';
 import { CodedRows } from '../../../shared/lake/table/coded-rows.ts';
-import { type RoleBasis, RoleFacts } from '../../../shared/lake/table/role-facts.ts';
+import { type RoleBasis, AmountsAndStates } from '../../../shared/lake/table/amounts-and-states.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
 
 const text = (name: string): Column => ({ name, type: 'string', field: name });
@@ -21,8 +21,8 @@ function factsOf(
   groups: readonly (readonly Row[])[],
   basis: RoleBasis = {},
   of: readonly Column[] = columns,
-): RoleFacts {
-  const facts = new RoleFacts(of, basis);
+): AmountsAndStates {
+  const facts = new AmountsAndStates(of, basis);
   for (const rows of groups) {
     const coded = new CodedRows();
     for (const row of rows) coded.append(row);
@@ -63,24 +63,6 @@ describe('totals', () => {
       [[{ commission: '1.5e25' }, { commission: '-25e-1' }, { commission: '1e29' }]],
       { '': { commission: '14999999999999999999999997.500000000' } },
     ],
-    ...['currency', 'ccy'].map((name): (typeof rows)[number] => [
-      `a nested ${name}`,
-      [[{ amount: NANO, unit: `{"value": 1, "${name}": "EUR"}` }]],
-      undefined,
-      {},
-    ]),
-    [
-      'a nested currency with a code of its own',
-      [['EUR', 'RMB'].map((code) => ({ amount: NANO, unit: `{"currency": "${code}"}` }))],
-      undefined,
-      {},
-    ],
-    [
-      'a nested word that is not a currency',
-      [[{ amount: NANO, unit: '{"group": "all"}' }]],
-      { '': { amount: '1.000000000' } },
-      {},
-    ],
     [
       'a float that its column cannot hold',
       [[usd(1n), { currency: 'USD', _rescued: '{"amount":0.30000000000000004}' }]],
@@ -92,12 +74,7 @@ describe('totals', () => {
       [Array.from({ length: 21 }, (_, index) => usd(1n, { currency: `C${index}` }))],
       undefined,
     ],
-    [
-      'a field of another name that looks like the currency',
-      [[{ amount: NANO, unit: 'EUR' }]],
-      undefined,
-      {},
-    ],
+    ['a table without a currency', [[{ amount: NANO, unit: 'EUR' }]], undefined, {}],
     [
       'a misspelt currency in the settings',
       [[{ amount: NANO, currency: 'EUR' }]],
@@ -105,7 +82,7 @@ describe('totals', () => {
       { fields: { currency: 'curency' } },
     ],
     [
-      'a field that looks like the currency although the settings deny a currency',
+      'a service that has no currency by its settings',
       [[{ amount: NANO, unit: 'EUR' }]],
       { '': { amount: '1.000000000' } },
       { fields: { currency: null } },
@@ -130,14 +107,6 @@ describe('totals', () => {
     expect(factsOf([rows], { fields }, of).values.totals).toEqual({
       fields: { commission: 'pay.net', currency: 'pay.unit' },
       byCurrency: { EUR: { commission: '3.200000000' } },
-    });
-  });
-
-  it('are unknown if an object has its own currency, until the currency is decided', () => {
-    const rows = [{ commission: '{"value": 1, "currency": "EUR"}' }];
-    const facts = factsOf([rows], { fields: { commission: 'commission.value' } }, [text('commission')]);
-    expect(facts.values).toEqual({
-      fitting: { commission: 0, 'commission.value': 1, 'commission.currency': 1 },
     });
   });
 });
@@ -172,28 +141,5 @@ describe('rows whose state can change', () => {
   it('name the unknown states', () => {
     const rows = ['Annulled', 'new', 'İptal', 'İptal', 'void\t', '', null].map((status) => ({ status }));
     expect(factsOf([rows], { states }).values.unknownStates).toEqual({ İptal: 2, 'void\t': 1 });
-  });
-});
-
-describe('fitting values', () => {
-  it('are counted by column of texts, without empty texts', () => {
-    const rows = [
-      { status: 'VOID', commission: '1', currency: 'USD', unit: 'USD' },
-      { status: 'pending', commission: 'x', currency: '', unit: 'EUR' },
-    ];
-    expect(factsOf([rows]).values).toMatchObject({
-      fitting: { status: 1, commission: 1, currency: 1, unit: 2 },
-      empty: { currency: 1 },
-    });
-  });
-
-  it('include amounts that their column cannot hold', () => {
-    const rows = ['1.0320000000000003', '"n/a"'].map((amount) => ({ _rescued: `{"amount":${amount}}` }));
-    expect(factsOf([rows]).values.fitting).toEqual({ amount: 1 });
-  });
-
-  it('leave out a column of another name as soon as it has a value that is not a currency', () => {
-    expect(factsOf([[{ unit: 'USD' }], [{ unit: 'piece' }], [{ unit: 'USD' }]]).values.fitting).toEqual({});
-    expect(factsOf([[{ unit: 'ALL' }]]).values.fitting).toEqual({});
   });
 });

@@ -1,9 +1,8 @@
 /**
- * Counts what the columns of a snapshot show about roles while it is written: values that fit the role of their column's
- * name, amounts by currency, rows whose state can change, and unknown states. Each different value is judged once.
+ * Counts the columns that have roles while a snapshot is written: amounts by currency, rows whose state can change, and
+ * unknown states. Each different value is judged once.
  */
 import { type Column, RESCUED } from '../../column-types.ts';
-import { type JsonObject, isJsonObject, parseJson } from '../../json.ts';
 import {
   FINAL_STATES,
   STATE_WORDS,
@@ -12,17 +11,11 @@ import {
   withoutSpaces,
 } from '../../reports/definition.ts';
 import {
-  IS_KIND,
-  type Kind,
   type RoleColumn,
   type RoleFields,
   columnOfField,
-  columnsNamed,
-  evidenceOf,
   fieldsIn,
-  isPlainCurrency,
-  kindOfRole,
-  roleOfName,
+  isCurrencyOpen,
   textAt,
 } from '../../roles/index.ts';
 import {
@@ -43,7 +36,7 @@ export interface Totals {
 
 /** Decides which columns are counted. */
 export interface RoleBasis {
-  /** From the settings, or stored before. */
+  /** The setting `fields`. */
   fields?: RoleFields;
   /** If the report has states. */
   states?: States | undefined;
@@ -51,15 +44,8 @@ export interface RoleBasis {
 
 /** If a column has more, its values are not currencies. */
 const MAX_CURRENCIES = 20;
-/** A column with more different values in a row group is not a currency. */
-const MAX_PLAIN = 64;
-/** How many values of a column are parsed or compared with dates: they only propose a role, they prove nothing. */
-const MAX_SAMPLED = 100;
 const MAX_UNKNOWN = 10;
-/** I12: in bytes. A text may have 32 MB; the rest of a longer text is not judged. */
-const MAX_JUDGED_LENGTH = 2 ** 16;
 const MAX_STATE_LENGTH = 60;
-const MAX_FITTING = 100;
 /** A code without a value. */
 const NO_CODE = 0xffff_ffff;
 
@@ -75,23 +61,18 @@ interface Held {
 /** By word of the service: the word of the interface, both in the form that comparisons use. */
 type StateRules = ReadonlyMap<string, string>;
 
-export class RoleFacts {
+export class AmountsAndStates {
   readonly #types: ReadonlyMap<string, Column>;
   /** By role: its field. `#places` has the column of the field. */
   readonly #fields: Partial<Record<string, string>>;
   readonly #places: readonly (readonly [role: string, place: RoleColumn])[];
   readonly #states: StateRules | undefined;
-  readonly #isCurrencyOpen: boolean;
-  readonly #currencyNames: number;
-  readonly #fitting = new Map<string, number>();
-  readonly #empty = new Map<string, number>();
-  readonly #noCurrency = new Set<string>();
   /** By currency and role. */
   readonly #sums = new Map<string, Map<string, Sum>>();
   readonly #unknown = new Map<string, number>();
   #rows = 0;
   #final = 0;
-  #hasTotals = true;
+  #hasTotals: boolean;
 
   constructor(columns: readonly Column[], { fields = {}, states }: RoleBasis = {}) {
     this.#types = new Map(columns.map((column) => [column.name, column]));
@@ -102,8 +83,7 @@ export class RoleFacts {
     });
     this.#states =
       states && new Map(Object.entries(states.words).map(([word, to]) => [comparedState(word), to]));
-    this.#isCurrencyOpen = fields.currency === undefined;
-    this.#currencyNames = columnsNamed(columns, 'currency').length;
+    this.#hasTotals = !isCurrencyOpen(columns, fields);
   }
 
   /** Counts the columns of rows and passes them on. */
@@ -112,29 +92,17 @@ export class RoleFacts {
     for (const named of columns) {
       const [name, coded] = named;
       const column = this.#types.get(name);
-      if (column) {
-        if (column.type === 'string') this.#judge(name, rows, coded);
-        if (name === RESCUED) this.#judgeRescued(rows, coded);
-        this.#hold(held, column, rows, coded);
-      }
+      if (column) this.#hold(held, column, rows, coded);
       yield named;
     }
     this.#rows += rows;
     this.#addTotals(rows, held);
   }
 
-  /** What the values show about roles. Each part except `fitting` is missing if it would be empty. */
+  /** Each part is missing if it would be empty. */
   get values() {
-    const fitting = [...this.#fitting].filter(([name]) => !this.#noCurrency.has(name)).slice(0, MAX_FITTING);
     return {
-      /**
-       * By column of texts whose name allows a role: how many values fit it. The same by path of a nested object, and
-       * by column of another name if it has only currencies.
-       */
-      fitting: Object.fromEntries(fitting),
-      /** By such a column: the rows with an empty text. */
-      ...(this.#empty.size > 0 && { empty: Object.fromEntries(this.#empty) }),
-      ...totalsOf(this.#fields, this.#hasTotals && !this.#isCurrencyUnclear() ? this.#sums : undefined),
+      ...totalsOf(this.#fields, this.#hasTotals ? this.#sums : undefined),
       /** By state that is neither a state of the interface nor mapped to one: its rows. */
       ...(this.#unknown.size > 0 && { unknownStates: Object.fromEntries(this.#unknown) }),
     };
@@ -143,77 +111,6 @@ export class RoleFacts {
   /** The rows whose state can change; `undefined` if the report has no states. */
   get unsettled(): number | undefined {
     return this.#states && this.#rows - this.#final;
-  }
-
-  /** Whether some field looks like the currency although nothing decides for it. */
-  #isCurrencyUnclear(): boolean {
-    if (this.#fields.currency !== undefined) return !this.#places.some(([role]) => role === 'currency');
-    if (!this.#isCurrencyOpen) return false;
-    const isCurrency = (name: string) => (roleOfName(name) ?? 'currency') === 'currency';
-    const candidates = [...this.#fitting.keys()].filter(
-      (name) => isCurrency(name) && !this.#noCurrency.has(name),
-    );
-    return this.#currencyNames > 1 || candidates.length > 0;
-  }
-
-  #judge(name: string, rows: number, coded: CodedColumn): void {
-    const role = roleOfName(name);
-    const isPath = this.#places.some(([, { column, path }]) => column.name === name && path.length > 0);
-    const mayHoldRoles = role === undefined || role === 'amount' || role === 'commission';
-    if (isPath || (mayHoldRoles && name !== RESCUED)) this.#judgeNested(name, rows, coded);
-    const kind = role && kindOfRole(role);
-    if (role === undefined) this.#judgeOther(name, rows, coded);
-    else if (kind) this.#judgeKind(kind, name, rows, coded);
-  }
-
-  #judgeKind(kind: Kind, name: string, rows: number, coded: CodedColumn): void {
-    const texts = textsOf(coded);
-    const counts = rowsByCode(rows, coded, texts.length);
-    const words = kind === 'states' ? this.#states : undefined;
-    const isMapped = (text: string) => words?.has(comparedState(text)) ?? false;
-    const fits = (text: string) => IS_KIND[kind](text) || isMapped(text);
-    add(this.#fitting, name, sumWhere(texts, counts, fits));
-    const empty = sumWhere(texts, counts, (text) => text.trim() === '');
-    if (empty > 0) add(this.#empty, name, empty);
-  }
-
-  /** A column without a known name, which may still be the currency. */
-  #judgeOther(name: string, rows: number, coded: CodedColumn): void {
-    if (this.#noCurrency.has(name)) return;
-    const texts = countOf(coded) > MAX_PLAIN ? undefined : textsOf(coded);
-    if (!texts?.every((text = '') => text === '' || isPlainCurrency(text))) this.#noCurrency.add(name);
-    else if (texts.some((text = '') => text !== ''))
-      add(this.#fitting, name, sumWhere(texts, rowsByCode(rows, coded, texts.length), isPlainCurrency));
-  }
-
-  #judgeNested(name: string, rows: number, coded: CodedColumn): void {
-    const texts = textsOf(coded, MAX_JUDGED_LENGTH, MAX_SAMPLED);
-    const objects = texts.flatMap((text) => {
-      const object = text?.startsWith('{') ? parsed(text) : undefined;
-      return object ? [{ [name]: object }] : [];
-    });
-    for (const { path, filled, ...kinds } of evidenceOf(objects)) {
-      const role = path.includes('.') ? roleOfName(path) : undefined;
-      const kind = role && kindOfRole(role);
-      const fits = kind ? kinds[kind] === filled : role === undefined && arePlainCurrencies(texts, path);
-      // A field that is only sometimes a currency makes sums unclear too.
-      if (!fits && (role !== 'currency' || kinds.currencies === 0)) continue;
-      const counts = rowsByCode(rows, coded, countOf(coded));
-      const hasValue = (text: string) => (textAt(text, namesIn(path)) ?? '') !== '';
-      add(this.#fitting, path, Math.max(filled, sumWhere(texts, counts, hasValue)));
-    }
-  }
-
-  /** Floats such as 1.0320000000000003 are amounts too, although the column of their field cannot hold them. */
-  #judgeRescued(rows: number, coded: CodedColumn): void {
-    const texts = wholeTextsOf(coded);
-    const counts = rowsByCode(rows, coded, texts.length);
-    for (const { name, type, field } of this.#types.values()) {
-      const role = roleOfName(name);
-      if (type === 'string' || field === undefined || !role || kindOfRole(role) !== 'numeric') continue;
-      const amounts = sumWhere(texts, counts, (text) => amountAt(text, [field]) !== undefined);
-      if (amounts > 0) add(this.#fitting, name, amounts);
-    }
   }
 
   #hold(held: Held, column: Column, rows: number, coded: CodedColumn): void {
@@ -360,51 +257,10 @@ export function textsIn(
   );
 }
 
-/** By code. */
-function textsOf(
-  coded: CodedColumn,
-  longest = MAX_JUDGED_LENGTH,
-  most = countOf(coded),
-): (string | undefined)[] {
-  return Array.from({ length: Math.min(most, countOf(coded)) }, (_, code) =>
-    beginningOfCode(coded, code, longest),
-  );
-}
-
-/** The texts without a length limit, because the amounts in them are summed wherever they stand. */
+/** By code. The amounts in the texts are summed wherever they stand, so the texts are whole. */
 export function wholeTextsOf(coded: CodedColumn): (string | undefined)[] {
-  return textsOf(coded, Number.POSITIVE_INFINITY);
-}
-
-/** Whether the objects of a column have at least one value at a path, and only currencies. */
-function arePlainCurrencies(objects: readonly (string | undefined)[], path: string): boolean {
-  const names = namesIn(path);
-  const values = objects.map((text = '') => textAt(text, names) ?? '').filter((value) => value !== '');
-  return values.length > 0 && values.every(isPlainCurrency);
-}
-
-/** The names of a path in the objects of its column. */
-function namesIn(path: string): string[] {
-  return path.split('.').slice(1);
-}
-
-function parsed(text: string): JsonObject | undefined {
-  try {
-    const value = parseJson(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function sumWhere(
-  texts: readonly (string | undefined)[],
-  counts: Uint32Array,
-  is: (text: string) => boolean,
-): number {
-  return texts.reduce(
-    (sum, text, code) => (text !== undefined && is(text) ? sum + (counts[code] ?? 0) : sum),
-    0,
+  return Array.from({ length: countOf(coded) }, (_, code) =>
+    beginningOfCode(coded, code, Number.POSITIVE_INFINITY),
   );
 }
 

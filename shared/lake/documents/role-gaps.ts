@@ -1,0 +1,103 @@
+/* Finds the roles whose columns in views are NULL for a brand, and proposes the setting that decides. */
+import {
+  LIKE_CURRENCY,
+  type Role,
+  type RoleFields,
+  ROLES,
+  fieldsIn,
+  placeOfRole,
+  wellKnown,
+} from '../../roles/index.ts';
+import { type ReportRegistry, namesUsedBy, viewsOf } from '../../reports/definition.ts';
+import { MAX_FILLED } from '../table/column-facts.ts';
+import { type Committed, hasRows } from './ledger.ts';
+import type { ReportLedgers } from './read.ts';
+
+/** A role without a field that views use. */
+export interface RoleGap {
+  brand: string;
+  report: string;
+  table: string;
+  role: Role;
+  /** The names of the views. */
+  views: readonly string[];
+  /** The columns with values that could have the role by their names, the likeliest first. */
+  candidates: readonly string[];
+  /** Why the role has no field. */
+  evidence: string;
+  /** The settings line that decides, with its place. */
+  setting: string;
+}
+
+/** Roles that a service may lack without a loss: a line without a state has the state of its order. */
+const OPTIONAL: readonly Role[] = ['line_state'];
+
+/**
+ * The roles without a field, if the report has records.
+ * @param set the setting `fields`; missing: the setting of the last run
+ */
+export function roleGaps(
+  { brand, report, ledgers, roles, columns }: ReportLedgers,
+  reports: ReportRegistry,
+  set: RoleFields | undefined = roles?.fields,
+): RoleGap[] {
+  if (!columns || !hasRows(ledgers.values())) return [];
+  const days = [...ledgers.values()]
+    .flatMap((ledger) => Object.values(ledger.days))
+    .flatMap(({ committed }) => (committed && committed.rows > 0 ? [committed] : []));
+  const filled = new Set(days.flatMap(({ values }) => Object.keys(values?.filled ?? {})));
+  const names = columns.map(({ name }) => name).filter((name) => filled.has(name));
+  const fields = fieldsIn(columns, set ?? {});
+  return ROLES.flatMap((role): RoleGap[] => {
+    const { [role]: field } = fields;
+    const isSet = set?.[role] !== undefined;
+    if ((isSet && field === undefined) || OPTIONAL.includes(role)) return [];
+    // Without a currency the place of an amount is open, and the gap of the currency reports that.
+    const place =
+      field === undefined ? undefined : placeOfRole(role, columns, { ...set, currency: null, [role]: field });
+    const evidence = whyEmpty({ role, field, column: place?.column.name }, days);
+    const views = viewsOf(reports, report)
+      .filter((view) => namesUsedBy(view).some(({ table, name }) => table === report.table && name === role))
+      .map(({ name }) => name);
+    if (evidence === undefined || views.length === 0) return [];
+    const similar = role === 'currency' ? names.filter((name) => LIKE_CURRENCY.test(name)) : [];
+    const known = [...wellKnown(role, names), ...similar].filter((name) => name !== field);
+    const candidates = [...new Set(known)];
+    const setting = `"fields": { "${role}": ${JSON.stringify(candidates[0] ?? null)} } in brands.${brand}.reports.${report.name}`;
+    return [{ brand, report: report.name, table: report.table, role, views, candidates, evidence, setting }];
+  });
+}
+
+/** Why a role has no values; `undefined` if some day has a value, or may have one. */
+function whyEmpty(
+  { role, field, column }: { role: Role; field: string | undefined; column: string | undefined },
+  days: readonly Pick<Committed, 'values'>[],
+): string | undefined {
+  if (field === undefined) return 'no column has one of its names';
+  if (column === undefined) return `the setting \`fields\` has \`${field}\`, which is not a column`;
+  // A ledger has the fullest columns only.
+  const mayHave = ({ values: { filled } = {} }: Pick<Committed, 'values'>) =>
+    !filled || Object.hasOwn(filled, column) || Object.keys(filled).length >= MAX_FILLED;
+  if (!days.some(mayHave)) return `\`${column}\` has no values`;
+  if (role !== 'amount' && role !== 'commission') return undefined;
+  const isUnread = days.every(({ values }) => {
+    const { fields, byCurrency = {} } = values?.totals ?? {};
+    return fields?.[role] === field && Object.values(byCurrency).every((sums) => sums[role] === undefined);
+  });
+  return isUnread ? `no value of \`${field}\` is a number` : undefined;
+}
+
+/** e.g. `acme order_list: no field has the role channel_id (no column has one of its names), so it is NULL in … . To set it: "fields": …` */
+export function gapText({ brand, report, role, views, evidence, ...gap }: RoleGap): string {
+  const isOpen = role === 'currency' && gap.candidates.length > 0;
+  const effect = isOpen ? 'amounts are NULL' : 'it is NULL';
+  return `${brand} ${report}: no field has the role ${role} (${evidence}), so ${effect} in ${views.join(', ')}. ${whenToSet(gap)}: ${gap.setting}`;
+}
+
+/**
+ * The words that introduce the line of settings. Without a candidate, the line only states that the service has no
+ * such field.
+ */
+export function whenToSet({ candidates }: Pick<RoleGap, 'candidates'>): string {
+  return candidates.length > 0 ? 'To set it' : 'If the service lacks it';
+}

@@ -1,0 +1,38 @@
+/* Selects the sums of a day by currency, as the ledger has them. */
+import { type Role, isRole } from '../../roles/index.ts';
+import type { Committed } from './ledger.ts';
+
+/** By currency, empty for no currency: the sum of each role, as text. */
+export type CurrencyTotals = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/**
+ * The amounts of a day by currency, if they were summed from the fields that have the roles now.
+ * @param roles the field of each role; missing: not known
+ */
+export function totalsOf(
+  { values }: Pick<Committed, 'values'>,
+  roles: Readonly<Partial<Record<Role, string>>> | undefined,
+): CurrencyTotals | undefined {
+  const { fields, byCurrency } = values?.totals ?? {};
+  if (!fields || !byCurrency) return undefined;
+  const isSame =
+    !roles || (['amount', 'commission', 'currency'] as const).every((role) => roles[role] === fields[role]);
+  return isSame ? byCurrency : undefined;
+}
+
+/**
+ * The sum that represents a day: of a column, or of a role whose amounts have one currency.
+ * @returns `undefined` if the day has no such sum, or has several currencies
+ */
+export function measured(values: Committed['values'], measure: string | undefined): string | undefined {
+  if (measure === undefined) return undefined;
+  if (!isRole(measure)) return values?.sums?.[measure];
+  const [only, other] = Object.values(values?.totals?.byCurrency ?? {});
+  return other ? undefined : only?.[measure];
+}
+
+/** Whether a day has one sum of the measure; without a value the sum is 0. */
+export function isMeasured(values: Committed['values'], measure: string | undefined): boolean {
+  if (measure === undefined || !isRole(measure)) return measure !== undefined;
+  return values?.totals !== undefined && Object.keys(values.totals.byCurrency).length <= 1;
+}
