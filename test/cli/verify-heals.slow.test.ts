@@ -114,6 +114,20 @@ function rawFiles(name: RegExp): string[] {
   return files.filter((file) => name.test(file)).map((file) => join(root, file));
 }
 
+function replaced(path: string, by: (path: string) => void): void {
+  rmSync(path, { recursive: true });
+  by(path);
+}
+
+function fileIn(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'part.parquet'), '');
+}
+
+const WRONG = /is missing or is not the current snapshot/;
+const STRAY = /is named by no ledger/;
+const BOTH = /is named by no ledger\n.* is missing or is not the current snapshot/;
+
 /** `rounds`: how often `verify` has to print commands; 1 if it is missing. */
 const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: number][] = [
   ['a ledger that is not JSON', () => writeFileSync(ledger(), '{"version":'), /is not JSON/],
@@ -182,87 +196,48 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
   ],
   ['an older version that is missing', () => rmSync(older()), /older version .* is missing/],
   ['an older version that is cut off', () => truncateSync(older(), 100), /older version .* is cut off/],
-  ['a link that is missing', () => rmSync(link()), /is missing/],
-  ['a folder of links', () => rmSync(join(lake, 'current'), { recursive: true }), /is missing/],
-  ['a link to another file', () => overwrite(link(), readFileSync(current(other))), /not the current/],
-  ['a link that is cut off', () => overwrite(link(), readFileSync(current()).subarray(0, 99)), /not the/],
-  [
-    'a link that leads nowhere',
-    () => {
-      const path = link();
-      rmSync(path);
-      symlinkSync('nowhere', path);
-    },
-    /is not the current snapshot/,
-  ],
-  [
-    'a folder with the name of a link',
-    () => {
-      const path = link();
-      rmSync(path);
-      mkdirSync(path);
-      writeFileSync(join(path, 'part.parquet'), '');
-    },
-    /is not the current snapshot/,
-  ],
+  ['a link that is missing', () => rmSync(link()), WRONG],
+  ['a folder of links', () => rmSync(join(lake, 'current'), { recursive: true }), WRONG],
+  ['a link to another file', () => overwrite(link(), readFileSync(current(other))), WRONG],
+  ['a link that is cut off', () => overwrite(link(), readFileSync(current()).subarray(0, 99)), WRONG],
+  ['a link that leads nowhere', () => replaced(link(), (path) => symlinkSync('nowhere', path)), WRONG],
+  ['a folder with the name of a link', () => replaced(link(), (path) => fileIn(path)), WRONG],
   [
     'a link to the folder of another day',
     () => symlinkSync(partition(day).slice('brand=acme/'.length), linksOf('2020-01-01')),
-    /dt=2020-01-01 is a link to a folder/,
+    STRAY,
   ],
   [
     'a link in the place of a day’s folder',
-    () => {
-      rmSync(linksOf(day), { recursive: true });
-      symlinkSync(linksOf(other), linksOf(day));
-    },
-    /is a link to a folder\n.* is missing/,
+    () => replaced(linksOf(day), (path) => symlinkSync(linksOf(other), path)),
+    BOTH,
   ],
   [
     'a file in the place of a brand’s folder',
-    () => {
-      rmSync(join(lake, 'current/orders/brand=acme'), { recursive: true });
-      writeFileSync(join(lake, 'current/orders/brand=acme'), '');
-    },
-    /is not a folder\n.* is missing/,
+    () => replaced(join(lake, 'current/orders/brand=acme'), (path) => writeFileSync(path, '')),
+    BOTH,
   ],
   [
     'a link to the folder of a brand',
     () => symlinkSync('brand=acme', join(lake, 'current/orders/brand=zz')),
-    /brand=zz is a link to a folder/,
+    STRAY,
   ],
-  [
-    'a link in the place of the table’s folder',
-    () => linkedElsewhere('current/orders'),
-    /current\/orders is a link to a folder\n.* is missing/,
-  ],
+  ['a link in the place of the table’s folder', () => linkedElsewhere('current/orders'), BOTH],
   [
     'a stale link',
     () => {
       rmSync(link());
       copyFileSync(older(), join(linksOf(day), `${dirname(older()).split('/').at(-1)}.parquet`));
     },
-    /no ledger names .* as current/,
+    BOTH,
   ],
   [
     "a file that somebody put beside a day's link",
     () => writeFileSync(join(linksOf(day), "some body's; file.parquet"), ''),
-    /no ledger names .* as current/,
+    STRAY,
   ],
-  [
-    'the file of a day that no ledger has',
-    () => {
-      const folder = join(lake, 'current/orders/brand=acme/dt=2020-01-01');
-      mkdirSync(folder);
-      writeFileSync(join(folder, 'old.parquet'), '');
-    },
-    /names .*dt=2020-01-01\/old.parquet as current/,
-  ],
-  [
-    'a file beside the brands',
-    () => writeFileSync(join(lake, 'current/orders/export.parquet'), ''),
-    /names .*export.parquet as current/,
-  ],
+  ['the file of a day that no ledger has', () => fileIn(linksOf('2020-01-01')), STRAY],
+  ['a file beside the brands', () => fileIn(join(lake, 'current/orders')), STRAY],
 ];
 
 async function shell(command: string): Promise<{ code: number; output: string }> {
