@@ -43,7 +43,9 @@ export function linkDamages(folder: string, table: string, days: readonly Commit
     else if (snapshot !== undefined)
       objects.set(join(links, `${snapshot}.parquet`), join(folder, versionKey(table, brand, day, snapshot)));
   }
-  const folders = new Set([...objects.keys()].flatMap((link) => [dirname(link), dirname(dirname(link)), root]));
+  const folders = new Set(
+    [...objects.keys()].flatMap((link) => [dirname(link), dirname(dirname(link)), root]),
+  );
   const isRead = (path: string) => path.endsWith('.parquet') || folders.has(path) || isFolder(path);
   const damageOf = (path: string, problem: string, advice: string): LinkDamage => {
     const [, brand = '', dt = ''] = /^\/brand=([^/]*)(?:\/dt=([^/]*))?/.exec(path.slice(root.length)) ?? [];
