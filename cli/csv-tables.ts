@@ -13,13 +13,11 @@ import { shellWord } from '../shared/shell-word.ts';
 import { counted, note } from './output.ts';
 import { oneLine } from './terminal-text.ts';
 
-/** A table of texts that a CSV file becomes. */
 export interface CsvTable {
   name: string;
   file: string;
 }
 
-/** What a file contains, as far as the choice of a delimiter needs it. */
 interface Contents {
   /** The first line without texts in quotes. */
   heading: string;
@@ -27,7 +25,7 @@ interface Contents {
   delimiters: string[];
 }
 
-/** How DuckDB reads a file. */
+/** Found by DuckDB. */
 interface Dialect {
   delimiter: string;
   hasHeader: boolean;
@@ -222,7 +220,6 @@ function unreadable(file: string, thrown: unknown): BrandReportsError {
   );
 }
 
-/** A text as SQL. */
 function text(value: string): string {
   return `'${value.replaceAll("'", "''")}'`;
 }

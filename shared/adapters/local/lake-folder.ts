@@ -1,8 +1,7 @@
 /**
- * The rules of a lake folder that other users may reach. A link inside the lake is never followed: whoever may plant one
- * would choose which files of this user a run deletes or replaces. The path of the lake itself may lead through links,
- * because a person chooses it. Each part of a path is checked right before it is used. Node cannot open a folder and then
- * act inside it, so a user who replaces a folder in the microseconds between wins that race.
+ * A link inside a lake is never followed: whoever may plant one would choose which files of this user a run deletes or
+ * replaces. The path of the lake itself may lead through links, because a person chooses it. Node cannot open a folder and
+ * then act inside it, so a user who replaces a folder in the microseconds after its check wins that race.
  */
 import { type Stats, constants, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';

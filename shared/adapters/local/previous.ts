@@ -1,8 +1,7 @@
 /**
- * A folder keeps the bytes that a conditional write replaces, as `.previous/<key>`. Without them, one damaged byte would lose
- * a month. They are a hard link to the replaced file, so keeping them copies nothing, and no write changes a file in place.
- * The link is made before the new file is moved to its place. If the process dies in between, the link and the current file
- * are one file, and the next write replaces the link (I4). Both functions run while the lake is locked.
+ * A folder keeps the bytes that a conditional write replaces, as a hard link `.previous/<key>`. If the process dies before
+ * the new file is in its place, the link and the current file are one file, and the next write replaces the link (I4).
+ * Both functions run while the lake is locked.
  */
 import { linkSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
