@@ -13,23 +13,19 @@ import { shellWord } from '../shared/shell-word.ts';
 import { counted, note } from './output.ts';
 import { oneLine } from './terminal-text.ts';
 
-/** A table of texts that a CSV file becomes. */
 export interface CsvTable {
   name: string;
   file: string;
 }
 
-/** What a file contains, as far as the choice of a delimiter needs it. */
 interface Contents {
   /** The first line without texts in quotes. */
   heading: string;
   /** The delimiters that the file contains. */
   delimiters: string[];
-  /** Lines end in CRLF and in LF. */
-  hasBothEnds: boolean;
 }
 
-/** How DuckDB reads a file. */
+/** Found by DuckDB. */
 interface Dialect {
   delimiter: string;
   hasHeader: boolean;
@@ -77,7 +73,7 @@ async function createCsvTable(connection: DuckDBConnection, { name, file }: CsvT
     const header = hasHeader ? 'first line is the header' : 'no header found';
     note(oneLine(`${name}: ${count} of ${file}, ${found}, ${header}, columns: ${columns.join(', ')}`));
   } catch (thrown) {
-    throw thrown instanceof BrandReportsError ? thrown : unreadable(file, thrown, contents);
+    throw thrown instanceof BrandReportsError ? thrown : unreadable(file, thrown);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -127,9 +123,7 @@ async function contentsOf(file: string): Promise<Contents> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let head = '';
   let isBlank = true;
-  let last = '';
   const seen = new Set<string>();
-  let [crlf, lines] = [0, 0];
   try {
     for await (const chunk of createReadStream(file)) {
       const bytes = Buffer.from(chunk);
@@ -140,9 +134,6 @@ async function contentsOf(file: string): Promise<Contents> {
       head += head.length < HEAD_BYTES ? decoded : '';
       isBlank &&= decoded.trim() === '';
       for (const delimiter of DELIMITERS) if (decoded.includes(delimiter)) seen.add(delimiter);
-      crlf += (last + decoded).split('\r\n').length - 1;
-      lines += decoded.split('\n').length - 1;
-      last = decoded.endsWith('\r') ? '\r' : '';
     }
     decoder.decode();
   } catch (thrown) {
@@ -158,11 +149,7 @@ async function contentsOf(file: string): Promise<Contents> {
     throw badCsv(
       `The first line of ${file}, "${first}", is for a spreadsheet program. Remove it: tail -n +2 ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
     );
-  return {
-    heading: first,
-    delimiters: DELIMITERS.filter((delimiter) => seen.has(delimiter)),
-    hasBothEnds: crlf > 0 && lines > crlf,
-  };
+  return { heading: first, delimiters: DELIMITERS.filter((delimiter) => seen.has(delimiter)) };
 }
 
 function converted(encoding: string, file: string): string {
@@ -177,8 +164,6 @@ const begins =
     starts.some((start) => head.startsWith(start));
 const ZIP = 'PK\x03\x04';
 const IN_WORKBOOKS = /xl\/|\[Content_Types\]\.xml|opendocument\.spreadsheet/;
-const unpacked = (program: string) => (file: string) =>
-  `Unpack it: ${program} ${shellWord(file)} > ${shellWord(`${file}.csv`)}`;
 const save = () => 'Open it in a spreadsheet program, and save the sheet as "CSV UTF-8"';
 
 /** Other kinds of files, by their first bytes as Latin-1, and the next step. */
@@ -186,15 +171,13 @@ const OTHERS: readonly Kind[] = [
   ['a workbook', (head) => begins(ZIP)(head) && IN_WORKBOOKS.test(head), save],
   ['a workbook', begins('\xd0\xcf\x11\xe0'), save],
   ['a zip archive', begins(ZIP, 'PK\x05\x06'), (file) => `Unpack it: unzip ${shellWord(file)}`],
-  ['compressed with gzip', begins('\x1f\x8b'), unpacked('gzip -dc')],
-  ['compressed with zstd', begins('\x28\xb5\x2f\xfd'), unpacked('zstd -dc')],
-  ['compressed with bzip2', begins('BZh'), unpacked('bzip2 -dc')],
-  ['compressed with xz', begins('\xfd7zXZ'), unpacked('xz -dc')],
   [
-    'Parquet',
-    begins('PAR1'),
-    (file) => `Convert it with DuckDB: COPY (FROM ${text(file)}) TO ${text(`${file}.csv`)}`,
+    'compressed with gzip',
+    begins('\x1f\x8b'),
+    (file) => `Unpack it: gzip -dc ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
   ],
+  ['compressed', begins('\x28\xb5\x2f\xfd', 'BZh', '\xfd7zXZ'), () => 'Unpack it'],
+  ['Parquet', begins('PAR1'), () => 'Export it as CSV'],
   ['a PDF', begins('%PDF'), () => 'Ask the sender for a CSV file'],
   ['UTF-32', begins('\xff\xfe\0\0', '\0\0\xfe\xff'), (file) => converted('UTF-32', file)],
   ['UTF-16', begins('\xff\xfe', '\xfe\xff'), (file) => converted('UTF-16', file)],
@@ -219,7 +202,7 @@ function refuseOthers(file: string, head: Buffer): void {
 }
 
 /** DuckDB's message also has the path of the link, and advice that is for its own users. */
-function unreadable(file: string, thrown: unknown, { hasBothEnds }: Contents): BrandReportsError {
+function unreadable(file: string, thrown: unknown): BrandReportsError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
   const [reason = ''] =
@@ -231,17 +214,12 @@ function unreadable(file: string, thrown: unknown, { hasBothEnds }: Contents): B
     );
   if (/Out of Memory/.test(message))
     return badCsv(`${file} is too large for the memory of a query. Divide it.`);
-  if (hasBothEnds)
-    return badCsv(
-      `The lines of ${file} end in CRLF and in LF. Make them equal: tr -d '\\r' < ${shellWord(file)} > ${shellWord(`${file}.lf.csv`)}`,
-    );
   const [why = ''] = message.split('\n', 1);
   return badCsv(
-    `${file} cannot be read as CSV (${why.replace(/ *".*$/, '')}). Export it again as CSV in UTF-8 with a header.`,
+    `${file} cannot be read as CSV (${why.replace(/ *".*$/, '')}). Export it again as CSV in UTF-8 with a header, and with one kind of line end.`,
   );
 }
 
-/** A text as SQL. */
 function text(value: string): string {
   return `'${value.replaceAll("'", "''")}'`;
 }

@@ -33,8 +33,7 @@ export function linking(file: string, link: string): string {
 
 /** @param days all days of the table whose ledgers name a version; a day that is not published yet may have any link */
 export function linkDamages(folder: string, table: string, days: readonly CommittedDay[]): LinkDamage[] {
-  const catalog = join(folder, LOCAL_CATALOG_FOLDER);
-  const root = join(catalog, table);
+  const root = join(folder, LOCAL_CATALOG_FOLDER, table);
   const unpublished = new Set<string>();
   const objects = new Map<string, string>();
   for (const { brand, report, day, committed } of days) {
@@ -44,31 +43,27 @@ export function linkDamages(folder: string, table: string, days: readonly Commit
     else if (snapshot !== undefined)
       objects.set(join(links, `${snapshot}.parquet`), join(folder, versionKey(table, brand, day, snapshot)));
   }
-  const folders = new Set([...objects.keys()].flatMap((link) => [dirname(link), dirname(dirname(link))]));
-  const top = lstatSync(catalog, { throwIfNoEntry: false })?.isDirectory() ? root : catalog;
-  const files = filesIn(top).filter((path) => !objects.has(dirname(path)));
-  const noFolders = files.filter(
-    (path) => path === top || (!objects.has(path) && (isFolder(path) || folders.has(path))),
+  const folders = new Set(
+    [...objects.keys()].flatMap((link) => [dirname(link), dirname(dirname(link)), root]),
   );
-  const links = new Set(files.filter((path) => path.endsWith('.parquet') && !noFolders.includes(path)));
-  const damageOf = (path: string, message: string, advice: string): LinkDamage => {
+  const isRead = (path: string) => path.endsWith('.parquet') || folders.has(path) || isFolder(path);
+  const damageOf = (path: string, problem: string, advice: string): LinkDamage => {
     const [, brand = '', dt = ''] = /^\/brand=([^/]*)(?:\/dt=([^/]*))?/.exec(path.slice(root.length)) ?? [];
-    return { brand, dt, snapshot: basename(path, '.parquet'), message, advice };
+    return { brand, dt, snapshot: basename(path, '.parquet'), message: `${path} ${problem}`, advice };
   };
-  const removed = (path: string, message: string) => damageOf(path, message, `rm -- ${shellWord(path)}`);
-  const ofFolders = noFolders.map((path) =>
-    removed(path, `${path} is ${isFolder(path) ? 'a link to a folder' : 'not a folder'}`),
-  );
-  const ofLinks = [...new Set([...links, ...objects.keys()])].flatMap((link) => {
-    const object = objects.get(link);
-    if (unpublished.has(dirname(link)) || (object && links.has(link) && hasContentOf(link, object)))
-      return [];
-    if (!object) return [removed(link, `no ledger names ${link} as current`)];
-    const problem = links.has(link) || isFolder(link) ? 'is not the current snapshot' : 'is missing';
-    return [damageOf(link, `${link} ${problem}`, linking(object, link))];
-  });
-  // In this order the commands heal: a folder replaces a link before the folder gets its files.
-  return [...ofFolders, ...ofLinks];
+  const files = new Set(filesIn(root));
+  const strays = [...files]
+    .filter((path) => isRead(path) && !unpublished.has(dirname(path)))
+    .filter((path) => !objects.has(path) && !objects.has(dirname(path)))
+    .map((path) => damageOf(path, 'is named by no ledger', `rm -- ${shellWord(path)}`));
+  const wrong = [...objects]
+    // A snapshot that is lost is a finding of its own.
+    .filter(([link, object]) => existsSync(object) && !(files.has(link) && isSame(link, object)))
+    .map(([link, object]) =>
+      damageOf(link, 'is missing or is not the current snapshot', linking(object, link)),
+    );
+  // A link in the place of a folder is removed before files are linked into the folder.
+  return [...strays, ...wrong];
 }
 
 /** Links to folders are not followed: they lead to files of another day or of somebody else. */
@@ -82,9 +77,8 @@ function isFolder(path: string): boolean {
   return existsSync(path) && statSync(path).isDirectory();
 }
 
-/** Copies of a lake have copies of its files instead of links. A snapshot that is lost is a finding of its own. */
-function hasContentOf(link: string, object: string): boolean {
-  if (!existsSync(object)) return true;
+/** Copies of a lake have copies of its files instead of links. */
+function isSame(link: string, object: string): boolean {
   if (!existsSync(link) || !statSync(link).isFile()) return false;
   const [one, other] = [statSync(link), statSync(object)];
   return (one.ino === other.ino && one.dev === other.dev) || readFileSync(link).equals(readFileSync(object));

@@ -8,8 +8,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { makeLakeFolder } from '../shared/adapters/local/lake-folder.ts';
-import { removeFile, temporaryPath } from '../shared/adapters/local/store.ts';
+import { makeLakeFolder, removeFile } from '../shared/adapters/local/lake-folder.ts';
+import { temporaryPath } from '../shared/adapters/local/store.ts';
 import { newId } from '../shared/adapters/new-id.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
 import type { Lake } from '../shared/ports.ts';

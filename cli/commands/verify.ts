@@ -1,12 +1,7 @@
 /**
- * Finds what is damaged in a lake, and compares the lake with its ledgers. Each finding has a command that heals it:
- * - Of documents that cannot be parsed or were lost it shows the version that `--restore` puts back.
- * - It reads every current snapshot, its changes and its rows of the lifecycle tables with parquetjs-lite, a reader that shares
- *   no code with the writer, and compares row counts and digests.
- * - A run may publish meanwhile. So a day that differs is compared again if the ledger now names another snapshot.
- * - Older versions have no digests. It only checks that each exists and ends like a Parquet file, because reading all of them
- *   would take many times as long.
- * - In a local lake it also checks the links that other tools read.
+ * Finds what is damaged in a lake; each finding has a command that heals it. Current files are read with parquetjs-lite,
+ * which shares no code with the writer. A run may publish meanwhile, so a day that differs is compared again. Older
+ * versions have no digests, and reading them all would take many times as long: only their ends are read.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -139,7 +134,6 @@ function removing(month: string, brand: string): string {
   return printedCommand('close', [month, '--brand', brand, '--remove']);
 }
 
-/** A command that reads the day again, or rebuilds it from its raw records. */
 function dayCommand(
   name: 'sync' | 'rebuild',
   { report, brand, day }: Pick<CommittedDay, 'report' | 'brand' | 'day'>,
@@ -159,7 +153,6 @@ function nothingToVerify({ url }: ObjectStore) {
   );
 }
 
-/** The months that the days lie in. */
 function spanOf({ from, to }: RunFlags): MonthSpan {
   return { ...(from !== undefined && { from: monthOf(from) }), ...(to !== undefined && { to: monthOf(to) }) };
 }

@@ -1,10 +1,8 @@
 /*
- * Finds columns that are new in a table, and columns that were filled and are empty. A service may rename a field without
- * notice. The lake keeps every value (I6), but a query of the old column silently finds nothing to add up. All numbers
- * come from the ledgers and the schema of the table, so no record is read. Days are compared as they were first read
- * whole. A service that renames a field restates old days too, some with every run: a comparison of the newest versions
- * would find the change on another day each time. A field that the service fills only days later, such as the
- * time of a payment, is empty in every first version, so its absence is no finding.
+ * Finds columns that are new in a table, and columns that were filled and are empty: after a service has renamed a field,
+ * queries of the old column silently find nothing to add up. Days are compared as they were first read whole, because a
+ * service that renames a field restates old days too. A field that is filled only days later, such as the time of a
+ * payment, is empty in every first version, so its absence is no finding.
  */
 import { addDays } from '../days.ts';
 import type { DayEntry } from '../lake/documents/ledger.ts';
@@ -33,7 +31,6 @@ const EXPECTED_VALUES = 10;
 /** A detail names so many columns; a table may have a thousand. */
 const MAX_NAMES = 10;
 
-/** The input: the day, the entries of all days, and the columns that the table got. */
 export interface FieldFacts {
   day: string;
   entryOn: (day: string) => DayEntry | undefined;
@@ -98,13 +95,12 @@ function earlierDays(
   return days;
 }
 
-/** Whether the ledger has the filled columns of the whole day: it keeps only so many. */
+/** The ledger keeps the filled columns up to a number. */
 function isComparable({ committed }: DayEntry): boolean {
   if (!committed?.values?.filled || committed.state === 'open' || committed.rows === 0) return false;
   return Object.keys(committed.values.filled).length < MAX_FILLED;
 }
 
-/** How many rows of the newest version have a value. */
 function rowsNow({ committed }: DayEntry, column: string): number {
   return committed?.values?.filled?.[column] ?? 0;
 }

@@ -64,7 +64,6 @@ export interface ErasedRange {
   isBrand: boolean;
 }
 
-/** Whether the day of the report is erased. */
 export function isInRange(
   { contexts, from, to, isAll }: ErasedRange,
   { report, day }: { report: string; day: string },
@@ -72,7 +71,6 @@ export function isInRange(
   return contexts.some((ctx) => ctx.report.name === report) && (isAll || (from <= day && day <= to));
 }
 
-/** Objects with one prefix. */
 interface Place {
   kind: Kind;
   prefix: string;
@@ -152,7 +150,6 @@ export interface Found {
   partition?: [table: string, partition: Partition];
 }
 
-/** Searches everything that `KINDS` lists. */
 export async function search(range: ErasedRange): Promise<Found[]> {
   const { store } = range.lake;
   const places = placesOf(range);
@@ -200,7 +197,7 @@ async function publishedRows({ lake, brand, contexts }: ErasedRange): Promise<Re
   return current;
 }
 
-/** The partitions of the reports' days, also of closed months. */
+/** Also of closed months. */
 export async function partitionsOf(range: ErasedRange): Promise<Found[]> {
   const { brand, contexts, lake } = range;
   const found: Found[] = [];
@@ -230,7 +227,6 @@ function valuesIn(path: string): Partial<Record<string, string>> {
 /** By kind; a kind of which nothing was found has no entry. */
 export type Amounts = Partial<Record<string, { objects: number; bytes: number }>>;
 
-/** The number and size of what was found, by kind. */
 export function amountsOf(found: readonly Found[]): Amounts {
   const byKind = [...Map.groupBy(found, ({ kind }) => kind)];
   const sizeOf = (own: readonly Found[]) => own.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -68,7 +68,7 @@ interface ObjectOfDay extends ListedObject {
   id: string;
 }
 
-/** The objects of the month below a prefix by day, the newest first. */
+/** The newest of a day come first. */
 async function objectsByDay(
   store: ObjectStore,
   month: string,

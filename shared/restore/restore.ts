@@ -1,9 +1,8 @@
 /**
- * Finds all documents of a lake that cannot be parsed or were lost, and puts back the newest earlier version that can be
- * parsed. Without it, one damaged byte would make a month, a report or a table unreadable until somebody edits JSON by hand.
- * The damaged bytes are copied first, and the document is replaced only if it still has them (compare-and-swap), so a restore
- * loses nothing. If the store has no earlier version, a ledger is made from snapshots, and every other document begins anew,
- * except a close: nothing else shows what people were paid by. Readers keep what is published (I3).
+ * Finds documents that cannot be parsed or were lost, and puts back the newest earlier version that can be parsed. The
+ * damaged bytes are copied first, and only they are replaced (compare-and-swap), so a restore loses nothing. Without an
+ * earlier version, a ledger is made from snapshots, and every other document begins anew, except a close: nothing else
+ * shows what people were paid by. Readers keep what is published (I3).
  */
 import type { Json } from '../json.ts';
 import { monthOf } from '../days.ts';
@@ -55,14 +54,12 @@ export interface DamagedDocument {
   copy?: string;
 }
 
-/** The part of the lake to which a document belongs. */
 export interface DocumentScope {
   report?: ReportDefinition;
   brand?: string;
   month?: string;
 }
 
-/** The input of a restore. */
 export interface RestoreOptions extends LakeAccess {
   reports: ReportRegistry;
   /** `false`: nothing is changed. */

@@ -7,10 +7,8 @@ import { CLOCKS_DIFFER, clocksText } from '../service/client.ts';
 import { LARGE_SKEW_MS } from '../service/server-clock.ts';
 
 /**
- * Sends one request, so that the run has the service's time before it reads a ledger, plans a day, or writes any time. Without
- * it, a machine that is ahead would close a day too early and date claims in the future, and a machine that is behind
- * would find nothing due. Every response shows the time, even a refusal. Without a `Date` in it, the machine's clock
- * alone counts.
+ * Sends one request, so that the run has the service's time before it plans a day or writes any time: a machine that is
+ * ahead would close a day too early. Even a refusal shows the time; without a `Date` in it, the machine's clock counts.
  * @param reports of one brand. The request is for the report that is read last: a refusal that concerns only one report
  * must not be the second refusal of the run, after which no request is sent
  * @throws BrandReportsError `config` `clocks_differ`; the failure of the request if no response arrived

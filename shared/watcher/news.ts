@@ -5,7 +5,7 @@
  * in between, it is unknown what people have read: the next run, an hour later, sends the current state.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { MINUTE_MS } from '../days.ts';
+import { MINUTE_MS, earlier } from '../days.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { type OpenProblem, type Candidate, openProblems } from './open-problems.ts';
 
@@ -60,7 +60,7 @@ function isOver({ finding }: Lasting, nowMs: number): boolean {
 
 /** Whether an earlier watcher run did not see it either. */
 function isSolved({ goneAt }: Lasting, nowMs: number): boolean {
-  return goneAt !== undefined && Date.parse(goneAt) < nowMs;
+  return goneAt !== undefined && Date.parse(goneAt) !== nowMs;
 }
 
 /** The reported problems, with the time since when they are gone. */
@@ -89,7 +89,7 @@ export function afterWatch(
   const leaving = reported.filter(([, problem]) => !isSolved(problem, nowMs));
   const kept = leaving.flatMap(([id]) => (record.seen[id] === undefined ? [] : [id]));
   const ids = [...candidates.map(({ id }) => id), ...kept];
-  const seen = Object.fromEntries(ids.map((id) => [id, record.seen[id] ?? now]));
+  const seen = Object.fromEntries(ids.map((id) => [id, earlier(record.seen[id] ?? now, now)]));
   const open = openProblems(candidates, seen, nowMs);
   const stillReported = reportedSince(record.told, open, now);
   const isSame = isDeepStrictEqual([seen, stillReported], [record.seen, record.told]);
@@ -131,7 +131,9 @@ export function storedFinding({ finding }: OpenProblem): Pick<Reported, 'finding
 }
 
 function mayNotify({ telling }: WatchRecord, nowMs: number): boolean {
-  return !telling || minuteOf(nowMs) - minuteOf(Date.parse(telling.at)) >= MINUTES_BETWEEN_MESSAGES;
+  // A time that is later by more counts as now would: it holds nothing up.
+  const minutes = telling && Math.abs(minuteOf(nowMs) - minuteOf(Date.parse(telling.at)));
+  return minutes === undefined || minutes >= MINUTES_BETWEEN_MESSAGES;
 }
 
 function minuteOf(ms: number): number {

@@ -14,9 +14,10 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addDays } from '../../shared/days.ts';
@@ -69,6 +70,8 @@ const current = (of = day) => versions(of).at(-1) ?? '';
 const older = () => versions(day)[0] ?? '';
 const changes = () => versions(day, 'changes/brand=acme/report=order_list').at(-1) ?? '';
 const became = () => versions(day, 'snapshots/order_states').at(-1) ?? '';
+const becameLink = () =>
+  join(lake, 'current/order_states', partition(day), `${basename(dirname(became()))}.parquet`);
 const linksOf = (of: string) => join(lake, 'current/orders', partition(of));
 const link = (of = day) => join(linksOf(of), readdirSync(linksOf(of))[0] ?? '');
 const document = (key: string) => join(lake, key);
@@ -111,6 +114,20 @@ function rawFiles(name: RegExp): string[] {
   return files.filter((file) => name.test(file)).map((file) => join(root, file));
 }
 
+function replaced(path: string, by: (path: string) => void): void {
+  rmSync(path, { recursive: true });
+  by(path);
+}
+
+function fileIn(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'part.parquet'), '');
+}
+
+const WRONG = /is missing or is not the current snapshot/;
+const STRAY = /is named by no ledger/;
+const BOTH = /is named by no ledger\n.* is missing or is not the current snapshot/;
+
 /** `rounds`: how often `verify` has to print commands; 1 if it is missing. */
 const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: number][] = [
   ['a ledger that is not JSON', () => writeFileSync(ledger(), '{"version":'), /is not JSON/],
@@ -123,6 +140,7 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
     },
     /is missing, but the lake has snapshots of/,
   ],
+  ['a ledger that is cut off', () => truncateSync(ledger(), 100), /is not JSON/],
   ['the whole folder of ledgers of a brand', () => rmSync(dirname(ledger()), { recursive: true }), /missing/],
   ['a report state', () => writeFileSync(document('ledger/order_list/acme/state.json'), '[]'), /array/],
   ['a schema', () => writeFileSync(document('schema/orders.json'), '{}'), /version/, 2],
@@ -134,7 +152,17 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
   ],
   ['a snapshot that is missing, but for its link', () => rmSync(current()), /the snapshot is missing/],
   ['a missing file of order_states', () => rmSync(became()), /its rows in order_states/],
+  [
+    'an altered file of order_states',
+    () => [became(), becameLink()].forEach(middleChanged),
+    /its rows in order_states/,
+  ],
   ['a snapshot that is missing, with its link', () => lose(current()), /the snapshot is missing/],
+  [
+    'a snapshot that is cut off, with its link',
+    () => spoil((path) => truncateSync(path, 100)),
+    /cannot read/,
+  ],
   [
     'the snapshot of another day',
     () => spoil((path) => copyFileSync(current(other), path)),
@@ -167,59 +195,46 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
     /its changes/,
   ],
   ['an older version that is missing', () => rmSync(older()), /older version .* is missing/],
-  ['a link that is missing', () => rmSync(link()), /is missing/],
-  ['a folder of links', () => rmSync(join(lake, 'current'), { recursive: true }), /is missing/],
-  ['a link to another file', () => overwrite(link(), readFileSync(current(other))), /not the current/],
-  [
-    'a link that leads nowhere',
-    () => {
-      const path = link();
-      rmSync(path);
-      symlinkSync('nowhere', path);
-    },
-    /is not the current snapshot/,
-  ],
+  ['a link that is missing', () => rmSync(link()), WRONG],
+  ['a folder of links', () => rmSync(join(lake, 'current'), { recursive: true }), WRONG],
+  ['a link to another file', () => overwrite(link(), readFileSync(current(other))), WRONG],
+  ['a link that leads nowhere', () => replaced(link(), (path) => symlinkSync('nowhere', path)), WRONG],
   [
     'a link to the folder of another day',
     () => symlinkSync(partition(day).slice('brand=acme/'.length), linksOf('2020-01-01')),
-    /dt=2020-01-01 is a link to a folder/,
+    STRAY,
   ],
   [
     'a link in the place of a day’s folder',
-    () => {
-      rmSync(linksOf(day), { recursive: true });
-      symlinkSync(linksOf(other), linksOf(day));
-    },
-    /is a link to a folder\n.* is missing/,
+    () => replaced(linksOf(day), (path) => symlinkSync(linksOf(other), path)),
+    BOTH,
+  ],
+  [
+    'a file in the place of a brand’s folder',
+    () => replaced(join(lake, 'current/orders/brand=acme'), (path) => writeFileSync(path, '')),
+    BOTH,
   ],
   [
     'a link to the folder of a brand',
     () => symlinkSync('brand=acme', join(lake, 'current/orders/brand=zz')),
-    /brand=zz is a link to a folder/,
+    STRAY,
   ],
-  [
-    'a link in the place of the table’s folder',
-    () => linkedElsewhere('current/orders'),
-    /current\/orders is a link to a folder\n.* is missing/,
-  ],
+  ['a link in the place of the table’s folder', () => linkedElsewhere('current/orders'), BOTH],
   [
     'a stale link',
     () => {
       rmSync(link());
       copyFileSync(older(), join(linksOf(day), `${dirname(older()).split('/').at(-1)}.parquet`));
     },
-    /no ledger names .* as current/,
+    BOTH,
   ],
   [
     "a file that somebody put beside a day's link",
     () => writeFileSync(join(linksOf(day), "some body's; file.parquet"), ''),
-    /no ledger names .* as current/,
+    STRAY,
   ],
-  [
-    'a file beside the brands',
-    () => writeFileSync(join(lake, 'current/orders/export.parquet'), ''),
-    /names .*export.parquet as current/,
-  ],
+  ['the file of a day that no ledger has', () => fileIn(linksOf('2020-01-01')), STRAY],
+  ['a file beside the brands', () => fileIn(join(lake, 'current/orders')), STRAY],
 ];
 
 async function shell(command: string): Promise<{ code: number; output: string }> {

@@ -118,25 +118,6 @@ describe('a column that was filled and is empty', () => {
       [`${USUALLY}; new beside it: voucher`],
     ],
     [
-      'is found once if the service restates all days, however often',
-      [
-        ...without(14, { shares: { voucher: 0.98 }, filledAtFirst: { coupon: 196, voucher: 0 } }),
-        ...without(3, { shares: { voucher: 0.98 } }),
-      ],
-      [`${USUALLY}; new beside it: voucher`],
-    ],
-    [
-      'is found once if the service has restated some of the days',
-      [
-        ...coupons(5),
-        ...without(3, { filledAtFirst: { coupon: 196 } }),
-        ...coupons(3),
-        ...without(3, { filledAtFirst: { coupon: 196 } }),
-        ...without(3),
-      ],
-      [USUALLY],
-    ],
-    [
       'is no finding any longer when a later reading has its values',
       [...coupons(14), ...coupons(1, { filledAtFirst: { coupon: 0 } })],
       [],

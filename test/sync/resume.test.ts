@@ -183,7 +183,7 @@ describe('cursors that die between runs', () => {
   it('I8: fail the day with a hint if they die three times in a row', async () => {
     const lake = sample.emptyLake();
     const scope = { reports: ['transaction_list'], from: FIRST, to: FIRST };
-    // The first request after that for the time is refused, and the restart that follows breaks in the middle.
+    // After the request that shows the time, the first one of every run is refused, and the restart breaks in the middle.
     const codes: (string | undefined)[] = [];
     await lake.sync({ scope, deadline: NO_TIME });
     for (let runs = 0; runs < 6; runs += 1) {

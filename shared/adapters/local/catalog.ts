@@ -4,10 +4,10 @@ import { LOCAL_CATALOG_FOLDER, OBJECT_ID, partitionPath, snapshotKey, storedAt }
 import type { Catalog, ValueRange } from '../../ports.ts';
 import { errorCode, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
-import { linkInLake, statInLake } from './lake-folder.ts';
+import { linkInLake, removeFile, removedEmpty, statInLake } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
 import { objectNotFound } from '../object-not-found.ts';
-import { removeFile, removedEmpty, syncFolder } from './store.ts';
+import { syncFolder } from './store.ts';
 
 const SUFFIX = '.parquet';
 

@@ -1,15 +1,15 @@
 /**
- * The rules of a lake folder that other users may reach. A link inside the lake is never followed: whoever may plant one
- * would choose which files of this user a run deletes or replaces. The path of the lake itself may lead through links,
- * because a person chooses it. Each part of a path is checked right before it is used. Node cannot open a folder and then
- * act inside it, so a user who replaces a folder in the microseconds between wins that race.
+ * A link inside a lake is never followed: whoever may plant one would choose which files of this user a run deletes or
+ * replaces. The path of the lake itself may lead through links, because a person chooses it. Node cannot open a folder and
+ * then act inside it, so a user who replaces a folder in the microseconds after its check wins that race.
  */
-import { type Stats, constants, lstatSync, mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { type Stats, constants, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { BrandReportsError } from '../../errors.ts';
 import { DOCUMENT_PREFIXES, LOCAL_CATALOG_FOLDER, OTHER_PREFIXES } from '../../lake/paths.ts';
 import { shellWord } from '../../shell-word.ts';
 import { mayChange } from '../others-may.ts';
+import { errorCode, isMissing, unlessMissing } from './disk-errors.ts';
 
 /** Opens an object: a link that takes its place after the check makes the open fail. */
 export const READ = constants.O_RDONLY | constants.O_NOFOLLOW;
@@ -57,6 +57,31 @@ export function statInLake(root: string, path: string): Stats | undefined {
     if (found.isSymbolicLink()) throw linkInLake(root, part);
   }
   return found;
+}
+
+/** Removes a file and every folder that becomes empty, so that old snapshots leave no trace. */
+export function removeInLake(root: string, path: string): void {
+  if (!statInLake(root, path)) return;
+  removeFile(path);
+  let folder = dirname(path);
+  while (folder !== root && removedEmpty(folder)) folder = dirname(folder);
+}
+
+/** Removes a folder if it is empty. @returns whether it is gone */
+export function removedEmpty(folder: string): boolean {
+  try {
+    rmdirSync(folder);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return true;
+    if (['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) return false;
+    throw error;
+  }
+}
+
+/** Removes a file, never a folder, if it exists. */
+export function removeFile(path: string): void {
+  unlessMissing(() => unlinkSync(path));
 }
 
 export function linkInLake(root: string, link: string): BrandReportsError {

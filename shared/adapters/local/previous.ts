@@ -1,13 +1,12 @@
 /**
- * A folder keeps the bytes that a conditional write replaces, as `.previous/<key>`. Without them, one damaged byte would lose
- * a month. They are a hard link to the replaced file, so keeping them copies nothing, and no write changes a file in place.
- * The link is made before the new file is moved to its place. If the process dies in between, the link and the current file
- * are one file, and the next write replaces the link (I4). Both functions run while the lake is locked.
+ * A folder keeps the bytes that a conditional write replaces, as a hard link `.previous/<key>`. If the process dies before
+ * the new file is in its place, the link and the current file are one file, and the next write replaces the link (I4).
+ * Both functions run while the lake is locked.
  */
-import { linkSync, mkdirSync, rmSync, rmdirSync } from 'node:fs';
+import { linkSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { errorCode, isMissing } from './disk-errors.ts';
-import { statInLake } from './lake-folder.ts';
+import { isMissing } from './disk-errors.ts';
+import { removeInLake, statInLake } from './lake-folder.ts';
 
 /** No list of keys shows it, because its name begins with a dot. */
 const FOLDER = '.previous';
@@ -19,7 +18,8 @@ export function previousFolder(root: string): string {
 
 /** Keeps the object's current bytes, and forgets the bytes that were kept before. */
 export function keepPrevious(root: string, key: string): void {
-  const kept = keptPath(root, key);
+  const kept = join(previousFolder(root), key);
+  statInLake(root, dirname(kept));
   rmSync(kept, { force: true });
   try {
     linkSync(join(root, key), kept);
@@ -30,20 +30,7 @@ export function keepPrevious(root: string, key: string): void {
   }
 }
 
-/** @throws BrandReportsError `config` if a link is on the way */
-function keptPath(root: string, key: string): string {
-  const kept = join(previousFolder(root), key);
-  statInLake(root, dirname(kept));
-  return kept;
-}
-
-/** Forgets what is kept of an object, and removes every folder that becomes empty. */
+/** Forgets what is kept of an object. */
 export function forgetPrevious(root: string, key: string): void {
-  const kept = keptPath(root, key);
-  try {
-    rmSync(kept);
-    for (let folder = dirname(kept); folder !== root; folder = dirname(folder)) rmdirSync(folder);
-  } catch (error) {
-    if (!['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
-  }
+  removeInLake(root, join(previousFolder(root), key));
 }

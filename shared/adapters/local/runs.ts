@@ -3,9 +3,8 @@ import { BrandReportsError } from '../../errors.ts';
 import type { RunRegistry } from '../../ports.ts';
 import { onDisk } from './disk-errors.ts';
 import { checkedKey } from '../keys.ts';
-import { makeLakeFolder, statInLake } from './lake-folder.ts';
+import { makeLakeFolder, removeFile, statInLake } from './lake-folder.ts';
 import { tryLock } from './lock.ts';
-import { removeFile } from './store.ts';
 
 /** The runs on a lake folder: each holds a lock on `.runs/<run>`, which the kernel releases when its process ends. */
 export function createLocalRunRegistry(folder: string): RunRegistry {

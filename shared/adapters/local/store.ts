@@ -16,8 +16,6 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmdirSync,
-  unlinkSync,
   writeFile,
   writeFileSync,
 } from 'node:fs';
@@ -36,7 +34,15 @@ import type {
 } from '../../ports.ts';
 import { errorCode, isMissing, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix, compareKeys, isPlain } from '../keys.ts';
-import { READ, linkInLake, makeLakeFolder, refuseLinksIn, statInLake } from './lake-folder.ts';
+import {
+  READ,
+  linkInLake,
+  makeLakeFolder,
+  refuseLinksIn,
+  removeFile,
+  removeInLake,
+  statInLake,
+} from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
 import { forgetPrevious, keepPrevious, previousFolder } from './previous.ts';
 import { objectNotFound } from '../object-not-found.ts';
@@ -353,30 +359,9 @@ function entries(root: string, folder: string, prefix: string): string[] {
     .sort(compareKeys);
 }
 
-/** Removes the file and every folder that becomes empty, so that old snapshots leave no trace. */
 async function remove({ root, key, path }: Place): Promise<void> {
   await underLakeLock(root, () => {
     forgetPrevious(root, key);
-    if (!statInLake(root, path)) return;
-    removeFile(path);
-    let folder = dirname(path);
-    while (folder !== root && removedEmpty(folder)) folder = dirname(folder);
+    removeInLake(root, path);
   });
-}
-
-/** Removes a folder if it is empty. @returns whether it is gone */
-export function removedEmpty(folder: string): boolean {
-  try {
-    rmdirSync(folder);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return true;
-    if (['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) return false;
-    throw error;
-  }
-}
-
-/** Removes a file, never a folder, if it exists. */
-export function removeFile(path: string): void {
-  unlessMissing(() => unlinkSync(path));
 }

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod/mini';
 import { type MonthSpan, isDay, isInSpan, monthOf } from '../../days.ts';
-import { BrandReportsError } from '../../errors.ts';
+import type { BrandReportsError } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
 import { CLOSES_PREFIX, brandClosesPrefix, closeKey, parseCloseKey } from '../paths.ts';
@@ -143,19 +143,7 @@ export async function readCloses(
     if (!stored) continue;
     const read = await readOrDamage((async () => parseClose(key, parseJsonDocument(key, stored.body)))());
     if ('value' in read) closes.push(read.value);
-    else onDamage(damagedClose(of, read.damage), of);
+    else onDamage(read.damage, of);
   }
   return closes;
-}
-
-function damagedClose(
-  { brand, month }: { brand: string; month: string },
-  { context, cause }: BrandReportsError,
-): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'damaged_document',
-    `${closeKey(brand, month)} cannot be used: ${String(context?.problem)}. While it is damaged, no version of ${brand} is deleted. Next step: restore it: "brand-reports verify --restore". If no earlier version of it is left, remove it and close the month again: "brand-reports close ${month} --brand ${brand} --remove"`,
-    { context, cause },
-  );
 }

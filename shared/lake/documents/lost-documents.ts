@@ -1,7 +1,6 @@
 /**
- * Shows whether a missing document was lost or never written. A run writes the schema before the first snapshot of a table,
- * and the ledger of a month before its first snapshot. So snapshots without these documents prove damage. If such a month
- * counted as unread, the vacuum would delete its snapshots, also of days that the service no longer has.
+ * A run writes the schema of a table and the ledger of a month before their first snapshot, so snapshots without these
+ * documents prove damage. If such a month counted as unread, the vacuum would delete its snapshots.
  */
 import { daysOfMonth, monthOf } from '../../days.ts';
 import type { ObjectStore } from '../../ports.ts';

@@ -1,8 +1,6 @@
 /*
- * Compares stored times with a clock. **A stored time that is later than the clock counts as now**: a machine whose clock
- * was ahead wrote it. So such a time
- * - never makes anything old (`ageMs`): nothing is deleted early
- * - holds nothing up (`isWithin`, `ahead`): no lease, pause or reading waits for weeks until the clock reaches it
+ * A stored time that is later than the clock counts as now, because a machine whose clock was ahead wrote it. So it makes
+ * nothing old, and no lease, pause or reading waits until the clock reaches it.
  */
 import { MINUTE_MS } from '../../days.ts';
 
@@ -17,7 +15,6 @@ export interface RealClocks {
 /** Correct clocks differ by less. */
 const TOLERANCE_MS = 10 * MINUTE_MS;
 
-/** The clocks of a process without a service: one clock is both. */
 export function oneClock(nowMs: () => number): RealClocks {
   return { earlierMs: nowMs, laterMs: nowMs };
 }

@@ -19,6 +19,7 @@ import { createLocalCatalog } from '../../../shared/adapters/local/catalog.ts';
 import { createLocalRunRegistry } from '../../../shared/adapters/local/runs.ts';
 import { openLocalStore } from '../../../shared/adapters/local/store.ts';
 import { newId } from '../../../shared/adapters/new-id.ts';
+import type { Precondition } from '../../../shared/ports.ts';
 import { mayChange } from '../../../shared/adapters/others-may.ts';
 import { LOCAL_CATALOG_FOLDER, dayPartition, versionKey } from '../../../shared/lake/paths.ts';
 import { ORDERS } from '../../contracts/catalog.ts';
@@ -63,6 +64,15 @@ function contents(): string[] {
     .sort();
 }
 
+/** Each way to reach the object, with a store of its own or with one that is open. */
+const operationsOf = (open: typeof openLocalStore, condition: Precondition = { ifAbsent: true }) => [
+  () => open(lake).get(KEY),
+  () => open(lake).range(KEY, 0, 1),
+  () => open(lake).put(KEY, Buffer.from('y'), condition),
+  () => Array.fromAsync(open(lake).list('raw/')),
+  () => open(lake).delete([KEY]),
+];
+
 const put = (key = KEY) => openLocalStore(lake).put(key, Buffer.from('x'), { ifAbsent: true });
 
 describe('R13: a link in a lake', () => {
@@ -77,16 +87,8 @@ describe('R13: a link in a lake', () => {
       const before = contents();
       const link = join(lake, name);
       symlinkSync(docs, link);
-      const operations = [
-        (store: ReturnType<typeof openLocalStore>) => store.get(KEY),
-        (store: ReturnType<typeof openLocalStore>) => store.range(KEY, 0, 1),
-        (store: ReturnType<typeof openLocalStore>) => store.put('other', Buffer.from(''), { ifAbsent: true }),
-        (store: ReturnType<typeof openLocalStore>) => store.create('other').write(Buffer.from('')),
-        (store: ReturnType<typeof openLocalStore>) => Array.fromAsync(store.list('raw/')),
-        (store: ReturnType<typeof openLocalStore>) => store.delete([KEY]),
-      ];
-      for (const operation of operations)
-        await expect(operation(openLocalStore(lake))).rejects.toMatchObject({
+      for (const operation of operationsOf(openLocalStore))
+        await expect(operation()).rejects.toMatchObject({
           kind: 'config',
           code: 'link_in_lake',
           message: expect.stringContaining(`rm -- ${link}.`),
@@ -104,13 +106,7 @@ describe('R13: a link in a lake', () => {
     renameSync(join(lake, part), away);
     symlinkSync(away, join(lake, part));
     const before = contents();
-    for (const operation of [
-      () => store.get(KEY),
-      () => store.range(KEY, 0, 1),
-      () => store.put(KEY, Buffer.from('y'), { ifMatch: etag }),
-      () => Array.fromAsync(store.list('raw/')),
-      () => store.delete([KEY]),
-    ])
+    for (const operation of operationsOf(() => store, { ifMatch: etag }))
       await expect(operation()).rejects.toMatchObject({
         code: 'link_in_lake',
         message: expect.stringContaining(join(lake, part)),
