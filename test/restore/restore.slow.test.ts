@@ -197,8 +197,8 @@ describe('a damaged document', () => {
       expect(await restoreAll(lake, over)).toEqual([]);
       lake.nowMs += HOUR_MS;
       await lake.sync({ scope, lake: over });
-      const from = { ...scope, from: FIRST, to: FIRST };
-      if (key === SCHEMA) await lake.sync({ scope: from, lake: over });
+      // `verify` names the days that have columns which the schema lacks.
+      if (key === SCHEMA) await lake.sync({ scope: { ...scope, from: FIRST, to: TODAY }, lake: over });
       const today = new Date(lake.nowMs - 5 * HOUR_MS).toISOString().slice(0, 10);
       expect(await wrongReports(lake, today, ['order_list'])).toEqual({});
       expect(await restoreAll(lake, over, false)).toEqual([]);
