@@ -6,12 +6,12 @@
  */
 import type { Json } from '../json.ts';
 import { monthOf } from '../days.ts';
-import { asBrandReportsError } from '../errors.ts';
+import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { parseJsonDocument, readOrDamage, undamaged } from '../lake/documents/cas-document.ts';
 import { parseClose } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { parseLedger } from '../lake/documents/ledger.ts';
-import { LOST_SCHEMA, lostLedger, snapshotMonths, withoutErased } from '../lake/documents/lost-documents.ts';
+import { lostLedger, snapshotMonths, withoutErased } from '../lake/documents/lost-documents.ts';
 import { daysOfLedgers, readLedgers } from '../lake/documents/read.ts';
 import { parseReportState } from '../lake/documents/report-state.ts';
 import { parseProgress } from '../lake/documents/progress.ts';
@@ -78,6 +78,8 @@ interface LakeDocument extends DocumentScope {
   otherwise?: string;
   /** Whether only an earlier version restores it. */
   isUnique?: true;
+  /** Whether runs do without it, so that a reader of tables may lack the right to read it. */
+  isHint?: true;
   /** The damage if the document is missing; missing: then it was never written. */
   lost?: string;
 }
@@ -86,9 +88,12 @@ interface LakeDocument extends DocumentScope {
 export async function restoreDocuments(options: RestoreOptions): Promise<DamagedDocument[]> {
   const documents: DamagedDocument[] = [];
   for await (const document of documentsOf(options)) {
-    const { lost, key } = document;
+    const { lost, key, isHint } = document;
     if (!options.isWanted(document)) continue;
-    const stored = await options.lake.store.get(key);
+    const stored = await options.lake.store.get(key).catch((thrown: unknown) => {
+      if (isHint && rethrowBugs(thrown).kind === 'config') return undefined;
+      throw thrown;
+    });
     const read = stored && (await readOrDamage(parsed(document, stored.body)));
     const damage = read && 'damage' in read ? String(read.damage.context.problem) : undefined;
     const problem = stored ? damage : lost;
@@ -103,7 +108,7 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
   for (const report of Object.values(options.reports)) {
     const { name, table } = report;
     const monthsOf = await snapshotMonths(store, table);
-    const lost = monthsOf.size > 0 && { lost: LOST_SCHEMA };
+    const lost = monthsOf.size > 0 && { lost: 'it is missing, but the lake has snapshots of its table' };
     const otherwise =
       'begin it anew with the documented columns, unless you restore it from a backup; "verify" then names the days that have others, and the command that adds them';
     yield { key: schemaKey(table), report, parse: parseStoredSchema(report), otherwise, ...lost };
@@ -127,12 +132,20 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
           yield { ...ledgerDocument(options, { report, brand, month }), lost: lostLedger(month) };
     for await (const { key } of store.list(reportRawPrefix(name))) {
       const of = parseProgressKey(key);
-      if (of) yield { key, report, brand: of.brand, month: monthOf(of.day), parse: parseProgress(key) };
+      if (of)
+        yield {
+          key,
+          report,
+          brand: of.brand,
+          month: monthOf(of.day),
+          parse: parseProgress(key),
+          isHint: true,
+        };
     }
   }
   for await (const { key } of store.list(RATES_PREFIX)) {
     const brand = brandOfRateBudget(key);
-    if (brand !== undefined) yield { key, brand, parse: parseRateBudget(key) };
+    if (brand !== undefined) yield { key, brand, parse: parseRateBudget(key), isHint: true };
   }
   for await (const { key } of store.list(CLOSES_PREFIX)) {
     const of = parseCloseKey(key);
@@ -140,7 +153,7 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
     const otherwise = 'nothing: the lake has no earlier version of it. Remove it to close the month again';
     if (of) yield { key, ...of, parse, otherwise, isUnique: true };
   }
-  yield { key: WATCH_KEY, parse: parseWatchRecord(WATCH_KEY) };
+  yield { key: WATCH_KEY, parse: parseWatchRecord(WATCH_KEY), isHint: true };
 }
 
 function ledgerDocument(

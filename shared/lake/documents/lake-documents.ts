@@ -25,8 +25,8 @@ import { type ReportState, parseReportState } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
 import { type RateBudget, parseRateBudget } from './rate-budget.ts';
 import { parseStoredRoles } from './roles.ts';
-import { type StoredSchema, parseStoredSchema } from './schema.ts';
-import { LOST_SCHEMA, lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
+import { parseStoredSchema } from './schema.ts';
+import { lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
 import { type RealClocks, oneClock } from './stored-time.ts';
 import { parseWatchRecord } from './watch-record.ts';
 
@@ -103,13 +103,7 @@ export function createLakeDocuments({
       const key = progressKey(report, brand, day, attempt);
       return create(key, parseProgress(key), first && { first });
     },
-    schema: (report: ReportDefinition) =>
-      create(schemaKey(report.table), parseStoredSchema(report), {
-        whenMissing: async (): Promise<Missing<StoredSchema>> =>
-          (await snapshotMonths(store, report.table)).size > 0
-            ? { lost: LOST_SCHEMA }
-            : { begun: parseStoredSchema(report)(undefined) },
-      }),
+    schema: (report: ReportDefinition) => create(schemaKey(report.table), parseStoredSchema(report)),
     // The next run stores the settings of the brand again.
     roles: (report: ReportDefinition) =>
       create(rolesKey(report.table), parseStoredRoles(report), { recovers: true }),

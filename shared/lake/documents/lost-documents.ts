@@ -1,6 +1,7 @@
 /**
- * A run writes the schema of a table and the ledger of a month before their first snapshot, so snapshots without these
- * documents prove damage. If such a month counted as unread, the vacuum would delete its snapshots.
+ * Shows whether a missing ledger was lost or never written. A run writes the ledger of a month before its first snapshot, so
+ * snapshots without a ledger prove damage. If such a month counted as unread, the vacuum would delete its snapshots, also of
+ * days that the service no longer has.
  */
 import { daysOfMonth, monthOf } from '../../days.ts';
 import type { ObjectStore } from '../../ports.ts';
@@ -27,9 +28,6 @@ export async function snapshotMonths(
 export function lostLedger(month: string): string {
   return `it is missing, but the lake has snapshots of ${month}`;
 }
-
-/** The damage of a table that has snapshots, but no schema. */
-export const LOST_SCHEMA = 'it is missing, but the lake has snapshots of its table';
 
 /** The ledger without the erased days of the report state: no run reads them again, even if their ledger was lost. */
 export function withoutErased(ledger: Ledger, ranges: ReportState['erased'] = [], at: string): Ledger {
