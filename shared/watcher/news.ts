@@ -5,7 +5,7 @@
  * in between, it is unknown what people have read: the next run, an hour later, sends the current state.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { MINUTE_MS } from '../days.ts';
+import { MINUTE_MS, earlier } from '../days.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { type OpenProblem, type Candidate, openProblems } from './open-problems.ts';
 
@@ -71,7 +71,7 @@ export function reportedSince<T extends Lasting>(
 ): Record<string, T> {
   const ids = new Set(open.map(({ id }) => id));
   const since = Object.entries(reported).map(([id, problem]): [string, T] => {
-    if (!ids.has(id)) return [id, { ...problem, goneAt: problem.goneAt ?? now }];
+    if (!ids.has(id)) return [id, { ...problem, goneAt: earlier(problem.goneAt ?? now, now) }];
     return [id, problem.goneAt === undefined ? problem : { ...problem, goneAt: undefined }];
   });
   return Object.fromEntries(since);
@@ -84,12 +84,13 @@ export function afterWatch(
   { id, nowMs }: WatcherRun,
 ): WatchRecord {
   const now = new Date(nowMs).toISOString();
+  // A time that is later than now was recorded by a clock that was ahead, and would keep the problem back until then.
   // The grace period of a reported problem does not begin anew while it is gone for one watcher run.
   const reported = [record.told, record.events?.open ?? {}].flatMap((each) => Object.entries<Lasting>(each));
   const leaving = reported.filter(([, problem]) => !isSolved(problem, nowMs));
   const kept = leaving.flatMap(([id]) => (record.seen[id] === undefined ? [] : [id]));
   const ids = [...candidates.map(({ id }) => id), ...kept];
-  const seen = Object.fromEntries(ids.map((id) => [id, record.seen[id] ?? now]));
+  const seen = Object.fromEntries(ids.map((id) => [id, earlier(record.seen[id] ?? now, now)]));
   const open = openProblems(candidates, seen, nowMs);
   const stillReported = reportedSince(record.told, open, now);
   const isSame = isDeepStrictEqual([seen, stillReported], [record.seen, record.told]);
@@ -131,7 +132,7 @@ export function storedFinding({ finding }: OpenProblem): Pick<Reported, 'finding
 }
 
 function mayNotify({ telling }: WatchRecord, nowMs: number): boolean {
-  return !telling || minuteOf(nowMs) - minuteOf(Date.parse(telling.at)) >= MINUTES_BETWEEN_MESSAGES;
+  return !telling || Math.abs(minuteOf(nowMs) - minuteOf(Date.parse(telling.at))) >= MINUTES_BETWEEN_MESSAGES;
 }
 
 function minuteOf(ms: number): number {

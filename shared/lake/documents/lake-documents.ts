@@ -100,6 +100,6 @@ export function createLakeDocuments({
       return create(key, parseRateBudget(key), { recovers: true });
     },
     // Reporting each problem a second time is better than reporting nothing from then on.
-    watchRecord: () => create(WATCH_KEY, parseWatchRecord(WATCH_KEY, clocks), { recovers: true }),
+    watchRecord: () => create(WATCH_KEY, parseWatchRecord(WATCH_KEY), { recovers: true }),
   };
 }

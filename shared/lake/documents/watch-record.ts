@@ -5,7 +5,6 @@
 import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';
 import { parseDocument, storedObject, storedTime } from './cas-document.ts';
-import { NO_CLOCKS, isAhead } from './stored-time.ts';
 
 const lasting = () => ({
   /** When a watcher run first no longer saw it; missing while it lasts. */
@@ -58,33 +57,10 @@ const record = storedObject(() => ({
 /** What the watcher has seen and reported. */
 export type WatchRecord = z.infer<typeof record>;
 
-/**
- * Reads a stored record; `undefined` gives the record of a watcher that has never run. Leaves out times that are later
- * than the clock: no message would be sent until the clock reaches them. The watcher run records the present instead.
- */
-export function parseWatchRecord(key: string, clocks = NO_CLOCKS) {
+/** Reads a stored record; `undefined` gives the record of a watcher that has never run. */
+export function parseWatchRecord(key: string) {
   return (stored: Json | undefined): WatchRecord => {
     if (stored === undefined) return { version: 1, seen: {}, told: {}, recentWrites: [] };
-    const { seen, told, telling, ...parsed } = parseDocument(record, key, stored);
-    const isPast = (time: string) => !isAhead(time, clocks);
-    const open = parsed.events && { ...parsed.events, open: withPastEnds(parsed.events.open, isPast) };
-    return {
-      ...parsed,
-      ...(open && { events: open }),
-      seen: Object.fromEntries(Object.entries(seen).filter(([, at]) => isPast(at))),
-      told: withPastEnds(told, isPast),
-      ...(telling && isPast(telling.at) && { telling }),
-    };
+    return parseDocument(record, key, stored);
   };
-}
-
-function withPastEnds<T extends { goneAt?: string | undefined }>(
-  problems: Record<string, T>,
-  isPast: (time: string) => boolean,
-): Record<string, T> {
-  const past = Object.entries(problems).map(([id, problem]): [string, T] => {
-    const { goneAt } = problem;
-    return [id, goneAt === undefined || isPast(goneAt) ? problem : { ...problem, goneAt: undefined }];
-  });
-  return Object.fromEntries(past);
 }
