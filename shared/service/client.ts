@@ -196,26 +196,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     }
   }
 
-  /**
-   * Sends the request. If its response is the first of the run and shows a large difference between the clocks, it is
-   * sent again until two responses agree. So a run with a single request is not planned by a wrong clock either.
-   */
-  async function trySettled(
-    turn: Turn,
-    action: string,
-    fields: JsonObject,
-    attempt: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Tried> {
-    let sent = 0;
-    for (let tries = 1; ; tries += 1) {
-      const tried = await tryOnce(turn, action, fields, attempt + sent, signal);
-      sent += tried.sent;
-      if (tried.response.is !== 'success' || !clock.isUnsettled || tries === MAX_DATES)
-        return { ...tried, sent };
-    }
-  }
-
   async function request(
     turn: Turn,
     action: string,
@@ -225,15 +205,25 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     const signal = eitherSignal(callSignal);
     budget.earn();
     for (let attempt = 1, failures = 1; ; failures += 1) {
-      const { response, requestedWaitMs, sent } = await trySettled(turn, action, fields, attempt, signal);
+      let tried = await tryOnce(turn, action, fields, attempt, signal);
+      attempt += tried.sent;
+      // A run with a single request must not be planned by a wrong clock, or by one wrong date.
+      for (
+        let dates = 1;
+        tried.response.is === 'success' && clock.isUnsettled && dates < MAX_DATES;
+        dates += 1
+      ) {
+        tried = await tryOnce(turn, action, fields, attempt, signal);
+        attempt += tried.sent;
+      }
       assertClocks();
+      const { response, requestedWaitMs } = tried;
       if (response.is === 'success') {
         answeredActions.add(action);
         return response.response;
       }
       if (response.is !== 'transient' || (turn.asksTime && clock.skewMs !== undefined)) throw response.error;
       await beforeRetry(action, response.error, failures, requestedWaitMs, signal);
-      attempt += sent;
     }
   }
 

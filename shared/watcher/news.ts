@@ -71,7 +71,7 @@ export function reportedSince<T extends Lasting>(
 ): Record<string, T> {
   const ids = new Set(open.map(({ id }) => id));
   const since = Object.entries(reported).map(([id, problem]): [string, T] => {
-    if (!ids.has(id)) return [id, { ...problem, goneAt: problem.goneAt ?? now }];
+    if (!ids.has(id)) return [id, { ...problem, goneAt: earlier(problem.goneAt ?? now, now) }];
     return [id, problem.goneAt === undefined ? problem : { ...problem, goneAt: undefined }];
   });
   return Object.fromEntries(since);
@@ -84,6 +84,7 @@ export function afterWatch(
   { id, nowMs }: WatcherRun,
 ): WatchRecord {
   const now = new Date(nowMs).toISOString();
+  // A time that is later than now was recorded by a clock that was ahead, and would keep the problem back until then.
   // The grace period of a reported problem does not begin anew while it is gone for one watcher run.
   const reported = [record.told, record.events?.open ?? {}].flatMap((each) => Object.entries<Lasting>(each));
   const leaving = reported.filter(([, problem]) => !isSolved(problem, nowMs));
@@ -131,9 +132,7 @@ export function storedFinding({ finding }: OpenProblem): Pick<Reported, 'finding
 }
 
 function mayNotify({ telling }: WatchRecord, nowMs: number): boolean {
-  // A time that is later by more counts as now would: it holds nothing up.
-  const minutes = telling && Math.abs(minuteOf(nowMs) - minuteOf(Date.parse(telling.at)));
-  return minutes === undefined || minutes >= MINUTES_BETWEEN_MESSAGES;
+  return !telling || Math.abs(minuteOf(nowMs) - minuteOf(Date.parse(telling.at))) >= MINUTES_BETWEEN_MESSAGES;
 }
 
 function minuteOf(ms: number): number {

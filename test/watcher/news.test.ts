@@ -106,6 +106,17 @@ function timeOf(history: readonly { afterMinutes: number }[], index: number): nu
 }
 
 describe('a watcher run', () => {
+  it('reports within hours what a clock 40 days ahead has seen, reported or missed', () => {
+    const { run, messages } = startWatcher();
+    const aheadMs = START_MS + 40 * 24 * HOUR_MS;
+    run(aheadMs, [candidate('a'), candidate('b')]);
+    run(aheadMs + 3 * HOUR_MS, [candidate('a'), candidate('c')]);
+    for (let hour = 0; hour < 4; hour += 1) run(START_MS + hour * HOUR_MS, [candidate('b'), candidate('c')]);
+    const { atMs = 0, open } = messages.at(-1) ?? {};
+    expect(atMs).toBeLessThan(START_MS + 4 * HOUR_MS);
+    expect(open).toEqual(['b', 'c']);
+  });
+
   it('sends a message an hour later by the schedule’s minute, even if the last message was late within its minute', () => {
     const { run, messages } = startWatcher();
     run(START_MS + 58_000, [candidate('a')]);

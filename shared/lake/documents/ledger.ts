@@ -280,32 +280,23 @@ export function parseLedger(
  * end of its day, so its version counts as read while the day was open (I2), and the day is due. A wait that began later
  * than now is over.
  */
-function asOfNow(entry: DayEntry, clocks: RealClocks): DayEntry {
-  const { committed, failure, disregarded, ...rest } = entry;
+function asOfNow({ committed, failure, disregarded, ...entry }: DayEntry, clocks: RealClocks): DayEntry {
   return {
-    ...rest,
+    ...entry,
     ...(committed && { committed: readByNow(committed, clocks) }),
-    ...(failure && { failure: failedByNow(failure, clocks) }),
+    ...(failure && !isAhead(failure.lastAt, clocks) && { failure }),
     ...(disregarded && !isAhead(disregarded.at, clocks) && { disregarded }),
   };
 }
 
 function readByNow(committed: Committed, clocks: RealClocks): Committed {
-  const { readFrom, refusedLookups } = committed;
-  const read: Committed = isAhead(readFrom, clocks)
-    ? { ...committed, state: 'open', readFrom: nowOf(clocks) }
-    : committed;
-  if (refusedLookups?.retryAt === undefined) return read;
-  const waitsSince = new Date(Date.parse(refusedLookups.retryAt) - MAX_LOOKUP_WAIT_MS).toISOString();
-  if (!isAhead(waitsSince, clocks)) return read;
-  return { ...read, refusedLookups: { ...refusedLookups, retryAt: nowOf(clocks) } };
-}
-
-function failedByNow(failure: Failure, clocks: RealClocks): Failure {
-  if (!isAhead(failure.lastAt, clocks)) return failure;
-  const now = nowOf(clocks);
-  const since = isAhead(failure.since, clocks) ? now : failure.since;
-  return { ...failure, since, lastAt: now, retryAt: now };
+  const { readFrom, refusedLookups: waiting } = committed;
+  const isOver = waiting?.retryAt !== undefined && isAhead(waiting.retryAt, clocks, MAX_LOOKUP_WAIT_MS);
+  return {
+    ...committed,
+    ...(isAhead(readFrom, clocks) && { state: 'open', readFrom: nowOf(clocks) }),
+    ...(isOver && { refusedLookups: { ...waiting, retryAt: nowOf(clocks) } }),
+  };
 }
 
 /** Whether the version is known to be one reading of the whole day (I2). */

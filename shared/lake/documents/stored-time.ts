@@ -22,9 +22,9 @@ export function oneClock(nowMs: () => number): RealClocks {
 /** For readers that want the document as it is stored. */
 export const NO_CLOCKS: RealClocks = oneClock(() => Number.POSITIVE_INFINITY);
 
-/** Whether a stored time is later than both clocks. */
-export function isAhead(time: string, { laterMs }: RealClocks): boolean {
-  return Date.parse(time) > laterMs() + TOLERANCE_MS;
+/** Whether a stored time is later than both clocks. @param waitMs for the end of a wait: its longest duration */
+export function isAhead(time: string, { laterMs }: RealClocks, waitMs = 0): boolean {
+  return Date.parse(time) - waitMs > laterMs() + TOLERANCE_MS;
 }
 
 /** The present, for a stored time that is later than both clocks. */
