@@ -15,8 +15,9 @@ export function totalsOf(
 ): CurrencyTotals | undefined {
   const { fields, byCurrency } = values?.totals ?? {};
   if (!fields || !byCurrency) return undefined;
-  const isSame =
-    !roles || (['amount', 'commission', 'currency'] as const).every((role) => roles[role] === fields[role]);
+  const isSame = (['amount', 'commission', 'currency'] as const).every(
+    (role) => roles?.[role] === undefined || roles[role] === fields[role],
+  );
   return isSame ? byCurrency : undefined;
 }
 
