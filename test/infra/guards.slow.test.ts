@@ -8,8 +8,7 @@ import { PSEUDO_PARAMETERS, parseTemplate, resolve, resourcesOf } from '../iam/t
 import { ACME, appOf, stackOf } from './stack.ts';
 
 const BOUNDARY = 'arn:aws:iam::123456789012:policy/boundary';
-/** The private subnets of the VPC that CDK's lookup returns before it has asked AWS. */
-const SUBNETS = ['p-12345', 'p-67890'];
+const SUBNETS = ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'];
 const GROUP = 'sg-0123456789abcdef0';
 const TAGS = { team: 'data', 'cost center': 'Köln 7' };
 const settings = { brands: { acme: ACME }, deployment: { keepLake: false, alarmEmail: 'ops@acme.example' } };
@@ -21,7 +20,12 @@ function guarded(permissionsBoundary: object): Stack {
   for (const [key, value] of Object.entries(TAGS)) Tags.of(app).add(key, value);
   new BrandReports(stack, 'Default', {
     settings,
-    vpc: Vpc.fromLookup(stack, 'Vpc', { vpcId: 'vpc-0123456789abcdef0' }),
+    vpc: Vpc.fromVpcAttributes(stack, 'Vpc', {
+      vpcId: 'vpc-0123456789abcdef0',
+      availabilityZones: ['us-east-1a', 'us-east-1b'],
+      privateSubnetIds: SUBNETS,
+      privateSubnetRouteTableIds: ['rtb-0123456789abcdef0', 'rtb-0123456789abcdef1'],
+    }),
     securityGroups: [SecurityGroup.fromSecurityGroupId(stack, 'Out', GROUP, { mutable: false })],
   });
   return stack;
