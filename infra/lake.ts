@@ -181,13 +181,13 @@ export class Lake extends Construct {
   }
 
   /**
-   * Lets the watcher, which also draws the status page, read all ledgers, roles and closes, and write its own
-   * documents.
+   * Lets the watcher, which also draws the status page, read all ledgers, schemas, roles and closes, and write
+   * its own documents.
    */
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [
       `${LEDGERS_PREFIX}*`,
-      rolesKey('*'),
+      `${SCHEMAS_PREFIX}*`,
       `${CLOSES_PREFIX}*`,
       `${SETTINGS_PREFIX}*`,
     ]);
