@@ -1,7 +1,6 @@
 import { digestOf } from '../../sample/authenticate.ts';
-import type { SampleRecords } from '../../sample/brand.ts';
 import { seedBrand } from '../../sample/seed.ts';
-import { type SampleOptions, type SampleService, startSampleService } from '../../sample/server.ts';
+import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
 
 /** The differences of a request from a correct one. `undefined` removes a part. */
@@ -55,49 +54,20 @@ export function objectOf(value: Json | undefined): JsonObject {
   return value;
 }
 
-export function listOf(data: JsonObject, key = 'list'): JsonObject[] {
-  const list = data[key];
-  if (!Array.isArray(list)) throw new Error(`data.${key} is not a list`);
-  return list.map(objectOf);
-}
-
 const running: SampleService[] = [];
 /** For `afterAll` of each suite: a hook in this module would belong only to the first suite of a group that imports it. */
 export const closeServices = () => Promise.all(running.splice(0).map((service) => service.close()));
 
-/** Starts a service that `closeServices` closes. */
-export async function start(options: SampleOptions): Promise<SampleService> {
-  const service = await startSampleService(options);
+/** Starts a service with the brand `acme` in New York, which `closeServices` closes. */
+export async function startAcme(): Promise<SampleService> {
+  const timeZone = 'America/New_York';
+  const days = { from: new Date('2026-10-31T12:00:00Z'), to: new Date('2026-11-04T05:00:00Z') };
+  const records = seedBrand({ seed: 7, timeZone, ...days, clicksPerDay: 45 });
+  const acme = { timeZone, bid: '1001', token: 'a-token', secret: 'a-secret', records };
+  const service = await startSampleService({ brands: { acme } });
   running.push(service);
   return service;
 }
-
-/** Starts a service with the brand `acme` in New York, and records around the end of summer time. */
-export function startAcme(
-  options: SampleOptions = {},
-  records: Partial<SampleRecords> = {},
-): Promise<SampleService> {
-  const acme = {
-    timeZone: 'America/New_York',
-    bid: '1001',
-    token: 'a-token',
-    secret: 'a-secret',
-    records: { ...ordinaryRecords, ...records },
-  };
-  return start({ brands: { acme }, ...options });
-}
-
-export function seededRecords(clicksPerDay: number): SampleRecords {
-  return seedBrand({
-    seed: 7,
-    timeZone: 'America/New_York',
-    from: new Date('2026-10-31T12:00:00Z'),
-    to: new Date('2026-11-04T05:00:00Z'),
-    clicksPerDay,
-  });
-}
-
-export const ordinaryRecords = seededRecords(45);
 
 export function queryOf(parameters: Record<string, string | undefined>): string {
   return new URLSearchParams(present(parameters)).toString();
