@@ -157,7 +157,7 @@ describe('the AWS Solutions rules', () => {
       privateSubnetIds: ['subnet-0123456789abcdef0'],
     };
     const interfaces = wildcard(
-      String.raw`(\*|arn:.*:ec2:.*:(network-interface/\*|\*:(subnet|security-group)/[\w-]+))`,
+      String.raw`(\*|arn:.*:ec2:.*:(network-interface/\*|\*:(subnet|security-group)/[\w<>.-]+))`,
       '.+/Role/DefaultPolicy',
     );
     const found = findings('network', { brands: { acme: ACME } }, vpc);
