@@ -6,7 +6,8 @@ import { App, Stack, Validations } from 'aws-cdk-lib';
 import { Vpc, type VpcAttributes } from 'aws-cdk-lib/aws-ec2';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import * as z from 'zod/mini';
-import { ACME, stackOf } from './stack.ts';
+import { BrandReports } from '../../infra/brand-reports.ts';
+import { ACME } from './stack.ts';
 
 const reportSchema = z.object({
   pluginReports: z.array(
@@ -110,8 +111,9 @@ function findings(name: string, settings: object, vpcAttributes?: VpcAttributes)
   const outdir = join(folder, name);
   const app = new App({ outdir, context: { 'aws:cdk:bundling-stacks': [] } });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  const vpc = vpcAttributes && Vpc.fromVpcAttributes(new Stack(app, 'Network'), 'Vpc', vpcAttributes);
-  stackOf(settings, { app, ...(vpc && { props: { vpc } }) });
+  const stack = new Stack(app, 'BrandReports');
+  const vpc = vpcAttributes && Vpc.fromVpcAttributes(stack, 'Vpc', vpcAttributes);
+  new BrandReports(stack, 'Default', { settings, ...(vpc && { vpc }) });
   try {
     app.synth();
   } catch {
@@ -157,7 +159,7 @@ describe('the AWS Solutions rules', () => {
       privateSubnetIds: ['subnet-0123456789abcdef0'],
     };
     const interfaces = wildcard(
-      String.raw`(\*|arn:.*:ec2:.*:(network-interface/\*|\*:(subnet|security-group)/[\w-]+))`,
+      String.raw`(\*|arn:.*:ec2:.*:(network-interface/\*|\*:(subnet|security-group)/[\w<>.-]+))`,
       '.+/Role/DefaultPolicy',
     );
     const found = findings('network', { brands: { acme: ACME } }, vpc);

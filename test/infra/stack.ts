@@ -1,5 +1,4 @@
 import { Annotations, App } from 'aws-cdk-lib';
-import type { BrandReportsProps } from '../../infra/brand-reports.ts';
 import { featureFlags } from '../../infra/feature-flags.ts';
 import { PipelineStack } from '../../infra/pipeline-stack.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
@@ -21,22 +20,11 @@ export function appOf(context: object = {}): App {
 /** The stack of these settings, without bundles. */
 export function stackOf(
   settings: object,
-  options: {
-    registry?: ReportRegistry;
-    app?: App;
-    name?: string;
-    version?: string;
-    context?: object;
-    props?: Partial<BrandReportsProps>;
-  } = {},
+  options: { registry?: ReportRegistry; app?: App; name?: string; version?: string; context?: object } = {},
 ): PipelineStack {
   const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
   const app = options.app ?? appOf(options.context);
-  const stack = new PipelineStack(app, name, {
-    ...options.props,
-    settings,
-    program: { reports: registry, version },
-  });
+  const stack = new PipelineStack(app, name, { settings, program: { reports: registry, version } });
   // Most settings of tests name no receiver of alarms.
   if (!options.app) Annotations.of(stack).acknowledgeWarning('brand-reports:noReceiver');
   return stack;
