@@ -30,7 +30,7 @@ function settingsWith(value: unknown): object | undefined {
   const keys = Object.keys(value);
   const isAllOf = (known: readonly string[]) => keys.length > 0 && keys.every((key) => known.includes(key));
   // An example may leave out what every brand has.
-  if ('brands' in value) {
+  if ('brands' in value && !Array.isArray(value.brands)) {
     const brands = Object.entries(value.brands ?? {}).map(([name, own]) => [
       name,
       { ...BRAND, ...Object(own) },

@@ -41,7 +41,7 @@ describe('the input of a backfill', () => {
     ['before the start of a brand', { to: '2026-02-01' }, [['acme', '2026-01-01', '2026-02-01']]],
     ['of a report that one brand has', { reports: ['order_list'] }, [['acme', '2026-01-01']]],
     ['of a day that has begun at one brand', { from: '2026-11-20' }, [['globex', '2026-11-20']]],
-  ])('%s', (_name, input, expected) => {
+  ])('the input is checked: %s', (_name, input, expected) => {
     expect(parse(input).map(({ brand, from, to }) => [brand, from, ...(to ? [to] : [])])).toEqual(expected);
   });
 

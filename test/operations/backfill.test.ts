@@ -36,7 +36,7 @@ describe('after a run', () => {
     ['that found its days busy, it waits', { days: [day('2026-01-02', 'busy')] }, { status: 'wait' }],
     ['that failed, it waits', { status: 'failed', days: [day('2026-01-02', 'failed')] }, { status: 'wait' }],
     ['without time for a plan, it waits', {}, { status: 'wait', stalled: 3 }],
-  ])('%s', (_name, outcome, expected) => {
+  ])('judges a run: %s', (_name, outcome, expected) => {
     expect(next({ ...START, pages: 5, stalled: 2 }, outcome)).toMatchObject(expected);
   });
 

@@ -261,7 +261,12 @@ function makerOf(random: Random, timeZone: string): World['make'] {
       case 'orders':
         return appearing(at, at + lateMs, { ...orderKey(made), amount: number, status: 'new', mark });
       case 'transactions':
-        return appearing(at, at + lateMs, { order_id: `ORD-${number}`, commission: number, mark });
+        return appearing(at, at + lateMs, {
+          order_id: `ORD-${number}`,
+          commission: number,
+          status: 'new',
+          mark,
+        });
       case 'attribution':
         return appearing(startOfDay(day, timeZone), at, {
           date: day.replaceAll('-', ''),
