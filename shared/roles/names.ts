@@ -50,7 +50,7 @@ export const WELL_KNOWN: Readonly<Record<Role, readonly string[]>> = {
 };
 
 /** Columns with such names may be the currency, but only a setting decides so. */
-export const LIKE_CURRENCY = /curr|ccy|(^|_)(cur|iso|unit)(_|$)/;
+export const LIKE_CURRENCY = /curr|ccy|devise|valuta|moned|waehr|(^|_)(cur|iso|unit)(_|$)/;
 
 /** The names that can have a role without a setting, in order of preference. */
 export function wellKnown(role: Role, names: readonly string[]): string[] {
