@@ -58,7 +58,8 @@ describe('the command line, installed globally', () => {
 
   it('runs each command', async () => {
     const { stdout } = await run('--help');
-    const commands = [...stdout.matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map(([, name = '']) => name);
+    const found = [...stdout.matchAll(/^ {2}([a-z][a-z-]*) {2,}/gm)].map(([, name = '']) => name);
+    const commands = found.filter((name) => name !== 'help');
     expect(commands.length).toBeGreaterThan(9);
     for (const name of commands)
       expect((await run(name, '--help')).stdout).toContain(`brand-reports ${name}`);

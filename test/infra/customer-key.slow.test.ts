@@ -46,8 +46,13 @@ function usesOf(template: Template) {
   const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap((type) =>
     Object.entries(template.findResources(type)),
   );
-  return policies.map(([id, { Properties }]) => {
-    const { Statement } = z.parse(policySchema, resolve(Properties, PSEUDO_PARAMETERS)).PolicyDocument;
+  // CDK moves statements that do not fit into a role's policy to another policy of the role.
+  const byRole = Map.groupBy(policies, ([id, { Properties }]) => JSON.stringify(Properties.Roles ?? id));
+  return [...byRole].map(([id, own]) => {
+    const Statement = own.flatMap(
+      ([, { Properties }]) =>
+        z.parse(policySchema, resolve(Properties, PSEUDO_PARAMETERS)).PolicyDocument.Statement,
+    );
     const ofKeys = Statement.filter(({ Action }) => Action.some((action) => action.startsWith('kms:')));
     return {
       id,
