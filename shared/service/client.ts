@@ -208,11 +208,9 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
       let tried = await tryOnce(turn, action, fields, attempt, signal);
       attempt += tried.sent;
       // A run with a single request must not be planned by a wrong clock, or by one wrong date.
-      for (
-        let dates = 1;
-        tried.response.is === 'success' && clock.isUnsettled && dates < MAX_DATES;
-        dates += 1
-      ) {
+      for (let dates = 1; clock.isUnsettled && dates < MAX_DATES; dates += 1) {
+        // A transient failure is retried below. After a refusal, the request has been signed again.
+        if (tried.response.is === 'transient' || tried.response.is === 'refused') break;
         tried = await tryOnce(turn, action, fields, attempt, signal);
         attempt += tried.sent;
       }

@@ -520,6 +520,8 @@ describe('clocks that differ by more than a day', () => {
   it.each([
     ['accepts every date', success],
     ['refuses for another reason', refusal],
+    ['sends HTML', { text: '<html></html>' } as const],
+    ['fails', { status: 503, text: '' } as const],
   ])('are found by two responses, even if the service %s', async (_name, reply) => {
     const { client } = await started((_received, time) => {
       return { ...reply, headers: { date: httpDate(time.wallMs() + 40 * DAY) } };

@@ -99,9 +99,10 @@ export function watched({ lake, world, time, watch }: Watched): TrueLake {
     const counts = before !== undefined && Date.parse(before.readFrom) <= time.nowMs;
     if (counts && before.state !== 'open' && now.state === 'open')
       watch.report('other', `${at} ${name}: a closed day was committed as open`);
+    // An open version may have the time of its commit: its clock was corrected while the day was read.
+    if (now.state === 'open') return;
     const begun = begunMs.get(`${now.attempt} ${now.readFrom}`);
     if (begun === undefined) return watch.report('other', `${at} ${name}: committed without a beginning`);
-    if (now.state === 'open') return;
     const endMs = endOfDay(day, world.brand.timeZone) + lateMinutes * MINUTE_MS;
     if (begun < endMs - CLOCK_TOLERANCE_MS)
       watch.report('other', `${at} ${name}: closed by a reading that began ${endMs - begun} ms too early`);
