@@ -118,7 +118,9 @@ export async function finishReport(
 /** Stores which fields have roles by the settings. @returns whether a view may differ from now on */
 async function storeRoles({ brand, settings, roles }: RunContext): Promise<boolean> {
   const own = { fields: settings.fields, words: settings.states?.words ?? {} };
-  if (isDeepStrictEqual((await roles.cached()).brands[brand], own)) return false;
+  // Brands without such settings write nothing: many of them that run at once would contend for the document of the table.
+  const stored = (await roles.cached()).brands[brand] ?? { fields: {}, words: {} };
+  if (isDeepStrictEqual(stored, own)) return false;
   await roles.update((current) => ({ ...current, brands: { ...current.brands, [brand]: own } }));
   return true;
 }
