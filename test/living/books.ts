@@ -2,7 +2,6 @@
  * Keeps books of the lifecycle of each order and transaction, from the readings alone: when each reading began and
  * ended, and which records it showed. The lifecycle tables, `order_states` and `transaction_states`, must be the same.
  */
-import { DAY_MS, endOfDay } from '../../shared/days.ts';
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
 import { type Committed, parseLedger } from '../../shared/lake/documents/ledger.ts';
 import { parseLedgerKey, versionKey } from '../../shared/lake/paths.ts';
@@ -14,6 +13,7 @@ import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { BRAND, rowsOf } from '../simulation/contents.ts';
 import { type RowTexts, exactly, literalOf, textsOfRow, unlike } from '../simulation/forms.ts';
+import { addDays, firstInstant } from '../strict-service/days.ts';
 import type { Judge } from './judge.ts';
 
 /** The commits of a day's readings, in their order. */
@@ -143,7 +143,7 @@ export function createBooks(
           replaced(entries.get(name) ?? [], shownBy(await textsOf(reading), report.table), {
             before,
             reading,
-            endMs: endOfDay(day, timeZone),
+            endOfAge: (age) => firstInstant(addDays(day, age + 1), timeZone),
           }),
         );
       if (before?.committed.lifecycle?.snapshot === committed.lifecycle?.snapshot && before) continue;
@@ -178,11 +178,15 @@ export function createBooks(
   function replaced(
     old: readonly Entry[],
     shown: readonly Shown[],
-    { before, reading, endMs }: { before: Reading | undefined; reading: Reading; endMs: number },
+    {
+      before,
+      reading,
+      endOfAge,
+    }: { before: Reading | undefined; reading: Reading; endOfAge: (age: number) => number },
   ): Entry[] {
     const by = reading.committed.readFrom;
     const afterReading = before?.committed.readFrom;
-    const ages = before ? AGES.filter((age) => isPast(age, endMs, before, reading)) : [];
+    const ages = before ? AGES.filter((age) => isPast(age, endOfAge, before, reading)) : [];
     const aged = old.map((entry): Entry => {
       return {
         ...entry,
@@ -220,9 +224,10 @@ export function createBooks(
 }
 
 /** Whether the replaced version was the current version when the day had that age. */
-function isPast(age: number, endMs: number, before: Reading, next: Reading): boolean {
+function isPast(age: number, endOfAge: (age: number) => number, before: Reading, next: Reading): boolean {
   if (age === 0) return before.committed.state !== 'open';
-  return Date.parse(next.committed.readFrom) > endMs + age * DAY_MS;
+  // Ages are calendar days: with summer time, 30 of them are not 720 hours.
+  return Date.parse(next.committed.readFrom) > endOfAge(age);
 }
 
 /** `undefined`: the record has no key. */
