@@ -11,7 +11,7 @@ import { CreateBucketCommand, GetObjectCommand, PutObjectCommand } from '@aws-sd
 import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as z from 'zod/mini';
-import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { REPORT_NAMES, recordsOfDay, restate } from '../../sample/brand.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
@@ -35,13 +35,6 @@ jest.setTimeout(180_000);
 const SHARED_DATABASE = 'analytics';
 /** More than a month. */
 const DAYS_OF_HISTORY = 35;
-const REPORTS = [
-  'clicks_list',
-  'clicks_detail',
-  'order_list',
-  'transaction_list',
-  'amazon_attribution_report',
-] as const;
 
 const outcomeSchema = z.object({ status: z.string() });
 const settingsSchema = z.looseObject({
@@ -112,14 +105,14 @@ describe('before the first sync', () => {
 describe('the schedules', () => {
   it('exist for each report of each brand', async () => {
     const wanted = Object.keys(sample.brands).flatMap((brand) =>
-      REPORTS.map((report) => `${STACK}-${report} ${brand} ENABLED`),
+      REPORT_NAMES.map((report) => `${STACK}-${report} ${brand} ENABLED`),
     );
     expect(await aws.schedules()).toEqual(wanted.sort());
   });
 });
 
 describe('the functions, by their default event', () => {
-  it.each(REPORTS)('%s reads every due day', async (report) => {
+  it.each(REPORT_NAMES)('%s reads every due day', async (report) => {
     expect(await sync(report)).toBe('complete');
   });
 
@@ -134,7 +127,7 @@ describe('the functions, by their default event', () => {
     const events = await eventsOfDays();
     const closed = Object.keys(sample.brands).flatMap((brand) => {
       const days = daysOf(brand).filter((day) => day <= newestComplete(brand));
-      return REPORTS.flatMap((report) => days.map((day) => `Day Published ${brand} ${report} ${day}`));
+      return REPORT_NAMES.flatMap((report) => days.map((day) => `Day Published ${brand} ${report} ${day}`));
     });
     const sent = events.map(
       ({ 'detail-type': type, detail: { brand, report, day } }) => `${type} ${brand} ${report} ${day}`,
@@ -161,7 +154,7 @@ describe('the functions, by their default event', () => {
   it('log one line for each report of each brand, with what the run did', () => {
     const ended = eventsNamed('run_ended', aws.log());
     const expected = Object.keys(sample.brands).flatMap((brand) =>
-      REPORTS.map((report) =>
+      REPORT_NAMES.map((report) =>
         expect.objectContaining({ brand, report, status: 'complete', rows: expect.any(Number) }),
       ),
     );
@@ -171,7 +164,7 @@ describe('the functions, by their default event', () => {
 
   it('change nothing when they run again', async () => {
     const before = published(await held());
-    for (const report of REPORTS) expect(await sync(report)).toBe('complete');
+    for (const report of REPORT_NAMES) expect(await sync(report)).toBe('complete');
     expect(published(await held())).toEqual(before);
     expect(await eventsOfDays()).toEqual([]);
   });
@@ -278,7 +271,7 @@ describe('afterwards, for an analyst', () => {
   it('freshness shows every report of every brand as complete up to yesterday', async () => {
     const { views } = answers;
     const expected = Object.keys(sample.brands).flatMap((brand) =>
-      REPORTS.map((report) => `${brand} ${report} ${newestComplete(brand)}`),
+      REPORT_NAMES.map((report) => `${brand} ${report} ${newestComplete(brand)}`),
     );
     const found = rowsOf(views, 'freshness').map(
       ({ brand, report, newest_complete_day }) => `${brand} ${report} ${newest_complete_day}`,
@@ -380,7 +373,7 @@ describe('the restore drill (docs/how-to/copy-and-restore.md): the bucket is los
     /** The days that runs of all reports request, by action; the log of a function may arrive later. */
     const daysRead = async () => {
       const { length } = sample.requests;
-      for (const report of REPORTS) expect(await sync(report)).toBe('complete');
+      for (const report of REPORT_NAMES) expect(await sync(report)).toBe('complete');
       const requested = sample.requests.slice(length).map(({ action, fields }) => {
         return `${action} ${fields.start_date ?? Math.floor(Number(fields.start_time) / 86_400)}`;
       });
@@ -647,7 +640,7 @@ function published({ tables, objects }: Held) {
 /** How the rows under the catalog's partitions differ from the service's records; empty is right. */
 async function wrong(
   { tables, objects }: Held,
-  names: readonly (typeof REPORTS)[number][] = REPORTS,
+  names: readonly (typeof REPORT_NAMES)[number][] = REPORT_NAMES,
   brands = Object.keys(sample.brands),
 ): Promise<unknown[]> {
   const copy = await temporaryFolder();
