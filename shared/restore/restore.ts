@@ -181,10 +181,10 @@ function ledgerDocument(
 }
 
 /** The erased days by the ledgers: a ledger that is damaged later is made without them. */
-async function erasedDays({ lake, reports }: RestoreOptions, { name }: ReportDefinition, brand: string) {
-  const ledgers = await readLedgers(lake.store, reports);
-  return daysOfLedgers(ledgers.filter((of) => of.report.name === name && of.brand === brand)).flatMap(
-    ({ day, entry }) => (entry.erasedAt === undefined ? [] : [{ from: day, to: day }]),
+async function erasedDays({ lake }: RestoreOptions, report: ReportDefinition, brand: string) {
+  const ledgers = await readLedgers(lake.store, { [report.name]: report });
+  return daysOfLedgers(ledgers.filter((of) => of.brand === brand)).flatMap(({ day, entry }) =>
+    entry.erasedAt === undefined ? [] : [{ from: day, to: day }],
   );
 }
 
