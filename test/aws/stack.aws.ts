@@ -254,13 +254,13 @@ describe('afterwards, for an analyst', () => {
     const { views, saved } = answers;
     for (const view of views) expectAsDeclared(view);
     const empty = [...views, ...saved].filter(({ answer }) => answer.rows.length === 0);
-    // Nothing was restated or closed yet, and no field has changed.
+    // Nothing was restated or closed yet, and no day has a finding.
     expect(empty.map(({ name }) => name)).toEqual([
       'since_close',
       'changes_daily',
       'restatements',
       'Days that need attention',
-      'Fields that changed',
+      'Findings',
       'What later readings changed',
       'What happened since the month was closed',
       'What changed since the close',
@@ -452,9 +452,7 @@ describe('policies', () => {
   it('allowed every call that a function or the state machine made', () => {
     expect(judge.refused).toEqual([]);
     const services = new Set(judge.allowed.map(({ action }) => action.split(':')[0]));
-    expect(services).toEqual(
-      new Set('events glue iam lambda s3 scheduler secretsmanager sns states'.split(' ')),
-    );
+    expect(services).toEqual(new Set('events glue iam lambda s3 scheduler secretsmanager sns'.split(' ')));
     expect(judge.unjudged).toEqual([]);
   });
 
