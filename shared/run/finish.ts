@@ -71,7 +71,9 @@ export async function finishReport(
     hasRows(await Promise.all(months.map((month) => ctx.ledger(month).cached())));
   const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
   const isGrown = columnsBefore !== undefined && (await ctx.schema.cached()).columns.length > columnsBefore;
-  const hasOtherRoles = (isDaily || committedDays.length > 0) && (await storeRoles(ctx));
+  // Without records no field has a role, and many brands that begin at once would only contend for the document.
+  const hasOtherRoles =
+    hasReturnedRecords && (isDaily || committedDays.length > 0) && (await storeRoles(ctx));
   // Once a day, this repairs what a crash or a manual edit has damaged in the catalog.
   if (isDaily || isGrown || hasOtherRoles) await ensureTableAndViews(ctx);
   // The report's very first record makes every empty day before it complete instead of unverified.
@@ -118,9 +120,7 @@ export async function finishReport(
 /** Stores which fields have roles by the settings. @returns whether a view may differ from now on */
 async function storeRoles({ brand, settings, roles }: RunContext): Promise<boolean> {
   const own = { fields: settings.fields, words: settings.states?.words ?? {} };
-  // Brands without such settings write nothing: many of them that run at once would contend for the document of the table.
-  const stored = (await roles.cached()).brands[brand] ?? { fields: {}, words: {} };
-  if (isDeepStrictEqual(stored, own)) return false;
+  if (isDeepStrictEqual((await roles.cached()).brands[brand], own)) return false;
   await roles.update((current) => ({ ...current, brands: { ...current.brands, [brand]: own } }));
   return true;
 }

@@ -12,8 +12,6 @@ import { promisify } from 'node:util';
 import * as z from 'zod/mini';
 import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
-import type { JsonObject } from '../../shared/json.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { type Access, PLACE } from '../fakes/access.ts';
 import { COMPILE_CACHE } from '../fakes/compile-cache.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
@@ -27,7 +25,6 @@ import {
 } from '../iam/policy.ts';
 import { startAwsDoubles } from './aws-doubles.ts';
 import { putPacked } from './settings-in-lake.ts';
-import { objectOf } from '../sample/call.ts';
 import { parseTemplate, resolve, resourcesOf, type Template, type Values } from '../iam/template.ts';
 
 const MINUTES_15 = 900_000;
@@ -96,7 +93,7 @@ export async function deployToDoubles(now: () => Date) {
   /** Builds the template, the bundles and the policies as a deployment does. */
   async function synthesise(): Promise<{ functions: DeployedFunction[]; packed: Packed }> {
     const settings = join(folder, 'settings.json');
-    writeFileSync(settings, JSON.stringify(withRoles(sampleSettings(sample))));
+    writeFileSync(settings, JSON.stringify(sampleSettings(sample)));
     const out = join(folder, 'cdk.out');
     const env = { ...process.env, CDK_OUTDIR: out, CDK_CONTEXT_JSON: JSON.stringify({ settings }) };
     await execute(process.execPath, ['infra/app.ts'], { env });
@@ -206,14 +203,4 @@ function valuesOf(template: Template): Values {
     [topic]: `arn:aws:sns:${PLACE}:alarms`,
     ...Object.fromEntries(ids('AWS::IAM::Role').map((id) => [`${id}.Arn`, id])),
   };
-}
-
-/** The settings of the sample with a role in each report: only then do runs store roles. */
-function withRoles({ brands, ...settings }: JsonObject): JsonObject {
-  const own = Object.keys(reports).map((name) => [name, { enabled: true, fields: { updated: null } }]);
-  const all = Object.entries(objectOf(brands)).map(([brand, of]) => [
-    brand,
-    { ...objectOf(of), reports: Object.fromEntries(own) },
-  ]);
-  return { ...settings, brands: Object.fromEntries(all) };
 }
