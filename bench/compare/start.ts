@@ -124,6 +124,7 @@ async function importMs(path: string): Promise<number> {
     LAKE_URL: 's3://bench/lake',
     LAKE_OWNER: '123456789012',
     DATABASE: 'bench',
+    EVENT_BUS_ARN: 'arn:aws:events:eu-central-1:123456789012:event-bus/default',
     METRICS_NAMESPACE: 'bench',
   };
   const { stdout } = await run(process.execPath, ['--eval', TIMED_IMPORT, path], { env });
