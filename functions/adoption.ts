@@ -11,7 +11,7 @@ import { ownerOfBucket, ownerOfDatabase } from '../shared/adapters/aws/owner.ts'
 import { BrandReportsError } from '../shared/errors.ts';
 import { environment } from './function-context.ts';
 
-/** The bucket and the database that the settings adopt. */
+/** The bucket and the database that the app gives to the construct. */
 export interface Adopted {
   bucket?: string | undefined;
   database?: string | undefined;
@@ -21,16 +21,16 @@ export interface Adopted {
 export async function refuseOwned({ bucket, database }: Adopted, stackId: string): Promise<void> {
   // An earlier stack of the same name may have left the bucket. A database never outlives its stack.
   if (bucket !== undefined && (await ownerOfBucket(s3Client(environment('LAKE_OWNER')), bucket)) === stackId)
-    throw owned('adoptBucket', bucket, stackId);
+    throw owned('bucket', bucket, stackId);
   const owner =
     database === undefined ? undefined : await ownerOfDatabase(new GlueClient(awsClientOptions), database);
-  if (owner !== undefined) throw owned('adoptDatabase', database, owner);
+  if (owner !== undefined) throw owned('database', database, owner);
 }
 
-function owned(setting: string, name: string | undefined, stackId: string): BrandReportsError {
+function owned(prop: string, name: string | undefined, stackId: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'adopts_own',
-    `${setting} is "${name}", which the stack ${stackId} has created and may delete. Leave ${setting} out, or name one that no stack owns.`,
+    `the prop ${prop} of BrandReports is "${name}", which the stack ${stackId} has created and may delete. Leave ${prop} out, or name one that no stack owns.`,
   );
 }

@@ -34,7 +34,7 @@ const QUERY = [
 export interface CatalogProps {
   reports: ReportRegistry;
   settings: Settings;
-  /** An existing database, used instead of the setting `adoptDatabase`. */
+  /** An existing database; missing: the stack creates one. */
   database?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export class Catalog extends Construct {
     super(scope, id);
     this.reports = reports;
     this.settings = settings;
-    this.adopted = database ?? settings.deployment.adoptDatabase;
+    this.adopted = database;
     if (this.adopted === ownName(this)) throw adoptsOwn(this.adopted);
     const description = 'Affiliate reports of brands, a partition per brand and day';
     this.databaseName = this.adopted ?? this.newDatabase('Database', ownName(this), description);
@@ -74,7 +74,7 @@ export class Catalog extends Construct {
       databaseInput: {
         name,
         description,
-        // A deployment recognises by this parameter that a stack owns the database, if a setting adopts it.
+        // A deployment recognises by this parameter that a stack owns the database, if an app adopts it.
         parameters: { [OWNER_KEY]: stackId },
         // Without these permissions, nobody could see the tables in an account under Lake Formation.
         createTableDefaultPermissions:
@@ -178,6 +178,6 @@ function adoptsOwn(name: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'adopts_own',
-    `deployment.adoptDatabase is "${name}", which is the database that this stack creates: adopting it would delete it. Leave adoptDatabase out, or name another database.`,
+    `the prop database of BrandReports is "${name}", which is the database that this stack creates: adopting it would delete it. Leave database out, or name another database.`,
   );
 }

@@ -44,7 +44,7 @@ export class LakeBucket extends Bucket {
         : { removalPolicy: RemovalPolicy.DESTROY, autoDeleteObjects: true }),
       lifecycleRules: lifecycle(rawRetentionDays),
     });
-    // By this tag the next deployment recognises its own bucket, if a setting adopts it.
+    // By this tag the next deployment recognises its own bucket, if an app adopts it.
     Tags.of(this).add(OWNER_KEY, Aws.STACK_ID);
     // I5: compare-and-swap for everybody. Deletions of documents, and uploads of other objects, are not restricted.
     this.refuseWrites('CompareAndSwapOfDocuments', DOCUMENT_PREFIXES, {

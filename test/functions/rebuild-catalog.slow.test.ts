@@ -306,12 +306,12 @@ describe('rebuild-catalog for CloudFormation', () => {
       );
 
     it.each<[string, object, string, string]>([
-      ['its own bucket', { bucket: 'lake' }, REQUEST.StackId, 'adoptBucket is "lake"'],
+      ['its own bucket', { bucket: 'lake' }, REQUEST.StackId, 'bucket of BrandReports is "lake"'],
       [
         'its own database',
         { database: 'brand_reports' },
         REQUEST.StackId,
-        'adoptDatabase is "brand_reports"',
+        'database of BrandReports is "brand_reports"',
       ],
       ['the database of another stack', { database: 'brand_reports' }, EARLIER, EARLIER],
     ])('refuses %s, before CloudFormation would delete it', async (_name, adopted, owner, reason) => {

@@ -32,7 +32,6 @@ describe('staggered schedules', () => {
   ])('get a window if no cron expression equals %s', (schedule, expression, windowMinutes) => {
     expect(staggered(schedule, 1, 5)).toEqual({ expression, windowMinutes });
   });
-
 });
 
 describe('the starts of a deployment', () => {

@@ -10,7 +10,7 @@ export async function ownerOfBucket(client: S3Client, bucket: string): Promise<s
   const tags = client.send(new GetBucketTaggingCommand({ Bucket: bucket }));
   const found = await inAws(
     `Reading the tags of the bucket ${bucket}`,
-    'Check that the bucket of the setting adoptBucket exists in this account, and grant s3:GetBucketTagging on it.',
+    'Check that the bucket of the prop `bucket` exists in this account, and grant s3:GetBucketTagging on it.',
     unlessFailedWith(['NoSuchTagSet'], tags),
   );
   return found?.TagSet?.find(({ Key }) => Key === OWNER_KEY)?.Value;
@@ -21,7 +21,7 @@ export async function ownerOfDatabase(client: GlueClient, database: string): Pro
   const read = client.send(new GetDatabaseCommand({ Name: database }));
   const found = await inAws(
     `Reading the Glue database ${database}`,
-    'Grant glue:GetDatabase on the database of the setting adoptDatabase, and on the catalog.',
+    'Grant glue:GetDatabase on the database of the prop `database`, and on the catalog.',
     // The code that uses the database reports that it is missing.
     unlessFailedWith(['EntityNotFoundException'], read),
   );
