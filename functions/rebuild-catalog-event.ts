@@ -47,7 +47,6 @@ const properties = z.object({
       packed: text('settings as a deployment packs them', (packed) => packed !== ''),
     }),
   ),
-  adopted: z._default(object({ bucket: z.optional(z.string()), database: z.optional(z.string()) }), {}),
 });
 
 /**

@@ -69,8 +69,6 @@ const WRITE_RESULTS = [...UPLOAD, 's3:ListMultipartUploadParts'];
 /** The bucket of snapshots, raw records, ledgers, schemas and query results, with the access of each principal. */
 export class Lake extends Construct {
   readonly bucket: IBucket;
-  /** The name of the bucket, if it is adopted. */
-  readonly adopted: string | undefined;
   readonly url: string;
   /** The variables by which a function finds the lake: its URL, and the account that must own the bucket. */
   readonly environment: { LAKE_URL: string; LAKE_OWNER: string };
@@ -88,8 +86,7 @@ export class Lake extends Construct {
     this.keyArn = lakeKeyArn ?? bucket?.encryptionKey?.keyArn;
     this.keepsObjects = keepLake;
     this.bucket = bucket ?? new LakeBucket(this, 'Bucket', deployment);
-    this.adopted = bucket?.bucketName;
-    if (this.adopted !== undefined) this.refuseShared(this.adopted);
+    if (bucket) this.refuseShared(bucket.bucketName);
     this.url = `s3://${this.bucket.bucketName}`;
     this.environment = { LAKE_URL: this.url, LAKE_OWNER: Stack.of(this).account };
     this.queryResultsUrl = `${this.url}/${QUERY_RESULTS_PREFIX}`;
@@ -171,11 +168,6 @@ export class Lake extends Construct {
     this.grant(grantee, [...CHANGE, ...DELETE], [`${DEPLOYMENTS_PREFIX}*`]);
     this.grantList(grantee, ['s3:ListBucket', 's3:ListBucketVersions']);
     grantKey(grantee, this.keyArn, 's3', 'write');
-  }
-
-  /** Lets the function read the owner of the bucket, so that it can refuse to adopt its own. */
-  grantReadOwner(grantee: Grantee): void {
-    this.grantBucket(grantee, ['s3:GetBucketTagging']);
   }
 
   /**
