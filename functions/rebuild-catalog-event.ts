@@ -40,13 +40,10 @@ export function parseRebuildEvent(event: unknown, place: ResponsePlace): CloudFo
 }
 
 const properties = z.object({
-  // Optional, because the properties of earlier versions have no settings.
-  settings: z.optional(
-    object({
-      hash: text('a SHA-256 in hexadecimal digits', (hash) => /^[0-9a-f]{64}$/.test(hash)),
-      packed: text('settings as a deployment packs them', (packed) => packed !== ''),
-    }),
-  ),
+  settings: object({
+    hash: text('a SHA-256 in hexadecimal digits', (hash) => /^[0-9a-f]{64}$/.test(hash)),
+    packed: text('settings as a deployment packs them', (packed) => packed !== ''),
+  }),
 });
 
 /**

@@ -94,7 +94,7 @@ async function responseTo(
  */
 async function removeSettings(resourceProperties: unknown): Promise<void> {
   const { settings } = parseRebuildProperties(resourceProperties);
-  if (!settings || (await areSuperseded(lakeBucket(), settings))) return;
+  if (await areSuperseded(lakeBucket(), settings)) return;
   await removeVersions(environment('LAKE_URL'), environment('LAKE_OWNER'), SETTINGS_PREFIX);
 }
 
