@@ -105,8 +105,8 @@ async function settingsIn(path: string) {
 }
 
 /**
- * Writes the settings of the tested brand and of a second brand that cannot work. They omit what
- * reaches people: mail would be sent, and events would reach the bus of a team.
+ * Writes the settings of the tested brand and of a second brand that cannot work. They omit what reaches
+ * people: mail would be sent, and events would reach the bus of a team.
  */
 async function writeSettings(lateMinutes: number): Promise<void> {
   const { events: _events, ...others } = given;

@@ -176,7 +176,7 @@ describe('the current settings after deployments', () => {
     versions.delete('false');
     expect(pointedAt()).toBe('1');
     expect(answers[1]).toMatchObject({
-      ...{ Status: 'FAILED', Reason: expect.stringContaining('the settings do not match their hash') },
+      ...{ Status: 'FAILED', Reason: expect.stringContaining('do not match their hash') },
     });
   });
 
