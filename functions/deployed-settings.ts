@@ -45,16 +45,13 @@ function unusable({ url }: ObjectStore, key: string): BrandReportsError {
  * @throws BrandReportsError `config` if the properties are not packed settings, `conflict` if another deployment writes
  * too
  */
-export async function publishSettings(
-  bucket: ObjectStore,
-  packed: PackedSettings | undefined,
-): Promise<Settings> {
-  const unpacked = packed && unpackSettings(packed);
+export async function publishSettings(bucket: ObjectStore, packed: PackedSettings): Promise<Settings> {
+  const unpacked = unpackSettings(packed);
   if (!unpacked)
     throw new BrandReportsError(
       'config',
       'packed_settings',
-      'The properties of the resource have no settings, or the settings do not match their hash. Next step: synthesise the stack again and deploy it.',
+      'The settings in the properties of the resource do not match their hash. Next step: synthesise the stack again and deploy it.',
     );
   await write(bucket, settingsKey(packed.hash), unpacked.json);
   await write(bucket, CURRENT_SETTINGS_KEY, pointerTo(packed));

@@ -40,14 +40,10 @@ export function parseRebuildEvent(event: unknown, place: ResponsePlace): CloudFo
 }
 
 const properties = z.object({
-  // Optional, because the properties of earlier versions have no settings.
-  settings: z.optional(
-    object({
-      hash: text('a SHA-256 in hexadecimal digits', (hash) => /^[0-9a-f]{64}$/.test(hash)),
-      packed: text('settings as a deployment packs them', (packed) => packed !== ''),
-    }),
-  ),
-  adopted: z._default(object({ bucket: z.optional(z.string()), database: z.optional(z.string()) }), {}),
+  settings: object({
+    hash: text('a SHA-256 in hexadecimal digits', (hash) => /^[0-9a-f]{64}$/.test(hash)),
+    packed: text('settings as a deployment packs them', (packed) => packed !== ''),
+  }),
 });
 
 /**

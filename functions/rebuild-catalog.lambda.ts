@@ -10,7 +10,6 @@ import { errorSummary } from '../shared/outcome.ts';
 import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
 import { isAccessDenied, retryWhileAccessDenied } from '../shared/adapters/aws/retry-access-denied.ts';
 import { type CloudFormationResponse, respondToCloudFormation } from './cloud-formation-response.ts';
-import { refuseOwned } from './adoption.ts';
 import { beginUpdate, endUpdate } from './failed-update.ts';
 import { createFunctionContext, environment, log } from './function-context.ts';
 import {
@@ -57,7 +56,7 @@ async function responseTo(
   remainingMs: number,
   update: { isRollback: boolean },
 ): Promise<CloudFormationResponse> {
-  const { RequestType, ResourceProperties, StackId } = request;
+  const { RequestType, ResourceProperties } = request;
   const pair = noncePair(request);
   if (pair)
     await orLogged('update_not_remembered', async () => {
@@ -71,8 +70,7 @@ async function responseTo(
       // Tables stay, because the lake outlives the stack.
       await orLogged('settings_not_removed', () => removeSettings(ResourceProperties));
     } else {
-      const { settings: packed, adopted } = parseRebuildProperties(ResourceProperties);
-      await retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId));
+      const { settings: packed } = parseRebuildProperties(ResourceProperties);
       // Before the rebuild: a rollback restores the former settings even if its rebuild fails.
       const settings = await retryWhileAccessDenied(clock, () => publishSettings(lakeBucket(), packed));
       // Schedules too: the update may have created schedules of brands that the former settings do not have.
@@ -82,7 +80,7 @@ async function responseTo(
     }
     return { status: 'SUCCESS' };
   } catch (thrown) {
-    // Treated as a rollback only once: if two updates differ only in the adopted bucket, an update and its reverse are
+    // Treated as a rollback only once: if two updates differ only in the bucket, an update and its reverse are
     // alike, and the next failure must show.
     if (update.isRollback) await orLogged('update_not_remembered', () => endUpdate(lakeBucket()));
     return { status: 'FAILED', reason: logged('catalog_rebuild_failed', thrown) };
@@ -91,12 +89,12 @@ async function responseTo(
 
 /**
  * Deletes the settings. After a first deployment that fails, the bucket is then empty, so CloudFormation can delete it.
- * When a stack is deleted, its lake gets the settings of the next deployment, unless another stack has adopted it
+ * When a stack is deleted, its lake gets the settings of the next deployment, unless another stack uses it
  * already.
  */
 async function removeSettings(resourceProperties: unknown): Promise<void> {
   const { settings } = parseRebuildProperties(resourceProperties);
-  if (!settings || (await areSuperseded(lakeBucket(), settings))) return;
+  if (await areSuperseded(lakeBucket(), settings)) return;
   await removeVersions(environment('LAKE_URL'), environment('LAKE_OWNER'), SETTINGS_PREFIX);
 }
 

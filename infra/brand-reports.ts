@@ -12,7 +12,7 @@
  * - I9: the construct names secrets, but neither creates nor reads them, so the template contains no credential.
  * - The public types use only types of CDK, because an app gets the types of this file alone.
  */
-import { Annotations, RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy } from 'aws-cdk-lib';
 import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { FunctionOptions, IFunction } from 'aws-cdk-lib/aws-lambda';
@@ -25,7 +25,6 @@ import { BrandReportsError } from '../shared/errors.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { reports as ourReports } from '../shared/reports/index.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
-import { chosenEnvironment } from '../shared/settings/environments.ts';
 import { type Settings, parseSettings } from '../shared/settings/settings.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 import { Alarms } from './alarms.ts';
@@ -45,26 +44,21 @@ import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
 import { ReportFunction } from './report-function.ts';
 import { Schedules } from './schedules.ts';
 
-/** The number of instances that an account must leave unreserved. */
-const UNRESERVED = 100;
-
 /** With `vpc`, all functions run in the VPC, and need a route to the service and to AWS from there. */
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
   /** The contents of a settings file, as an object; docs/reference/settings.md describes it. */
   readonly settings: unknown;
-  /** The name of an entry in `environments` of the settings. @default - the common settings alone */
-  readonly environment?: string;
   /**
    * The start of all names in AWS: a letter, then letters, digits and "-", at most 38.
    * @default - the name of the stack
    */
   readonly name?: string;
-  /** The bucket of the lake, instead of the setting `adoptBucket`. @default - a new one */
+  /** An existing bucket for this lake alone. @default - a new one */
   readonly bucket?: IBucket;
-  /** The name of an existing Glue database, instead of the setting `adoptDatabase`. @default - a new one */
+  /** The name of an existing Glue database. @default - a new one */
   readonly database?: string;
   /**
-   * The topic of alarms and of the watcher's messages, instead of the settings `alarmTopicArn` and `alarmEmail`.
+   * The topic of alarms and of the watcher's messages, instead of the setting `alarmEmail`.
    * @default - a new one
    */
   readonly topic?: ITopic;
@@ -109,7 +103,6 @@ export class BrandReports extends Construct {
     const enabled = Object.values(reports).filter(({ name }) =>
       Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
     );
-    warnOfQuota(this, enabled.length * (deployment.reservedConcurrency ?? 0));
     const functions = enabled.map(
       (report) => new ReportFunction(this, report.name, { ...common, report, failed }),
     );
@@ -217,32 +210,9 @@ function outputEvents(scope: Construct, { brands }: Settings): void {
 }
 
 /** The checked settings, with the removal policy of the props. An adopted bucket is always kept. */
-function settingsOf({
-  settings: input,
-  environment,
-  bucket: given,
-  removalPolicy,
-  program = {},
-}: BrandReportsProps): Settings {
+function settingsOf({ settings: input, bucket, removalPolicy, program = {} }: BrandReportsProps): Settings {
   const { reports = ourReports, origin = 'settings' } = program;
-  const { deployment, ...settings } = parseSettings(
-    chosenEnvironment(input, origin, environment),
-    reports,
-    origin,
-  );
-  const bucket = given ?? deployment.adoptBucket;
+  const { deployment, ...settings } = parseSettings(input, reports, origin);
   const keeps = removalPolicy ? removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
   return { ...settings, deployment: { ...deployment, keepLake: bucket !== undefined || keeps } };
-}
-
-/**
- * Warns, because without the quota CloudFormation fails the deployment with a message that names neither setting nor
- * quota.
- */
-function warnOfQuota(scope: Construct, reserved: number): void {
-  if (reserved === 0) return;
-  Annotations.of(scope).addWarningV2(
-    'brand-reports:reservedConcurrency',
-    `deployment.reservedConcurrency reserves ${reserved} instances, and AWS requires ${UNRESERVED} to stay unreserved: the deployment fails with "UnreservedConcurrentExecution below its minimum value" unless the account's quota "Concurrent executions" of Lambda is ${reserved + UNRESERVED} or more. New accounts have 10. Request more in Service Quotas, or leave the setting out.`,
-  );
 }

@@ -2,7 +2,6 @@ import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
-import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
 import {
@@ -34,7 +33,7 @@ const QUERY = [
 export interface CatalogProps {
   reports: ReportRegistry;
   settings: Settings;
-  /** An existing database, used instead of the setting `adoptDatabase`. */
+  /** An existing database; missing: the stack creates one. */
   database?: string | undefined;
 }
 
@@ -44,8 +43,6 @@ export interface CatalogProps {
  */
 export class Catalog extends Construct {
   readonly databaseName: string;
-  /** The name of the database, if it is adopted. */
-  readonly adopted: string | undefined;
 
   private readonly icebergName: string | undefined;
   private readonly reports: ReportRegistry;
@@ -55,18 +52,17 @@ export class Catalog extends Construct {
     super(scope, id);
     this.reports = reports;
     this.settings = settings;
-    this.adopted = database ?? settings.deployment.adoptDatabase;
-    if (this.adopted === ownName(this)) throw adoptsOwn(this.adopted);
+    if (database === ownName(this)) throw adoptsOwn(database);
     const description = 'Affiliate reports of brands, a partition per brand and day';
-    this.databaseName = this.adopted ?? this.newDatabase('Database', ownName(this), description);
+    this.databaseName = database ?? this.newDatabase('Database', ownName(this), description);
     output(this, 'DatabaseName', { value: this.databaseName, description: 'The database in Athena' });
     if (!settings.catalogs.includes('iceberg')) return;
-    const name = icebergDatabase(this.adopted ?? ownName(this));
+    const name = icebergDatabase(database ?? ownName(this));
     this.icebergName = this.newDatabase('Iceberg', name, 'The same reports as Iceberg tables');
   }
 
   private newDatabase(id: string, name: string, description: string): string {
-    const { stackId, account } = Stack.of(this);
+    const { account } = Stack.of(this);
     const { tablePermissions } = this.settings.deployment;
     // The path keeps the logical id of earlier stacks: another id would create a second database of the same name.
     const database = new CfnDatabase(new Construct(this, id), 'Resource', {
@@ -74,8 +70,6 @@ export class Catalog extends Construct {
       databaseInput: {
         name,
         description,
-        // A deployment recognises by this parameter that a stack owns the database, if a setting adopts it.
-        parameters: { [OWNER_KEY]: stackId },
         // Without these permissions, nobody could see the tables in an account under Lake Formation.
         createTableDefaultPermissions:
           tablePermissions === 'iam'
@@ -108,11 +102,6 @@ export class Catalog extends Construct {
     this.grantInLakeFormation(grantee);
     this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH, 'glue:DeletePartition'], ['*']);
     this.grant(grantee, this.icebergName, DEFINE, ['*']);
-  }
-
-  /** Lets the function read the owner of a database, so that it can refuse to adopt it. */
-  grantReadOwner(grantee: Grantee): void {
-    allow(grantee, ['glue:GetDatabase'], [this.arn('catalog'), this.arn(`database/${this.databaseName}`)]);
   }
 
   grantQuery(grantee: Grantee): void {
@@ -178,6 +167,6 @@ function adoptsOwn(name: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'adopts_own',
-    `deployment.adoptDatabase is "${name}", which is the database that this stack creates: adopting it would delete it. Leave adoptDatabase out, or name another database.`,
+    `the prop database of BrandReports is "${name}", which is the database that this stack creates: adopting it would delete it. Leave database out, or name another database.`,
   );
 }

@@ -48,8 +48,6 @@ export class RebuildCatalogFunction extends PipelineFunction {
     Tags.of(this.role).add(SETTINGS_WRITER.key, SETTINGS_WRITER.value);
     catalog.grantRebuild(this);
     schedules.grantPublish(this);
-    if (lake.adopted !== undefined) lake.grantReadOwner(this);
-    if (catalog.adopted !== undefined) catalog.grantReadOwner(this);
     // `--context again=…` makes a deployment store the settings again, even if nothing has changed.
     const again: unknown = this.node.tryGetContext('again');
     this.resource = new CustomResource(this, 'Resource', {
@@ -60,7 +58,8 @@ export class RebuildCatalogFunction extends PipelineFunction {
       properties: {
         nonce: hash('sha256', JSON.stringify([version, settings, reports, this.code(), again]), 'hex'),
         settings: packSettings(settings),
-        adopted: { bucket: lake.adopted, database: catalog.adopted },
+        // Another bucket or database needs a rebuild too.
+        place: { lake: lake.url, database: catalog.databaseName },
       },
     });
     // The role includes its policies: without them the first call would be denied.

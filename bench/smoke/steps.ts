@@ -46,7 +46,7 @@ export function stepsOf(
   changeSettings: () => Promise<void>,
 ): Step[] {
   const path = (name: string) => join(work, name);
-  const chosen = ['-c', `settings=${settings}`, '-c', 'environment=smoke', STACK];
+  const chosen = ['-c', `settings=${settings}`, '-c', `stack=${STACK}`, STACK];
   const name = `${STACK}-${report}`;
   const outputs: Record<string, string> = {};
   const output = (key: string) => outputs[key] ?? missing(`the output ${key}`);

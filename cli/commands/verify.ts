@@ -87,7 +87,7 @@ export function addVerify(program: CliCommand): void {
       '--restore',
       'first put back the newest usable version of each damaged document; its bytes are copied',
     )
-    .takes('lake', 'database', 'settings', 'environment', 'credentials')
+    .takes('lake', 'database', 'settings', 'credentials')
     .option('--json', 'print the findings as one JSON document')
     .example(
       ['verify orders transactions --from 2026-01-01 --to 2026-01-31', 'verify --restore'],

@@ -34,7 +34,7 @@ export function packSettings(settings: Settings): PackedSettings {
   throw new BrandReportsError(
     'config',
     'settings_too_large',
-    `The settings of ${Object.keys(settings.brands).length} brands take ${packed.length} characters when compressed; a deployment can hand ${MAX_PACKED_CHARACTERS} to its functions. Divide the brands between several environments.`,
+    `The settings of ${Object.keys(settings.brands).length} brands take ${packed.length} characters when compressed; a deployment can hand ${MAX_PACKED_CHARACTERS} to its functions. Divide the brands between several stacks.`,
   );
 }
 

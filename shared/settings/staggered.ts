@@ -42,7 +42,7 @@ export function startsOf({ brands }: Pick<Settings, 'brands'>, reports: ReportRe
 /**
  * A schedule that does not start at the same moment as the others. Rates count from the deployment, so all of them
  * would. Rates that divide the hour or the day become cron expressions with a minute of their own; other rates get a
- * window in which Scheduler chooses the start. A cron expression stays as it is.
+ * window in which Scheduler chooses the start.
  * @param slot the schedule's number among `slots`, from 0
  */
 export function staggered(
@@ -50,9 +50,7 @@ export function staggered(
   slot: number,
   slots: number,
 ): { expression: string; windowMinutes: number } {
-  const everyMs = rateMs(schedule);
-  if (everyMs === undefined) return exactly(schedule);
-  const minutes = everyMs / MINUTE_MS;
+  const minutes = rateMs(schedule) / MINUTE_MS;
   const offset = (withinMinutes: number) => Math.floor((withinMinutes * slot) / slots);
   if (minutes > 1 && minutes < HOUR && HOUR % minutes === 0)
     return exactly(`cron(${offset(minutes)}/${minutes} * * * ? *)`);

@@ -297,41 +297,6 @@ describe('rebuild-catalog for CloudFormation', () => {
     });
   });
 
-  describe('at a deployment that adopts', () => {
-    const OWNER = 'brand-reports:stack-id';
-    const EARLIER = REQUEST.StackId.replace(/1$/, '0');
-    const deploy = (adopted: object) =>
-      invoke(
-        request('Update', { ResourceProperties: { nonce: '2', settings: packSettings(SETTINGS), adopted } }),
-      );
-
-    it.each<[string, object, string, string]>([
-      ['its own bucket', { bucket: 'lake' }, REQUEST.StackId, 'adoptBucket is "lake"'],
-      [
-        'its own database',
-        { database: 'brand_reports' },
-        REQUEST.StackId,
-        'adoptDatabase is "brand_reports"',
-      ],
-      ['the database of another stack', { database: 'brand_reports' }, EARLIER, EARLIER],
-    ])('refuses %s, before CloudFormation would delete it', async (_name, adopted, owner, reason) => {
-      s3.tags.set(OWNER, owner);
-      glue.parameters.set(OWNER, owner);
-      await deploy(adopted);
-      expect(responded()).toMatchObject([{ Status: 'FAILED', Reason: expect.stringContaining(reason) }]);
-      expect(glue.tables.size).toBe(0);
-    });
-
-    it.each<[string, string | undefined]>([
-      ['a bucket that an earlier stack of the same name left', EARLIER],
-      ['a bucket and a database that nobody has marked', undefined],
-    ])('accepts %s', async (_name, owner) => {
-      if (owner !== undefined) s3.tags.set(OWNER, owner);
-      await deploy({ bucket: 'lake', database: 'brand_reports' });
-      expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
-    });
-  });
-
   it('responds before its time runs out if AWS does not respond', async () => {
     await whileSilent(glue, () => invoke(request('Create'), { remainingMs: 2000 }));
     expect(responded()).toMatchObject([

@@ -98,13 +98,20 @@ describe('existing resources of an app', () => {
     template.resourceCountIs('AWS::S3::Bucket', 1);
     template.resourceCountIs('AWS::SNS::Topic', 1);
     template.hasResourceProperties('Custom::BrandReportsCatalog', {
-      adopted: { bucket: stack.resolve(bucket.bucketName), database: 'lake' },
+      place: { lake: stack.resolve(`s3://${bucket.bucketName}`), database: 'lake' },
     });
     template.hasResourceProperties('AWS::Glue::Database', { DatabaseInput: { Name: 'lake_iceberg' } });
     const key = stack.resolve(bucket.encryptionKey?.keyArn);
     expect(statementsOf(template, 'Reportsorderlist')).toContainEqual(
       expect.objectContaining({ Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: key }),
     );
+  });
+
+  it('may not be the database of the stack itself, because that would delete it', () => {
+    expect(() => reportsIn(theirs(), { database: 'data' })).toThrow(
+      'the prop database of BrandReports is "data", which is the database that this stack creates',
+    );
+    reportsIn(theirs(), { name: 'another', database: 'data' });
   });
 
   it('are used: each function of reports runs in the VPC, and may connect to it', () => {
@@ -117,23 +124,22 @@ describe('existing resources of an app', () => {
       expect(JSON.stringify(statementsOf(template, `Reports${part}`))).toContain('CreateNetworkInterface');
   });
 
-  it('are used instead of the names in the settings, and never deleted', () => {
+  it('are used instead of the settings, and never changed or deleted', () => {
     const own = theirs();
     const given = { bucket: Bucket.fromBucketName(own, 'Given', 'given'), database: 'given' };
-    const deployment = { adoptBucket: 'old-lake', adoptDatabase: 'old', alarmEmail: 'a@acme.example' };
+    const deployment = { alarmEmail: 'a@acme.example' };
     const removalPolicy = RemovalPolicy.DESTROY;
     reportsIn(own, {
       ...given,
-      topic: new Topic(own, 'Alerts'),
+      topic: Topic.fromTopicArn(own, 'Alerts', 'arn:aws:sns:eu-central-1:123456789012:alerts'),
       removalPolicy,
       settings: { brands, deployment },
     });
     const used = Template.fromStack(own);
     used.hasResourceProperties('Custom::BrandReportsCatalog', {
-      adopted: { bucket: 'given', database: 'given' },
+      place: { lake: 's3://given', database: 'given' },
     });
-    used.resourceCountIs('AWS::SNS::Subscription', 0);
-    expect(JSON.stringify(used.toJSON())).not.toMatch(/old-lake|AutoDelete/);
+    expect(JSON.stringify(used.toJSON())).not.toMatch(/AutoDelete|AWS::SNS::|kms:/);
   });
 
   it.each([
@@ -148,13 +154,7 @@ describe('existing resources of an app', () => {
 });
 
 describe('settings', () => {
-  it('are checked like a settings file, with an environment', () => {
-    const staging = { deployment: { schedules: false } };
-    const settings = { brands, environments: { staging } };
-    const stack = theirs();
-    reportsIn(stack, { settings, environment: 'staging' });
-    Template.fromStack(stack).allResourcesProperties('AWS::Scheduler::Schedule', { State: 'DISABLED' });
-    expect(() => reportsIn(theirs(), { settings, environment: 'stagin' })).toThrow('did you mean staging?');
+  it('are checked like a settings file', () => {
     expect(() => reportsIn(theirs(), { settings: { brands: {}, brand: 1 } })).toThrow('one brand or more');
   });
 });

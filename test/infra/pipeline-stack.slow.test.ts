@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
 import { parseSyncEvent } from '../../functions/sync-event.ts';
 import * as paths from '../../shared/lake/paths.ts';
@@ -13,7 +13,7 @@ const GLOBEX = {
   ...ACME,
   timeZone: 'Europe/Berlin',
   secretName: 'brand-reports/globex',
-  reports: { order_list: { schedule: 'cron(5 6 * * ? *)' }, transaction_list: { enabled: false } },
+  reports: { order_list: { schedule: 'rate(1 day)' }, transaction_list: { enabled: false } },
 };
 const REPORTS = ['clicks_list', 'order_list', 'transaction_list', 'amazon_attribution_report'];
 
@@ -118,15 +118,6 @@ describe('the permissions of the stack', () => {
     }
   });
 
-  it('let the rebuild read the owner of adopted resources, and of nothing else', () => {
-    const reads = (synthesised: Template) =>
-      JSON.stringify(statements(synthesised, 'RebuildCatalog')).match(
-        /s3:GetBucketTagging|glue:GetDatabase"/g,
-      );
-    expect(reads(both)).toBeNull();
-    expect(reads(deployed({ adoptBucket: 'old-lake', adoptDatabase: 'lake' }))).toHaveLength(2);
-  });
-
   it('of analysts allow queries, saved ones too, and nothing else', () => {
     // CDK creates further policies if the policy of a role becomes too long.
     const [policy] = Object.values(both.findResources('AWS::IAM::ManagedPolicy')).filter(({ Properties }) =>
@@ -157,20 +148,6 @@ describe('the policy of analysts', () => {
     deployed({ analystRoles: ['Analysts', 'Finance'] }).hasResourceProperties('AWS::IAM::ManagedPolicy', {
       Roles: ['Analysts', 'Finance'],
     });
-  });
-});
-
-describe('reserved instances', () => {
-  it('are announced with the required quota', () => {
-    const warnings = (deployment: object) =>
-      Annotations.fromStack(stackOf({ brands: { acme: ACME }, deployment })).findWarning(
-        '*',
-        Match.anyValue(),
-      );
-    expect(warnings({})).toEqual([]);
-    expect(JSON.stringify(warnings({ reservedConcurrency: 2 }))).toMatch(
-      /reserves 8 instances.*Concurrent executions.*is 108 or more. New accounts have 10/,
-    );
   });
 });
 
@@ -282,21 +259,12 @@ describe('the lake of the stack', () => {
     for (const [, policy] of writers) expect(policy.DependsOn).toContain(emptying);
   });
 
-  it.each<[string, object]>([
-    ['its own bucket', {}],
-    ['an adopted bucket', { adoptBucket: 'old-lake' }],
-  ])('is known to each function with the account that owns it: %s', (_name, deployment) => {
-    const functions = Object.values(deployed(deployment).findResources('AWS::Lambda::Function'));
+  it('is known to each function with the account that owns it', () => {
+    const functions = Object.values(both.findResources('AWS::Lambda::Function'));
     const ours = functions.filter(({ Properties }) => Properties.Environment?.Variables.LAKE_URL);
     expect(ours).toHaveLength(REPORTS.length + 3);
     for (const { Properties } of ours)
       expect(Properties.Environment.Variables.LAKE_OWNER).toEqual({ Ref: 'AWS::AccountId' });
-  });
-
-  it('is an existing bucket if a setting names it', () => {
-    const adopted = deployed({ adoptBucket: 'old-lake' });
-    adopted.resourceCountIs('AWS::S3::Bucket', 0);
-    adopted.hasOutput('*', { Value: 's3://old-lake' });
   });
 });
 
@@ -342,22 +310,6 @@ describe('the catalog of the stack', () => {
     const hiveOnly = stackOf({ brands: { acme: ACME }, catalogs: ['hive'] });
     expect(named(Template.fromStack(hiveOnly))).toEqual(['brand_reports']);
     expect(JSON.stringify(Template.fromStack(hiveOnly))).not.toContain('brand_reports_iceberg');
-  });
-
-  it('is an existing database if a setting names it', () => {
-    const adopted = deployed({ adoptDatabase: 'lake' });
-    adopted.resourceCountIs('AWS::Glue::Database', 1);
-    adopted.hasResourceProperties('AWS::Glue::Database', { DatabaseInput: { Name: 'lake_iceberg' } });
-    adopted.hasResourceProperties('AWS::Lambda::Function', {
-      Environment: { Variables: Match.objectLike({ DATABASE: 'lake' }) },
-    });
-  });
-
-  it('refuses to adopt its own database, because that would delete it', () => {
-    expect(() => deployed({ adoptDatabase: 'brand_reports' })).toThrow(
-      'deployment.adoptDatabase is "brand_reports", which is the database that this stack creates',
-    );
-    stackOf({ brands: { acme: ACME }, deployment: { adoptDatabase: 'brand_reports' } }, { name: 'Another' });
   });
 
   const unchanged = stackOf({ brands: { acme: ACME } });
@@ -488,8 +440,8 @@ describe('Athena', () => {
   });
 });
 
-describe('an environment', () => {
-  it('has its own names, so that it can share an account with other environments', () => {
+describe('a stack with another name', () => {
+  it('has its own names, so that it can share an account with other stacks', () => {
     const staging = Template.fromStack(stackOf({ brands: { acme: ACME } }, { name: 'BrandReports-staging' }));
     const named = (synthesised: Template) =>
       [

@@ -32,13 +32,6 @@ describe('staggered schedules', () => {
   ])('get a window if no cron expression equals %s', (schedule, expression, windowMinutes) => {
     expect(staggered(schedule, 1, 5)).toEqual({ expression, windowMinutes });
   });
-
-  it('keep a cron expression as it is', () => {
-    expect(staggered('cron(5 6 * * ? *)', 3, 5)).toEqual({
-      expression: 'cron(5 6 * * ? *)',
-      windowMinutes: 0,
-    });
-  });
 });
 
 describe('the starts of a deployment', () => {
@@ -52,7 +45,7 @@ describe('the starts of a deployment', () => {
     const starts = startsIn({
       acme: brand('America/New_York', { clicks_list: { enabled: false } }),
       globex: brand('Europe/Berlin', {
-        order_list: { schedule: 'cron(5 6 * * ? *)' },
+        order_list: { schedule: 'rate(1 day)' },
         transaction_list: { enabled: false },
       }),
     });
@@ -62,7 +55,7 @@ describe('the starts of a deployment', () => {
       ['clicks_list', 'globex', 'Europe/Berlin', 'cron(20 * * * ? *)'],
       ['transaction_list', 'acme', 'America/New_York', 'cron(30 * * * ? *)'],
       ['amazon_attribution_report', 'acme', 'America/New_York', 'cron(40 * * * ? *)'],
-      ['order_list', 'globex', 'Europe/Berlin', 'cron(5 6 * * ? *)'],
+      ['order_list', 'globex', 'Europe/Berlin', 'cron(50 4 * * ? *)'],
     ]);
   });
 
