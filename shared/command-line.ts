@@ -19,6 +19,7 @@ const NOT_TAKEN = new Map<string, readonly string[]>([
   ['open', ['brand', 'database', 'credentials']],
   ['rebuild', ['credentials']],
   ['close', ['credentials']],
+  ['erase', ['credentials']],
 ]);
 
 /**

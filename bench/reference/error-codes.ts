@@ -196,7 +196,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'Run again.',
   ],
   lake_folder: [
-    'The path of the lake contains `brand=`, `report=` or `dt=`, which DuckDB would take for a partition.',
+    'The path of the lake contains `=`, `*`, `?` or `[`, which DuckDB would take for a partition or a pattern.',
     'Use another path, such as a symbolic link.',
   ],
   lake_locked: [
