@@ -16,7 +16,7 @@ import {
   overdueAtMs,
 } from './planning/day-state.ts';
 import { type Policy, dueAtMs, upstreamState } from './planning/due.ts';
-import { type Role, fieldsIn } from './roles/index.ts';
+import { type ChosenFields, fieldsIn } from './roles/index.ts';
 import { type Finding, type FindingFacts, entriesIn, findingsOf } from './findings/index.ts';
 
 /** The facts of a day, as `status --json` prints them; instants are ISO 8601. */
@@ -46,6 +46,8 @@ export interface DayFacts {
    * such fields.
    */
   totals?: CurrencyTotals;
+  /** The settings now name other fields for these sums, so both are missing until the next reading. */
+  totalsPending?: true;
   /** How often the day changed since it was closed, and the newest change; missing if it never changed. */
   changes?: Required<Pick<DayChanges, 'times' | 'last'>>;
   /** When the day is due (again); in the past if it is due now; `null` for never or unknown. */
@@ -63,8 +65,8 @@ export interface DayFacts {
 export interface ReportDays
   extends Pick<KnownDay, 'policy' | 'hasReturnedRecords'>,
     Pick<FindingFacts, 'report' | 'entryOn' | 'newColumns'> {
-  /** The field of each role; missing if the columns of the table are not known. */
-  roles?: Readonly<Partial<Record<Role, string>>> | undefined;
+  /** The fields of each role; missing if the columns of the table are not known. */
+  roles?: ChosenFields | undefined;
   /** For a report with an upstream: the entries of the upstream report. */
   upstreamOn?: ((day: string) => DayEntry | undefined) | undefined;
 }
@@ -151,12 +153,13 @@ function committedFacts(
     timeZone = null,
   } = committed;
   const totals = totalsOf(committed, roles);
-  const sum = values?.totals && !totals ? undefined : measured(values, measure);
+  const isPending = totals === 'pending';
+  const sum = isPending ? undefined : measured(values, measure);
   return {
     committedState: committedState(committed, hasReturnedRecords),
     ...{ rows, pages, refusedLookups: refusedLookups?.count ?? 0, digest, readFrom, readTo, timeZone },
     ...(sum !== undefined && { sum }),
-    ...(totals && { totals }),
+    ...(isPending ? { totalsPending: true as const } : totals && { totals }),
     ...(changes?.last && { changes: { times: changes.times, last: changes.last } }),
   };
 }

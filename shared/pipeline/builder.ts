@@ -11,7 +11,7 @@ import type { Committed } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
 import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
-import { AmountsAndStates } from '../lake/table/amounts-and-states.ts';
+import { Amounts } from '../lake/table/amounts.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
@@ -95,7 +95,7 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
       columns: chosen,
       file: writeParquet(output, chosen, digest),
       facts: new ColumnFacts(chosen),
-      roles: new AmountsAndStates(chosen, settings),
+      roles: new Amounts(chosen, settings),
     };
   });
   let current: Slice | undefined;

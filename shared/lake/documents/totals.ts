@@ -1,24 +1,26 @@
 /* Selects the sums of a day by currency, as the ledger has them. */
-import { type Role, isRole } from '../../roles/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { AMOUNT_ROLES, type ChosenFields, isRole } from '../../roles/index.ts';
 import type { Committed } from './ledger.ts';
 
 /** By currency, empty for no currency: the sum of each role, as text. */
 export type CurrencyTotals = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
- * The amounts of a day by currency, if they were summed from the fields that have the roles now.
- * @param roles the field of each role; missing: not known
+ * The amounts of a day by currency; `pending`: the roles now have other fields than those that were summed, so that the
+ * next reading sums them.
+ * @param roles the fields of each role; missing: not known
  */
 export function totalsOf(
   { values }: Pick<Committed, 'values'>,
-  roles: Readonly<Partial<Record<Role, string>>> | undefined,
-): CurrencyTotals | undefined {
+  roles: ChosenFields | undefined,
+): CurrencyTotals | 'pending' | undefined {
   const { fields, byCurrency } = values?.totals ?? {};
   if (!fields || !byCurrency) return undefined;
-  const isSame = (['amount', 'commission', 'currency'] as const).every(
-    (role) => roles?.[role] === undefined || roles[role] === fields[role],
+  const isSame = ([...AMOUNT_ROLES, 'currency'] as const).every(
+    (role) => !roles || isDeepStrictEqual(roles[role] ?? [], fields[role] ?? []),
   );
-  return isSame ? byCurrency : undefined;
+  return isSame ? byCurrency : 'pending';
 }
 
 /**

@@ -1,7 +1,6 @@
 /**
  * Counts facts about the columns of a snapshot while it is written: the sum of each numeric column, and the rows whose
- * value does not fit its column. Each different value is counted once, times its rows. `amounts-and-states.ts`
- * counts the columns that have roles.
+ * value does not fit its column. Each different value is counted once, times its rows. `amounts.ts` counts amounts.
  */
 import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
 import {
@@ -134,7 +133,7 @@ function sumOfDoubles(): Sum {
   };
 }
 
-function isNumeric(type: ColumnType): boolean {
+export function isNumeric(type: ColumnType): boolean {
   return type === 'bigint' || type === 'double' || type.startsWith('decimal(');
 }
 

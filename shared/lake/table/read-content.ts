@@ -2,7 +2,7 @@ import { type Column, RESCUED } from '../../column-types.ts';
 import { isJsonObject, parseJson } from '../../json.ts';
 import { type CodedColumn, valueOfCode } from './coded-rows.ts';
 import { ColumnFacts, fullest } from './column-facts.ts';
-import { AmountsAndStates } from './amounts-and-states.ts';
+import { Amounts } from './amounts.ts';
 import type { RoleFields } from '../../roles/index.ts';
 import { Digest } from './digest.ts';
 import { loadCodedFile } from './load-parquet.ts';
@@ -18,7 +18,7 @@ export interface SnapshotContent {
     sums: Record<string, string>;
     /** By column with values in `_rescued`: their rows. */
     rescued?: Record<string, number>;
-  } & AmountsAndStates['values'];
+  } & Amounts['values'];
 }
 
 /**
@@ -32,7 +32,7 @@ export async function readContent(file: ReadableFile, fields?: RoleFields): Prom
   const opened = await openCodedFile(file);
   const digest = new Digest();
   const facts = new ColumnFacts(opened.columns);
-  const roles = new AmountsAndStates(opened.columns, fields && { fields });
+  const roles = new Amounts(opened.columns, fields && { fields });
   const filled = new Map<string, number>();
   for await (const { rows, columns } of opened.groups()) {
     for (const [name, column] of digest.addColumns(rows, roles.count(rows, facts.count(rows, columns)))) {

@@ -7,7 +7,7 @@ import type { RecordList } from '../../records/record-list.ts';
 import type { NamedColumn } from './coded-rows.ts';
 import type { ColumnFacts } from './column-facts.ts';
 import type { ParquetFile } from './parquet.ts';
-import type { AmountsAndStates } from './amounts-and-states.ts';
+import type { Amounts } from './amounts.ts';
 import { RecordColumns } from './record-columns.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 import { typedColumns } from './typed-columns.ts';
@@ -18,7 +18,7 @@ export interface RowGroupTarget {
   /** A file with these columns. */
   file: ParquetFile;
   facts: ColumnFacts;
-  roles: AmountsAndStates;
+  roles: Amounts;
 }
 
 /** Small, because most days have few rows, and memory outside the heap starts full garbage collections. */
