@@ -16,7 +16,7 @@ import {
   overdueAtMs,
 } from './planning/day-state.ts';
 import { type Policy, dueAtMs, upstreamState } from './planning/due.ts';
-import { type ChosenFields, fieldsIn } from './roles/index.ts';
+import { fieldsIn } from './roles/index.ts';
 import { type Finding, type FindingFacts, entriesIn, findingsOf } from './findings/index.ts';
 
 /** The facts of a day, as `status --json` prints them; instants are ISO 8601. */
@@ -64,9 +64,7 @@ export interface DayFacts {
 /** What the facts of a report's days depend on, besides the time. */
 export interface ReportDays
   extends Pick<KnownDay, 'policy' | 'hasReturnedRecords'>,
-    Pick<FindingFacts, 'report' | 'entryOn' | 'newColumns'> {
-  /** The fields of each role; missing if the columns of the table are not known. */
-  roles?: ChosenFields | undefined;
+    Pick<FindingFacts, 'report' | 'entryOn' | 'newColumns' | 'columns' | 'roles'> {
   /** For a report with an upstream: the entries of the upstream report. */
   upstreamOn?: ((day: string) => DayEntry | undefined) | undefined;
 }
@@ -84,6 +82,7 @@ export function reportDaysIn(
     policy,
     hasReturnedRecords: own?.state.hasReturnedRecords ?? false,
     entryOn: entriesIn(own?.ledgers ?? new Map()),
+    columns: own?.columns,
     roles: own?.columns && fieldsIn(own.columns, policy?.fields ?? own.roles?.fields ?? {}),
     newColumns: own?.newColumns,
     upstreamOn: upstream && entriesIn(upstream.ledgers),

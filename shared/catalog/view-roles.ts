@@ -134,7 +134,9 @@ function stateSql(state: string, words: Readonly<Record<string, string>>): strin
 /** The service lists bonuses and campaign payments among its orders, although nobody bought anything. */
 function kindSql(kind: string, bonuses: readonly string[] = BONUS_KINDS): string {
   const words = bonuses.flatMap(wordSql);
-  return words.length === 0 ? "'sale'" : `CASE WHEN ${kind} IN (${words.join(', ')}) THEN 'bonus' ELSE 'sale' END`;
+  return words.length === 0
+    ? "'sale'"
+    : `CASE WHEN ${kind} IN (${words.join(', ')}) THEN 'bonus' ELSE 'sale' END`;
 }
 
 /** A word of the settings in lower case, by the engine's own rules, which differ for letters such as İ. */

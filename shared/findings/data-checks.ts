@@ -25,7 +25,7 @@ import { fileIn } from '../lake/table/readable-file.ts';
 import { errorSummary } from '../outcome.ts';
 import { COMPARED_DAYS, type FindingFacts, entriesIn, findingsOf, isNewFinding } from './findings.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
-import { type RoleColumn, placesOf, textAt } from '../roles/index.ts';
+import { type RoleColumn, fieldsIn, placesOf, textAt } from '../roles/index.ts';
 import type { BrandReport, RunContext } from '../context/context.ts';
 
 /**
@@ -298,5 +298,6 @@ export async function findingFacts(
   const ledgers = await undamagedLedgers(monthsFrom(from, first).map((each) => ledger(each).cached()));
   const stored = await undamaged(schema.cached());
   const newColumns = stored && newColumnsOf(stored);
-  return { report, policy, newColumns, entryOn: entriesIn(ledgers) };
+  const roles = stored && fieldsIn(stored.columns, policy?.fields ?? {});
+  return { report, policy, newColumns, columns: stored?.columns, roles, entryOn: entriesIn(ledgers) };
 }

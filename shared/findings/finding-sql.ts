@@ -113,7 +113,9 @@ function missingSql(
   const named = (report: string, columns: readonly string[]) => {
     const { order_id: orderId } = fieldsOf(report);
     const isSet = orderId && columns.includes('order_id');
-    const own = (isSet ? [orderId].flat().map(snakeCase) : columns).filter((column) => columnsOf(report).has(column));
+    const own = (isSet ? [orderId].flat().map(snakeCase) : columns).filter((column) =>
+      columnsOf(report).has(column),
+    );
     return isSet && own.length > 0 ? [firstSql(own)] : own.map((column) => firstSql([column]));
   };
   const [value] = named(values.report, [values.column]);
@@ -132,7 +134,9 @@ ORDER BY ${value}`;
 /** The first text of these columns that is not empty. */
 function firstSql(columns: readonly string[]): string {
   const read = columns.map((column) => `CAST("${column}" AS varchar)`);
-  return read.length === 1 ? read.join('') : `COALESCE(${read.map((each) => `NULLIF(trim(${each}, ' '), '')`).join(', ')})`;
+  return read.length === 1
+    ? read.join('')
+    : `COALESCE(${read.map((each) => `NULLIF(trim(${each}, ' '), '')`).join(', ')})`;
 }
 
 function partition(brand: string, from: string, to: string): string {

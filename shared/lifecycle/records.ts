@@ -8,7 +8,7 @@ import type { BrandReport } from '../context/context.ts';
 import type { Committed, Lifecycle } from '../lake/documents/ledger.ts';
 import { type BrandRoles, rolesOfSettings } from '../lake/documents/roles.ts';
 import type { CodedFile } from '../lake/table/coded-columns.ts';
-import { type CodedColumn, isNullCode, valueOfCode } from '../lake/table/coded-rows.ts';
+import { type CodedColumn, isNullCode } from '../lake/table/coded-rows.ts';
 import { AMOUNT, combined, countOf, readerOf, valuesOf, withValues } from '../lake/table/column-facts.ts';
 import { firstAmounts, readColumn, readRescuedColumn, textsIn } from '../lake/table/amounts.ts';
 import { type Texts, textsOf } from '../lake/table/texts.ts';

@@ -1,6 +1,8 @@
 /* Selects the sums of a day by currency, as the ledger has them. */
 import { isDeepStrictEqual } from 'node:util';
-import { AMOUNT_ROLES, type ChosenFields, isRole } from '../../roles/index.ts';
+import type { Column } from '../../column-types.ts';
+import { AMOUNT_ROLES, type ChosenFields, isRole, placesOf } from '../../roles/index.ts';
+import { isText, keyOf } from '../table/amounts.ts';
 import type { Committed } from './ledger.ts';
 
 /** By currency, empty for no currency: the sum of each role, as text. */
@@ -21,6 +23,40 @@ export function totalsOf(
     (role) => !roles || isDeepStrictEqual(roles[role] ?? [], fields[role] ?? []),
   );
   return isSame ? byCurrency : 'pending';
+}
+
+/** Values of a column that has the role of an amount, and that are no amounts. */
+export interface UnreadableAmounts {
+  role: string;
+  /** The column, or the path in a column. */
+  column: string;
+  rows: number;
+  example?: string | undefined;
+  /** `false`: the column had no such role in the last reading, so its values were not read as amounts. */
+  isRead: boolean;
+}
+
+/** The unreadable amounts of a day, by the current roles. */
+export function unreadableAmounts(
+  { values }: Pick<Committed, 'values'>,
+  { columns = [], roles = {} }: { columns?: readonly Column[] | undefined; roles?: ChosenFields | undefined },
+): UnreadableAmounts[] {
+  return AMOUNT_ROLES.flatMap((role) =>
+    placesOf(columns, roles[role] ?? []).flatMap((place): UnreadableAmounts[] => {
+      const column = keyOf(place);
+      const known = values?.unreadable?.[column];
+      const filled = isText(place) && !known ? (values?.filled?.[place.column.name] ?? 0) : 0;
+      const { rows = filled, example } = known ?? {};
+      return rows === 0 ? [] : [{ role, column, rows, example, isRead: known !== undefined }];
+    }),
+  );
+}
+
+/** `commission: 12 values such as "1,500.25"` */
+export function unreadableText({ column, rows, example, isRead }: UnreadableAmounts): string {
+  if (!isRead) return `${column}: ${rows} values that were never read as amounts`;
+  const such = example === undefined ? '' : ` such as ${JSON.stringify(example)}`;
+  return `${column}: ${rows} ${rows === 1 ? 'value' : 'values'}${such}`;
 }
 
 /**

@@ -23,7 +23,16 @@ import {
   type NamedColumn,
   beginningOfCode,
 } from './coded-rows.ts';
-import { AMOUNT, type Sum, addRows, createSum, countOf, isNumeric, rowsByCode, textsByCode } from './column-facts.ts';
+import {
+  AMOUNT,
+  type Sum,
+  addRows,
+  createSum,
+  countOf,
+  isNumeric,
+  rowsByCode,
+  textsByCode,
+} from './column-facts.ts';
 
 /** The sums of a day by currency, as texts with all their places, and the fields that were summed. */
 export interface Totals {
@@ -78,7 +87,10 @@ export class Amounts {
     this.#places = new Map(AMOUNT_ROLES.map((role) => [role, placesOf(columns, chosen[role] ?? [])]));
     this.#currencies = placesOf(columns, chosen.currency ?? []);
     const similar = columns.filter(({ name, type }) => type === 'string' && LIKE_AMOUNT.test(name));
-    const read = [...similar.slice(0, MAX_COLUMNS).map((column) => ({ column, path: [] })), ...this.#ofRoles()];
+    const read = [
+      ...similar.slice(0, MAX_COLUMNS).map((column) => ({ column, path: [] })),
+      ...this.#ofRoles(),
+    ];
     const texts = new Map(read.filter(isText).map((place) => [keyOf(place), place]));
     for (const key of texts.keys()) this.#unreadable.set(key, { rows: 0 });
     this.#texts = Map.groupBy(texts.values(), ({ column }) => column.name);
@@ -143,7 +155,11 @@ export class Amounts {
     const counts = rowsByCode(rows, coded, countOf(coded));
     for (const [code, value] of read.values.entries())
       if (value === null && (counts[code] ?? 0) > 0)
-        this.#note(key, counts[code] ?? 0, () => textsByCode(coded, this.#columns.get(key)?.type ?? 'string')[code]?.[0]);
+        this.#note(
+          key,
+          counts[code] ?? 0,
+          () => textsByCode(coded, this.#columns.get(key)?.type ?? 'string')[code]?.[0],
+        );
   }
 
   /** Reads the values that their columns cannot store: amounts with many places, and values that are no amounts. */
@@ -188,7 +204,9 @@ export class Amounts {
       if (!coded) continue;
       for (const key of keys) {
         const codes =
-          keys.size > 1 ? coded.codes.map((code, row) => (keyOfRow(row) === key ? code : NO_CODE)) : coded.codes;
+          keys.size > 1
+            ? coded.codes.map((code, row) => (keyOfRow(row) === key ? code : NO_CODE))
+            : coded.codes;
         const sums = this.#sums.get(key) ?? new Map<string, Sum>();
         const sum = sums.get(role) ?? createSum(AMOUNT);
         if (addRows(sum, rows, { ...coded, codes })) this.#sums.set(key, sums.set(role, sum));
@@ -231,7 +249,10 @@ function firstKeys(rows: number, places: readonly Keys[]): Keys | undefined {
  * The amounts of rows: of several columns, the first that has a value in the row, whether or not that value is an amount.
  * @returns `undefined` without columns
  */
-export function firstAmounts(rows: number, columns: readonly ReadColumn[]): CodedUnits | CodedValues | undefined {
+export function firstAmounts(
+  rows: number,
+  columns: readonly ReadColumn[],
+): CodedUnits | CodedValues | undefined {
   const [only, ...others] = columns.filter(Boolean);
   if (!only) return undefined;
   if ('units' in only && others.length === 0) return only;
@@ -256,13 +277,23 @@ function readAt(column: ReadColumn, code: number): Read {
 }
 
 /** A column's amounts in units of nine places, as in views. The codes are a copy. */
-export function readColumn(rows: number, coded: CodedColumn, { column: { type }, path }: RoleColumn): ReadColumn {
+export function readColumn(
+  rows: number,
+  coded: CodedColumn,
+  { column: { type }, path }: RoleColumn,
+): ReadColumn {
   const codes = coded.codes.slice(0, rows);
   if (type === AMOUNT && 'units' in coded) return { codes, units: coded.units.slice() };
   if (type === AMOUNT && 'values' in coded)
-    return { codes, values: coded.values.map((value) => (typeof value === 'bigint' ? bounded(value) : undefined)) };
+    return {
+      codes,
+      values: coded.values.map((value) => (typeof value === 'bigint' ? bounded(value) : undefined)),
+    };
   const read = (text: string) => readValue(path.length > 0 ? jsonAt(text, path) : text);
-  return { codes, values: textsByCode(coded, type).map(([text]) => (text === undefined ? undefined : read(text))) };
+  return {
+    codes,
+    values: textsByCode(coded, type).map(([text]) => (text === undefined ? undefined : read(text))),
+  };
 }
 
 /** The values of a column in `_rescued`. The codes are a copy. */
@@ -299,7 +330,7 @@ export function keyOf({ column, path }: RoleColumn): string {
 }
 
 /** Whether the values are texts: a column of numbers has other values in `_rescued`. */
-function isText({ column, path }: RoleColumn): boolean {
+export function isText({ column, path }: RoleColumn): boolean {
   return path.length > 0 || !isNumeric(column.type);
 }
 
