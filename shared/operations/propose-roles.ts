@@ -74,8 +74,9 @@ export function openRoles(
   };
   return ROLES.flatMap((role): RoleProposal[] => {
     const { [role]: set } = fields;
-    const isMissing = typeof set === 'string' && !isMet(set, sample);
-    const chosen = set === undefined ? fieldInSample(role, sample) : set;
+    const named = [set ?? []].flat();
+    const isMissing = named.length > 0 && !named.some((field) => isMet(field, sample));
+    const chosen = set === undefined ? fieldInSample(role, sample) : named[0];
     if (!isMissing && (set !== undefined || (chosen && fits(role, chosen)))) return [];
     const candidates = [...values.keys()]
       .filter((path) => couldHave(role, path))
@@ -86,7 +87,7 @@ export function openRoles(
       return fits(role, path) ? met : `${met}, but its values do not fit`;
     });
     const why = isMissing
-      ? `the setting \`fields\` has \`${set}\`, which none of ${sample.length} records has`
+      ? `the setting \`fields\` has \`${named.join(', ')}\`, which none of ${sample.length} records has`
       : shown.join('; ');
     const setting = `"fields": { "${role}": ${JSON.stringify(candidates[0] ?? null)} } in brands.${brand}.reports.${report}`;
     return [{ role, candidates, evidence: why, setting }];

@@ -113,9 +113,12 @@ export function unknownWords(
   sample: readonly JsonObject[],
   { fields, states }: Partial<Pick<ReportSettings, 'fields' | 'states'>>,
 ): string[] {
-  const field = fields?.state === undefined ? fieldInSample('state', sample) : fields.state;
+  const { state = fieldInSample('state', sample) } = fields ?? {};
+  const named = [state ?? []].flat();
   const known = [...STATE_WORDS, ...Object.keys(states?.words ?? {}).map(comparedState)];
-  const values = sample.map((record) => field && record[field]).filter((value) => typeof value === 'string');
+  const values = sample
+    .flatMap((record) => named.map((field) => record[field]))
+    .filter((value) => typeof value === 'string');
   return [...new Set(values)].filter((word) => !known.includes(comparedState(word))).slice(0, 20);
 }
 

@@ -101,8 +101,8 @@ export interface View {
 }
 
 /**
- * A view over tables of reports. In its SQL, `{table.commission}` is the field with that role (`roles/choose.ts`), and
- * `{table.type}` is a column. Either is NULL while the table lacks it.
+ * A view over tables of reports. In its SQL, `{table.commission}` is the value of that role (`catalog/view-roles.ts`), and
+ * `{table.sku}` is a column, or NULL while the table lacks the column.
  */
 export interface ReportView extends View {
   tables: readonly string[];
@@ -165,17 +165,17 @@ interface BecameOf {
   onlyIf?: string;
 }
 
-/** The setting `states`. */
-export interface States {
-  /** Maps words of the service to words of the interface, e.g. `Annulled` to `void`. */
-  words: Readonly<Record<string, string>>;
-}
-
 /**
  * The states in which an order or a transaction can no longer change: the interface has no later ones. In `new`,
  * `mixed`, `locked` and unknown states, and without a state, it can.
  */
 export const FINAL_STATES: readonly string[] = ['void', 'effective', 'paid'];
+
+/** The kinds of orders and transactions that the interface has for payments without a sale, so that they are not orders. */
+export const BONUS_KINDS: readonly string[] = [
+  ...['bonus', 'campaign_bonus', 'campaign_payment', 'performance_bonus'],
+  ...['campaign_proposal_pay', 'campaign_proposal_bonus'],
+];
 
 /** All states that the interface has for orders, transactions and their lines. */
 export const STATE_WORDS: readonly string[] = ['new', 'mixed', 'locked', ...FINAL_STATES];
@@ -186,6 +186,11 @@ export const STATE_WORDS: readonly string[] = ['new', 'mixed', 'locked', ...FINA
  */
 export function comparedState(state: string): string {
   return withoutSpaces(state).toLowerCase();
+}
+
+/** The texts of a word of the settings: a column of decimals shows 4 as 4.000000000. */
+export function spellings(word: string): string[] {
+  return /^\d+$/.test(word) ? [word, `${word}.000000000`] : [word];
 }
 
 /** Trims as views do. Other white space stays and gives an unknown state, rather than a state that views would miss. */
@@ -232,8 +237,6 @@ export interface ReportDefinition {
     description: string;
     /** The roles with the state of a record: the first role that has a value counts. */
     states: readonly ('state' | 'line_state')[];
-    /** A record is a bonus if the column has one of these values, and a sale otherwise. */
-    bonuses: { column: string; values: readonly string[] };
   };
   /** The column whose sum describes a day best. */
   measure?: string;

@@ -3,20 +3,23 @@
  * the first of its names that is a column of the table.
  */
 
-/** The possible meanings of a field. `line_state`: the state of one line, if an order has several lines. */
+/**
+ * The possible meanings of a field. `line_state`: the state of one line, if an order has several lines. `kind`: whether a
+ * record is a sale or a bonus.
+ */
 export const ROLES = [
   'amount',
   'commission',
   'currency',
   'state',
   'line_state',
+  'kind',
   'publisher_id',
   'publisher_name',
   'channel_id',
   'order_id',
   'product',
   'created',
-  'updated',
 ] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -24,8 +27,11 @@ export function isRole(name: string): name is Role {
   return ROLES.some((role) => role === name);
 }
 
-/** The setting `fields`: the field of each role, a path such as `commission.value`, or null if the service has no such field. */
-export type RoleFields = Readonly<Partial<Record<Role, string | null>>>;
+/**
+ * The setting `fields`. By role: a field, a path such as `commission.value`, a list of both (the first that has a value
+ * in a record), or null if the service has no such field.
+ */
+export type RoleFields = Readonly<Partial<Record<Role, string | readonly string[] | null>>>;
 
 /** In order of preference, as `comparedName` returns them. */
 export const WELL_KNOWN: Readonly<Record<Role, readonly string[]>> = {
@@ -38,6 +44,7 @@ export const WELL_KNOWN: Readonly<Record<Role, readonly string[]>> = {
   currency: words('currency currencycode ordercurrency salecurrency commissioncurrency'),
   state: words('status state orderstatus orderstate transactionstatus commissionstatus salestatus'),
   line_state: words('skustatus linestatus itemstatus skustate linestate'),
+  kind: words('transactiontype ordertype kind type'),
   publisher_id: words('publisherid publisheruid affiliateid partnerid'),
   publisher_name: words('publishername affiliatename partnername'),
   channel_id: words('channelid channel'),
@@ -46,7 +53,6 @@ export const WELL_KNOWN: Readonly<Record<Role, readonly string[]>> = {
   created: words(
     'created createdtime createtime createdat createdate ordertime orderdate clicktime transactiontime transactiondate date',
   ),
-  updated: words('updated updatedtime updatetime updatedat modified modifiedat modifiedtime lastmodified'),
 };
 
 /** Columns with such names may be the currency, but only a setting decides so. */

@@ -188,8 +188,10 @@ function reportSchema(report: ReportDefinition) {
     filters: z.prefault(filtersSchema(report), {}),
     /** By column name: its type. If the column exists with another type, a further column gets this type. */
     columns: z.prefault(columnsSchema(), {}),
-    /** By role: its field, or null if the service has no such field; fields of other roles are found in the data. */
+    /** By role: its fields, or null if the service has no such field. Other roles have a column with a well-known name. */
     fields: z.prefault(fieldsSchema(), {}),
+    /** The words of the role `kind` that are bonuses; missing: the words of the interface. */
+    kinds: report.states ? z.optional(z.array(wordSchema(), { error: 'a list of words' })) : NOT_A_SETTING,
     refresh: z._default(refreshSchema(), [...report.refresh]),
     /** The meaning of the service's words for states; missing if the report's records have no state. */
     states: report.states ? z._default(statesSchema(), { words: {} }) : NOT_A_SETTING,
@@ -200,9 +202,10 @@ function reportSchema(report: ReportDefinition) {
   });
   return z.pipe(
     schema,
-    z.transform(({ page_size, limit, key, states, ...rest }) => ({
+    z.transform(({ page_size, limit, key, states, kinds, ...rest }) => ({
       ...rest,
       ...(states && { states }),
+      ...(kinds && { kinds }),
       /** Records requested per page. */
       pageSize: page_size ?? limit ?? 1,
       ...(key === undefined ? {} : { key }),
@@ -265,23 +268,29 @@ function columnsSchema() {
 }
 
 function fieldsSchema() {
-  const field = z.nullable(
-    like('a field of the records, a path such as commission.value, or null if there is none', FIELD),
-  );
-  return z.partialRecord(oneOf(...ROLES), field, { error: ROLES.join(', ') });
+  const error =
+    'a field of the records, a path such as commission.value, a list of both, or null if there is none';
+  const field = like(error, FIELD);
+  const fields = z
+    .array(field, { error })
+    .check(z.refine((names) => names.length > 0 && new Set(names).size === names.length, { error }));
+  return z.partialRecord(oneOf(...ROLES), z.nullable(z.union([field, fields], { error })), {
+    error: ROLES.join(', '),
+  });
 }
 
 /** Quotes and backslashes would end the SQL literal in which views have the text. */
 const FIELD = /^[^'"\\\p{C}.]{1,255}(\.\w{1,255}){0,5}$/u;
 
+/** A value of the service's records, as views compare it. */
+function wordSchema() {
+  return text('a text that is not empty', (value) => value.trim() !== '' && !/['\\\p{C}]/u.test(value));
+}
+
 function statesSchema() {
-  const state = text(
-    'a text that is not empty',
-    (value) => value.trim() !== '' && !/['\\\p{C}]/u.test(value),
-  );
   return object({
     words: z.prefault(
-      z.record(state, oneOf(...STATE_WORDS), { error: 'an object that holds states by word' }),
+      z.record(wordSchema(), oneOf(...STATE_WORDS), { error: 'an object that holds states by word' }),
       {},
     ),
   });

@@ -7,8 +7,10 @@ import { damagedDocument, parseDocument, storedObject } from './cas-document.ts'
 
 const field = z.string().check(z.minLength(1), z.maxLength(500), z.regex(/^[^'"\\]*$/));
 export const brandRoles = storedObject(() => ({
-  fields: z.partialRecord(z.enum(ROLES), z.nullable(field)),
+  fields: z.partialRecord(z.enum(ROLES), z.nullable(z.union([field, z.array(field)]))),
   words: z.record(field, z.string().check(z.regex(/^[a-z]{1,20}$/))),
+  /** Missing: the words of the interface. */
+  kinds: z.optional(z.array(field)),
 }));
 
 /** `schema/<table>.roles.json` */
@@ -26,6 +28,15 @@ const roles = storedObject(() => ({
 export type BrandRoles = z.infer<typeof brandRoles>;
 /** The roles of a table, by brand. */
 export type StoredRoles = z.infer<typeof roles>;
+
+/** The part of a report's settings that decides what its fields mean. */
+export function rolesOfSettings({
+  fields,
+  states,
+  kinds,
+}: Pick<BrandRoles, 'fields' | 'kinds'> & { states?: Pick<BrandRoles, 'words'> | undefined }): BrandRoles {
+  return { fields, words: states?.words ?? {}, ...(kinds && { kinds }) };
+}
 
 /** Reads the stored roles of a report's table. @throws BrandReportsError `config` `damaged_document` */
 export function parseStoredRoles({ table }: Pick<ReportDefinition, 'table'>) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type ColumnType, typeSpec } from '../../../shared/column-types.ts';
 import { type CodedColumn, valueOfCode } from '../../../shared/lake/table/coded-rows.ts';
-import { AmountsAndStates } from '../../../shared/lake/table/amounts-and-states.ts';
+import { Amounts } from '../../../shared/lake/table/amounts.ts';
 import { ColumnFacts } from '../../../shared/lake/table/column-facts.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
 import { StoredValues } from '../../../shared/lake/table/stored-values.ts';
@@ -41,15 +41,15 @@ function bothWays(numbers: readonly (number | undefined)[], rowCodes: readonly n
 }
 
 function digestAndSums(type: ColumnType, rows: number, column: CodedColumn) {
-  const columns = [{ name: 'a', type }];
+  const columns = [{ name: 'status', type, field: 'status' }];
   const facts = new ColumnFacts(columns);
-  const roles = new AmountsAndStates(columns, {
-    fields: { state: 'a', amount: 'a' },
-    states: { words: { '0': 'void', '7': 'paid' } },
-  });
+  const amounts = new Amounts(columns, { amount: 'status' });
   const digest = new Digest();
-  for (const _column of roles.count(rows, facts.count(rows, digest.addColumns(rows, [['a', column]]))));
-  return { digest: digest.value(), sums: facts.sums, unsettled: roles.unsettled, values: roles.values };
+  for (const _column of amounts.count(
+    rows,
+    facts.count(rows, digest.addColumns(rows, [['status', column]])),
+  ));
+  return { digest: digest.value(), sums: facts.sums, words: facts.words, values: amounts.values };
 }
 
 describe('a column of short numbers as doubles', () => {
