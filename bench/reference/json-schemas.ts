@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { PROBLEM_STATES, DAY_STATES } from '../../shared/planning/day-state.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { ERROR_KINDS } from '../../shared/errors.ts';
-import type { CheckOutcome } from '../../shared/operations/connection-test.ts';
+import type { CheckOutcome } from '../../shared/check/check.ts';
 import type { EraseOutcome } from '../../shared/operations/erase.ts';
 import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
 import type { DayVersions, RollbackOutcome } from '../../shared/operations/rollback.ts';

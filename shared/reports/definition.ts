@@ -177,6 +177,12 @@ export interface States {
  */
 export const FINAL_STATES: readonly string[] = ['void', 'effective', 'paid'];
 
+/** The kinds of orders and transactions that the interface has for payments without a sale, so that they are not orders. */
+export const BONUS_KINDS: readonly string[] = [
+  ...['bonus', 'campaign_bonus', 'campaign_payment', 'performance_bonus'],
+  ...['campaign_proposal_pay', 'campaign_proposal_bonus'],
+];
+
 /** All states that the interface has for orders, transactions and their lines. */
 export const STATE_WORDS: readonly string[] = ['new', 'mixed', 'locked', ...FINAL_STATES];
 

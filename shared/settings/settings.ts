@@ -5,7 +5,7 @@
  * here. The settings of deployment are in `deployment.ts`. A test compares docs/reference/settings.md with this schema.
  */
 import * as z from 'zod/mini';
-import { DAY_MS, intervalMs, isDay } from '../days.ts';
+import { DAY_MS, intervalMs, isDay, later } from '../days.ts';
 import { deploymentSchema } from './deployment.ts';
 import { scheduleProblem } from './schedule.ts';
 import { chosenEnvironment } from './environments.ts';
@@ -29,6 +29,7 @@ import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
 import { ROLES } from '../roles/index.ts';
 import {
+  BONUS_KINDS,
   STATE_WORDS,
   type Filter,
   type PageSize,
@@ -43,7 +44,7 @@ export type Settings = z.output<ReturnType<typeof settingsSchema>>;
 export type BrandSettings = z.output<ReturnType<typeof brandSchema>>;
 
 /** The settings of one report of one brand. */
-export type ReportSettings = z.output<ReturnType<typeof reportSchema>>;
+export type ReportSettings = BrandSettings['reports'][string];
 
 /**
  * Settings from the text of a `cdk.json` (its `context.brandReports`) or of a file that contains only that object.
@@ -135,7 +136,7 @@ function catalogsSchema() {
 }
 
 function brandSchema(reports: ReportRegistry) {
-  return object({
+  const schema = object({
     /** The address of the service with the brand's path. */
     baseUrl: text(BASE_URL, isBaseUrl),
     /** The SERVICE in the names of the two headers. */
@@ -145,10 +146,7 @@ function brandSchema(reports: ReportRegistry) {
       Intl.supportedValuesOf('timeZone'),
     ),
     /** The first day to read. */
-    startDate: text(
-      'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
-      (day) => isDay(day) && day >= '2000-01-01',
-    ),
+    startDate: startDate(),
     /** In AWS Secrets Manager; missing: `SECRETS_PREFIX` and the name of the brand. */
     secretName: z.optional(
       like('the name of a secret in Secrets Manager, not its ARN', /^[\w/+=.@-]{1,512}$/),
@@ -168,6 +166,26 @@ function brandSchema(reports: ReportRegistry) {
     /** Every report of the registry, in its order, with defaults filled in. */
     reports: z.prefault(reportsSchema(reports), {}),
   });
+  return z.pipe(
+    schema,
+    z.transform((brand) => {
+      const startOf = (name: string) => brand.reports[name]?.startDate ?? brand.startDate;
+      // A day without records of the upstream report has nothing to look up.
+      const ofReport = ([name, own]: [string, (typeof brand.reports)[string]]) => {
+        const { [name]: { day } = {} } = reports;
+        const starts = [startOf(name), ...(day?.by === 'upstream' ? [startOf(day.report)] : [])];
+        return [name, { ...own, startDate: starts.reduce(later) }] as const;
+      };
+      return { ...brand, reports: Object.fromEntries(Object.entries(brand.reports).map(ofReport)) };
+    }),
+  );
+}
+
+function startDate() {
+  return text(
+    'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
+    (day) => isDay(day) && day >= '2000-01-01',
+  );
 }
 
 function reportsSchema(reports: ReportRegistry) {
@@ -194,11 +212,15 @@ function reportSchema(report: ReportDefinition) {
   const schema = object({
     enabled: z._default(bool(), report.enabledByDefault),
     schedule: z._default(scheduleSchema(), report.schedule),
+    /** The first day to read, if it is not that of the brand: the first day with records. */
+    startDate: z.optional(startDate()),
     filters: z.prefault(filtersSchema(report), {}),
     /** By column name: its type. If the column exists with another type, a further column gets this type. */
     columns: z.prefault(columnsSchema(), {}),
     /** By role: its field, or null if the service has no such field; fields of other roles are found in the data. */
     fields: z.prefault(fieldsSchema(), {}),
+    /** The words of the role `kind` that are bonuses. */
+    kinds: report.states ? z._default(z.array(wordSchema()), [...BONUS_KINDS]) : NOT_A_SETTING,
     refresh: z._default(refreshSchema(), [...report.refresh]),
     /** The meaning of the service's words for states; missing if the report's records have no state. */
     states: report.states ? z._default(statesSchema(), { words: {} }) : NOT_A_SETTING,
@@ -209,9 +231,10 @@ function reportSchema(report: ReportDefinition) {
   });
   return z.pipe(
     schema,
-    z.transform(({ page_size, limit, key, states, ...rest }) => ({
+    z.transform(({ page_size, limit, key, states, kinds, ...rest }) => ({
       ...rest,
       ...(states && { states }),
+      ...(kinds && { kinds }),
       /** Records requested per page. */
       pageSize: page_size ?? limit ?? 1,
       ...(key === undefined ? {} : { key }),
@@ -280,17 +303,22 @@ function fieldsSchema() {
   return z.partialRecord(oneOf(...ROLES), field, { error: ROLES.join(', ') });
 }
 
+export function isFieldPath(text: string): boolean {
+  return FIELD.test(text);
+}
+
 /** Quotes and backslashes would end the SQL literal in which views have the text. */
 const FIELD = /^[^'"\\\p{C}.]{1,255}(\.\w{1,255}){0,5}$/u;
 
+/** A value of the service's records, as views compare it. */
+function wordSchema() {
+  return text('a text that is not empty', (value) => value.trim() !== '' && !/['\\\p{C}]/u.test(value));
+}
+
 function statesSchema() {
-  const state = text(
-    'a text that is not empty',
-    (value) => value.trim() !== '' && !/['\\\p{C}]/u.test(value),
-  );
   return object({
     words: z.prefault(
-      z.record(state, oneOf(...STATE_WORDS), { error: 'an object that holds states by word' }),
+      z.record(wordSchema(), oneOf(...STATE_WORDS), { error: 'an object that holds states by word' }),
       {},
     ),
   });

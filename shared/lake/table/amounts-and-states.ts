@@ -232,7 +232,7 @@ const PLACES = 9;
 const MAX_UNITS = 10n ** 38n;
 
 /** Units of nine places. Further places, as in floats such as 1.0320000000000003, are rounded. */
-function amountOf(text: string | undefined): bigint | undefined {
+export function amountOf(text: string | undefined): bigint | undefined {
   const [found, sign, whole = '', places = '', exponent] =
     /^ *([+-]?)(?=\.?\d)0*(\d{0,29})(?:\.(\d*))?(e[+-]?\d{1,3})? *$/i.exec(text ?? '') ?? [];
   if (found === undefined) return undefined;

@@ -6,8 +6,8 @@ import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { runCheck } from '../../shared/operations/connection-test.ts';
-import { endDateOf, measureBrand } from '../../shared/operations/measure-brand.ts';
+import { runCheck } from '../../shared/check/check.ts';
+import { endDateOf, sampleBrand } from '../../shared/check/sample.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
@@ -120,7 +120,7 @@ describe('the measured settings fit each way to implement the interface, and the
     async (_name, interpretation) => {
       const { service, target } = await strictService(interpretation);
       try {
-        const measured = await measureBrand(optionsFor(target, { timeZone: 'Asia/Tokyo' }), 'acme');
+        const measured = await sampleBrand(optionsFor(target, { timeZone: 'Asia/Tokyo' }), 'acme');
         expect(measured.reports.flatMap(({ error }) => error?.message ?? [])).toEqual([]);
         const { endTime, ...expected } = settingsFor(interpretation);
         const numbered = measured.reports.find(({ firstPage }) => firstPage !== undefined);
@@ -157,7 +157,7 @@ describe('the measured settings fit each way to implement the interface, and the
         const now = new Date().toISOString();
         const target = { baseUrl: acme?.baseUrl ?? '', service: service.serviceName };
         const options = optionsFor(target, { timeZone: 'Europe/Berlin', startDate: '2024-01-01' }, now);
-        const measured = await measureBrand(options, 'acme');
+        const measured = await sampleBrand(options, 'acme');
         const { timestampUnit, firstPage, endDate } = { ...defaultInterpretations, ...reading };
         expect(measured.reports.find(({ report }) => report.name === 'order_list')).toMatchObject({
           timestampUnit,

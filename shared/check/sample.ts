@@ -16,10 +16,10 @@ import {
   daysToMeasure,
   proveTimeZone,
   decisiveDay,
-  timeField,
   timesOf,
   zonesWith,
-} from '../proofs/time-zone.ts';
+} from './zone.ts';
+import { timeField } from './roles.ts';
 import { recordsOfList } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import {
@@ -35,24 +35,24 @@ import { fixedRate } from '../service/rate-limit.ts';
 import type { BrandSettings } from '../settings/settings.ts';
 
 /** The facts that the service showed about one brand. */
-export interface BrandMeasurement {
+export interface BrandSample {
   /** Service time minus local time, in milliseconds; missing if no response had a date. */
   clockSkewMs?: number;
   /** The method that the service accepts. */
   method?: BrandSettings['method'];
   /** Why no report could be measured. */
   error?: BrandReportsError;
-  reports: ReportMeasurement[];
-  zone?: ZoneMeasurement;
+  reports: ReportSample[];
+  zone?: ZoneInSample;
   /** Whether clicks are returned for the second of their `created_time`. */
   keepsClickTimes?: boolean;
 }
 
 /** The facts that the service showed about one report. */
-export interface ReportMeasurement {
+export interface ReportSample {
   report: ReportDefinition;
   /** Records of the last days: one page. */
-  sample: JsonObject[];
+  records: JsonObject[];
   timestampUnit?: BrandSettings['timestampUnit'];
   firstPage?: number;
   /** Whether the service accepts a request for a single instant, which `"endTime": "auto"` needs. */
@@ -65,7 +65,7 @@ export interface ReportMeasurement {
 }
 
 /** The evidence about the time zone from records that were requested by date. */
-export interface ZoneMeasurement extends ZoneProof {
+export interface ZoneInSample extends ZoneProof {
   report: string;
   field: string;
   seen: SeenDay[];
@@ -73,7 +73,7 @@ export interface ZoneMeasurement extends ZoneProof {
 }
 
 /** The evidence of a proof, as a text. */
-export function zoneEvidence({ records, report, field }: ZoneMeasurement): string {
+export function zoneEvidence({ records, report, field }: ZoneInSample): string {
   return `${records} records of ${report}, by their ${field}`;
 }
 
@@ -90,13 +90,13 @@ const MAY_BE_METHOD = /^(http_40[045]|not_json) |\b(method|GET|POST)\b/i;
 const IMPATIENT = { maxAttempts: 3, baseMs: 400, capMs: 800, maxWaitMs: 20_000 };
 
 /** The meaning of `end_date`: a report whose records are all of midnight shows the same in both cases, so `midnight` wins. */
-export function endDateOf(measured: Pick<BrandMeasurement, 'reports'>): BrandSettings['endDate'] | undefined {
+export function endDateOf(measured: Pick<BrandSample, 'reports'>): BrandSettings['endDate'] | undefined {
   const shown = measured.reports.map(({ endDate }) => endDate);
   return shown.find((endDate) => endDate === 'midnight') ?? shown.find((endDate) => endDate !== undefined);
 }
 
 /** Sends the requests of one brand, one after another. It ignores the rate budget of runs, because that is in the lake. */
-export async function measureBrand(options: RunOptions, brand: string): Promise<BrandMeasurement> {
+export async function sampleBrand(options: RunOptions, brand: string): Promise<BrandSample> {
   const reports = selectReports(options, brand).filter(({ day }) => day.by !== 'upstream');
   const [first] = reports;
   if (!first) return { reports: [] };
@@ -105,7 +105,7 @@ export async function measureBrand(options: RunOptions, brand: string): Promise<
   const skew = () => (service.clockSkewMs === undefined ? {} : { clockSkewMs: service.clockSkewMs });
   // Every report would fail alike. Only a refusal may concern this report alone; after a second refusal the client stops.
   if (error && error.code !== 'service_code') return { ...skew(), error, reports: [] };
-  const measured: ReportMeasurement[] = [];
+  const measured: ReportSample[] = [];
   const contexts = reports.map((report) =>
     withBrandSettings(createFetchContext(options, { brand, report, service }), { method }),
   );
@@ -143,13 +143,13 @@ async function makeContact(options: RunOptions, brand: string, report: ReportDef
   return second.error ? first : second;
 }
 
-async function measureReport(ctx: FetchContext): Promise<ReportMeasurement> {
-  const found: ReportMeasurement = { report: ctx.report, sample: [] };
+async function measureReport(ctx: FetchContext): Promise<ReportSample> {
+  const found: ReportSample = { report: ctx.report, records: [] };
   try {
     const known = await (ctx.report.day.by === 'dates'
       ? measureDates(ctx, found)
       : measureTimestamps(ctx, found));
-    const oldest = found.sample.length > 0 ? await oldestDay(known) : undefined;
+    const oldest = found.records.length > 0 ? await oldestDay(known) : undefined;
     if (oldest) found.oldest = oldest;
   } catch (thrown) {
     found.error = rethrowBugs(thrown);
@@ -157,15 +157,15 @@ async function measureReport(ctx: FetchContext): Promise<ReportMeasurement> {
   return found;
 }
 
-async function measureDates(ctx: FetchContext, found: ReportMeasurement): Promise<FetchContext> {
+async function measureDates(ctx: FetchContext, found: ReportSample): Promise<FetchContext> {
   const endDate = await observeEndDate(ctx);
   if (endDate) found.endDate = endDate;
   const known = withBrandSettings(ctx, { endDate });
-  found.sample = recordsOfList((await fetchFirstPage(known, sampleFields(known))).records);
+  found.records = recordsOfList((await fetchFirstPage(known, sampleFields(known))).records);
   return known;
 }
 
-async function measureTimestamps(ctx: FetchContext, found: ReportMeasurement): Promise<FetchContext> {
+async function measureTimestamps(ctx: FetchContext, found: ReportSample): Promise<FetchContext> {
   const { report, brandSettings } = ctx;
   const isNumbered = report.paging.style === 'numbered';
   let refusal: unknown;
@@ -183,7 +183,7 @@ async function measureTimestamps(ctx: FetchContext, found: ReportMeasurement): P
       : undefined;
     if (firstPage !== undefined) found.firstPage = firstPage;
     const known = withBrandSettings(tried, { firstPage });
-    found.sample = recordsOfList(page.records);
+    found.records = recordsOfList(page.records);
     if (report.day.by === 'timestamps') found.answersInstant = await answersInstant(known);
     return known;
   }
@@ -227,9 +227,9 @@ async function answersInstant(ctx: FetchContext): Promise<boolean> {
 /** Requests the seconds around a click. Its time is documented, so the response shows whether a range means UTC instants. */
 async function keepsClickTimes(
   ctx: FetchContext | undefined,
-  found: ReportMeasurement | undefined,
+  found: ReportSample | undefined,
 ): Promise<boolean | undefined> {
-  const [atMs] = ctx?.report.day.by === 'created' ? timesOf(found?.sample ?? [], ctx.report.day.field) : [];
+  const [atMs] = ctx?.report.day.by === 'created' ? timesOf(found?.records ?? [], ctx.report.day.field) : [];
   if (!ctx || !found || atMs === undefined) return undefined;
   const { brandSettings, settings } = withBrandSettings(ctx, { timestampUnit: found.timestampUnit });
   // A `created_time` has whole seconds, the ends of a range may not.
@@ -243,11 +243,11 @@ async function keepsClickTimes(
 /** Reads days whose records distinguish the zones that still fit, until one zone is left. */
 async function measureZone(
   contexts: readonly FetchContext[],
-  measured: readonly ReportMeasurement[],
-): Promise<ZoneMeasurement | undefined> {
+  measured: readonly ReportSample[],
+): Promise<ZoneInSample | undefined> {
   for (const [index, ctx] of contexts.entries()) {
     const found = measured[index];
-    const field = found && ctx.report.day.by === 'dates' ? timeField(found.sample) : undefined;
+    const field = found && ctx.report.day.by === 'dates' ? timeField(found.records) : undefined;
     if (!found || field === undefined) continue;
     try {
       const zone = await zoneOf(withBrandSettings(ctx, { endDate: found.endDate }), found, field);
@@ -258,10 +258,10 @@ async function measureZone(
   }
 }
 
-async function zoneOf(ctx: FetchContext, found: ReportMeasurement, field: string): Promise<ZoneMeasurement> {
+async function zoneOf(ctx: FetchContext, found: ReportSample, field: string): Promise<ZoneInSample> {
   const nowMs = ctx.clock.now().getTime();
   const limit = found.oldest?.isFirst === false ? found.oldest.day : BEFORE_ALL;
-  const zone: ZoneMeasurement = {
+  const zone: ZoneInSample = {
     report: ctx.report.name,
     field,
     seen: [],
@@ -301,8 +301,8 @@ async function recordsOfDay(ctx: FetchContext, day: string): Promise<JsonObject[
 }
 
 /** Halves the days since the start date: about nine requests for a year, one if the start date itself has records. */
-async function oldestDay(ctx: FetchContext): Promise<ReportMeasurement['oldest']> {
-  const { startDate } = ctx.brandSettings;
+async function oldestDay(ctx: FetchContext): Promise<ReportSample['oldest']> {
+  const { startDate } = ctx.policy;
   const today = todayIn(ctx);
   if (await hasRecordsUntil(ctx, startDate)) return { day: startDate, isFirst: true };
   let [without, withRecords] = [startDate, today];
