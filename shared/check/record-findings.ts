@@ -167,7 +167,7 @@ function keyFindings({ report, own, sample }: Records): Finding[] {
   const pairs = likely.flatMap((one, index) => likely.slice(index + 1).map((other) => [one, other]));
   const key = [...likely.map((name) => [name]), ...pairs].find(isUnique);
   if (!key) return [];
-  const why = `${key.join(' and ')} differ in each of ${sample.length} records, which does not prove that they always do`;
+  const why = `${key.join(' and ')} could be the key, different in each of ${sample.length} records`;
   const value = key.length === 1 ? (key[0] ?? '') : key;
   return [proposed('ok', 'key', { path: ['reports', report.name, 'key'], value, why, isCertain: false })];
 }

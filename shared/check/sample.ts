@@ -303,19 +303,30 @@ async function recordsOfDay(ctx: FetchContext, day: string): Promise<JsonObject[
 /** Halves the days since the start date: about nine requests for a year, one if the start date itself has records. */
 async function oldestDay(ctx: FetchContext): Promise<ReportSample['oldest']> {
   const { startDate } = ctx.policy;
-  const today = todayIn(ctx);
-  if (await hasRecordsUntil(ctx, startDate)) return { day: startDate, isFirst: true };
-  let [without, withRecords] = [startDate, today];
+  const hasRecordsUntil = (day: string) => hasRecords(ctx, rangeFields(ctx, BEFORE_ALL, day));
+  if (await hasRecordsUntil(startDate)) return { day: startDate, isFirst: true };
+  let [without, withRecords] = [startDate, todayIn(ctx)];
   while (daysBetween(without, withRecords) > 1) {
     const middle = addDays(without, Math.floor(daysBetween(without, withRecords) / 2));
-    if (await hasRecordsUntil(ctx, middle)) withRecords = middle;
+    if (await hasRecordsUntil(middle)) withRecords = middle;
     else without = middle;
   }
-  return { day: withRecords, isFirst: false };
+  const day = (await hasOnlyMidnight(ctx, withRecords)) ? addDays(withRecords, 1) : withRecords;
+  return { day, isFirst: false };
 }
 
-async function hasRecordsUntil(ctx: FetchContext, day: string): Promise<boolean> {
-  const page = await fetchFirstPage(withLeastPages(ctx), rangeFields(ctx, BEFORE_ALL, day));
+/** Whether the only record until the end of the day is of the midnight after it: a range may include its end. */
+async function hasOnlyMidnight(ctx: FetchContext, day: string): Promise<boolean> {
+  const { report, brandSettings } = ctx;
+  if (report.day.by === 'dates') return false;
+  const [startMs, endMs] = [startOfDay(day, brandSettings.timeZone), endOfDay(day, brandSettings.timeZone)];
+  const between = (fromMs: number, toMs: number) =>
+    hasRecords(ctx, timestampFields(brandSettings, fromMs, toMs));
+  return !(await between(startMs, endMs - 1000)) && (await between(endMs, endMs + 1000));
+}
+
+async function hasRecords(ctx: FetchContext, fields: JsonObject): Promise<boolean> {
+  const page = await fetchFirstPage(withLeastPages(ctx), { ...ctx.settings.filters, ...fields });
   return page.records.count > 0;
 }
 
