@@ -71,9 +71,20 @@ const plan = z.object({
 }) satisfies z.ZodType<RunPlan>;
 
 const checkFinding = z.object({
-  level: word('ok', 'warning', 'error'),
+  level: word('ok', 'warning', 'undecided', 'error').describe(
+    '`undecided`: numbers would be wrong or missing until a setting decides; `error` and `undecided` make the status `failed`',
+  ),
   code: z.string(),
   message: z.string(),
+  setting: z
+    .object({
+      path: z.array(z.string()).describe('From the settings of the brand on'),
+      value: z.json(),
+      why: z.string(),
+      isCertain: z.boolean().describe('Otherwise a person has to decide'),
+    })
+    .optional()
+    .describe('The setting that the responses support, as `init` writes it'),
 });
 const check = z.object({
   status: word('ok', 'failed'),
