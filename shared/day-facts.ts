@@ -16,7 +16,7 @@ import {
   overdueAtMs,
 } from './planning/day-state.ts';
 import { type Policy, dueAtMs, upstreamState } from './planning/due.ts';
-import { type Role, fieldsIn } from './roles/index.ts';
+import { fieldsIn } from './roles/index.ts';
 import { type Finding, type FindingFacts, entriesIn, findingsOf } from './findings/index.ts';
 
 /** The facts of a day, as `status --json` prints them; instants are ISO 8601. */
@@ -46,6 +46,8 @@ export interface DayFacts {
    * such fields.
    */
   totals?: CurrencyTotals;
+  /** The settings now name other fields for these sums, so both are missing until the next reading. */
+  totalsPending?: true;
   /** How often the day changed since it was closed, and the newest change; missing if it never changed. */
   changes?: Required<Pick<DayChanges, 'times' | 'last'>>;
   /** When the day is due (again); in the past if it is due now; `null` for never or unknown. */
@@ -62,9 +64,7 @@ export interface DayFacts {
 /** What the facts of a report's days depend on, besides the time. */
 export interface ReportDays
   extends Pick<KnownDay, 'policy' | 'hasReturnedRecords'>,
-    Pick<FindingFacts, 'report' | 'entryOn' | 'newColumns'> {
-  /** The field of each role; missing if the columns of the table are not known. */
-  roles?: Readonly<Partial<Record<Role, string>>> | undefined;
+    Pick<FindingFacts, 'report' | 'entryOn' | 'newColumns' | 'columns' | 'roles'> {
   /** For a report with an upstream: the entries of the upstream report. */
   upstreamOn?: ((day: string) => DayEntry | undefined) | undefined;
 }
@@ -82,6 +82,7 @@ export function reportDaysIn(
     policy,
     hasReturnedRecords: own?.state.hasReturnedRecords ?? false,
     entryOn: entriesIn(own?.ledgers ?? new Map()),
+    columns: own?.columns,
     roles: own?.columns && fieldsIn(own.columns, policy?.fields ?? own.roles?.fields ?? {}),
     newColumns: own?.newColumns,
     upstreamOn: upstream && entriesIn(upstream.ledgers),
@@ -151,12 +152,13 @@ function committedFacts(
     timeZone = null,
   } = committed;
   const totals = totalsOf(committed, roles);
-  const sum = values?.totals && !totals ? undefined : measured(values, measure);
+  const isPending = totals === 'pending';
+  const sum = isPending ? undefined : measured(values, measure);
   return {
     committedState: committedState(committed, hasReturnedRecords),
     ...{ rows, pages, refusedLookups: refusedLookups?.count ?? 0, digest, readFrom, readTo, timeZone },
     ...(sum !== undefined && { sum }),
-    ...(totals && { totals }),
+    ...(isPending ? { totalsPending: true as const } : totals && { totals }),
     ...(changes?.last && { changes: { times: changes.times, last: changes.last } }),
   };
 }

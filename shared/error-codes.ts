@@ -41,7 +41,13 @@ type Unreadable = 'statement_unreadable' | 'version_unreadable' | 'unreadable_sn
 type Nothing = 'nothing_to_close' | 'nothing_to_state';
 type Empty = 'day_not_committed' | 'no_states' | 'nothing_to_verify';
 type Versions = 'already_current' | 'version_is_part' | 'version_not_kept' | 'version_of_other_zone';
-type Closes = 'already_closed' | 'month_not_over' | 'not_closed' | 'not_whole' | 'version_lost';
+type Closes =
+  | 'already_closed'
+  | 'month_not_over'
+  | 'not_closed'
+  | 'not_whole'
+  | 'unreadable_amounts'
+  | 'version_lost';
 
 /** Requests to the service and its responses. */
 type Requests = `http_${number}` | 'network' | 'out_of_time' | 'retry_after' | 'stopped' | 'timeout';

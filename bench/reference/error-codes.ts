@@ -273,6 +273,10 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'The process or the system has reached its limit of open files.',
     'Raise the limit (`ulimit -n`), or end other programs, and run again.',
   ],
+  unreadable_amounts: [
+    '`close` found values that cannot be read as amounts.',
+    'Correct the setting `fields`, or get plain numbers from the service and read the days again. `--anyway` closes the month without these amounts.',
+  ],
   unreadable_snapshot: [
     'The second Parquet reader of `verify` cannot read a version.',
     'Read the day again with `sync --from DAY --to DAY`, and report the file.',

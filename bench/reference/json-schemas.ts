@@ -112,6 +112,10 @@ const dayFacts = z.object({
   timeZone: nullable.text,
   sum: z.string().optional().describe('The sum of `measure`, with all its digits'),
   totals: z.custom<DayFacts['totals']>().meta({ type: 'object' }).optional(),
+  totalsPending: z
+    .literal(true)
+    .optional()
+    .describe('The settings name other fields than were summed: the next reading sums them'),
   changes: z.custom<DayFacts['changes']>().meta({ type: 'object' }).optional(),
   nextDue: nullable.instant.describe('When the day is read again; null: never or unknown'),
   overdueAt: nullable.instant,

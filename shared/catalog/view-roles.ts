@@ -3,18 +3,20 @@
  * states; the view then chooses by the brand of the row.
  */
 import { type Column, RESCUED } from '../column-types.ts';
-import type { BrandRoles } from '../lake/documents/roles.ts';
+import { type BrandRoles, rolesOfSettings } from '../lake/documents/roles.ts';
 import type { ReportLedgers } from '../lake/documents/read.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
+  BONUS_KINDS,
   NAME_IN_SQL,
   type ReportDefinition,
   type ReportView,
   type View,
+  spellings,
   withoutSpaces,
 } from '../reports/definition.ts';
 import { trimmedSql } from '../reports/views/view-sql.ts';
-import { type Role, isRole, placeOfRole } from '../roles/index.ts';
+import { type Role, type RoleColumn, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
 
 /** The columns of each table. */
 export type TableColumns = ReadonlyMap<string, readonly Column[]>;
@@ -28,8 +30,8 @@ export function withSettings(
   settings: Settings | undefined,
 ): Record<string, BrandRoles> {
   const known = Object.entries(brands).map(([brand, own]) => {
-    const { fields, states } = settings?.brands[brand]?.reports[report.name] ?? {};
-    return [brand, fields ? { fields, words: states?.words ?? {} } : own] as const;
+    const current = settings?.brands[brand]?.reports[report.name];
+    return [brand, current ? rolesOfSettings(current) : own] as const;
   });
   return Object.fromEntries(known);
 }
@@ -81,22 +83,31 @@ const NONE = 'CAST(NULL AS varchar)';
 
 /** The values of a role as text, in the records of one brand. */
 function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | undefined): string {
-  const place = placeOfRole(role, columns, own?.fields ?? {});
-  if (!place) return NONE;
-  const column = `CAST(${quoted(place.column.name)} AS varchar)`;
-  const value = place.path.length === 0 ? column : jsonSql(column, place.path.join('.'));
+  const values = placesOfRole(role, columns, own?.fields ?? {}).map((place) => placeSql(role, place));
+  const [only = NONE, ...others] = values;
+  // An empty text is no value, as in `textSql`.
+  const value =
+    others.length === 0
+      ? only
+      : `COALESCE(${values.map((each) => `NULLIF(${trimmedSql(each)}, '')`).join(', ')})`;
   switch (role) {
-    case 'amount':
-    case 'commission':
-      return place.path.length === 0 ? withRescued(value, place.column) : value;
     case 'currency':
-      return `upper(${trimmedSql(value)})`;
+      return values.length === 0 ? value : `upper(${trimmedSql(value)})`;
     case 'state':
     case 'line_state':
-      return stateSql(`lower(${trimmedSql(value)})`, own?.words ?? {});
+      return values.length === 0 ? value : stateSql(`lower(${trimmedSql(value)})`, own?.words ?? {});
+    case 'kind':
+      return values.length === 0 ? "'sale'" : kindSql(`lower(${trimmedSql(value)})`, own?.kinds);
     default:
       return value;
   }
+}
+
+/** The value at a place as text. */
+function placeSql(role: Role, { column, path }: RoleColumn): string {
+  const text = `CAST(${quoted(column.name)} AS varchar)`;
+  if (path.length > 0) return jsonSql(text, path.join('.'));
+  return isAmountRole(role) ? withRescued(text, column) : text;
 }
 
 /**
@@ -114,14 +125,23 @@ function jsonSql(text: string, path: string): string {
 
 /** @param state a state in the form in which states are compared */
 function stateSql(state: string, words: Readonly<Record<string, string>>): string {
-  const cases = Object.entries(words).flatMap(([word, to]) => {
-    const trimmed = withoutSpaces(word);
-    // A column of decimals shows 4 as 4.000000000.
-    const spelt = /^\d+$/.test(trimmed) ? [trimmed, `${trimmed}.000000000`] : [trimmed];
-    // By the engine's own rules, which differ for letters such as İ.
-    return spelt.map((each) => `WHEN lower('${each}') THEN '${to}'`);
-  });
+  const cases = Object.entries(words).flatMap(([word, to]) =>
+    wordSql(word).map((each) => `WHEN ${each} THEN '${to}'`),
+  );
   return cases.length === 0 ? state : `CASE ${state} ${cases.join(' ')} ELSE ${state} END`;
+}
+
+/** The service lists bonuses and campaign payments among its orders, although nobody bought anything. */
+function kindSql(kind: string, bonuses: readonly string[] = BONUS_KINDS): string {
+  const words = bonuses.flatMap(wordSql);
+  return words.length === 0
+    ? "'sale'"
+    : `CASE WHEN ${kind} IN (${words.join(', ')}) THEN 'bonus' ELSE 'sale' END`;
+}
+
+/** A word of the settings in lower case, by the engine's own rules, which differ for letters such as İ. */
+function wordSql(word: string): string[] {
+  return spellings(withoutSpaces(word)).map((each) => `lower('${each}')`);
 }
 
 /** A column may have the name of a keyword, such as `order`. */

@@ -1,10 +1,10 @@
 /** Judges a page of records by the settings of its report: the fields of roles, words of states and kinds, amounts, the key. */
 import { type JsonObject, stringifyJson } from '../json.ts';
-import { amountOf } from '../lake/table/amounts-and-states.ts';
+import { readValue } from '../lake/table/amounts.ts';
 import { keyProblem } from '../planning/primary-key.ts';
 import { fieldsOfKey, keyOf } from '../records/record-list.ts';
 import { type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
-import { LIKE_CURRENCY, type Role, textOf } from '../roles/index.ts';
+import { AMOUNT_ROLES, LIKE_CURRENCY, type Role, isAmountRole, textOf } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type Finding, ok, proposed, warning } from './finding.ts';
 import { BONUS, type RoleInSample, SALES, rolesInSample, valueOf } from './roles.ts';
@@ -70,8 +70,7 @@ function roleFindings({ report, sample, roles }: Records): Finding[] {
       const why = `${none}; without it, numbers are NULL. Name its field, or if the service has no such field`;
       return [proposed('undecided', 'roles', { path, value: null, why, isCertain: false })];
     }
-    const isAmount = role === 'amount' || role === 'commission';
-    return fits || isAmount
+    return fits || isAmountRole(role)
       ? []
       : [warning('roles', `the values of ${inForce.join(', ')} do not look like the ${role} of a record`)];
   });
@@ -88,12 +87,12 @@ function fieldsOf(role: Role, roles: readonly RoleInSample[]): readonly string[]
 }
 
 function amountFindings({ sample, roles }: Records): Finding[] {
-  return (['amount', 'commission'] as const).flatMap((role) => {
+  return AMOUNT_ROLES.flatMap((role) => {
     const fields = fieldsOf(role, roles);
     const values = sample
-      .map((record) => valueOf(record, fields) ?? null)
-      .filter((value) => value !== null && value !== '');
-    const [example, ...others] = values.filter((value) => amountOf(textOf(value)) === undefined);
+      .map((record) => valueOf(record, fields))
+      .filter((value) => readValue(value) !== undefined);
+    const [example, ...others] = values.filter((value) => readValue(value) === null);
     if (example === undefined) return [];
     const shown = stringifyJson(example).slice(0, 60);
     return [

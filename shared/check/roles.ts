@@ -4,7 +4,7 @@
  */
 import { exactDay, exactInstant } from '../exact-values.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json.ts';
-import { amountOf } from '../lake/table/amounts-and-states.ts';
+import { readValue } from '../lake/table/amounts.ts';
 import { type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
 import {
   ROLES,
@@ -12,8 +12,8 @@ import {
   type RoleFields,
   WELL_KNOWN,
   comparedName,
+  fieldsOfRole,
   textOf,
-  wellKnown,
 } from '../roles/index.ts';
 import { type ReportSettings, isFieldPath } from '../settings/settings.ts';
 
@@ -82,7 +82,7 @@ function share({ texts }: Values, is: (text: string) => boolean): number {
 }
 
 const distinct = ({ texts }: Values) => new Set(texts).size;
-const isAmount = (text: string) => amountOf(text) !== undefined;
+const isAmount = (text: string) => typeof readValue(text) === 'bigint';
 /** A number that may be unreadable, such as `1,500.25 €`. */
 const isLikeAmount = (text: string) => isAmount(text) || /^[^\p{L}\d]*\d[\d.,' ]*[^\p{L}\d]*$/u.test(text);
 const areIds = (values: Values) => share(values, (text) => /^\S{1,64}$/.test(text)) > 0.9;
@@ -248,12 +248,11 @@ export function rolesInSample(
     kinds: new Set((kinds ?? []).map(comparedState)),
   };
   const valuesOf = (path: string): Values => ({ ...common, texts: byPath.get(path) ?? [] });
-  const columns = [...new Set(sample.flatMap(Object.keys))];
+  const columns = [...new Set(sample.flatMap(Object.keys))].map((name) => ({ name }));
   const candidates = candidatesIn([...byPath.keys()], fields, valuesOf);
   return ROLES.map((role): RoleInSample => {
-    const { [role]: set } = fields;
-    const isSet = set !== undefined;
-    const inForce = fieldsIn(isSet ? set : wellKnown(role, columns)[0]);
+    const isSet = fields[role] !== undefined;
+    const inForce = fieldsOfRole(role, columns, fields);
     const has = (record: JsonObject) => valueOf(record, inForce) !== undefined;
     const isMissing = isSet && inForce.length > 0 && !sample.some(has);
     const [best, ...others] = isSet && !isMissing ? [] : (candidates.get(role) ?? []);
@@ -283,7 +282,7 @@ function candidatesIn(
   valuesOf: (path: string) => Values,
 ): ReadonlyMap<Role, readonly Candidate[]> {
   const owners = new Map(
-    ROLES.flatMap((role) => fieldsIn(fields[role]).map((field) => [field, role] as const)),
+    ROLES.flatMap((role) => fieldsOfRole(role, [], fields).map((field) => [field, role] as const)),
   );
   const preference = ({ role, path }: Candidate) => WELL_KNOWN[role].indexOf(comparedName(path)) >>> 0;
   const filled = ({ path }: Candidate) => valuesOf(path).texts.length;
@@ -300,10 +299,6 @@ function candidatesIn(
     found.set(role, [...own, candidate]);
   }
   return found;
-}
-
-function fieldsIn(set: RoleFields[Role]): readonly string[] {
-  return typeof set === 'string' ? [set] : (set ?? []);
 }
 
 function evidenceOf(what: string, path: string, values: Values): string {

@@ -19,12 +19,13 @@ import {
 import { newColumnsOf } from '../lake/documents/schema.ts';
 import { versionKey } from '../lake/paths.ts';
 import { combined, readerOf, rowsByCode } from '../lake/table/column-facts.ts';
-import { type Row, snakeCase } from '../lake/table/columns.ts';
+import type { Row } from '../lake/table/columns.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { errorSummary } from '../outcome.ts';
 import { COMPARED_DAYS, type FindingFacts, entriesIn, findingsOf, isNewFinding } from './findings.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
+import { type RoleColumn, fieldsIn, placesOf, textAt } from '../roles/index.ts';
 import type { BrandReport, RunContext } from '../context/context.ts';
 
 /**
@@ -153,26 +154,41 @@ async function countOf(
 ): Promise<number | undefined> {
   if (check.rule === 'one_value') return countSeveralValues(ctx, values, check);
   const wanted = new Set<string>();
-  for await (const row of rowsOf(ctx, values, columnsOf(ctx, values, [check.values.column])))
-    for (const text of textsIn(row)) wanted.add(text);
+  for await (const id of idsIn(ctx, values, [check.values.column])) wanted.add(id);
   const { size } = wanted;
   for (const place of places) {
     if (wanted.size === 0) break;
-    for await (const row of rowsOf(ctx, place, columnsOf(ctx, place, check.places.columns)))
-      for (const text of textsIn(row)) wanted.delete(text);
+    for await (const id of idsIn(ctx, place, check.places.columns)) wanted.delete(id);
   }
   if (check.isAssumed && size > 0 && wanted.size === size) return undefined;
   return Math.max(0, wanted.size - (refusedLookups?.count ?? 0));
 }
 
-/** The columns to read; the setting `fields` may name another column for the order's id. */
-function columnsOf(ctx: RunContext, { report }: Content, columns: readonly string[]): readonly string[] {
-  const orderId = orderIdOf(ctx, report);
-  return orderId !== undefined && columns.includes('order_id') ? [snakeCase(orderId)] : columns;
+/** The ids in these columns of a day. The setting `fields` may name other fields for the order's id. */
+async function* idsIn(
+  ctx: RunContext,
+  content: Content,
+  columns: readonly string[],
+): AsyncGenerator<string, void, undefined> {
+  const set = columns.includes('order_id') ? orderIdOf(ctx, content.report) : undefined;
+  const places = set && placesOf((await ctx.schemaOf(content.report).cached()).columns, set);
+  const read = places ? places.map(({ column }) => column.name) : columns;
+  for await (const row of rowsOf(ctx, content, [...new Set(read)])) {
+    if (!places) yield* textsIn(row);
+    const first = places?.map((place) => textAtPlace(row, place)).find((text) => text);
+    if (first) yield first;
+  }
 }
 
-function orderIdOf({ brandSettings }: RunContext, { name }: ReportDefinition): string | undefined {
-  return brandSettings.reports[name]?.fields.order_id ?? undefined;
+/** The fields of the setting; `undefined` without the setting. */
+function orderIdOf({ brandSettings }: RunContext, { name }: ReportDefinition): readonly string[] | undefined {
+  const set = brandSettings.reports[name]?.fields.order_id ?? undefined;
+  return set === undefined ? undefined : [set].flat();
+}
+
+function textAtPlace(row: Row, { column: { name }, path }: RoleColumn): string | undefined {
+  const [text] = textsIn({ [name]: row[name] ?? null });
+  return path.length > 0 && text !== undefined ? textAt(text, path) : text;
 }
 
 /** I12: keeps each value of `by` in memory once, with the first value of `column` that occurs with it. */
@@ -282,5 +298,6 @@ export async function findingFacts(
   const ledgers = await undamagedLedgers(monthsFrom(from, first).map((each) => ledger(each).cached()));
   const stored = await undamaged(schema.cached());
   const newColumns = stored && newColumnsOf(stored);
-  return { report, policy, newColumns, entryOn: entriesIn(ledgers) };
+  const roles = stored && fieldsIn(stored.columns, policy?.fields ?? {});
+  return { report, policy, newColumns, columns: stored?.columns, roles, entryOn: entriesIn(ledgers) };
 }

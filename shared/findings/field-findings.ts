@@ -8,6 +8,8 @@ import { addDays } from '../days.ts';
 import type { DayEntry } from '../lake/documents/ledger.ts';
 import type { NewColumns } from '../lake/documents/schema.ts';
 import { MAX_FILLED } from '../lake/table/column-facts.ts';
+import type { Column } from '../column-types.ts';
+import { type ChosenFields, type Role, comparedName, isRole, placesOf, wellKnown } from '../roles/index.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
 
 export interface FieldFinding {
@@ -35,6 +37,9 @@ export interface FieldFacts {
   day: string;
   entryOn: (day: string) => DayEntry | undefined;
   newColumns?: NewColumns | undefined;
+  /** The columns of the table, and the fields of each role; missing if they are not known. */
+  columns?: readonly Column[] | undefined;
+  roles?: ChosenFields | undefined;
 }
 
 /** @param comparedDays how many days before it the day is compared with */
@@ -65,9 +70,11 @@ function emptiedColumns(entry: DayEntry, facts: FieldFacts, comparedDays: number
     // A lasting change is found on its first day only.
     const before = usual.find(isTelling);
     if (!isTelling(entry) || !before || rowsAtFirst(before, column) === 0) return [];
+    const roles = rolesOf(column, facts);
+    if (roles.some(({ columns }) => columns.some((each) => rowsNow(entry, each) > 0))) return [];
     const rescued = entry.committed?.values?.rescued?.[column] ?? 0;
     const where = rescued > 0 ? `; ${rescued} values do not fit it and are in _rescued` : '';
-    return [`${column} (usually in ${percent(share)} of the rows${where})`];
+    return [{ column, text: `${column} (usually in ${percent(share)} of the rows${where})`, roles }];
   });
   if (emptied.length === 0) return [];
   const beside = namesIn([entry]).filter((column) => {
@@ -76,7 +83,48 @@ function emptiedColumns(entry: DayEntry, facts: FieldFacts, comparedDays: number
     return rowsNow(entry, column) > 0 && others.length <= 1;
   });
   const renamed = beside.length > 0 ? `; new beside it: ${listed(beside)}` : '';
-  return [{ check: 'emptied_column', detail: `${listed(emptied)}${renamed}`, since }];
+  const remedies = emptied.flatMap(({ column, roles }) =>
+    roles.map(({ role, fields }) =>
+      remedyOf(column, role, fields, candidatesFor(role, column, beside, facts)),
+    ),
+  );
+  const texts = emptied.map(({ text }) => text);
+  return [{ check: 'emptied_column', detail: [`${listed(texts)}${renamed}`, ...remedies].join('; '), since }];
+}
+
+/** The roles whose values are in a column, each with its fields and the columns of these. */
+function rolesOf(column: string, { columns = [], roles = {} }: FieldFacts) {
+  return Object.entries(roles).flatMap(([role, fields]) => {
+    const own = placesOf(columns, fields).map((place) => place.column.name);
+    return isRole(role) && own.includes(column) ? [{ role, fields, columns: own }] : [];
+  });
+}
+
+/** The new columns that may have the role now, by the names of their fields, the likeliest first. */
+function candidatesFor(
+  role: Role,
+  emptied: string,
+  beside: readonly string[],
+  { columns = [] }: FieldFacts,
+): string[] {
+  const name = comparedName(emptied);
+  const isSimilar = (other: string) =>
+    comparedName(other).includes(name) || name.includes(comparedName(other));
+  const names = new Set([...wellKnown(role, beside), ...beside.filter(isSimilar), ...beside]);
+  return [...names].map((each) => columns.find((column) => column.name === each)?.field ?? each);
+}
+
+/** `comm has the role commission; if commissionValue replaces it: "commission": ["comm", "commissionValue"]` */
+function remedyOf(
+  column: string,
+  role: Role,
+  fields: readonly string[],
+  candidates: readonly string[],
+): string {
+  const [first] = candidates;
+  const has = `${column} has the role ${role}`;
+  if (first === undefined) return `${has}, and no new column may replace it`;
+  return `${has}; if ${listed(candidates)} replaces it, set "fields": { "${role}": ${JSON.stringify([...fields, first])} }`;
 }
 
 /** The comparable days before the day whose first version is older than `at`, the newest first. */

@@ -28,8 +28,8 @@ export interface FindingPlace {
   columnsOf: (report: string) => ReadonlySet<string>;
   /** The setting `fields` of a report. */
   fieldsOf: (report: string) => RoleFields;
-  /** The field that contains the state, and the words that the setting `words` maps. */
-  state: { field: string | null | undefined; words: readonly string[] };
+  /** The fields that contain the state, and the words that the setting `words` maps. */
+  state: { fields: readonly string[]; words: readonly string[] };
 }
 
 /** Findings about changes between the readings of a day. */
@@ -95,12 +95,13 @@ function lifecycleSql(
 }
 
 function unknownStatesSql({ brand, report, day, columnsOf, state }: FindingPlace): string | undefined {
-  const column = snakeCase(state.field ?? '');
-  if (!columnsOf(report.name).has(column)) return undefined;
+  const columns = state.fields.map(snakeCase).filter((column) => columnsOf(report.name).has(column));
+  if (columns.length === 0) return undefined;
   const known = ['', ...STATE_WORDS, ...state.words.map(comparedState)];
+  const value = firstSql(columns);
   return `SELECT * FROM ${report.table}
-WHERE ${partition(brand, day, day)} AND lower(trim(CAST("${column}" AS varchar), ' ')) NOT IN (${texts(known)})
-ORDER BY "${column}"`;
+WHERE ${partition(brand, day, day)} AND lower(trim(${value}, ' ')) NOT IN (${texts(known)})
+ORDER BY ${value}`;
 }
 
 /** Rows whose value is in none of the places, as `data-checks.ts` counts them: without empty values. */
@@ -111,23 +112,31 @@ function missingSql(
   const [from, to] = [reports[values.report], reports[places.report]];
   const named = (report: string, columns: readonly string[]) => {
     const { order_id: orderId } = fieldsOf(report);
-    const own = orderId && columns.includes('order_id') ? [snakeCase(orderId)] : columns;
-    return own.filter((column) => columnsOf(report).has(column));
+    const isSet = orderId && columns.includes('order_id');
+    const own = (isSet ? [orderId].flat().map(snakeCase) : columns).filter((column) =>
+      columnsOf(report).has(column),
+    );
+    return isSet && own.length > 0 ? [firstSql(own)] : own.map((column) => firstSql([column]));
   };
-  const [column] = named(values.report, [values.column]);
-  const columns = named(places.report, places.columns);
-  if (!from || !to || column === undefined || columns.length === 0) return undefined;
+  const [value] = named(values.report, [values.column]);
+  const found = named(places.report, places.columns);
+  if (!from || !to || value === undefined || found.length === 0) return undefined;
   const days = partition(brand, addDays(day, -places.daysAround), addDays(day, places.daysAround));
-  const found = columns.map(
-    (each) => `SELECT CAST("${each}" AS varchar) FROM ${to.table} WHERE ${days} AND "${each}" IS NOT NULL`,
-  );
-  const value = `CAST("${column}" AS varchar)`;
+  const ids = found.map((each) => `SELECT ${each} FROM ${to.table} WHERE ${days} AND ${each} IS NOT NULL`);
   return `SELECT * FROM ${from.table}
 WHERE ${partition(brand, day, day)} AND ${value} <> ''
   AND ${value} NOT IN (
-    ${found.join('\n    UNION ALL ')}
+    ${ids.join('\n    UNION ALL ')}
   )
-ORDER BY "${column}"`;
+ORDER BY ${value}`;
+}
+
+/** The first text of these columns that is not empty. */
+function firstSql(columns: readonly string[]): string {
+  const read = columns.map((column) => `CAST("${column}" AS varchar)`);
+  return read.length === 1
+    ? read.join('')
+    : `COALESCE(${read.map((each) => `NULLIF(trim(${each}, ' '), '')`).join(', ')})`;
 }
 
 function partition(brand: string, from: string, to: string): string {

@@ -5,13 +5,20 @@
  * a day with its earlier reading and with the same weekday of the weeks before, and add the counts of the checks
  * (`findings/data-checks.ts` makes them). Only days that were read whole after their end are judged.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { addDays, monthOf } from '../days.ts';
 import { amountText } from '../exact-number.ts';
 import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
-import { type Check, type ReportDefinition, comparedState } from '../reports/definition.ts';
-import { isMeasured, measured } from '../lake/documents/totals.ts';
+import type { Check, ReportDefinition } from '../reports/definition.ts';
+import {
+  isMeasured,
+  measured,
+  totalsOf,
+  unreadableAmounts,
+  unreadableText,
+} from '../lake/documents/totals.ts';
 import { type FieldFacts, fieldFindings } from './field-findings.ts';
-import type { Policy } from '../planning/due.ts';
+import { type StateRules, unknownStates } from '../planning/states.ts';
 import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
 
 /** Something odd about a day that is complete. */
@@ -36,8 +43,13 @@ export interface Finding {
 export interface FindingFacts extends FieldFacts {
   report: Pick<ReportDefinition, 'name' | 'checks' | 'measure' | 'day'>;
   /** Missing if the report is not enabled. */
-  policy: Pick<Policy, 'words'> | undefined;
+  policy: StateRules | undefined;
 }
+
+/** A finding names so many words. */
+const MAX_UNKNOWN = 10;
+/** A longer word of the service is cut. */
+const MAX_SHOWN = 60;
 
 const COMMON = {
   emptied: {
@@ -90,6 +102,11 @@ const COMMON = {
     advice:
       'Views count such records as neither void nor paid. Map each word to new, mixed, locked, void, effective or paid',
   },
+  unreadable_amounts: {
+    title: 'values that are no amounts',
+    advice:
+      'Views have NULL for them, and close refuses the month. Ask the operator of the service to send plain numbers such as 1500.25',
+  },
   new_column: {
     title: 'new columns',
     advice:
@@ -120,7 +137,8 @@ export function findingsOf(facts: FindingFacts): Finding[] {
   const since = committed.committedAt ?? committed.readFrom;
   const { before } = committed.checks ?? {};
   const isCertain = committed.state !== 'unconfirmed';
-  const falls = before ? fallsBelow(before, committed, report.measure) : [];
+  const measure = totalsOf(committed, facts.roles) === 'pending' ? undefined : report.measure;
+  const falls = before ? fallsBelow(before, committed, measure) : [];
   // Rows that fell are usually also far from the usual number: report only one of the two.
   const hasFewerRows = falls.some(({ check }) => check !== 'sum_fell');
   const unusual = hasFewerRows ? [] : unusualRows(day, committed, entryOn);
@@ -141,8 +159,11 @@ export function findingsOf(facts: FindingFacts): Finding[] {
     ...fieldFindings(facts, COMPARED_DAYS).map(({ check, detail, since: at }) =>
       odd(check, detail, { since: at, isCertain }),
     ),
-    ...unknownStates(committed.values, report.name, policy?.words ?? {}).map(({ detail, advice }) =>
+    ...strangeStates(committed, report.name, policy).map(({ detail, advice }) =>
       odd('unknown_states', detail, { advice, isCertain }),
+    ),
+    ...unreadable(committed, facts).map(({ detail, advice }) =>
+      odd('unreadable_amounts', detail, { advice, isCertain }),
     ),
     ...(committed.values?.keyUnused === undefined ? [] : [odd('key_unused', committed.values.keyUnused)]),
     ...report.checks.flatMap(({ name, counts, advice }: Check) => {
@@ -153,24 +174,34 @@ export function findingsOf(facts: FindingFacts): Finding[] {
   ];
 }
 
-/** States of the records that neither the interface nor the settings define. @param words the states of the settings, by word */
-function unknownStates(
-  values: Committed['values'],
+/** States of the records that neither the interface nor the settings define. */
+function strangeStates(
+  { values }: Committed,
   report: string,
-  words: Readonly<Record<string, string>>,
+  rules: StateRules = { fields: {}, words: {} },
 ): Pick<Finding, 'detail' | 'advice'>[] {
-  const known = new Set(Object.keys(words).map(comparedState));
-  const unknown = Object.entries(values?.unknownStates ?? {}).filter(
-    ([word]) => !known.has(comparedState(word)),
-  );
+  const unknown = [...unknownStates(values, rules)].slice(0, MAX_UNKNOWN);
   const [first] = unknown;
   if (!first) return [];
   return [
     {
-      detail: unknown.map(([word, rows]) => `${JSON.stringify(word)} in ${rows} rows`).join(', '),
+      detail: unknown
+        .map(([word, rows]) => `${JSON.stringify(word.slice(0, MAX_SHOWN))} in ${rows} rows`)
+        .join(', '),
       advice: `${COMMON.unknown_states.advice}: "states": { "words": { ${JSON.stringify(first[0])}: "void" } } in ${report} of the brand`,
     },
   ];
+}
+
+/** Amounts that cannot be read. If they are objects, a path leads to the numbers in them. */
+function unreadable(committed: Committed, facts: FindingFacts): Pick<Finding, 'detail' | 'advice'>[] {
+  const found = unreadableAmounts(committed, facts).filter(({ isRead }) => isRead);
+  const object = found.find(({ example }) => example?.startsWith('{'));
+  const { role = '', column = '' } = object ?? {};
+  const advice = object
+    ? `Views have NULL for them, and close refuses the month. Name the number in the object, for example "fields": { "${role}": "${column}.value" } in ${facts.report.name} of the brand`
+    : COMMON.unreadable_amounts.advice;
+  return found.length === 0 ? [] : [{ detail: found.map(unreadableText).join(', '), advice }];
 }
 
 /** The refused lookups of a day if no run repeats them any more. */
@@ -323,10 +354,12 @@ export function carriedChecks(
   // Other queries, e.g. with a filter, return other rows.
   if (before?.queryFingerprint !== reading.queryFingerprint) return undefined;
   const { rows, state, values, checks } = before;
-  const earlier = checks?.before;
+  // Sums of other fields cannot be compared.
+  const isSameSum = isDeepStrictEqual(values?.totals?.fields, reading.values?.totals?.fields);
+  const earlier = checks?.before && { ...checks.before, ...(!isSameSum && { sum: undefined }) };
   const hasFallen = (now: Reading) => earlier && fallsBelow(earlier, now, measure).length > 0;
   const stays = reading.unchanged || (hasFallen(before) && hasFallen(reading));
-  const sum = measured(values, measure);
+  const sum = isSameSum ? measured(values, measure) : undefined;
   const compared = stays ? earlier : { rows, state, ...(sum !== undefined && { sum }), at: reading.at };
   return { ...checks, ...(compared && { before: compared }) };
 }

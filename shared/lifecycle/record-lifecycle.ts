@@ -142,7 +142,7 @@ async function writeRows(
   const key = versionKey(report.table, brand, day, snapshot);
   const version = await openCodedFile(fileIn(lake.store, { key, bytes }));
   const from = earlier && { file: await openCodedFile(fileOf(ctx, day, earlier)), digest: earlier.digest };
-  const records = () => recordsOf(version, rules, lifecycle);
+  const records = () => recordsOf(version, rules, lifecycle.states);
   const written = async (write: (file: ParquetFile) => Promise<boolean>): Promise<Lifecycle | undefined> => {
     const id = ctx.newId();
     const digest = new Digest();

@@ -6,32 +6,35 @@ import { hash } from 'node:crypto';
 import { type Column, RESCUED } from '../column-types.ts';
 import type { BrandReport } from '../context/context.ts';
 import type { Committed, Lifecycle } from '../lake/documents/ledger.ts';
-import type { BrandRoles } from '../lake/documents/roles.ts';
+import { type BrandRoles, rolesOfSettings } from '../lake/documents/roles.ts';
 import type { CodedFile } from '../lake/table/coded-columns.ts';
-import { type CodedColumn, isNullCode, valueOfCode } from '../lake/table/coded-rows.ts';
+import { type CodedColumn, isNullCode } from '../lake/table/coded-rows.ts';
 import { AMOUNT, combined, countOf, readerOf, valuesOf, withValues } from '../lake/table/column-facts.ts';
-import { amountAt, amountsIn, textsIn, wholeTextsOf } from '../lake/table/amounts-and-states.ts';
+import { firstAmounts, readColumn, readRescuedColumn, textsIn } from '../lake/table/amounts.ts';
 import { type Texts, textsOf } from '../lake/table/texts.ts';
 import { keyColumns } from '../planning/primary-key.ts';
-import { comparedState, withoutSpaces } from '../reports/definition.ts';
-import { ROLES, type Role, type RoleColumn, placeOfRole } from '../roles/index.ts';
+import { BONUS_KINDS, comparedState, spellings, withoutSpaces } from '../reports/definition.ts';
+import { ROLES, type Role, type RoleColumn, placesOfRole } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 
 /** A report of a brand, with its settings if they are known. */
 export type LifecycleContext = Pick<
   BrandReport,
   'brand' | 'report' | 'lake' | 'schema' | 'roles' | 'clock' | 'newId' | 'log'
-> & { settings?: Pick<ReportSettings, 'key' | 'fields' | 'states'> };
+> & { settings?: Pick<ReportSettings, 'key' | 'fields' | 'states' | 'kinds'> };
+
+/** A record's value is the first that is not empty at these places. */
+type Places = readonly RoleColumn[];
 
 /** How the records of a version are judged. */
 export interface Rules {
-  /** The columns that identify a record; empty: nothing identifies it. */
-  key: readonly RoleColumn[];
-  places: ReadonlyMap<Role, RoleColumn>;
+  /** The columns that identify a record, each with the places of its values; empty: nothing identifies it. */
+  key: readonly Places[];
+  places: ReadonlyMap<Role, Places>;
   /** The states of the interface, by the word of the service in its compared form. */
   words: ReadonlyMap<string, string>;
-  /** The column that distinguishes bonuses from sales. */
-  kind: Column | undefined;
+  /** The words of the service that are bonuses, in their compared form. */
+  bonuses: ReadonlySet<string>;
   /** Fingerprints of the key, of the states and of all rules together. */
   basis: string;
 }
@@ -46,22 +49,23 @@ export async function rulesOf(
   if (!report.lifecycle) return undefined;
   const { columns } = await ctx.schema.cached();
   const own: BrandRoles = settings
-    ? { fields: settings.fields, words: settings.states?.words ?? {} }
+    ? rolesOfSettings(settings)
     : ((await ctx.roles.cached()).brands[ctx.brand] ?? { fields: {}, words: {} });
-  const placed = ROLES.map((role) => [role, placeOfRole(role, columns, own.fields)] as const);
-  const places = new Map(placed.flatMap(([role, place]) => (place ? [[role, place] as const] : [])));
-  const inOrder = (roles: readonly Role[]) => roles.flatMap((role) => places.get(role) ?? []);
-  const ofColumns = (key: readonly Column[]) => key.map((column): RoleColumn => ({ column, path: [] }));
+  const placed = ROLES.map((role) => [role, placesOfRole(role, columns, own.fields)] as const);
+  const places = new Map(placed.filter(([, own]) => own.length > 0));
+  const inOrder = (roles: readonly Role[]) =>
+    roles.map((role) => places.get(role) ?? []).filter((own) => own.length > 0);
+  const ofColumns = (key: readonly Column[]) => key.map((column): Places => [{ column, path: [] }]);
   const keys = [
     ...keyColumns(ctx, columns, values?.keyIsNone ?? false).map(ofColumns),
     ...(places.has('order_id') ? [inOrder(['order_id', 'product']), inOrder(['order_id'])] : []),
   ];
   const key = keys.find((each) => fingerprint(each) === partsOf(known)[0]) ?? keys[0] ?? [];
   const words = wordsOf(own);
-  const kind = columns.find(({ name }) => name === report.lifecycle?.bonuses.column);
+  const bonuses = new Set((own.kinds ?? BONUS_KINDS).map(comparedState).flatMap(spellings));
   const ofStates = [inOrder(report.lifecycle.states), [...words]];
-  const basis = [key, ofStates, [...places, kind ?? null]].map(fingerprint).join('-');
-  return { key, places, words, kind, basis };
+  const basis = [key, ofStates, [...places, [...bonuses]]].map(fingerprint).join('-');
+  return { key, places, words, bonuses, basis };
 }
 
 function fingerprint(rules: unknown): string {
@@ -73,11 +77,9 @@ export function partsOf(of: Pick<Lifecycle, 'basis'> | undefined): readonly stri
   return of?.basis.split('-') ?? [];
 }
 
-/** As in the SQL of views: in a column of decimals, 4 is written 4.000000000. */
 function wordsOf({ words }: BrandRoles): ReadonlyMap<string, string> {
-  const spelt = (word: string) => (/^\d+$/.test(word) ? [word, `${word}.000000000`] : [word]);
   const entries = Object.entries(words);
-  return new Map(entries.flatMap(([word, to]) => spelt(comparedState(word)).map((each) => [each, to])));
+  return new Map(entries.flatMap(([word, to]) => spellings(comparedState(word)).map((each) => [each, to])));
 }
 
 /** A record of a version, or all its records with one key, kind, publisher and currency, by column of the table. */
@@ -107,17 +109,16 @@ export interface NowColumns {
 /** All records of a version, a row group at a time. */
 export async function* recordsOf(
   file: CodedFile,
-  { key, places, words, kind }: Rules,
-  { states, bonuses }: { states: readonly Role[]; bonuses: { values: readonly string[] } },
+  { key, places, words, bonuses }: Rules,
+  states: readonly Role[],
 ): AsyncGenerator<NowColumns, void, undefined> {
-  const ofKind = kind && { column: kind, path: [] };
-  const used = [...key, ...places.values(), ...(ofKind ? [ofKind] : [])].map(({ column }) => column.name);
+  const used = [...key, ...places.values()].flat().map(({ column }) => column.name);
   for await (const { rows, columns: read } of file.groups([...used, RESCUED])) {
     const columns = new Map(read);
-    const at = (place: RoleColumn | undefined, of = filled) => judgedColumn(columns, place, of);
+    const at = (own: Places | undefined, of = filled) => judgedColumn(rows, columns, own, of);
     const toState = (text: string) => words.get(comparedState(text)) ?? filled(comparedState(text));
-    const isBonus = (type: string | undefined) => type !== undefined && bonuses.values.includes(type);
-    const keys = key.map((place) => at(place, nonEmpty));
+    const toKind = (text: string) => (bonuses.has(comparedState(text)) ? 'bonus' : 'sale');
+    const keys = key.map((own) => at(own, nonEmpty));
     const [first, second] = states.map((role) => at(places.get(role), toState));
     const state =
       first && second ? derivedColumn(rows, [first, second], ([a, b]) => a ?? b) : (first ?? second);
@@ -128,7 +129,7 @@ export async function* recordsOf(
       records: { codes: new Uint32Array(rows).fill(1), values: [undefined, 1n] },
       order_id: at(places.get('order_id')),
       product: at(places.get('product')),
-      kind: derivedColumn(rows, [at(ofKind)], ([type]) => (isBonus(type) ? 'bonus' : 'sale')),
+      kind: derivedColumn(rows, [at(places.get('kind'), toKind)], ([kind]) => kind ?? 'sale'),
       publisher_id: at(places.get('publisher_id')),
       publisher_name: at(places.get('publisher_name')),
       currency: at(places.get('currency'), (text) => filled(text.toUpperCase())),
@@ -225,11 +226,21 @@ function nonEmpty(text: string): string | undefined {
 
 type Columns = ReadonlyMap<string, CodedColumn>;
 
+/** The judged texts of records: of several places, the first that has a text. */
 function judgedColumn(
+  rows: number,
   columns: Columns,
-  place: RoleColumn | undefined,
+  places: Places = [],
   judged: (text: string) => string | undefined,
 ): CodedColumn | undefined {
+  const [place, ...others] = places;
+  if (others.length > 0) {
+    const each = places.map((own) => judgedColumn(rows, columns, [own], filled));
+    return derivedColumn(rows, each, (texts) => {
+      const first = texts.find((text) => text !== undefined);
+      return first === undefined ? undefined : judged(first);
+    });
+  }
   const coded = place && columns.get(place.column.name);
   if (!place || !coded) return undefined;
   const isAsItIs = judged === filled || judged === nonEmpty;
@@ -249,24 +260,14 @@ function arePlain({ bytes, starts, ends }: Texts): boolean {
 }
 
 /** Amounts as views have them: an amount that its column cannot store exactly is in `_rescued`. */
-function amountColumn(
-  rows: number,
-  columns: Columns,
-  place: RoleColumn | undefined,
-): CodedColumn | undefined {
-  if (!place) return undefined;
-  const { column, path } = place;
-  const { name, type, field = '' } = column;
-  const coded = columns.get(name);
-  const amounts = coded && { codes: coded.codes, ...amountsIn(coded, column, path) };
-  const isRescued = path.length === 0 && type !== 'string' && /^\w+$/.test(field);
-  const rescued = isRescued ? columns.get(RESCUED) : undefined;
-  const others = rescued && wholeTextsOf(rescued).map((text) => amountAt(text, [field]));
-  if (!rescued || !others?.some((other) => other !== undefined)) return amounts;
-  const values = Array.from({ length: rows }, (_, row) => {
-    const own = amounts && valueOfCode(amounts, amounts.codes[row] ?? 0);
-    return typeof own === 'bigint' ? own : others[rescued.codes[row] ?? 0];
+function amountColumn(rows: number, columns: Columns, places: Places = []): CodedColumn | undefined {
+  const rescued = columns.get(RESCUED);
+  const read = places.flatMap((place) => {
+    const { column, path } = place;
+    const coded = columns.get(column.name);
+    const isRescued = rescued && path.length === 0 && column.type !== 'string';
+    const others = isRescued ? [readRescuedColumn(rows, rescued, column)] : [];
+    return [...(coded ? [readColumn(rows, coded, place)] : []), ...others];
   });
-  // Code 0 is NULL: rows that have not reached a state get it as the amount of that state.
-  return { codes: Uint32Array.from(values, (_, row) => row + 1), values: [undefined, ...values] };
+  return firstAmounts(rows, read);
 }

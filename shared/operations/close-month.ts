@@ -15,10 +15,12 @@ import { configError } from '../errors.ts';
 import { type Close, type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type DayEntry, joinClose } from '../lake/documents/ledger.ts';
+import { unreadableAmounts, unreadableText } from '../lake/documents/totals.ts';
 import { listLedgers, snapshotsByTable } from '../lake/documents/read.ts';
 import { closeKey, dayPartition, partitionPrefix, versionKey } from '../lake/paths.ts';
 import { lifecycleShape } from '../lifecycle/index.ts';
 import { enabledPolicy } from '../planning/policy.ts';
+import { fieldsIn } from '../roles/index.ts';
 import { type ReportRegistry, dayTables } from '../reports/definition.ts';
 import { rangesText } from '../status/problems.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -67,6 +69,7 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
     if (!draft) continue;
     refuseBeforeEnd(options, draft);
     if (!anyway) refuseWithoutStates(of, draft);
+    if (!anyway) await refuseUnreadable(options, of);
     drafts.push({ of, draft });
   }
   const partial = anyway ? [] : drafts.filter(({ draft }) => draft.exceptions.length > 0);
@@ -227,6 +230,38 @@ function refuseWithoutStates({ reports }: BrandReports, { brand, days }: Close):
   throw configError(
     'no_states',
     `An older program wrote ${old.length} versions of ${brand}, without the states of their records. To add them: ${commands.join(', ')}`,
+  );
+}
+
+/** Without an amount, a month would be paid too low, and nobody would notice later. */
+async function refuseUnreadable({ month }: CloseOptions, { brand, reports }: BrandReports): Promise<void> {
+  const found: string[] = [];
+  for (const { ctx } of reports) {
+    const { report, policy, ledger, schema, roles } = ctx;
+    const { columns } = await schema.cached();
+    const fields = policy?.fields ?? (await roles.cached()).brands[brand]?.fields ?? {};
+    const table = { columns, roles: fieldsIn(columns, fields) };
+    const days = Object.entries((await ledger(month).cached()).days)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([dt, { committed }]) =>
+        committed ? unreadableAmounts(committed, table).map((each) => ({ ...each, dt })) : [],
+      );
+    for (const own of Map.groupBy(days, (each) => `${each.column} ${each.isRead}`).values()) {
+      const [first] = own;
+      if (!first) continue;
+      const rows = own.reduce((sum, each) => sum + each.rows, 0);
+      const remedy = first.isRead
+        ? ''
+        : ` (to read them: "brand-reports rebuild ${report.name} --brand ${brand} --from ${first.dt} --to ${own.at(-1)?.dt}")`;
+      found.push(
+        `${report.name} ${unreadableText({ ...first, rows })} on ${rangesText(own, Number.POSITIVE_INFINITY)}${remedy}`,
+      );
+    }
+  }
+  if (found.length === 0) return;
+  throw configError(
+    'unreadable_amounts',
+    `${month} of ${brand} has amounts that cannot be read: ${found.join('; ')}. Correct "fields", or ask the operator of the service for plain numbers and read the days again. To close the month without these amounts: "brand-reports close ${month} --brand ${brand} --anyway"`,
   );
 }
 

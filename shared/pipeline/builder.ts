@@ -7,11 +7,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../column-types.ts';
 import { asBrandReportsError } from '../errors.ts';
-import type { Committed } from '../lake/documents/ledger.ts';
+import type { Committed, VersionContent } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
 import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
-import { AmountsAndStates } from '../lake/table/amounts-and-states.ts';
+import { Amounts } from '../lake/table/amounts.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
@@ -25,10 +25,7 @@ import { isLifecycleIntact } from '../lifecycle/index.ts';
 import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from '../attempt/rows-of-day.ts';
 
 /** The version to commit; if the content has not changed, `snapshot` is the committed snapshot. */
-export type BuiltSnapshot = Pick<
-  Committed,
-  'snapshot' | 'rows' | 'bytes' | 'digest' | 'values' | 'unsettled'
-> & {
+export type BuiltSnapshot = VersionContent & {
   unchanged: boolean;
   /** The hashes of its rows, if it replaces a closed day: they show which rows it changes. */
   hashes?: RowHashes;
@@ -95,7 +92,7 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
       columns: chosen,
       file: writeParquet(output, chosen, digest),
       facts: new ColumnFacts(chosen),
-      roles: new AmountsAndStates(chosen, settings),
+      amounts: new Amounts(chosen, settings.fields),
     };
   });
   let current: Slice | undefined;
@@ -126,27 +123,23 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
     },
     async finish(readBack) {
       rowsOfDay.end();
-      const { file, facts, roles } = await groups.flush();
-      const { statesFingerprint: states } = ctx.policy;
-      const { sums, rescued } = facts;
-      const { unsettled, values: ofRoles } = roles;
+      const { file, facts, amounts } = await groups.flush();
+      const { sums, rescued, words } = facts;
       const counted = {
-        ...{ sums, ...(rescued && { rescued }), ...ofRoles },
+        ...{ sums, ...(rescued && { rescued }), ...(words && { words }), ...amounts.values },
         ...(basis.rule === 'is_none' && { keyIsNone: true }),
       };
-      const known =
-        states !== undefined && unsettled !== undefined ? { unsettled: { rows: unsettled, states } } : {};
       if (committed?.digest === digest.value() && (await isIntact(ctx, open, committed, readBack))) {
         const { snapshot: same, rows, bytes, values } = committed;
         const content = { snapshot: same, rows, bytes, digest: committed.digest };
         const { filled } = values ?? {};
-        return { ...content, ...known, values: { ...(filled && { filled }), ...counted }, unchanged: true };
+        return { ...content, values: { ...(filled && { filled }), ...counted }, unchanged: true };
       }
       const { filled, ...written } = await file.finish();
       isEnded = true;
       const values = { filled: fullest(filled), ...counted };
       const content = { snapshot, ...written, digest: digest.value(), values };
-      return { ...content, ...known, unchanged: false, ...(hashes && { hashes }) };
+      return { ...content, unchanged: false, ...(hashes && { hashes }) };
     },
     async abort() {
       if (isEnded) return;

@@ -48,7 +48,7 @@ export async function commit(
   const { queryFingerprint, timeZone } = policy;
   // If the service has never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
-  const nextOf = (counts: Pick<Committed, 'rows' | 'unsettled'>) => {
+  const nextOf = (counts: Pick<Committed, 'rows' | 'values'>) => {
     const last = isLast(day, policy, startedMs, counts) && isVerified && !recorded.refusedLookups?.retryAt;
     return afterReading(
       replaced,

@@ -158,7 +158,7 @@ async function commit(
 
 /** Without the fields that the new content replaces. They must not stay if the new content does not have them. */
 function withoutContent(committed: Committed): Committed {
-  const { values: _values, unsettled: _unsettled, ...others } = committed;
+  const { values: _values, ...others } = committed;
   return others;
 }
 

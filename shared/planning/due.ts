@@ -24,6 +24,7 @@ import {
   isClosedForLookups,
 } from '../lake/documents/ledger.ts';
 import type { RoleFields } from '../roles/index.ts';
+import { mayChange } from './states.ts';
 import type { RefreshTier } from '../reports/definition.ts';
 
 /** What decides when a day of a report is due, and when it is overdue. */
@@ -32,17 +33,15 @@ export interface Policy {
   startDate: string;
   lateMinutes: number;
   refresh: readonly RefreshTier[];
-  /** Fingerprint of how the states of records are counted; missing if records have no states. */
-  statesFingerprint?: string;
   /** Fingerprint of the queries that follow from the current settings. */
   queryFingerprint: string;
   pagesAreSnapshot: boolean;
   /** The longest time between two starts of the schedule: a due day that waits longer has a problem. */
   maxGapMs: number;
-  /** The setting `fields`: the field of each role. */
+  /** The setting `fields`. */
   fields: RoleFields;
-  /** The state that each word of the service stands for. */
-  words: Readonly<Record<string, string>>;
+  /** The state that each word of the service stands for; missing if records have no states. */
+  words?: Readonly<Record<string, string>>;
 }
 
 /** The committed version of a day of the upstream report. */
@@ -157,14 +156,8 @@ export function lastRequested(
   return disregarded ?? { at, queryFingerprint, upstreamDigest };
 }
 
-/** How many rows the day has and how many of them can still change, as its last reading counted them. */
-type StateCounts = Partial<Pick<Committed, 'rows' | 'unsettled'>>;
-
-/** Whether a record may still change, by its state. If the rows were counted by other states, that is assumed. */
-function isUnsettled({ rows = 0, unsettled }: StateCounts, policy: Policy): boolean {
-  if (policy.statesFingerprint === undefined) return false;
-  return unsettled?.states === policy.statesFingerprint ? rows > 0 && unsettled.rows > 0 : true;
-}
+/** The rows of a version and the words in them. */
+type StateCounts = Pick<Committed, 'rows' | 'values'>;
 
 /** After `refresh` ends, a day with a record that can still change is re-read this often. */
 const WATCHED_EVERY = '14 days';
@@ -174,7 +167,7 @@ export const WATCHED_UNTIL_AGE_DAYS = 400;
 /** How often the day is re-read: as the refresh policy requires, then less often while records can still change. */
 function tiersOf(policy: Policy, counts: StateCounts): readonly RefreshTier[] {
   const { refresh } = policy;
-  if (!isUnsettled(counts, policy) || WATCHED_UNTIL_AGE_DAYS <= daysOf(refresh)) return refresh;
+  if (!mayChange(counts, policy) || WATCHED_UNTIL_AGE_DAYS <= daysOf(refresh)) return refresh;
   const last = refresh.at(-1)?.every ?? 'run';
   const every = intervalMs(last) > intervalMs(WATCHED_EVERY) ? last : WATCHED_EVERY;
   return [...refresh, { untilAgeDays: WATCHED_UNTIL_AGE_DAYS, every }];

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type ReportDefinition, type States, comparedState } from '../reports/definition.ts';
+import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
 import { maxGapMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
@@ -12,9 +12,8 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
     startDate: settings.startDate,
     lateMinutes: brand.lateMinutes,
     refresh: settings.refresh,
-    ...(settings.states && { statesFingerprint: statesFingerprint(settings.states, settings.fields.state) }),
     fields: settings.fields,
-    words: settings.states?.words ?? {},
+    ...(settings.states && { words: settings.states.words }),
     queryFingerprint: queryFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
     maxGapMs: maxGapMs(settings.schedule),
@@ -32,21 +31,11 @@ export function enabledPolicy(
   return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
 }
 
-/** If rows were counted by other words or another field, their counts do not prove that they are final. */
-function statesFingerprint({ words }: States, field: string | null | undefined): string {
-  const mapped = Object.entries(words)
-    .map(([word, state]) => `${comparedState(word)} ${state}`)
-    .toSorted();
-  const rules = JSON.stringify([field ?? null, mapped]);
-  return hash('sha256', rules, 'hex').slice(0, 16);
-}
-
 /** Fingerprint of everything that due times depend on. Hints in the report state are valid only for the same policy. */
 export function policyFingerprint({
   maxGapMs: _maxGapMs,
-  fields: _fields,
-  words: _words,
+  fields: { state = null },
   ...policy
 }: Policy): string {
-  return hash('sha256', JSON.stringify(policy), 'hex').slice(0, 16);
+  return hash('sha256', JSON.stringify({ ...policy, state }), 'hex').slice(0, 16);
 }

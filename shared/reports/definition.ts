@@ -101,8 +101,8 @@ export interface View {
 }
 
 /**
- * A view over tables of reports. In its SQL, `{table.commission}` is the field with that role (`roles/choose.ts`), and
- * `{table.type}` is a column. Either is NULL while the table lacks it.
+ * A view over tables of reports. In its SQL, `{table.commission}` is the value of that role (`catalog/view-roles.ts`), and
+ * `{table.sku}` is a column, or NULL while the table lacks the column.
  */
 export interface ReportView extends View {
   tables: readonly string[];
@@ -194,6 +194,11 @@ export function comparedState(state: string): string {
   return withoutSpaces(state).toLowerCase();
 }
 
+/** The texts of a word of the settings: a column of decimals shows 4 as 4.000000000. */
+export function spellings(word: string): string[] {
+  return /^\d+$/.test(word) ? [word, `${word}.000000000`] : [word];
+}
+
 /** Trims as views do. Other white space stays and gives an unknown state, rather than a state that views would miss. */
 export function withoutSpaces(text: string): string {
   let [start, end] = [0, text.length];
@@ -238,8 +243,6 @@ export interface ReportDefinition {
     description: string;
     /** The roles with the state of a record: the first role that has a value counts. */
     states: readonly ('state' | 'line_state')[];
-    /** A record is a bonus if the column has one of these values, and a sale otherwise. */
-    bonuses: { column: string; values: readonly string[] };
   };
   /** The column whose sum describes a day best. */
   measure?: string;

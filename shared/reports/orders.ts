@@ -3,7 +3,7 @@ import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
 import { unsettled } from './views/unsettled.ts';
-import { ORDER_BONUSES, amountSql, textSql } from './views/view-sql.ts';
+import { amountSql, textSql } from './views/view-sql.ts';
 
 export const orders: ReportDefinition = {
   name: 'order_list',
@@ -46,7 +46,6 @@ export const orders: ReportDefinition = {
     description:
       'The lifecycle of each order: when it was first seen, effective and void, with its amounts then and now',
     states: ['state'],
-    bonuses: { column: 'type', values: ORDER_BONUSES },
   },
   measure: 'commission',
   refresh: [

@@ -4,7 +4,7 @@ import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { commissionDue } from './views/commission-due.ts';
 import { payouts } from './views/payouts.ts';
 import { sinceClose } from './views/since-close.ts';
-import { TRANSACTION_BONUSES, amountSql, textSql } from './views/view-sql.ts';
+import { amountSql, textSql } from './views/view-sql.ts';
 
 export const transactions: ReportDefinition = {
   name: 'transaction_list',
@@ -49,7 +49,6 @@ export const transactions: ReportDefinition = {
       'The lifecycle of each transaction: when it was first seen, locked, paid and void, with its amounts then and now',
     // The state of the line, because the state of its order may be `mixed`.
     states: ['line_state', 'state'],
-    bonuses: { column: 'transaction_type', values: TRANSACTION_BONUSES },
   },
   measure: 'commission',
   refresh: orders.refresh,

@@ -10,11 +10,17 @@ export {
   words,
 } from './names.ts';
 export {
+  AMOUNT_ROLES,
+  type ChosenFields,
   type RoleColumn,
   columnOfField,
   fieldsIn,
+  fieldsOfRole,
+  isAmountRole,
   isCurrencyOpen,
-  placeOfRole,
+  jsonAt,
+  placesOf,
+  placesOfRole,
   textAt,
   textOf,
 } from './resolve.ts';

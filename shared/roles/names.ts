@@ -3,7 +3,10 @@
  * the first of its names that is a column of the table.
  */
 
-/** The possible meanings of a field. `line_state`: the state of one line, if an order has several lines. */
+/**
+ * The possible meanings of a field. `line_state`: the state of one line, if an order has several lines. `kind`: whether a
+ * record is a sale or a bonus.
+ */
 export const ROLES = [
   'amount',
   'commission',
@@ -25,8 +28,11 @@ export function isRole(name: string): name is Role {
   return ROLES.some((role) => role === name);
 }
 
-/** The setting `fields`: the field of each role, a path such as `commission.value`, or null if the service has no such field. */
-export type RoleFields = Readonly<Partial<Record<Role, string | null>>>;
+/**
+ * The setting `fields`. By role: a field, a path such as `commission.value`, a list of both (the first that has a value
+ * in a record), or null if the service has no such field.
+ */
+export type RoleFields = Readonly<Partial<Record<Role, string | readonly string[] | null>>>;
 
 /** In order of preference, as `comparedName` returns them. */
 export const WELL_KNOWN: Readonly<Record<Role, readonly string[]>> = {

@@ -21,34 +21,50 @@ export function columnOfField(columns: readonly Column[], field: string): RoleCo
   return column && { column, path };
 }
 
-/** The field of a role in a table; `undefined` if the settings have null, or if no column has a well-known name. */
-function fieldOf(role: Role, columns: readonly Column[], { [role]: set }: RoleFields): string | undefined {
-  if (set !== undefined) return set ?? undefined;
-  return wellKnown(
-    role,
-    columns.map(({ name }) => name),
-  )[0];
+/** The fields of a role in a table; an empty list if the settings have null, or if no column has a well-known name. */
+export function fieldsOfRole(
+  role: Role,
+  columns: readonly Pick<Column, 'name'>[],
+  { [role]: set }: RoleFields,
+): readonly string[] {
+  if (set === null) return [];
+  if (set !== undefined) return typeof set === 'string' ? [set] : set;
+  const names = columns.map(({ name }) => name);
+  return wellKnown(role, names).slice(0, 1);
 }
 
-/** The field of each role in a table. A field of the settings may be missing in the table. */
-export function fieldsIn(columns: readonly Column[], fields: RoleFields): Partial<Record<Role, string>> {
-  const found = ROLES.flatMap((role): [Role, string][] => {
-    const field = fieldOf(role, columns, fields);
-    return field === undefined ? [] : [[role, field]];
-  });
-  return Object.fromEntries(found);
+/** By role: its fields in a table. */
+export type ChosenFields = Partial<Record<Role, readonly string[]>>;
+
+/** The fields of each role that has fields. A field of the settings may be missing in the table. */
+export function fieldsIn(columns: readonly Column[], fields: RoleFields): ChosenFields {
+  const found = ROLES.map((role) => [role, fieldsOfRole(role, columns, fields)] as const);
+  return Object.fromEntries(found.filter(([, own]) => own.length > 0));
 }
 
-/** Where a table has the values of a role; `undefined`: nowhere, so that they are NULL. */
-export function placeOfRole(
+/** The roles that are sums of money. */
+export const AMOUNT_ROLES = ['amount', 'commission'] as const;
+
+export function isAmountRole(role: string): role is (typeof AMOUNT_ROLES)[number] {
+  return AMOUNT_ROLES.some((each) => each === role);
+}
+
+/**
+ * Where a table has the values of a role: a record's value is the first that is not empty. An empty list: nowhere, so
+ * that the values are NULL.
+ */
+export function placesOfRole(
   role: Role,
   columns: readonly Column[],
   fields: RoleFields,
-): RoleColumn | undefined {
-  const isAmount = role === 'amount' || role === 'commission';
-  if (isAmount && isCurrencyOpen(columns, fields)) return undefined;
-  const field = fieldOf(role, columns, fields);
-  return field === undefined ? undefined : columnOfField(columns, field);
+): readonly RoleColumn[] {
+  if (isAmountRole(role) && isCurrencyOpen(columns, fields)) return [];
+  return placesOf(columns, fieldsOfRole(role, columns, fields));
+}
+
+/** The places of these fields, as far as the table has them. */
+export function placesOf(columns: readonly Column[], fields: readonly string[]): readonly RoleColumn[] {
+  return fields.flatMap((field) => columnOfField(columns, field) ?? []);
 }
 
 /**
@@ -56,12 +72,17 @@ export function placeOfRole(
  * is right, because it could add dollars to euros.
  */
 export function isCurrencyOpen(columns: readonly Column[], fields: RoleFields): boolean {
-  if (fields.currency === null || placeOfRole('currency', columns, fields)) return false;
+  if (fields.currency === null || placesOfRole('currency', columns, fields).length > 0) return false;
   return fields.currency !== undefined || columns.some(({ name }) => LIKE_CURRENCY.test(name));
 }
 
 /** The text, or the digits, at a path of a JSON text; `undefined` if there is neither. */
 export function textAt(text: string, path: readonly string[]): string | undefined {
+  return textOf(jsonAt(text, path));
+}
+
+/** The value at a path of a JSON text; `undefined` if the text is not an object that has the path. */
+export function jsonAt(text: string, path: readonly string[]): Json | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
     let value = parseJson(text);
@@ -69,7 +90,7 @@ export function textAt(text: string, path: readonly string[]): string | undefine
       if (!isJsonObject(value) || !Object.hasOwn(value, name)) return undefined;
       value = value[name] ?? null;
     }
-    return textOf(value);
+    return value;
   } catch {
     return undefined;
   }

@@ -9,6 +9,7 @@ import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
 import { hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
+import { rolesOfSettings } from '../lake/documents/roles.ts';
 import {
   type ExaminedMonth,
   type LastRun,
@@ -119,7 +120,7 @@ export async function finishReport(
 
 /** Stores which fields have roles by the settings. @returns whether a view may differ from now on */
 async function storeRoles({ brand, settings, roles }: RunContext): Promise<boolean> {
-  const own = { fields: settings.fields, words: settings.states?.words ?? {} };
+  const own = rolesOfSettings(settings);
   if (isDeepStrictEqual((await roles.cached()).brands[brand], own)) return false;
   await roles.update((current) => ({ ...current, brands: { ...current.brands, [brand]: own } }));
   return true;

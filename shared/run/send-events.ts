@@ -8,6 +8,7 @@ import { DAY_MS } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import { findingFacts, findingsOf } from '../findings/index.ts';
 import { type Ledger, changeEvent, pendingEvents } from '../lake/documents/ledger.ts';
+import { totalsOf } from '../lake/documents/totals.ts';
 import { isWithin } from '../lake/documents/stored-time.ts';
 import { errorSummary } from '../outcome.ts';
 import { committedState } from '../planning/day-state.ts';
@@ -39,7 +40,8 @@ export async function sendEvents(
       if (event.version !== committed?.snapshot) return { ...event, findings: [] };
       const findings = findingsOf({ ...facts, day }).map(({ check }) => check);
       const state = committedState(committed, hasReturnedRecords);
-      return { ...event, ...(state !== 'open' && { state }), findings };
+      const isPending = totalsOf(committed, facts.roles) === 'pending';
+      return { ...event, ...(state !== 'open' && { state }), ...(isPending && { sums: {} }), findings };
     };
     const completed = await document.update((ledger) =>
       pendingEvents(ledger).reduce((now, each) => changeEvent(now, each, complete(each)), ledger),

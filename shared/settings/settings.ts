@@ -217,7 +217,7 @@ function reportSchema(report: ReportDefinition) {
     filters: z.prefault(filtersSchema(report), {}),
     /** By column name: its type. If the column exists with another type, a further column gets this type. */
     columns: z.prefault(columnsSchema(), {}),
-    /** By role: its field, or null if the service has no such field; fields of other roles are found in the data. */
+    /** By role: its fields, or null if the service has no such field. Other roles have a column with a well-known name. */
     fields: z.prefault(fieldsSchema(), {}),
     /** The words of the role `kind` that are bonuses. */
     kinds: report.states ? z._default(z.array(wordSchema()), [...BONUS_KINDS]) : NOT_A_SETTING,
@@ -297,10 +297,15 @@ function columnsSchema() {
 }
 
 function fieldsSchema() {
-  const field = z.nullable(
-    like('a field of the records, a path such as commission.value, or null if there is none', FIELD),
-  );
-  return z.partialRecord(oneOf(...ROLES), field, { error: ROLES.join(', ') });
+  const error =
+    'a field of the records, a path such as commission.value, a list of both, or null if there is none';
+  const field = like(error, FIELD);
+  const fields = z
+    .array(field, { error })
+    .check(z.refine((names) => names.length > 0 && new Set(names).size === names.length, { error }));
+  return z.partialRecord(oneOf(...ROLES), z.nullable(z.union([field, fields], { error })), {
+    error: ROLES.join(', '),
+  });
 }
 
 export function isFieldPath(text: string): boolean {

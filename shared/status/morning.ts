@@ -13,7 +13,7 @@ import { nextStartMs } from '../settings/schedule.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
 import { type Html, html } from './html.ts';
 import { CELL_KINDS } from './cell-kinds.ts';
-import { type PageBrand, rangesText, totalsOf } from './page-brand.ts';
+import { PENDING, type PageBrand, rangesText, totalsOf } from './page-brand.ts';
 import { copyable, pageTable } from './page-table.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
@@ -85,12 +85,13 @@ function yesterday({ name, tables, today }: PageBrand): Html | string {
     const [now, before] = [day, weekBefore].map((dt) => days.find((each) => each.dt === dt));
     if (!now) return [];
     const [sums, sumsBefore] = [now, before].map((each) => each && totalsOf(each, measure));
-    const named = [...new Set([...(sums?.keys() ?? []), ...(sumsBefore?.keys() ?? [])])];
+    const pending = now.totalsPending ? [measure ?? ''] : [];
+    const named = [...new Set([...(sums?.keys() ?? pending), ...(sumsBefore?.keys() ?? [])])];
     return [
       [`${table} rows`, rowsText(now), rowsText(before), changeText(now.rows, before?.rows)],
       ...named.map((of) => {
         const [sum, sumBefore] = [sums?.get(of), sumsBefore?.get(of)];
-        return [`${table} ${of}`, sumText(sum), sumText(sumBefore), changeText(sum, sumBefore)];
+        return [`${table} ${of}`, sumText(sum, now), sumText(sumBefore, before), changeText(sum, sumBefore)];
       }),
     ];
   });
@@ -108,7 +109,8 @@ function rowsText(day: DayFacts | undefined): string {
   return isComplete(day.state) ? rows : `${rows} (${CELL_KINDS[day.state].name})`;
 }
 
-function sumText(sum: string | undefined): string {
+function sumText(sum: string | undefined, of: DayFacts | undefined): string {
+  if (of?.totalsPending) return PENDING;
   return sum === undefined ? '–' : amountText(sum);
 }
 

@@ -83,10 +83,15 @@ export function totalsOf({ sum, totals }: DayFacts, measure: string | undefined)
   return new Map(byCurrency);
 }
 
+/** Instead of sums of other fields than the settings name now. */
+export const PENDING = 'after the next reading';
+
 /** The facts of a day besides its state, one fact a line: the same on hover and in the table of numbers. */
 export function dayLines(day: DayFacts, measure: string | undefined, { at, due }: PageBrand): string[] {
   const { rows, readFrom, nextDue, failure, findings = [] } = day;
-  const sums = [...totalsOf(day, measure)].map(([of, sum]) => `${of} ${amountText(sum)}`);
+  const sums = day.totalsPending
+    ? [`sums: ${PENDING}`]
+    : [...totalsOf(day, measure)].map(([of, sum]) => `${of} ${amountText(sum)}`);
   return [
     ...(rows === null ? [] : [`${exactNumber(rows)} ${rows === 1 ? 'row' : 'rows'}`, ...sums]),
     ...changesText(day, at),

@@ -81,7 +81,7 @@ function tableStatus(
   const place = {
     ...of,
     columnsOf: (name: string) => filledColumns(lake, brand, name),
-    state: { field: known.roles?.state, words: Object.keys(policy?.words ?? {}) },
+    state: { fields: known.roles?.state ?? [], words: Object.keys(policy?.words ?? {}) },
   };
   const expected = policy ? daysFrom(policy.startDate, today) : [];
   const stored = entries.flatMap(([day, entry]) => (isExpected({ day, entry, policy }, nowMs) ? [day] : []));

@@ -21,11 +21,11 @@ export interface DescribedColumn {
   roles: { role: string; brands: string[] }[];
 }
 
-/** A field that has a role in the records of a brand; without `field`, no field has the role. */
+/** A field that has a role in the records of a brand. */
 export interface ChosenField {
   brand: string;
   role: string;
-  field?: string | null | undefined;
+  field: string;
 }
 
 const NOT_OF_RECORDS = new Map([
@@ -50,7 +50,7 @@ export function describedColumns(
   fields: readonly ChosenField[] = [],
 ): DescribedColumn[] {
   const chosen = fields.flatMap(({ brand, role, field }) => {
-    const { column, path = [] } = (field && columnOfField(columns, field)) || {};
+    const { column, path = [] } = columnOfField(columns, field) ?? {};
     return [{ brand, column, role: path.length === 0 ? role : `${role} at ${path.join('.')}` }];
   });
   const partitions: Column[] = DAY_PARTITION_KEYS.map((name) => ({ name, type: 'string' }));
@@ -96,7 +96,9 @@ export function chosenFields(
   brands: Readonly<Record<string, BrandRoles>>,
 ): ChosenField[] {
   return Object.entries(brands).flatMap(([brand, own]) =>
-    Object.entries(fieldsIn(columns, own.fields)).map(([role, field]) => ({ brand, role, field })),
+    Object.entries(fieldsIn(columns, own.fields)).flatMap(([role, names]) =>
+      names.map((field) => ({ brand, role, field })),
+    ),
   );
 }
 

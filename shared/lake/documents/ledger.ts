@@ -100,14 +100,31 @@ const values = storedObject(() => ({
   rescued: z.optional(z.record(z.string(), storedCount)),
   /** Records with one primary key differed in two full reads, so the field does not identify records. */
   keyIsNone: z.optional(z.boolean()),
-  /** The amounts by currency, and the words that are no state (`amounts-and-states.ts`). */
+  /** The amounts by currency, and the fields of the roles that were summed. */
   totals: z.optional(
     storedObject(() => ({
-      fields: z.record(z.string(), z.string()),
+      fields: z.record(z.string(), z.array(z.string())),
       byCurrency: z.record(z.string(), z.record(z.string(), z.string())),
     })),
   ),
-  unknownStates: z.optional(z.record(z.string(), storedCount)),
+  /** By column that looks like a state: its field if it has another name, and the rows of each word (`column-facts.ts`). */
+  words: z.optional(
+    z.record(
+      z.string(),
+      storedObject(() => ({
+        field: z.optional(z.string()),
+        /** Missing if the column has more different words than are kept. */
+        rows: z.optional(z.record(z.string(), storedCount)),
+      })),
+    ),
+  ),
+  /** By column or path that looks like an amount, or that had such a role: the values that are no amounts (`amounts.ts`). */
+  unreadable: z.optional(
+    z.record(
+      z.string(),
+      storedObject(() => ({ rows: storedCount, example: z.optional(z.string()) })),
+    ),
+  ),
   /** Why the key of the settings identified no record, as text for people; missing if it did or if no key is set. */
   keyUnused: z.optional(z.string()),
 }));
@@ -140,11 +157,6 @@ const published = storedObject(() => ({
   /** When this content was committed, by the machine's clock. Readings that find the same content leave it. */
   committedAt: z.optional(storedTime),
   values: z.optional(values),
-  /**
-   * If the report's records have a state: the number of rows that can still change, and the fingerprint of the states
-   * that decide so.
-   */
-  unsettled: z.optional(storedObject(() => ({ rows: storedCount, states: z.string() }))),
   checks: z.optional(checks),
   /** The state of the version; `planning/transitions.ts` has the transitions. */
   state: versionState(),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 /* Finds the roles whose columns in views are NULL for a brand, and proposes the setting that decides. */
 import {
   LIKE_CURRENCY,
@@ -5,7 +6,8 @@ import {
   type RoleFields,
   ROLES,
   fieldsIn,
-  placeOfRole,
+  isAmountRole,
+  placesOf,
   wellKnown,
 } from '../../roles/index.ts';
 import { type ReportRegistry, namesUsedBy, viewsOf } from '../../reports/definition.ts';
@@ -49,19 +51,17 @@ export function roleGaps(
   const names = columns.map(({ name }) => name).filter((name) => filled.has(name));
   const fields = fieldsIn(columns, set ?? {});
   return ROLES.flatMap((role): RoleGap[] => {
-    const { [role]: field } = fields;
-    const isSet = set?.[role] !== undefined;
-    if ((isSet && field === undefined) || OPTIONAL.includes(role)) return [];
+    const { [role]: own = [] } = fields;
+    if (set?.[role] === null || OPTIONAL.includes(role)) return [];
     // Without a currency the place of an amount is open, and the gap of the currency reports that.
-    const place =
-      field === undefined ? undefined : placeOfRole(role, columns, { ...set, currency: null, [role]: field });
-    const evidence = whyEmpty({ role, field, column: place?.column.name }, days);
+    const places = placesOf(columns, own);
+    const evidence = whyEmpty({ role, fields: own, columns: places.map(({ column }) => column.name) }, days);
     const views = viewsOf(reports, report)
       .filter((view) => namesUsedBy(view).some(({ table, name }) => table === report.table && name === role))
       .map(({ name }) => name);
     if (evidence === undefined || views.length === 0) return [];
     const similar = role === 'currency' ? names.filter((name) => LIKE_CURRENCY.test(name)) : [];
-    const known = [...wellKnown(role, names), ...similar].filter((name) => name !== field);
+    const known = [...wellKnown(role, names), ...similar].filter((name) => !own.includes(name));
     const candidates = [...new Set(known)];
     const setting = `"fields": { "${role}": ${JSON.stringify(candidates[0] ?? null)} } in brands.${brand}.reports.${report.name}`;
     return [{ brand, report: report.name, table: report.table, role, views, candidates, evidence, setting }];
@@ -70,21 +70,25 @@ export function roleGaps(
 
 /** Why a role has no values; `undefined` if some day has a value, or may have one. */
 function whyEmpty(
-  { role, field, column }: { role: Role; field: string | undefined; column: string | undefined },
+  { role, fields, columns }: { role: Role; fields: readonly string[]; columns: readonly string[] },
   days: readonly Pick<Committed, 'values'>[],
 ): string | undefined {
-  if (field === undefined) return 'no column has one of its names';
-  if (column === undefined) return `the setting \`fields\` has \`${field}\`, which is not a column`;
+  const named = fields.map((field) => `\`${field}\``).join(', ');
+  if (fields.length === 0) return 'no column has one of its names';
+  if (columns.length === 0) return `the setting \`fields\` has ${named}, which is not a column`;
   // A ledger has the fullest columns only.
   const mayHave = ({ values: { filled } = {} }: Pick<Committed, 'values'>) =>
-    !filled || Object.hasOwn(filled, column) || Object.keys(filled).length >= MAX_FILLED;
-  if (!days.some(mayHave)) return `\`${column}\` has no values`;
-  if (role !== 'amount' && role !== 'commission') return undefined;
+    !filled ||
+    columns.some((column) => Object.hasOwn(filled, column)) ||
+    Object.keys(filled).length >= MAX_FILLED;
+  if (!days.some(mayHave)) return `${columns.map((column) => `\`${column}\``).join(', ')} has no values`;
+  if (!isAmountRole(role)) return undefined;
   const isUnread = days.every(({ values }) => {
-    const { fields, byCurrency = {} } = values?.totals ?? {};
-    return fields?.[role] === field && Object.values(byCurrency).every((sums) => sums[role] === undefined);
+    const { fields: summed, byCurrency = {} } = values?.totals ?? {};
+    const hasSum = Object.values(byCurrency).some((sums) => sums[role] !== undefined);
+    return !hasSum && isDeepStrictEqual(summed?.[role], fields);
   });
-  return isUnread ? `no value of \`${field}\` is a number` : undefined;
+  return isUnread ? `no value of ${named} is a number` : undefined;
 }
 
 /** e.g. `acme order_list: no field has the role channel_id (no column has one of its names), so it is NULL in … . To set it: "fields": …` */

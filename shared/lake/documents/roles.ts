@@ -2,13 +2,16 @@ import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { ROLES } from '../../roles/index.ts';
+import type { ReportSettings } from '../../settings/settings.ts';
 import { rolesKey } from '../paths.ts';
 import { damagedDocument, parseDocument, storedObject } from './cas-document.ts';
 
 const field = z.string().check(z.minLength(1), z.maxLength(500), z.regex(/^[^'"\\]*$/));
 export const brandRoles = storedObject(() => ({
-  fields: z.partialRecord(z.enum(ROLES), z.nullable(field)),
+  fields: z.partialRecord(z.enum(ROLES), z.nullable(z.union([field, z.array(field)]))),
   words: z.record(field, z.string().check(z.regex(/^[a-z]{1,20}$/))),
+  /** Missing: the words of the interface. */
+  kinds: z.optional(z.array(field)),
 }));
 
 /** `schema/<table>.roles.json` */
@@ -26,6 +29,15 @@ const roles = storedObject(() => ({
 export type BrandRoles = z.infer<typeof brandRoles>;
 /** The roles of a table, by brand. */
 export type StoredRoles = z.infer<typeof roles>;
+
+/** The part of a report's settings that decides what its fields mean. */
+export function rolesOfSettings({
+  fields,
+  states,
+  kinds,
+}: Pick<ReportSettings, 'fields' | 'states' | 'kinds'>): BrandRoles {
+  return { fields, words: states?.words ?? {}, ...(kinds && { kinds }) };
+}
 
 /** Reads the stored roles of a report's table. @throws BrandReportsError `config` `damaged_document` */
 export function parseStoredRoles({ table }: Pick<ReportDefinition, 'table'>) {

@@ -1,24 +1,62 @@
 /* Selects the sums of a day by currency, as the ledger has them. */
-import { type Role, isRole } from '../../roles/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Column } from '../../column-types.ts';
+import { AMOUNT_ROLES, type ChosenFields, isRole, placesOf } from '../../roles/index.ts';
+import { isText, keyOf } from '../table/amounts.ts';
 import type { Committed } from './ledger.ts';
 
 /** By currency, empty for no currency: the sum of each role, as text. */
 export type CurrencyTotals = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
- * The amounts of a day by currency, if they were summed from the fields that have the roles now.
- * @param roles the field of each role; missing: not known
+ * The amounts of a day by currency; `pending`: the roles now have other fields than those that were summed, so that the
+ * next reading sums them.
+ * @param roles the fields of each role; missing: not known
  */
 export function totalsOf(
   { values }: Pick<Committed, 'values'>,
-  roles: Readonly<Partial<Record<Role, string>>> | undefined,
-): CurrencyTotals | undefined {
+  roles: ChosenFields | undefined,
+): CurrencyTotals | 'pending' | undefined {
   const { fields, byCurrency } = values?.totals ?? {};
   if (!fields || !byCurrency) return undefined;
-  const isSame = (['amount', 'commission', 'currency'] as const).every(
-    (role) => roles?.[role] === undefined || roles[role] === fields[role],
+  const isSame = ([...AMOUNT_ROLES, 'currency'] as const).every(
+    (role) => !roles || isDeepStrictEqual(roles[role] ?? [], fields[role] ?? []),
   );
-  return isSame ? byCurrency : undefined;
+  return isSame ? byCurrency : 'pending';
+}
+
+/** Values of a column that has the role of an amount, and that are no amounts. */
+export interface UnreadableAmounts {
+  role: string;
+  /** The column, or the path in a column. */
+  column: string;
+  rows: number;
+  example?: string | undefined;
+  /** `false`: the column had no such role in the last reading, so its values were not read as amounts. */
+  isRead: boolean;
+}
+
+/** The unreadable amounts of a day, by the current roles. */
+export function unreadableAmounts(
+  { values }: Pick<Committed, 'values'>,
+  { columns = [], roles = {} }: { columns?: readonly Column[] | undefined; roles?: ChosenFields | undefined },
+): UnreadableAmounts[] {
+  return AMOUNT_ROLES.flatMap((role) =>
+    placesOf(columns, roles[role] ?? []).flatMap((place): UnreadableAmounts[] => {
+      const column = keyOf(place);
+      const known = values?.unreadable?.[column];
+      const filled = isText(place) && !known ? (values?.filled?.[place.column.name] ?? 0) : 0;
+      const { rows = filled, example } = known ?? {};
+      return rows === 0 ? [] : [{ role, column, rows, example, isRead: known !== undefined }];
+    }),
+  );
+}
+
+/** `commission: 12 values such as "1,500.25"` */
+export function unreadableText({ column, rows, example, isRead }: UnreadableAmounts): string {
+  if (!isRead) return `${column}: ${rows} values that were never read as amounts`;
+  const such = example === undefined ? '' : ` such as ${JSON.stringify(example)}`;
+  return `${column}: ${rows} ${rows === 1 ? 'value' : 'values'}${such}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Counts facts about the columns of a snapshot while it is written: the sum of each numeric column, and the rows whose
- * value does not fit its column. Each different value is counted once, times its rows. `amounts-and-states.ts`
- * counts the columns that have roles.
+ * Counts facts about the columns of a snapshot while it is written: the sum of each numeric column, the words of columns
+ * that look like states, and the rows whose value does not fit its column. No setting decides what is counted, because a
+ * later setting may give a column another meaning. Each different value is counted once, times its rows. `amounts.ts` counts amounts.
  */
 import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
 import {
@@ -9,8 +9,10 @@ import {
   type CodedUnits,
   type CodedValues,
   type NamedColumn,
+  beginningOfCode,
   valueOfCode,
 } from './coded-rows.ts';
+import { STATE_WORDS, comparedState, withoutSpaces } from '../../reports/definition.ts';
 import { joined, textsOf } from './texts.ts';
 
 /** A table may have a thousand numeric columns, and a ledger contains the sums for a whole month. */
@@ -19,6 +21,13 @@ const MAX_SUMS = 50;
 export const MAX_FILLED = 250;
 /** More columns with values that do not fit add nothing to a message for people. */
 const MAX_RESCUED = 20;
+/** Columns with such names look like states. */
+const LIKE_STATE = /stat|stage|phase|progress|approv|fulfil|settle|(^|_)st(_|$)/;
+/** A column with more different words is no state. Two codes may have one word, so more codes may be read. */
+const [MAX_WORDS, MAX_CODES] = [20, 200];
+const MAX_WORD_LENGTH = 200;
+/** How many columns with words a ledger keeps at most. */
+const MAX_WORD_COLUMNS = 20;
 /** Digits of a sum of doubles that do not depend on the order of the rows. */
 const STABLE_DIGITS = 12;
 
@@ -26,10 +35,16 @@ export class ColumnFacts {
   readonly #types: ReadonlyMap<string, ColumnType>;
   readonly #sums = new Map<string, Sum>();
   readonly #rescued = new Map<string, number>();
+  /** The columns that may be states, and the rows of each word; `null` after too many words. */
+  readonly #words: Map<string, { column: Column; rows: Map<string, number> | null }>;
 
   constructor(columns: readonly Column[]) {
     const types = columns.map(({ name, type }) => [name, type] as const);
     this.#types = new Map(types.filter(([, type]) => isNumeric(type)).slice(0, MAX_SUMS));
+    const mayBeStates = columns.filter(
+      ({ name, type, field }) => field !== undefined && (type === 'string' || LIKE_STATE.test(name)),
+    );
+    this.#words = new Map(mayBeStates.map((column) => [column.name, { column, rows: new Map() }]));
   }
 
   /** Counts the columns of rows and passes them on. */
@@ -38,6 +53,7 @@ export class ColumnFacts {
       const [name, column] = named;
       const type = this.#types.get(name);
       if (type !== undefined) this.#add(name, type, rows, column);
+      this.#addWords(name, rows, column);
       yield named;
     }
   }
@@ -45,6 +61,25 @@ export class ColumnFacts {
   /** By numeric column that has a value: the sum, a decimal with all its places. */
   get sums(): Record<string, string> {
     return Object.fromEntries([...this.#sums].map(([name, sum]) => [name, sum.text()]));
+  }
+
+  /**
+   * By column that looks like a state, by its name or because it has a state of the interface: the rows of each word. The
+   * rows are missing if the column has too many words.
+   */
+  get words(): Record<string, { field?: string; rows?: Record<string, number> }> | undefined {
+    const found = [...this.#words.values()].filter(
+      ({ column: { name }, rows }) =>
+        LIKE_STATE.test(name) ||
+        [...(rows?.keys() ?? [])].some((word) => STATE_WORDS.includes(comparedState(word))),
+    );
+    const columns = found
+      .slice(0, MAX_WORD_COLUMNS)
+      .map(({ column: { name, field }, rows }) => [
+        name,
+        { ...(field !== name && { field }), ...(rows && { rows: Object.fromEntries(rows) }) },
+      ]);
+    return columns.length > 0 ? Object.fromEntries(columns) : undefined;
   }
 
   /** Counts rows whose value of the column is in `_rescued`. */
@@ -60,6 +95,23 @@ export class ColumnFacts {
     if (this.#rescued.size === 0) return undefined;
     const columns = [...this.#rescued].sort(([, a], [, b]) => b - a);
     return Object.fromEntries(columns.slice(0, MAX_RESCUED));
+  }
+
+  #addWords(name: string, rows: number, column: CodedColumn): void {
+    const words = this.#words.get(name);
+    if (!words?.rows) return;
+    const isNamed = LIKE_STATE.test(name);
+    const counts = isNamed || countOf(column) <= MAX_CODES ? rowsByCode(rows, column, countOf(column)) : [];
+    // Without counts, the column has too many words.
+    if (counts.length === 0) words.rows = null;
+    for (let code = 0; code < counts.length && words.rows; code += 1) {
+      const count = counts[code] ?? 0;
+      const text = count > 0 ? wordOf(column, code, words.column.type) : undefined;
+      if (text === undefined) continue;
+      const word = withoutSpaces(text);
+      words.rows.set(word, (words.rows.get(word) ?? 0) + count);
+      if (words.rows.size > MAX_WORDS || word.length > MAX_WORD_LENGTH) words.rows = null;
+    }
   }
 
   #add(name: string, type: ColumnType, rows: number, column: CodedColumn): void {
@@ -134,8 +186,15 @@ function sumOfDoubles(): Sum {
   };
 }
 
-function isNumeric(type: ColumnType): boolean {
+export function isNumeric(type: ColumnType): boolean {
   return type === 'bigint' || type === 'double' || type.startsWith('decimal(');
+}
+
+/** The shortest text of a code's value, of which a long text is only a part; `undefined` for NULL. */
+function wordOf(column: CodedColumn, code: number, type: ColumnType): string | undefined {
+  if (type === 'string') return beginningOfCode(column, code, 4 * MAX_WORD_LENGTH + 1);
+  const value = valueOfCode(column, code);
+  return value === undefined ? undefined : typeSpec(type).texts(value).at(-1);
 }
 
 /** By code: all texts that mean its value; an empty list for NULL. */

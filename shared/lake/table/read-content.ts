@@ -2,8 +2,9 @@ import { type Column, RESCUED } from '../../column-types.ts';
 import { isJsonObject, parseJson } from '../../json.ts';
 import { type CodedColumn, valueOfCode } from './coded-rows.ts';
 import { ColumnFacts, fullest } from './column-facts.ts';
-import { AmountsAndStates } from './amounts-and-states.ts';
+import { Amounts } from './amounts.ts';
 import type { RoleFields } from '../../roles/index.ts';
+import type { Committed } from '../documents/ledger.ts';
 import { Digest } from './digest.ts';
 import { loadCodedFile } from './load-parquet.ts';
 import type { ReadableFile } from './readable-file.ts';
@@ -18,7 +19,7 @@ export interface SnapshotContent {
     sums: Record<string, string>;
     /** By column with values in `_rescued`: their rows. */
     rescued?: Record<string, number>;
-  } & AmountsAndStates['values'];
+  } & Pick<NonNullable<Committed['values']>, 'words' | 'totals' | 'unreadable'>;
 }
 
 /**
@@ -32,10 +33,10 @@ export async function readContent(file: ReadableFile, fields?: RoleFields): Prom
   const opened = await openCodedFile(file);
   const digest = new Digest();
   const facts = new ColumnFacts(opened.columns);
-  const roles = new AmountsAndStates(opened.columns, fields && { fields });
+  const amounts = new Amounts(opened.columns, fields);
   const filled = new Map<string, number>();
   for await (const { rows, columns } of opened.groups()) {
-    for (const [name, column] of digest.addColumns(rows, roles.count(rows, facts.count(rows, columns)))) {
+    for (const [name, column] of digest.addColumns(rows, amounts.count(rows, facts.count(rows, columns)))) {
       const filledRows = column.codes.reduce((sum, code) => sum + (code > 0 ? 1 : 0), 0);
       filled.set(name, (filled.get(name) ?? 0) + filledRows);
       if (name === RESCUED) addRescued(facts, opened.columns, column);
@@ -49,7 +50,8 @@ export async function readContent(file: ReadableFile, fields?: RoleFields): Prom
       filled: fullest(Object.fromEntries(filled)),
       sums: facts.sums,
       ...(facts.rescued && { rescued: facts.rescued }),
-      ...roles.values,
+      ...(facts.words && { words: facts.words }),
+      ...amounts.values,
     },
   };
 }

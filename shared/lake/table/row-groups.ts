@@ -7,7 +7,7 @@ import type { RecordList } from '../../records/record-list.ts';
 import type { NamedColumn } from './coded-rows.ts';
 import type { ColumnFacts } from './column-facts.ts';
 import type { ParquetFile } from './parquet.ts';
-import type { AmountsAndStates } from './amounts-and-states.ts';
+import type { Amounts } from './amounts.ts';
 import { RecordColumns } from './record-columns.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 import { typedColumns } from './typed-columns.ts';
@@ -18,7 +18,7 @@ export interface RowGroupTarget {
   /** A file with these columns. */
   file: ParquetFile;
   facts: ColumnFacts;
-  roles: AmountsAndStates;
+  amounts: Amounts;
 }
 
 /** Small, because most days have few rows, and memory outside the heap starts full garbage collections. */
@@ -71,10 +71,10 @@ export class RowGroups {
   /** Writes the rows appended since the last full row group. @returns the destination of all row groups */
   async flush(): Promise<RowGroupTarget> {
     this.#target ??= await this.#open();
-    const { columns, file, facts, roles } = this.#target;
+    const { columns, file, facts, amounts } = this.#target;
     const { rows } = this.#records;
     if (rows === 0) return this.#target;
-    await file.writeGroup(rows, roles.count(rows, facts.count(rows, this.#columns(rows, columns, facts))));
+    await file.writeGroup(rows, amounts.count(rows, facts.count(rows, this.#columns(rows, columns, facts))));
     this.#largest = this.largest;
     this.#records.clear();
     this.#times = [undefined];

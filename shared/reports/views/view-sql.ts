@@ -36,10 +36,6 @@ export function amountSql(column: string): string {
   return `TRY_CAST(${trimmedSql(text)} AS decimal(38,9))`;
 }
 
-/** Types that are paid in addition to the commission of sales. */
-export const ORDER_BONUSES = ['bonus', 'campaign_proposal_pay', 'campaign_bonus', 'campaign_proposal_bonus'];
-export const TRANSACTION_BONUSES = ['bonus', 'campaign_bonus', 'campaign_payment', 'performance_bonus'];
-
 /** Tables with a row for each record, whose fields have the same names in all views. */
 type RecordTable = 'clicks' | 'orders' | 'transactions';
 
@@ -51,9 +47,9 @@ const OTHER_FIELDS: Readonly<Record<RecordTable, Readonly<Record<string, string>
     ...{ publisher_name: NONE, currency: NONE, state: NONE },
     ...{ amount: amountSql('NULL'), commission: amountSql('NULL') },
   },
-  orders: { kind: kindSql('{orders.type}', ORDER_BONUSES) },
+  orders: { kind: '{orders.kind}' },
   transactions: {
-    kind: kindSql('{transactions.transaction_type}', TRANSACTION_BONUSES),
+    kind: '{transactions.kind}',
     // The state of the line, because the state of its order may be `mixed`.
     state: `COALESCE(${textSql('{transactions.line_state}')}, ${textSql('{transactions.state}')})`,
   },
@@ -78,8 +74,4 @@ export function recordsSql(table: RecordTable, fields: readonly string[]): strin
 
 export function listSql(texts: readonly string[]): string {
   return texts.map((text) => `'${text}'`).join(', ');
-}
-
-function kindSql(column: string, bonuses: readonly string[]): string {
-  return `CASE WHEN ${textSql(column)} IN (${listSql(bonuses)}) THEN 'bonus' ELSE 'sale' END`;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type ColumnType, typeSpec } from '../../../shared/column-types.ts';
 import { type CodedColumn, valueOfCode } from '../../../shared/lake/table/coded-rows.ts';
-import { AmountsAndStates } from '../../../shared/lake/table/amounts-and-states.ts';
+import { Amounts } from '../../../shared/lake/table/amounts.ts';
 import { ColumnFacts } from '../../../shared/lake/table/column-facts.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
 import { StoredValues } from '../../../shared/lake/table/stored-values.ts';
@@ -43,7 +43,7 @@ function bothWays(numbers: readonly (number | undefined)[], rowCodes: readonly n
 function digestAndSums(type: ColumnType, rows: number, column: CodedColumn) {
   const columns = [{ name: 'a', type }];
   const facts = new ColumnFacts(columns);
-  const roles = new AmountsAndStates(columns, {
+  const roles = new Amounts(columns, {
     fields: { state: 'a', amount: 'a' },
     states: { words: { '0': 'void', '7': 'paid' } },
   });

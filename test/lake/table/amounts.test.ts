@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Column } from '../../../shared/column-types.ts';
 import { CodedRows } from '../../../shared/lake/table/coded-rows.ts';
-import { type RoleBasis, AmountsAndStates } from '../../../shared/lake/table/amounts-and-states.ts';
+import { type RoleBasis, Amounts } from '../../../shared/lake/table/amounts.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
 
 const text = (name: string): Column => ({ name, type: 'string', field: name });
@@ -21,8 +21,8 @@ function factsOf(
   groups: readonly (readonly Row[])[],
   basis: RoleBasis = {},
   of: readonly Column[] = columns,
-): AmountsAndStates {
-  const facts = new AmountsAndStates(of, basis);
+): Amounts {
+  const facts = new Amounts(of, basis);
   for (const rows of groups) {
     const coded = new CodedRows();
     for (const row of rows) coded.append(row);
