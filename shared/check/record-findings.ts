@@ -1,5 +1,5 @@
 /** Judges a page of records by the settings of its report: the fields of roles, words of states and kinds, amounts, the key. */
-import { type JsonObject, stringifyJson } from '../json.ts';
+import { type JsonObject, isJsonObject, stringifyJson } from '../json.ts';
 import { readValue } from '../lake/table/amounts.ts';
 import { keyProblem } from '../planning/primary-key.ts';
 import { fieldsOfKey, keyOf } from '../records/record-list.ts';
@@ -77,7 +77,7 @@ function roleFindings({ report, sample, roles }: Records): Finding[] {
   const found = roles.flatMap(({ role, inForce }) =>
     inForce[0] === undefined ? [] : `${role} is ${inForce.join(' or ')}`,
   );
-  return found.length > 0 ? [ok('roles', `by name or setting, ${found.join(', ')}`), ...findings] : findings;
+  return found.length > 0 ? [ok('roles', `fields: ${found.join(', ')}`), ...findings] : findings;
 }
 
 /** The field that has the role, or that will have it with the proposed setting. */
@@ -86,21 +86,25 @@ function fieldsOf(role: Role, roles: readonly RoleInSample[]): readonly string[]
   return best === undefined ? inForce : [...(isMissing ? inForce : []), best];
 }
 
-function amountFindings({ sample, roles }: Records): Finding[] {
+function amountFindings({ report, sample, roles }: Records): Finding[] {
   return AMOUNT_ROLES.flatMap((role) => {
     const fields = fieldsOf(role, roles);
     const values = sample
       .map((record) => valueOf(record, fields))
       .filter((value) => readValue(value) !== undefined);
-    const [example, ...others] = values.filter((value) => readValue(value) === null);
-    if (example === undefined) return [];
-    const shown = stringifyJson(example).slice(0, 60);
-    return [
-      {
-        ...{ level: 'undecided' as const, code: 'amounts' },
-        message: `${others.length + 1} of ${values.length} values of ${fields.join(', ')} cannot be read as an amount, such as ${shown}, so sums with them are NULL; name another field in "fields": { "${role}": … }, or ask the operator of the service for numbers such as 1500.25`,
-      },
-    ];
+    const [example = null, ...others] = values.filter((value) => readValue(value) === null);
+    if (example === null) return [];
+    const inner = isJsonObject(example)
+      ? Object.keys(example).find((name) => typeof readValue(example[name]) === 'bigint')
+      : undefined;
+    const shown = `${others.length + 1} of ${values.length} values of ${fields.join(', ')} cannot be read as an amount, such as ${stringifyJson(example).slice(0, 60)}, so sums with them are NULL`;
+    const why =
+      inner === undefined
+        ? `${shown}. Ask the operator of the service for numbers such as 1500.25, name another field, or if there is none`
+        : shown;
+    const value = inner === undefined ? null : `${fields[0]}.${inner}`;
+    const path = ['reports', report.name, 'fields', role];
+    return [proposed('undecided', 'amounts', { path, value, why, isCertain: inner !== undefined })];
   });
 }
 

@@ -84,7 +84,7 @@ function share({ texts }: Values, is: (text: string) => boolean): number {
 const distinct = ({ texts }: Values) => new Set(texts).size;
 const isAmount = (text: string) => typeof readValue(text) === 'bigint';
 /** A number that may be unreadable, such as `1,500.25 €`. */
-const isLikeAmount = (text: string) => isAmount(text) || /^[^\p{L}\d]*\d[\d.,' ]*[^\p{L}\d]*$/u.test(text);
+const isLikeAmount = (text: string) => isAmount(text) || /^\D{0,5}\d[\d.,' ]*\D{0,5}$/.test(text);
 const areIds = (values: Values) => share(values, (text) => /^\S{1,64}$/.test(text)) > 0.9;
 const areTimes = (values: Values) =>
   share(

@@ -212,7 +212,7 @@ function reportSchema(report: ReportDefinition) {
   const schema = object({
     enabled: z._default(bool(), report.enabledByDefault),
     schedule: z._default(scheduleSchema(), report.schedule),
-    /** The first day to read, if it is not that of the brand: the first day with records. */
+    /** The first day to read, if the report has records only from a later day on; missing: the start date of the brand. */
     startDate: z.optional(startDate()),
     filters: z.prefault(filtersSchema(report), {}),
     /** By column name: its type. If the column exists with another type, a further column gets this type. */
