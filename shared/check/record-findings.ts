@@ -7,7 +7,8 @@ import { type ReportDefinition, STATE_WORDS, comparedState } from '../reports/de
 import { AMOUNT_ROLES, LIKE_CURRENCY, type Role, isAmountRole, textOf } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type Finding, ok, proposed, warning } from './finding.ts';
-import { BONUS, type RoleInSample, SALES, rolesInSample, valueOf } from './roles.ts';
+import { BONUS, SALES } from './meanings.ts';
+import { type RoleInSample, rolesInSample, valueIn } from './roles.ts';
 
 interface Records {
   report: ReportDefinition;
@@ -90,7 +91,7 @@ function amountFindings({ report, sample, roles }: Records): Finding[] {
   return AMOUNT_ROLES.flatMap((role) => {
     const fields = fieldsOf(role, roles);
     const values = sample
-      .map((record) => valueOf(record, fields))
+      .map((record) => valueIn(record, fields))
       .filter((value) => readValue(value) !== undefined);
     const [example = null, ...others] = values.filter((value) => readValue(value) === null);
     if (example === null) return [];
@@ -110,7 +111,7 @@ function amountFindings({ report, sample, roles }: Records): Finding[] {
 
 /** The words in the field of a role, as far as they are not known. */
 function wordsIn({ sample, roles }: Records, role: Role, isKnown: (compared: string) => boolean): string[] {
-  const texts = sample.flatMap((record) => textOf(valueOf(record, fieldsOf(role, roles)))?.trim() || []);
+  const texts = sample.flatMap((record) => textOf(valueIn(record, fieldsOf(role, roles)))?.trim() || []);
   return [...new Set(texts)].filter((word) => !isKnown(comparedState(word))).slice(0, 20);
 }
 
