@@ -46,7 +46,8 @@ export const distinct = ({ texts }: Values) => new Set(texts).size;
 const isAmount = (text: string) => typeof readValue(text) === 'bigint';
 /** A number that may be unreadable, such as `1,500.25 €`. */
 const isLikeAmount = (text: string) => isAmount(text) || /^\D{0,5}\d[\d.,' ]*\D{0,5}$/.test(text);
-const areAmounts = (values: Values, isHint: boolean) => share(values, isHint ? isAmount : isLikeAmount) === 1;
+const areAmounts = (values: Values, isHint: boolean) =>
+  isHint ? share(values, isAmount) === 1 : share(values, isLikeAmount) > 0.8;
 const areIds = (values: Values) => share(values, (text) => /^\S{1,64}$/.test(text)) > 0.9;
 /** Records share publishers, but not the click that brought each order. */
 const areShared = (values: Values) =>
@@ -110,9 +111,7 @@ export const MEANINGS: Readonly<Record<Role, Meaning>> = {
     what: 'a state',
     names: anyOf('status state stat st'),
     hints: anyOf('stage phase lifecycle approval validation'),
-    never: anyOf(
-      'country address region ship* pay* delivery click device sku line* item* product email id date time at by',
-    ),
+    never: anyOf('country region ship* pay* delivery click sku line* item* product email id date time at by'),
     fits: areStates,
   },
   line_state: {
@@ -124,7 +123,7 @@ export const MEANINGS: Readonly<Record<Role, Meaning>> = {
     what: 'a kind',
     names: anyOf('type kind'),
     hints: anyOf('category class'),
-    never: anyOf('product publisher* affiliate* partner* device pay* customer item* curr*'),
+    never: anyOf('product pay* item* curr*'),
     fits: areKinds,
   },
   publisher_id: { what: 'an id', names: new RegExp(`\\b${PUBLISHER}( ?${ID})?$`), fits: areShared },

@@ -56,13 +56,18 @@ function roleOfName(path: string): Role | undefined {
   return ROLES.find((role) => WELL_KNOWN[role].includes(isMain ? parent : last));
 }
 
+/** Facts about others than the record, such as `publisher.status`. */
+const OF_OTHERS = /\b(publisher|affiliate|partner|influencer|creator|customer|client|user|device|address)/;
+const MAY_BE_OF_OTHERS: readonly Role[] = ['publisher_id', 'publisher_name', 'commission'];
+
 /** 3: a well-known name, 2: a similar name, 1: a hint, 0: another name. */
 function nameScore(role: Role, path: string): number {
   const { names, hints, never } = MEANINGS[role];
   const known = roleOfName(path);
   const name = wordsOf(path);
+  const isOfOthers = OF_OTHERS.test(name) && !MAY_BE_OF_OTHERS.includes(role);
+  if ((known === undefined || path.includes('.')) && (isOfOthers || never?.test(name))) return 0;
   if (known !== undefined) return known === role ? 3 : 0;
-  if (never?.test(name)) return 0;
   if (names.test(name)) return 2;
   return hints?.test(name) ? 1 : 0;
 }

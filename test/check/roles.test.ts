@@ -102,6 +102,25 @@ describe('the fields of roles', () => {
       () => ({ commission_rate: 0.1, amount_date: 1, order_id: 7 }),
       {},
     ],
+    [
+      'no facts about others',
+      'order_list',
+      (index) => ({
+        publisher: { id: `p${index % 3}`, status: 'active', type: 'bonus', currency: 'EUR' },
+        publisherStatus: 'active',
+        customer: { created: '2026-01-02', type: 'normal' },
+        payment: { status: 'paid' },
+        click_ref: `r${index}`,
+        affiliate_ref: `x${index}`,
+      }),
+      { publisher_id: 'publisher.id' },
+    ],
+    [
+      'an amount of which some cannot be read',
+      'order_list',
+      (index) => ({ comm: index === 3 ? 'n/a' : '1.20' }),
+      { commission: 'comm' },
+    ],
     ['no state of a country', 'order_list', (index) => ({ state: one(index, 'CA', 'NY', 'TX') }), {}],
   ])('are found by name and values: %s', (_name, report, make, fields) => {
     expect(fieldsIn(report, make)).toEqual(fields);
