@@ -29,7 +29,6 @@ import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
 import { ROLES } from '../roles/index.ts';
 import {
-  BONUS_KINDS,
   STATE_WORDS,
   type Filter,
   type PageSize,
@@ -219,8 +218,8 @@ function reportSchema(report: ReportDefinition) {
     columns: z.prefault(columnsSchema(), {}),
     /** By role: its fields, or null if the service has no such field. Other roles have a column with a well-known name. */
     fields: z.prefault(fieldsSchema(), {}),
-    /** The words of the role `kind` that are bonuses. */
-    kinds: report.states ? z._default(z.array(wordSchema()), [...BONUS_KINDS]) : NOT_A_SETTING,
+    /** The words of the role `kind` that are bonuses; missing: the words of the interface. */
+    kinds: report.states ? z.optional(z.array(wordSchema(), { error: 'a list of words' })) : NOT_A_SETTING,
     refresh: z._default(refreshSchema(), [...report.refresh]),
     /** The meaning of the service's words for states; missing if the report's records have no state. */
     states: report.states ? z._default(statesSchema(), { words: {} }) : NOT_A_SETTING,

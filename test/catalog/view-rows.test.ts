@@ -249,6 +249,46 @@ describe('commission_due', () => {
   });
 });
 
+describe('a bonus', () => {
+  const records: Records = {
+    transactions: [
+      transaction('locked', '1', { kind: ' Sale' }),
+      transaction('locked', '5', { kind: 'Extra ' }),
+    ],
+    orders: [order('1', 'new', '9', '1', { kind: 'sale' }), order('1', 'new', '0', '5', { kind: 'extra' })],
+  };
+  const rolesOf = (own: Partial<BrandRoles>): TableRoles =>
+    new Map(['transactions', 'orders'].map((table) => [table, { acme: { fields: {}, words: {}, ...own } }]));
+
+  it.each<[string, Partial<BrandRoles>, number | null]>([
+    ['has one of the words of the setting kinds', { kinds: ['EXTRA'] }, 5],
+    [
+      'has a word of the field that has the role',
+      { fields: { kind: ['gone', 'kind'] }, kinds: ['extra'] },
+      5,
+    ],
+    ['has none of the words of the interface here', {}, null],
+    ['is nothing if no word is one', { kinds: [] }, null],
+    ['is nothing if the service has no kinds', { fields: { kind: null }, kinds: ['extra'] }, null],
+  ])('%s', async (_name, own, bonus) => {
+    const due = await rowsOf(
+      'commission_due',
+      records,
+      'CAST(commission AS double), CAST(bonus AS double)',
+      rolesOf(own),
+    );
+    expect(due).toEqual([[6, bonus]]);
+    await connection.run('DROP VIEW commission_due; DROP TABLE transactions');
+    const sums = await rowsOf(
+      'publisher_performance',
+      records,
+      'orders, CAST(bonus AS double)',
+      rolesOf(own),
+    );
+    expect(sums).toEqual([[bonus === null ? '2' : '1', bonus]]);
+  });
+});
+
 describe('unsettled', () => {
   const columns = `state, currency, orders, CAST(orders_commission AS double),
     transactions, CAST(transactions_commission AS double)`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { addDays } from '../../shared/days.ts';
-import { fieldFindings } from '../../shared/findings/field-findings.ts';
+import { type FieldFacts, fieldFindings } from '../../shared/findings/field-findings.ts';
 import { COMPARED_DAYS } from '../../shared/findings/findings.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import type { NewColumns } from '../../shared/lake/documents/schema.ts';
@@ -44,9 +44,13 @@ function daysOf(days: readonly (Made | undefined)[]): Map<string, DayEntry> {
 }
 
 /** `2026-03-15 emptied_column …`, of all days. */
-function found(entries: ReadonlyMap<string, DayEntry>, newColumns?: NewColumns): string[] {
+function found(
+  entries: ReadonlyMap<string, DayEntry>,
+  newColumns?: NewColumns,
+  more: Partial<FieldFacts> = {},
+): string[] {
   return [...entries.keys()].sort().flatMap((day) => {
-    const facts = { day, entryOn: (of: string) => entries.get(of), newColumns };
+    const facts = { day, entryOn: (of: string) => entries.get(of), newColumns, ...more };
     return fieldFindings(facts, COMPARED_DAYS).map(({ check, detail }) => `${day} ${check}: ${detail}`);
   });
 }
@@ -55,6 +59,44 @@ const coupons = (days: number, more: Made = {}): Made[] =>
   Array.from({ length: days }, () => ({ ...more, shares: { coupon: 0.98, ...more.shares } }));
 const without = (days: number, more: Made = {}): Made[] => Array.from({ length: days }, () => more);
 const USUALLY = '2026-03-15 emptied_column: coupon (usually in 98 % of the rows)';
+
+describe('a column with a role that was filled and is empty', () => {
+  const columns = ['comm', 'commissionValue', 'note'].map((field) => ({
+    ...{ name: field === 'commissionValue' ? 'commission_value' : field, type: 'string' as const, field },
+  }));
+  const roles = (...commission: string[]) => ({ columns, roles: { commission } });
+  const days = [
+    ...without(14, { shares: { comm: 1 } }),
+    ...without(1, { shares: { note: 1, commission_value: 1 } }),
+  ];
+  const emptied = '2026-03-15 emptied_column: comm (usually in 100 % of the rows)';
+
+  it.each<[string, Made[], Partial<FieldFacts>, string[]]>([
+    [
+      'names the role, the likeliest new column first, and the list of both',
+      days,
+      roles('comm'),
+      [
+        `${emptied}; new beside it: commission_value, note; comm has the role commission; if commissionValue, note replaces it, set "fields": { "commission": ["comm","commissionValue"] }`,
+      ],
+    ],
+    [
+      'names no column if none is new',
+      [...days.slice(0, 14), ...without(1)],
+      roles('comm'),
+      [`${emptied}; comm has the role commission, and no new column may replace it`],
+    ],
+    ['is no finding if the list has the new column', days, roles('comm', 'commissionValue'), []],
+    [
+      'has no role by another field',
+      days,
+      roles('note'),
+      [`${emptied}; new beside it: commission_value, note`],
+    ],
+  ])('%s', (_name, made, facts, expected) => {
+    expect(found(daysOf(made), undefined, facts)).toEqual(expected);
+  });
+});
 
 describe('a column that was filled and is empty', () => {
   it.each<[string, (Made | undefined)[], string[]]>([

@@ -85,7 +85,7 @@ const place: Omit<FindingPlace, 'report'> = {
   hasChanges: true,
   columnsOf: (name) => new Set(COLUMNS[name]),
   fieldsOf: () => ({}),
-  state: { field: 'Status', words: ['Annulled'] },
+  state: { fields: ['Status'], words: ['Annulled'] },
 };
 
 function queryOf(name: string, check: string, but: Partial<FindingPlace> = {}): string | undefined {

@@ -9,6 +9,7 @@ import {
   findingsText,
   isNewFinding,
 } from '../../shared/findings/findings.ts';
+import type { Column } from '../../shared/column-types.ts';
 import type { Check } from '../../shared/reports/definition.ts';
 import { NOW, policy, readAt } from '../planning/entries.ts';
 
@@ -43,7 +44,7 @@ const earlier = (rows: number, sum?: string) => ({
   ...(sum !== undefined && { sum }),
 });
 const sums = (commission: string) => ({
-  totals: { fields: { commission: 'commission' }, byCurrency: { USD: { commission } } },
+  totals: { fields: { commission: ['commission'] }, byCurrency: { USD: { commission } } },
 });
 
 describe('a day compared with its earlier content', () => {
@@ -184,6 +185,43 @@ describe('a brand whose days never change', () => {
   });
 });
 
+describe('the values of a day', () => {
+  const column = (name: string, type: Column['type'] = 'string') => ({ name, type, field: name });
+  const columns = [column('comm'), column('fee', 'decimal(38,9)'), column('price')];
+  const unreadable = { comm: { rows: 12, example: '1,500.25' }, 'price.net': { rows: 0 } };
+  it.each<[string, Partial<Committed>, FindingFacts['roles'], string | null]>([
+    ['that are amounts', { values: { unreadable } }, { amount: ['price.net'] }, null],
+    ['of a column without a role', { values: { unreadable } }, { amount: ['fee'] }, null],
+    [
+      'that are no amounts',
+      { values: { unreadable } },
+      { commission: ['fee', 'comm'] },
+      'unreadable_amounts (comm: 12 values such as "1,500.25")',
+    ],
+    ['of a column that was never read', { values: { filled: { price: 3 } } }, { amount: ['price'] }, null],
+    [
+      'that are objects, at their escaped beginning',
+      { values: { unreadable: { price: { rows: 1, example: '{"value":"\u001b' } } } },
+      { amount: ['price'] },
+      'unreadable_amounts (price: 1 value such as "{\\"value\\":\\"\\u001b")',
+    ],
+    [
+      'that are unknown states, whatever the words were when they were counted',
+      { values: { words: { status: { rows: { paid: 1, Lost: 2, '4': 3, '': 4 } } } } },
+      {},
+      'unknown_states ("Lost" in 2 rows)',
+    ],
+  ])('%s have their findings', (_name, change, roles, text) => {
+    const own = { ...policy, words: { '4': 'void' } };
+    expect(findingsText(findingsOf({ ...facts(change), policy: own, columns, roles }))).toBe(text);
+  });
+
+  it('that are sums of other fields than the settings name are not compared', () => {
+    const fallen = { rows: 50, values: sums('1'), checks: { before: earlier(50, '100') } };
+    expect(findingsOf({ ...facts(fallen), columns, roles: { commission: ['fee'] } })).toEqual([]);
+  });
+});
+
 describe('the checks of a report', () => {
   it.each<[string, Partial<Committed>, string | null]>([
     ['that were not made', {}, null],
@@ -207,12 +245,10 @@ describe('the next reading', () => {
 
   it('is compared with the content that it replaces', () => {
     const now = { rows: 120, values: sums('12.5'), checks: { before: earlier(100) } };
-    expect(carried(now, reading(121))?.before).toEqual({
-      rows: 120,
-      state: 'closed',
-      sum: '12.5',
-      at: '2026-03-17T06:00:00.000Z',
-    });
+    const before = { rows: 120, state: 'closed', at: '2026-03-17T06:00:00.000Z' };
+    expect(carried(now, reading(121, { values: sums('1') }))?.before).toEqual({ ...before, sum: '12.5' });
+    const others = { totals: { fields: { commission: ['fee'] }, byCurrency: {} } };
+    expect(carried(now, reading(121, { values: others }))?.before).toEqual(before);
   });
 
   it('stays compared with the content before the fall until the day is back', () => {

@@ -16,7 +16,7 @@ type Row = Record<string, Value | null>;
 const COLUMNS = lifecycleShape(transactions)?.columns ?? [];
 const place = {
   ...{ brand: 'acme', day: '2026-10-15', report: transactions, reports, hasChanges: false },
-  ...{ columnsOf: () => new Set<string>(), fieldsOf: () => ({}), state: { field: null, words: [] } },
+  ...{ columnsOf: () => new Set<string>(), fieldsOf: () => ({}), state: { fields: [], words: [] } },
 };
 
 let connection: DuckDBConnection;

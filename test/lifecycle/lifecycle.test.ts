@@ -138,7 +138,7 @@ describe('lifecycle rows', () => {
       'without a key shares one row with all such records of its publisher, kind and currency',
       at([
         [order('', 'new', 1), { ...order('', 'new', 2), transid: undefined }],
-        [order('', 'paid', 1), order('', 'paid', 2, { type: 'bonus' }), order('', 'paid', 5)],
+        [order('', 'paid', 1), order('', 'paid', 2, { transaction_type: 'bonus' }), order('', 'paid', 5)],
       ]),
       [
         { key: undefined, records: 1, kind: 'bonus', state: 'paid', commission: 2, paid_by: BY_2 },

@@ -83,11 +83,22 @@ const record = fc.record({
 });
 
 it.each([
-  ['order_list', 'orders'],
-  ['transaction_list', 'transactions'],
+  ['order_list', 'orders', {}],
+  ['transaction_list', 'transactions', {}],
+  [
+    ...(['order_list', 'orders'] as const),
+    {
+      ...{
+        commission: ['note', 'commission'],
+        amount: ['commission', 'note'],
+        currency: ['currency', 'line'],
+      },
+      ...{ publisher_id: ['line', 'publisher_id'], state: ['status', 'line'], kind: ['line', 'type'] },
+    },
+  ],
 ] as const)(
   'the sums of %s equal the sums of views, by publisher, currency and kind',
-  async (report, table) => {
+  async (report, table, lists) => {
     const roles = {
       fields: {
         commission: 'commission',
@@ -96,8 +107,10 @@ it.each([
         publisher_id: 'publisher_id',
         state: 'status',
         line_state: 'line',
+        ...lists,
       },
       words: { Bezahlt: 'paid', 4: 'void' },
+      kinds: ['Bonus', '4'],
     };
     const of = (role: string) => `{${table}.${role}}`;
     const stateSql = fieldSql(table, 'state');

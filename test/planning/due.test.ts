@@ -161,12 +161,11 @@ describe('a refresh', () => {
   it.each<[string, Partial<Policy>]>([
     ['the same', {}],
     ['a longer policy', { refresh: [{ untilAgeDays: 9000, every: '1 day' }] }],
-    ['other states', { statesFingerprint: 'other' }],
+    ['other states', { words: { new: 'void' } }],
     ['another time zone', { timeZone: 'Asia/Tokyo' }],
     ['other filters, key or units', { queryFingerprint: 'another' }],
   ])('I11: is never due for a settled day, whatever the settings are: %s', (_name, change) => {
-    const counts = { rows: 5, unsettled: { rows: 2, states: 'now' } };
-    const settled = readAt(NOW, { state: 'settled', ...counts });
+    const settled = readAt(NOW, { state: 'settled', ...countsOf({ new: 2, paid: 3 }) });
     for (const nowMs of [NOW_MS, NOW_MS + 3650 * DAY_MS])
       expect(dueAtMs(day, settled, { ...policy, ...change }, nowMs)).toBeNull();
   });
@@ -212,19 +211,25 @@ describe('a refresh', () => {
   });
 });
 
+/** The rows of a version whose records have these states. */
+function countsOf(rows: Readonly<Record<string, number>>) {
+  const count = Object.values(rows).reduce((sum, each) => sum + each, 0);
+  return { rows: count, values: { words: { status: { rows } } } };
+}
+
 describe('the last reading of a day', () => {
   const day = '2026-03-31';
-  const own: Policy = { ...policy, statesFingerprint: 'now' };
+  const own: Policy = { ...policy, words: {} };
   const atAge = (age: number) => startOfDay(addDays(day, age), ZONE);
-  const final = { rows: 5, unsettled: { rows: 0, states: 'now' } };
-  const unsettled = { rows: 5, unsettled: { rows: 1, states: 'now' } };
+  const final = countsOf({ paid: 5 });
+  const unsettled = countsOf({ paid: 4, new: 1 });
 
   it.each<[string, Partial<Policy>, Partial<Committed>, number]>([
     ['after `refresh`, all records final', {}, final, 121],
     ['after `refresh`, without a record', {}, { ...final, rows: 0 }, 121],
-    ['after `refresh`, if records have no states', { statesFingerprint: undefined }, { rows: 5 }, 121],
+    ['after `refresh`, if records have no states', { words: undefined }, { rows: 5 }, 121],
     ['after the limit, if a record can change', {}, unsettled, 401],
-    ['after the limit, if the changeable records were not counted', {}, { rows: 5 }, 401],
+    ['after the limit, if the words were not counted', {}, { rows: 5 }, 401],
     [
       'after `refresh`, if the limit is shorter',
       { refresh: [{ untilAgeDays: 500, every: '7 days' }] },
@@ -235,7 +240,8 @@ describe('the last reading of a day', () => {
   ])('I11: begins %s, and not before', (_name, change, counts, age) => {
     const given = { ...own, ...change };
     const firstMs = Math.max(atAge(age), closesAtMs(day, given));
-    expect([firstMs - 1, firstMs].map((ms) => isLast(day, given, ms, counts))).toEqual([false, true]);
+    const version = { rows: 5, values: {}, ...counts };
+    expect([firstMs - 1, firstMs].map((ms) => isLast(day, given, ms, version))).toEqual([false, true]);
   });
 
   it('is after `refresh` at the same age, whether or not records can change', () => {
@@ -257,10 +263,10 @@ describe('the last reading of a day', () => {
       20,
     ],
     [
-      'as if records could change, if other states were counted',
-      {},
+      'as if records could change, if the settings name another field',
+      { fields: { state: 'stage' } },
       121,
-      { ...final, unsettled: { rows: 0, states: 'then' } },
+      { ...final, values: { ...final.values, filled: { stage: 5 } } },
       14,
     ],
     ['in the next run if another reading has to agree', {}, 50, { ...final, state: 'unconfirmed' }, 0],
@@ -295,10 +301,8 @@ describe('the last reading of a day', () => {
           expect(late).toBeLessThan(40);
           const answer = before ? (answers[reading % 40] ?? 'same') : 'more';
           const rows = { same: 0, other: 0, more: 1, fewer: -1, none: -1e9, fails: 0 }[answer];
-          const content = {
-            rows: Math.max(0, (before?.rows ?? 4) + rows),
-            unsettled: { rows: nowMs < atAge(unsettledUntilAge) ? 1 : 0, states: 'now' },
-          };
+          const count = Math.max(0, (before?.rows ?? 4) + rows);
+          const content = countsOf({ [nowMs < atAge(unsettledUntilAge) ? 'new' : 'paid']: count });
           const isSame = answer === 'same' || (content.rows === before?.rows && content.rows === 0);
           const digest = isSame && before ? before.digest : String(reading);
           const last = isLast(day, given, nowMs, content);

@@ -19,7 +19,6 @@ export const policy: Policy = {
   pagesAreSnapshot: true,
   maxGapMs: HOUR_MS,
   fields: {},
-  words: {},
 };
 
 /** A day that was read at this time. */

@@ -368,7 +368,7 @@ describe('the hint that hides a month', () => {
     timeZone: zone,
     lateMinutes: fc.constantFrom(0, 15, 1440),
     pagesAreSnapshot: fc.boolean(),
-    statesFingerprint: fc.constantFrom('now', 'other'),
+    words: fc.constantFrom<Policy['words'][]>(undefined, {}, { new: 'paid' }),
     startDate: fc.constantFrom('2026-01-01', '2026-03-17', '2026-03-31', '2026-04-02'),
     /** Hours since the month began. */
     hours: fc.integer({ min: 400, max: 2_000 }),
@@ -424,7 +424,7 @@ function entriesOf(
     const at = new Date(Math.max(fromMs, nowMs - hoursAgo * HOUR_MS)).toISOString();
     const entry = readAt(at, {
       state: canClose ? closedState(kind) : 'open',
-      unsettled: { rows: kind === 'unsettled' ? 1 : 0, states: 'now' },
+      values: { words: { status: { rows: { [kind === 'unsettled' ? 'new' : 'paid']: 1 } } } },
       queryFingerprint: kind === 'otherwise' ? 'once' : own.queryFingerprint,
     });
     if (kind === 'claimed') return [day, { ...entry, claim }];

@@ -39,25 +39,14 @@ describe('the policy of a report', () => {
       refresh: own.refresh,
       queryFingerprint: queryFingerprint(orders, acme, own),
       pagesAreSnapshot: orders.pagesAreSnapshot,
-      statesFingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
       maxGapMs: 6 * HOUR_MS,
       fields: {},
       words: {},
     });
   });
 
-  it.each<[string, JsonObject, boolean]>([
-    ['as before', {}, true],
-    ['with a word for one of the states', { words: { Annulled: 'void' } }, false],
-  ])('has a fingerprint of the words by which rows are counted: %s', (_name, states, isSame) => {
-    const [before, now] = [settingsWith(), settingsWith({ reports: { order_list: { states } } })].map(
-      (settings) => enabledPolicy(settings, 'acme', orders)?.statesFingerprint,
-    );
-    expect(now === before).toBe(isSame);
-  });
-
   it('has no states if the records of the report have no states', () => {
-    expect(enabledPolicy(settingsWith(), 'acme', clicks)).not.toHaveProperty('statesFingerprint');
+    expect(enabledPolicy(settingsWith(), 'acme', clicks)).not.toHaveProperty('words');
   });
 
   it.each<[string, ReturnType<typeof settingsWith> | undefined]>([
@@ -82,7 +71,9 @@ describe('the fingerprint of a policy', () => {
     expect(policyFingerprint({ ...policy, lateMinutes: policy.lateMinutes + 1 })).not.toBe(
       policyFingerprint(policy),
     );
-    expect(policyFingerprint({ ...policy, statesFingerprint: 's1' })).not.toBe(policyFingerprint(policy));
+    const others = [{ words: { Annulled: 'void' } }, { fields: { state: 'stage' } }];
+    for (const change of others)
+      expect(policyFingerprint({ ...policy, ...change })).not.toBe(policyFingerprint(policy));
   });
 
   it('does not change with the schedule because it makes no day due', () => {

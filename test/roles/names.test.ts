@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Column } from '../../shared/column-types.ts';
-import { type Role, type RoleFields, placeOfRole } from '../../shared/roles/index.ts';
+import { type Role, type RoleFields, placesOfRole } from '../../shared/roles/index.ts';
 
 function nameOf(role: Role, names: readonly string[], fields: RoleFields = {}): string | undefined {
   const columns = names.map((name): Column => ({ name, type: 'string', field: name }));
-  const place = placeOfRole(role, columns, fields);
-  return place && [place.column.name, ...place.path].join('.');
+  const places = placesOfRole(role, columns, fields);
+  return places.map(({ column, path }) => [column.name, ...path].join('.')).join(' ') || undefined;
 }
 
 describe('a role', () => {
@@ -21,6 +21,14 @@ describe('a role', () => {
       { publisher_id: 'publisher.id' },
       'publisher.id',
     ],
+    [
+      'those of a list of the settings that are columns',
+      'commission',
+      ['comm', 'sale'],
+      { commission: ['comm', 'gone', 'sale.value'] },
+      'comm sale.value',
+    ],
+    ['the kind of a transaction', 'kind', ['type', 'transaction_type'], {}, 'transaction_type'],
     ['no column if the settings have null', 'state', ['status'], { state: null }, undefined],
     ['no other column if the settings are misspelt', 'state', ['status'], { state: 'stauts' }, undefined],
   ])('takes %s', (_name, role, names, fields, column) => {

@@ -50,7 +50,8 @@ describe('settings', () => {
       columns: { amount: 'decimal(18,2)' },
       refresh: [{ untilAgeDays: 1, every: '90 minutes' }],
       key: 'order_ref',
-      fields: { state: 'payment_state', commission: 'commission.value', currency: null },
+      fields: { state: 'payment_state', commission: ['comm', 'commission.value'], currency: null },
+      kinds: ['bonus', 'Extra'],
       states: { words: { Annulled: 'void' } },
     };
     const { reports: byReport, ...acme } = {
@@ -289,12 +290,12 @@ describe('settings', () => {
     [
       'an unknown role',
       withReport('transaction_list', { fields: { comission: 'commission' } }),
-      'allowed: amount, commission, currency, state, line_state, publisher_id,',
+      'allowed: amount, commission, currency, state, line_state, kind, publisher_id,',
     ],
     [
       'a field that would end an SQL literal',
       withReport('transaction_list', { fields: { amount: "a' OR 1" } }),
-      'allowed: a field of the records, a path such as commission.value, or null if there is none',
+      'allowed: a field of the records, a path such as commission.value, a list of both, or null if there is none',
     ],
     [
       'details without clicks',

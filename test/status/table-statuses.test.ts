@@ -48,6 +48,16 @@ async function statuses(
   return { keysRead, orders, day: (dt: string) => orders.days.find((day) => day.dt === dt) };
 }
 
+/** The settings of acme with fields of the orders. */
+function withFields(fields: object) {
+  const { brands, ...rest } = settings;
+  const { acme } = brands;
+  const { order_list: orders } = acme?.reports ?? {};
+  if (!acme || !orders) throw new Error('acme reads orders');
+  const own = { ...acme, reports: { ...acme.reports, order_list: { ...orders, fields } } };
+  return { ...rest, brands: { acme: own } };
+}
+
 describe('the statuses of some months', () => {
   it('are computed from the ledgers of these months and the report state alone', async () => {
     const { keysRead, orders } = await statuses({ from: '2026-10', to: '2026-10' });
@@ -110,25 +120,37 @@ describe('the statuses of some months', () => {
     expect((await statuses({ from: '2026-11' }, due)).orders.overdueBefore).toEqual(overdue);
   });
 
-  it('have the sum of the main column and the changes, as far as the ledger has them', async () => {
+  it.each<[string, object, object]>([
+    [
+      'have the sums and the changes',
+      {},
+      { sum: '12.500000000', totals: { USD: { commission: '12.500000000' } } },
+    ],
+    [
+      'have no sums of other fields than the settings name',
+      { commission: ['fee', 'comm'] },
+      { totalsPending: true },
+    ],
+    ['have no sums if the settings name no field', { commission: null }, { totalsPending: true }],
+  ])('%s, as far as the ledger has them', async (_name, change, expected) => {
     const last = { at: '2026-11-12T06:02:00.000Z', rowsBefore: 5, added: 1 };
-    const fields = { commission: 'sale_commission', currency: 'currency' };
+    const fields = { commission: ['sale_commission'], currency: ['currency'] };
     const totals = { fields, byCurrency: { USD: { commission: '12.500000000' } } };
     const changes = { snapshot: 'c1', bytes: 9, rows: 4, at: last.at, times: 2, last };
     const known = { values: { totals }, changes };
     const store = memoryStore();
     const entries = { '2026-11-17': read, '2026-11-18': readDay(settings, ORDERS.report, known) };
     await storeDays(store, ORDERS, entries);
-    const [orders] = tableStatuses(settings, reports, await readLedgers(store, reports), NOW_MS).filter(
+    const set = { commission: 'sale_commission', currency: 'currency', ...change };
+    const own = withFields(set);
+    const [orders] = tableStatuses(own, reports, await readLedgers(store, reports), NOW_MS).filter(
       ({ report }) => report === ORDERS.report,
     );
     const days = new Map(orders?.days.map((day) => [day.dt, day]));
     expect(orders?.measure).toBe('commission');
-    expect(days.get('2026-11-18')).toMatchObject({
-      sum: '12.500000000',
-      totals: totals.byCurrency,
-      changes: { times: 2, last },
-    });
+    const { sum, totals: shown, totalsPending, changes: met } = days.get('2026-11-18') ?? {};
+    expect({ sum, totals: shown, totalsPending }).toEqual(expected);
+    expect(met).toEqual({ times: 2, last });
     expect(days.get('2026-11-17')).not.toHaveProperty('sum');
     expect(days.get('2026-11-17')).not.toHaveProperty('changes');
   });

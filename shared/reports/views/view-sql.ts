@@ -29,11 +29,12 @@ export function textSql(column: string): string {
  * A column as an amount, and NULL if it is not an amount. It is cast to text first, because a discovered column may
  * have any type: the first commit decides. It is trimmed, because DuckDB accepts an amount with spaces around it as a
  * number and Trino does not. A letter replaces characters that only one engine accepts in a number: `1_000` in DuckDB,
- * the digits of all scripts in Trino.
+ * the digits of all scripts in Trino. A number from 10^20 on is no amount: the sum of a billion amounts then still fits into
+ * decimal(38,9), beyond which a query would fail.
  */
 export function amountSql(column: string): string {
   const text = `regexp_replace(CAST(${column} AS varchar), '[^0-9.eE+ -]', 'x')`;
-  return `TRY_CAST(${trimmedSql(text)} AS decimal(38,9))`;
+  return `CAST(TRY_CAST(${trimmedSql(text)} AS decimal(29,9)) AS decimal(38,9))`;
 }
 
 /** Tables with a row for each record, whose fields have the same names in all views. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Column } from '../../../shared/column-types.ts';
 import { CodedRows } from '../../../shared/lake/table/coded-rows.ts';
-import { type RoleBasis, Amounts } from '../../../shared/lake/table/amounts.ts';
+import { Amounts } from '../../../shared/lake/table/amounts.ts';
+import type { RoleFields } from '../../../shared/roles/index.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
 
 const text = (name: string): Column => ({ name, type: 'string', field: name });
@@ -19,10 +20,10 @@ const NANO = 1_000_000_000n;
 /** Counts rows as several row groups. */
 function factsOf(
   groups: readonly (readonly Row[])[],
-  basis: RoleBasis = {},
+  fields: RoleFields = {},
   of: readonly Column[] = columns,
 ): Amounts {
-  const facts = new Amounts(of, basis);
+  const facts = new Amounts(of, fields);
   for (const rows of groups) {
     const coded = new CodedRows();
     for (const row of rows) coded.append(row);
@@ -34,7 +35,7 @@ function factsOf(
 
 describe('totals', () => {
   const usd = (amount: bigint, more: Row = {}): Row => ({ amount: amount * NANO, currency: 'USD', ...more });
-  const rows: [string, Row[][], object | undefined, RoleBasis?][] = [
+  const rows: [string, Row[][], object | undefined, RoleFields?][] = [
     ['no row', [], {}],
     [
       'rows without a currency',
@@ -59,14 +60,23 @@ describe('totals', () => {
       { '': { commission: '102.532000000' } },
     ],
     [
-      'large and small exponents, of which an amount has 29 places before the point',
-      [[{ commission: '1.5e25' }, { commission: '-25e-1' }, { commission: '1e29' }]],
-      { '': { commission: '14999999999999999999999997.500000000' } },
+      'large and small exponents, of which an amount has 20 places before the point',
+      [[{ commission: '1.5e19' }, { commission: '-25e-1' }, { commission: '1e20' }, { amount: 10n ** 29n }]],
+      { '': { commission: '14999999999999999997.500000000' } },
     ],
     [
       'a float that its column cannot hold',
       [[usd(1n), { currency: 'USD', _rescued: '{"amount":0.30000000000000004}' }]],
       { USD: { amount: '1.300000000' } },
+    ],
+    [
+      'a renamed field, of which a record may have both',
+      [
+        [usd(1n, { commission: '5' }), usd(2n, { commission: ' ' }), usd(4n, { commission: 'n/a' })],
+        [{ commission: '7', _rescued: '{"amount":0.30000000000000004}' }],
+      ],
+      { USD: { commission: '7.000000000' }, '': { commission: '7.000000000' } },
+      { commission: ['commission', 'amount'], amount: null },
     ],
     ['a currency that is not a currency', [[usd(1n, { currency: 'dollars of the USA' })]], undefined],
     [
@@ -79,19 +89,19 @@ describe('totals', () => {
       'a misspelt currency in the settings',
       [[{ amount: NANO, currency: 'EUR' }]],
       undefined,
-      { fields: { currency: 'curency' } },
+      { currency: 'curency' },
     ],
     [
       'a service that has no currency by its settings',
       [[{ amount: NANO, unit: 'EUR' }]],
       { '': { amount: '1.000000000' } },
-      { fields: { currency: null } },
+      { currency: null },
     ],
   ];
   it.each(rows.map(([name, groups, totals, basis]) => [name, groups, totals, basis] as const))(
     'are right for %s',
     (_name, groups, byCurrency, basis) => {
-      const of = basis ? columns.filter(({ name }) => name !== 'currency') : columns;
+      const of = basis && !('amount' in basis) ? columns.filter(({ name }) => name !== 'currency') : columns;
       expect(factsOf(groups, basis, of).values.totals?.byCurrency).toEqual(byCurrency);
     },
   );
@@ -104,42 +114,52 @@ describe('totals', () => {
       { pay: '{"net": 2, "unit": "EUR"}' },
       { pay: '{' },
     ];
-    expect(factsOf([rows], { fields }, of).values.totals).toEqual({
-      fields: { commission: 'pay.net', currency: 'pay.unit' },
+    expect(factsOf([rows], fields, of).values.totals).toEqual({
+      fields: { commission: ['pay.net'], currency: ['pay.unit'] },
       byCurrency: { EUR: { commission: '3.200000000' } },
     });
   });
 });
 
-describe('rows whose state can change', () => {
-  const states = { words: { Annulled: 'void', '4': 'paid' } };
-  it.each<[string, Row[][], number]>([
-    ['final states only', [[{ status: 'paid' }, { status: 'void' }]], 0],
-    ['another state', [[{ status: 'paid' }, { status: 'new' }]], 1],
-    ['a final state in other letters, with spaces', [[{ status: ' PAID ' }]], 0],
-    ['a word of the service', [[{ status: 'annulled' }, { status: '4' }]], 0],
-    ['rows without a state', [[{ status: null }, { commission: '1' }]], 2],
-    ['a row group without the column', [[{ commission: '1' }], [{ status: 'paid' }]], 1],
-    ['no row', [], 0],
-  ])('are counted for %s', (_name, groups, unsettled) => {
-    expect(factsOf(groups, { states }).unsettled).toBe(unsettled);
+describe('values that are no amounts', () => {
+  it.each<[string, Row[], object]>([
+    ['amounts and empty texts', [{ commission: '1.5' }, { commission: ' ' }, { amount: NANO }], {}],
+    [
+      'texts with a separator of thousands',
+      [{ commission: '1,500.25' }, { commission: '2,000.00' }, { commission: '1,500.25' }],
+      { commission: { rows: 3, example: '1,500.25' } },
+    ],
+    [
+      'objects in a column of texts, of which the beginning is kept',
+      [{ commission: `{"value":1,"note":"${'x'.repeat(99)}"}` }],
+      { commission: { rows: 1, example: `{"value":1,"note":"${'x'.repeat(41)}` } },
+    ],
+    [
+      'values that a column of numbers cannot have',
+      [
+        { _rescued: '{"amount":"n/a"}' },
+        { _rescued: '{"amount":{"value":2}}' },
+        { _rescued: '{"amount":1e-12}' },
+      ],
+      { amount: { rows: 2, example: 'n/a' } },
+    ],
+    [
+      'a number that is too large',
+      [{ amount: 10n ** 29n }],
+      { amount: { rows: 1, example: '100000000000000000000.000000000' } },
+    ],
+  ])('are counted among %s', (_name, rows, unreadable) => {
+    expect(factsOf([rows]).values.unreadable).toEqual({ commission: { rows: 0 }, ...unreadable });
   });
 
-  it.each<[string, Column['type'], Row['state'], number]>([
-    ['a whole number', 'bigint', 4n, 0],
-    ['a decimal number', 'decimal(38,9)', 4n * NANO, 0],
-    ['another number', 'decimal(38,9)', 4n, 1],
-    ['a text', 'string', '4', 0],
-  ])('are counted by the text of a state that is %s', (_name, type, state, unsettled) => {
-    expect(factsOf([[{ state }]], { states }, [{ name: 'state', type }]).unsettled).toBe(unsettled);
-  });
-
-  it('are not counted if the report has no states', () => {
-    expect(factsOf([[{ status: 'paid' }]]).unsettled).toBeUndefined();
-  });
-
-  it('name the unknown states', () => {
-    const rows = ['Annulled', 'new', 'İptal', 'İptal', 'void\t', '', null].map((status) => ({ status }));
-    expect(factsOf([rows], { states }).values.unknownStates).toEqual({ İptal: 2, 'void\t': 1 });
+  it('are counted at the path that has the role', () => {
+    const rows = [
+      { unit: '{"net":"1,5"}' },
+      { unit: '{"net":{"value":2}}' },
+      { unit: '{"net":3}' },
+      { unit: '{}' },
+    ];
+    const found = factsOf([rows], { amount: 'unit.net', currency: null }).values.unreadable;
+    expect(found).toEqual({ 'unit.net': { rows: 2, example: '{"net":"1,5"}' }, commission: { rows: 0 } });
   });
 });

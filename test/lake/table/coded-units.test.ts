@@ -41,15 +41,15 @@ function bothWays(numbers: readonly (number | undefined)[], rowCodes: readonly n
 }
 
 function digestAndSums(type: ColumnType, rows: number, column: CodedColumn) {
-  const columns = [{ name: 'a', type }];
+  const columns = [{ name: 'status', type, field: 'status' }];
   const facts = new ColumnFacts(columns);
-  const roles = new Amounts(columns, {
-    fields: { state: 'a', amount: 'a' },
-    states: { words: { '0': 'void', '7': 'paid' } },
-  });
+  const amounts = new Amounts(columns, { amount: 'status' });
   const digest = new Digest();
-  for (const _column of roles.count(rows, facts.count(rows, digest.addColumns(rows, [['a', column]]))));
-  return { digest: digest.value(), sums: facts.sums, unsettled: roles.unsettled, values: roles.values };
+  for (const _column of amounts.count(
+    rows,
+    facts.count(rows, digest.addColumns(rows, [['status', column]])),
+  ));
+  return { digest: digest.value(), sums: facts.sums, words: facts.words, values: amounts.values };
 }
 
 describe('a column of short numbers as doubles', () => {

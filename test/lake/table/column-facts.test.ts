@@ -81,3 +81,52 @@ describe('rescued values', () => {
     expect(factsWith(all)).toEqual(Object.fromEntries(all.slice(10)));
   });
 });
+
+describe('words', () => {
+  const text = (name: string): Column => ({ name, type: 'string', field: name });
+  const wordsOf = (of: readonly Column[], groups: readonly (readonly Row[])[]) => {
+    const facts = new ColumnFacts(of);
+    for (const rows of groups) {
+      const coded = new CodedRows();
+      for (const row of rows) coded.append(row);
+      for (const _column of facts.count(rows.length, coded.columns()));
+    }
+    return facts.words;
+  };
+  const many = Array.from({ length: 21 }, (_, index) => ({ st: `s${index}`, other: `s${index}` }));
+
+  it.each<[string, Column[], Row[][], object | undefined]>([
+    [
+      'a column with the name of a state, over row groups, without spaces around a word',
+      [text('st')],
+      [
+        [{ st: 'A' }, { st: 'A ' }, { st: null }, { st: ' ' }],
+        [{ st: 'A' }, { st: 'B' }],
+      ],
+      { st: { rows: { A: 3, B: 1, '': 1 } } },
+    ],
+    [
+      'a column that has a state of the interface',
+      [text('other')],
+      [[{ other: 'A' }], [{ other: 'VOID' }]],
+      { other: { rows: { A: 1, VOID: 1 } } },
+    ],
+    ['no other column', [text('other')], [[{ other: 'A' }]], undefined],
+    ['a column without a value', [text('order_state')], [[{}]], { order_state: { rows: {} } }],
+    [
+      'no word of a column with more than twenty',
+      [text('st'), text('other')],
+      [many, [{ other: 'paid' }]],
+      { st: {} },
+    ],
+    ['no word of a column with a long one', [text('st')], [[{ st: 'x'.repeat(201) }]], { st: {} }],
+    [
+      'numbers by their shortest text, and the name of the field',
+      [{ name: 'order_state', type: 'decimal(38,9)', field: 'orderState' }],
+      [[{ order_state: 4_000_000_000n }]],
+      { order_state: { field: 'orderState', rows: { '4': 1 } } },
+    ],
+  ])('are counted of %s', (_name, of, groups, expected) => {
+    expect(wordsOf(of, groups)).toEqual(expected);
+  });
+});
