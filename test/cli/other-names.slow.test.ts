@@ -115,10 +115,10 @@ beforeAll(async () => {
 afterAll(() => sample.close());
 
 /** By publisher and currency, and by state if it is wanted: the sum of these values. */
-function sums(rows: readonly Truth[], valueOf: (row: Truth) => number, of: (row: Truth) => string) {
+function sums(rows: readonly Truth[], measured: (row: Truth) => number, of: (row: Truth) => string) {
   const found = new Map<string, number>();
-  for (const row of rows) found.set(of(row), (found.get(of(row)) ?? 0) + valueOf(row));
-  return Object.fromEntries([...found].sort().map(([key, sum]) => [key, text(sum)]));
+  for (const row of rows) found.set(of(row), (found.get(of(row)) ?? 0) + measured(row));
+  return Object.fromEntries([...found].map(([key, sum]) => [key, text(sum)]));
 }
 
 async function query(sql: string): Promise<Record<string, string>> {
