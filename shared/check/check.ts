@@ -194,14 +194,16 @@ function reportChecks(options: Judged, brand: string, sample: BrandSample): Repo
 }
 
 /** Settings for points that the interface leaves open. */
-function openPoints(settings: BrandSettings, found: ReportSample, sample: BrandSample): Finding[] {
-  const { report, timestampUnit, firstPage, answersInstant } = found;
-  if (report.day.by === 'dates') return [compared(settings, 'endDate', found.endDate && endDateOf(sample))];
-  const isRefused = answersInstant === false && settings.endTime === 'auto';
+function openPoints(
+  settings: BrandSettings,
+  { report, shown }: ReportSample,
+  sample: BrandSample,
+): Finding[] {
+  if (report.day.by === 'dates') return [compared(settings, 'endDate', shown.endDate && endDateOf(sample))];
   return [
-    compared(settings, 'timestampUnit', timestampUnit),
-    ...(report.paging.style === 'numbered' ? [compared(settings, 'firstPage', firstPage)] : []),
-    ...(isRefused ? [compared(settings, 'endTime', 'inclusive')] : []),
+    compared(settings, 'timestampUnit', shown.timestampUnit),
+    ...(report.paging.style === 'numbered' ? [compared(settings, 'firstPage', shown.firstPage)] : []),
+    ...(shown.endTime ? [compared(settings, 'endTime', shown.endTime)] : []),
   ];
 }
 

@@ -53,11 +53,8 @@ export interface ReportSample {
   report: ReportDefinition;
   /** Records of the last days: one page. */
   records: JsonObject[];
-  timestampUnit?: BrandSettings['timestampUnit'];
-  firstPage?: number;
-  /** Whether the service accepts a request for a single instant, which `"endTime": "auto"` needs. */
-  answersInstant?: boolean;
-  endDate?: BrandSettings['endDate'];
+  /** The settings for points that the interface leaves open, as the responses show them. */
+  shown: Partial<Pick<BrandSettings, 'timestampUnit' | 'firstPage' | 'endTime' | 'endDate'>>;
   /** The oldest day with records, from the start date on; `isFirst`: there are records on the start date or before it. */
   oldest?: { day: string; isFirst: boolean };
   /** Why the rest could not be measured. */
@@ -91,8 +88,8 @@ const IMPATIENT = { maxAttempts: 3, baseMs: 400, capMs: 800, maxWaitMs: 20_000 }
 
 /** The meaning of `end_date`: a report whose records are all of midnight shows the same in both cases, so `midnight` wins. */
 export function endDateOf(measured: Pick<BrandSample, 'reports'>): BrandSettings['endDate'] | undefined {
-  const shown = measured.reports.map(({ endDate }) => endDate);
-  return shown.find((endDate) => endDate === 'midnight') ?? shown.find((endDate) => endDate !== undefined);
+  const all = measured.reports.map(({ shown }) => shown.endDate);
+  return all.find((endDate) => endDate === 'midnight') ?? all.find((endDate) => endDate !== undefined);
 }
 
 /** Sends the requests of one brand, one after another. It ignores the rate budget of runs, because that is in the lake. */
@@ -144,7 +141,7 @@ async function makeContact(options: RunOptions, brand: string, report: ReportDef
 }
 
 async function measureReport(ctx: FetchContext): Promise<ReportSample> {
-  const found: ReportSample = { report: ctx.report, records: [] };
+  const found: ReportSample = { report: ctx.report, records: [], shown: {} };
   try {
     const known = await (ctx.report.day.by === 'dates'
       ? measureDates(ctx, found)
@@ -159,8 +156,8 @@ async function measureReport(ctx: FetchContext): Promise<ReportSample> {
 
 async function measureDates(ctx: FetchContext, found: ReportSample): Promise<FetchContext> {
   const endDate = await observeEndDate(ctx);
-  if (endDate) found.endDate = endDate;
-  const known = withBrandSettings(ctx, { endDate });
+  if (endDate) found.shown = { endDate };
+  const known = withBrandSettings(ctx, found.shown);
   found.records = recordsOfList((await fetchFirstPage(known, sampleFields(known))).records);
   return known;
 }
@@ -176,16 +173,19 @@ async function measureTimestamps(ctx: FetchContext, found: ReportSample): Promis
       return contractOnly(thrown);
     });
     if (!page || page.records.count === 0) continue;
-    found.timestampUnit = candidate.timestampUnit;
     // Small pages, so that there are several. Orders without an id may be so similar that small pages are equal.
     const firstPage = isNumbered
       ? ((await measureFirstPage(withLeastPages(tried))) ?? (await measureFirstPage(tried)))
       : undefined;
-    if (firstPage !== undefined) found.firstPage = firstPage;
-    const known = withBrandSettings(tried, { firstPage });
     found.records = recordsOfList(page.records);
-    if (report.day.by === 'timestamps') found.answersInstant = await answersInstant(known);
-    return known;
+    found.shown = {
+      timestampUnit: candidate.timestampUnit,
+      ...(firstPage !== undefined && { firstPage }),
+      // The default requests a single instant.
+      ...(report.day.by === 'timestamps' &&
+        !(await answersInstant(tried)) && { endTime: 'inclusive' as const }),
+    };
+    return withBrandSettings(tried, found.shown);
   }
   if (refusal !== undefined) throw refusal;
   return ctx;
@@ -231,7 +231,7 @@ async function keepsClickTimes(
 ): Promise<boolean | undefined> {
   const [atMs] = ctx?.report.day.by === 'created' ? timesOf(found?.records ?? [], ctx.report.day.field) : [];
   if (!ctx || !found || atMs === undefined) return undefined;
-  const { brandSettings, settings } = withBrandSettings(ctx, { timestampUnit: found.timestampUnit });
+  const { brandSettings, settings } = withBrandSettings(ctx, found.shown);
   // A `created_time` has whole seconds, the ends of a range may not.
   const range = timestampFields(brandSettings, atMs - 1000, atMs + 2000);
   const page = await fetchFirstPage({ ...ctx, brandSettings }, { ...settings.filters, ...range }).catch(
@@ -250,7 +250,7 @@ async function measureZone(
     const field = found && ctx.report.day.by === 'dates' ? timeField(found.records) : undefined;
     if (!found || field === undefined) continue;
     try {
-      const zone = await zoneOf(withBrandSettings(ctx, { endDate: found.endDate }), found, field);
+      const zone = await zoneOf(withBrandSettings(ctx, found.shown), found, field);
       if (zone.seen.length > 0) return zone;
     } catch (thrown) {
       found.error ??= rethrowBugs(thrown);
@@ -345,11 +345,7 @@ function rangeFields({ report, brandSettings, settings, clock }: FetchContext, f
 }
 
 /** The context with measured values in place of the settings. */
-function withBrandSettings(
-  ctx: FetchContext,
-  measured: { [Key in keyof BrandSettings]?: BrandSettings[Key] | undefined },
-): FetchContext {
-  const shown = Object.fromEntries(Object.entries(measured).filter(([, value]) => value !== undefined));
+function withBrandSettings(ctx: FetchContext, shown: Partial<BrandSettings>): FetchContext {
   return { ...ctx, brandSettings: { ...ctx.brandSettings, ...shown } };
 }
 

@@ -124,14 +124,14 @@ describe('the measured settings fit each way to implement the interface, and the
         const measured = await sampleBrand(optionsFor(target, { timeZone: 'Asia/Tokyo' }), 'acme');
         expect(measured.reports.flatMap(({ error }) => error?.message ?? [])).toEqual([]);
         const { endTime, ...expected } = settingsFor(interpretation);
-        const numbered = measured.reports.find(({ firstPage }) => firstPage !== undefined);
+        const numbered = measured.reports.find(({ shown }) => shown.firstPage !== undefined)?.shown;
         expect({
           method: measured.method,
           timestampUnit: numbered?.timestampUnit,
           firstPage: numbered?.firstPage,
           endDate: endDateOf(measured),
         }).toEqual(expected);
-        expect(numbered?.answersInstant).toBe(endTime === undefined);
+        expect(numbered?.endTime).toBe(endTime);
         expect(measured.zone).toMatchObject({ isProven: true, field: 'Order_Time' });
         expect(measured.zone?.fits).toContain(ZONE);
         const { errors } = await levels(optionsFor(target, settingsFor(interpretation)));
@@ -161,8 +161,7 @@ describe('the measured settings fit each way to implement the interface, and the
         const measured = await sampleBrand(options, 'acme');
         const { timestampUnit, firstPage, endDate } = { ...defaultInterpretations, ...reading };
         expect(measured.reports.find(({ report }) => report.name === 'order_list')).toMatchObject({
-          timestampUnit,
-          firstPage,
+          shown: { timestampUnit, firstPage },
         });
         expect(endDateOf(measured)).toBe(endDate === 'whole_day' ? 'whole_day' : 'midnight');
         expect(measured.zone?.fits).toContain(ZONE);

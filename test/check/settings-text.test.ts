@@ -20,6 +20,8 @@ const ORDER = {
   ...{ amount: 10, commission: 1, currency: 'EUR', status: 'new', publisher_id: 'p1', transid: 1 },
 };
 
+const SHOWN = { firstPage: 1, timestampUnit: 'seconds', endDate: 'whole_day' } as const;
+
 function written(sample: Partial<BrandSample>) {
   const settings = settingsOf(ANSWERS, reports);
   const options = { settings, reports, scope: {}, clock: systemClock(NOW) };
@@ -28,19 +30,21 @@ function written(sample: Partial<BrandSample>) {
 }
 
 const ordersWith = (found: Partial<ReportSample>): BrandSample => ({
-  reports: [
-    { report: orders, records: [], firstPage: 1, timestampUnit: 'seconds', endDate: 'whole_day', ...found },
-  ],
+  reports: [{ report: orders, records: [], ...found, shown: { ...SHOWN, ...found.shown } }],
 });
 const records = (make: (index: number) => ReportSample['records'][number]) =>
   Array.from({ length: 30 }, (_, index) => ({ ...ORDER, transid: index, ...make(index) }));
 
 describe('the settings that init writes', () => {
   it.each<[string, BrandSample, object]>([
-    ['nothing for a service that fits the defaults', ordersWith({ answersInstant: true }), {}],
-    ['milliseconds', ordersWith({ timestampUnit: 'milliseconds' }), { timestampUnit: 'milliseconds' }],
-    ['the first page', ordersWith({ firstPage: 0 }), { firstPage: 0 }],
-    ['the end of a range', ordersWith({ answersInstant: false }), { endTime: 'inclusive' }],
+    ['nothing for a service that fits the defaults', ordersWith({}), {}],
+    [
+      'milliseconds',
+      ordersWith({ shown: { timestampUnit: 'milliseconds' } }),
+      { timestampUnit: 'milliseconds' },
+    ],
+    ['the first page', ordersWith({ shown: { firstPage: 0 } }), { firstPage: 0 }],
+    ['the end of a range', ordersWith({ shown: { endTime: 'inclusive' } }), { endTime: 'inclusive' }],
     ['the method', { ...ordersWith({}), method: 'GET' }, { method: 'GET' }],
   ])('contain what the service showed: %s', (_name, sample, differs) => {
     const { brand, defaults, text } = written(sample);
@@ -76,7 +80,11 @@ describe('the settings that init writes', () => {
   });
 
   it.each<[string, Partial<ReportSample>, string]>([
-    ['a first page that too few orders show', { firstPage: undefined as never }, '// "firstPage": 0,'],
+    [
+      'a first page that too few orders show',
+      { shown: { firstPage: undefined as never } },
+      '// "firstPage": 0,',
+    ],
     [
       'a role that no field has',
       { records: records(() => ({ commission: 'low' })).map(({ commission: _commission, ...rest }) => rest) },
