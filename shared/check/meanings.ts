@@ -160,5 +160,4 @@ export const MEANINGS: Readonly<Record<Role, Meaning>> = {
     ),
     fits: areTimes,
   },
-  updated: { what: 'a time', names: anyOf('updat* modif* changed'), fits: areTimes },
 };

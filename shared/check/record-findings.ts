@@ -3,7 +3,7 @@ import { type JsonObject, isJsonObject, stringifyJson } from '../json.ts';
 import { readValue } from '../lake/table/amounts.ts';
 import { keyProblem } from '../planning/primary-key.ts';
 import { fieldsOfKey, keyOf } from '../records/record-list.ts';
-import { type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
+import { BONUS_KINDS, type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
 import { AMOUNT_ROLES, LIKE_CURRENCY, type Role, isAmountRole, textOf } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type Finding, ok, proposed, warning } from './finding.ts';
@@ -47,7 +47,7 @@ export function recordFindings(
 
 /** Without these a service may well be. Their columns are NULL then, and no amount is wrong. */
 const OPTIONAL: readonly Role[] = [
-  ...(['line_state', 'kind', 'publisher_name', 'channel_id', 'product', 'created', 'updated'] as const),
+  ...(['line_state', 'kind', 'publisher_name', 'channel_id', 'product', 'created'] as const),
 ];
 
 function roleFindings({ report, sample, roles }: Records): Finding[] {
@@ -131,7 +131,7 @@ function wordFindings(records: Records): Finding[] {
 
 function kindFindings(records: Records): Finding[] {
   const { report, own } = records;
-  const { kinds: bonuses = [] } = own;
+  const { kinds: bonuses = BONUS_KINDS } = own;
   const known = [...SALES, ...bonuses].map(comparedState);
   const words = wordsIn(records, 'kind', (word) => known.includes(word));
   if (words.length === 0) return [];

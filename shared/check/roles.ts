@@ -4,7 +4,7 @@
  */
 import { exactInstant } from '../exact-values.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json.ts';
-import { type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
+import { BONUS_KINDS, type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
 import {
   ROLES,
   type Role,
@@ -83,7 +83,7 @@ export function rolesInSample(
     records: sample.length,
     isOrder: report.primaryKey !== undefined,
     states: new Set([...STATE_WORDS, ...Object.keys(states?.words ?? {}).map(comparedState)]),
-    kinds: new Set((kinds ?? []).map(comparedState)),
+    kinds: new Set([...BONUS_KINDS, ...(kinds ?? [])].map(comparedState)),
   };
   const valuesOf = (path: string): Values => ({ ...common, texts: byPath.get(path) ?? [] });
   const columns = [...new Set(sample.flatMap(Object.keys))].map((name) => ({ name }));

@@ -165,12 +165,6 @@ interface BecameOf {
   onlyIf?: string;
 }
 
-/** The setting `states`. */
-export interface States {
-  /** Maps words of the service to words of the interface, e.g. `Annulled` to `void`. */
-  words: Readonly<Record<string, string>>;
-}
-
 /**
  * The states in which an order or a transaction can no longer change: the interface has no later ones. In `new`,
  * `mixed`, `locked` and unknown states, and without a state, it can.

@@ -20,7 +20,6 @@ export const ROLES = [
   'order_id',
   'product',
   'created',
-  'updated',
 ] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -54,7 +53,6 @@ export const WELL_KNOWN: Readonly<Record<Role, readonly string[]>> = {
   created: words(
     'created createdtime createtime createdat createdate ordertime orderdate clicktime transactiontime transactiondate date',
   ),
-  updated: words('updated updatedtime updatetime updatedat modified modifiedat modifiedtime lastmodified'),
 };
 
 /** Columns with such names may be the currency, but only a setting decides so. */

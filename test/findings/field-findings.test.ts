@@ -81,7 +81,7 @@ describe('a column with a role that was filled and is empty', () => {
       ],
     ],
     [
-      'names no column if none is new',
+      'names no candidate if no column is new',
       [...days.slice(0, 14), ...without(1)],
       roles('comm'),
       [`${emptied}; comm has the role commission, and no new column may replace it`],

@@ -1,3 +1,5 @@
+import { restate } from '../../sample/brand.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Close, type ClosedDay, namedDays, readCloses } from '../../shared/lake/documents/close.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
@@ -114,6 +116,29 @@ describe('closing a month', () => {
       message: expect.stringContaining(message),
     });
     expect([...lake.store.objects.keys()]).toEqual(before);
+  });
+
+  it('refuses amounts that cannot be read by the current settings, unless a person accepts them', async () => {
+    const lake = sample.emptyLake();
+    restate(lake.brand, 'order_list', FIRST, ([first, ...others]) => [
+      ...(first ? [{ ...first, record: { ...first.record, commission: '1,500.25' } }] : []),
+      ...others,
+    ]);
+    await lake.sync({ scope });
+    const close = (fields: JsonObject, own: Partial<CloseOptions> = {}) => {
+      const settings = lake.settings({ brandSettings: { reports: { order_list: { fields } } } });
+      return closeMonth(optionsOf(lake.fork(), { settings, ...own }));
+    };
+    const refusal = (text: string) => ({
+      code: 'unreadable_amounts',
+      message: expect.stringContaining(text),
+    });
+    const found = `amounts that cannot be read: order_list commission: 1 value such as "1,500.25" on ${FIRST}. `;
+    await expect(close({})).rejects.toMatchObject(refusal(found));
+    const unread = `values that were never read as amounts on ${FIRST} to ${LAST} (to read them: "brand-reports rebuild order_list --brand acme --from ${FIRST} --to ${LAST}")`;
+    await expect(close({ commission: 'publisher_name' })).rejects.toMatchObject(refusal(unread));
+    for (const done of [close({ commission: null }), close({}, { anyway: true })])
+      expect((await done).status).toBe('complete');
   });
 
   it('closes with --anyway, and records the days that are not whole in the close', async () => {

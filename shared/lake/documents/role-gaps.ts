@@ -94,7 +94,8 @@ function whyEmpty(
 /** e.g. `acme order_list: no field has the role channel_id (no column has one of its names), so it is NULL in … . To set it: "fields": …` */
 export function gapText({ brand, report, role, views, evidence, ...gap }: RoleGap): string {
   const isOpen = role === 'currency' && gap.candidates.length > 0;
-  const effect = isOpen ? 'amounts are NULL' : 'it is NULL';
+  const nullText = isOpen ? 'amounts are NULL' : 'it is NULL';
+  const effect = role === 'kind' ? 'every record is a sale' : nullText;
   return `${brand} ${report}: no field has the role ${role} (${evidence}), so ${effect} in ${views.join(', ')}. ${whenToSet(gap)}: ${gap.setting}`;
 }
 

@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { ROLES } from '../../roles/index.ts';
-import type { ReportSettings } from '../../settings/settings.ts';
 import { rolesKey } from '../paths.ts';
 import { damagedDocument, parseDocument, storedObject } from './cas-document.ts';
 
@@ -35,7 +34,7 @@ export function rolesOfSettings({
   fields,
   states,
   kinds,
-}: Pick<ReportSettings, 'fields' | 'states' | 'kinds'>): BrandRoles {
+}: Pick<BrandRoles, 'fields' | 'kinds'> & { states?: Pick<BrandRoles, 'words'> | undefined }): BrandRoles {
   return { fields, words: states?.words ?? {}, ...(kinds && { kinds }) };
 }
 

@@ -9,8 +9,8 @@ import type { Committed } from './ledger.ts';
 export type CurrencyTotals = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
- * The amounts of a day by currency; `pending`: the roles now have other fields than those that were summed, so that the
- * next reading sums them.
+ * The amounts of a day by currency; `pending`: the roles now have other fields than the ledger has summed. The next reading
+ * sums the new fields.
  * @param roles the fields of each role; missing: not known
  */
 export function totalsOf(

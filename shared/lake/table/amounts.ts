@@ -52,8 +52,13 @@ export interface Unreadable {
 /** What a value is: an amount in units of nine places, `null` if it is something else, `undefined` if it is empty. */
 type Read = bigint | null | undefined;
 /** The values of a column by code. */
-type ReadColumn = { codes: Uint32Array; values: readonly Read[] } | CodedUnits;
+interface Coded<T> {
+  codes: Uint32Array;
+  values: readonly (T | undefined)[];
+}
+type ReadColumn = Coded<bigint | null> | CodedUnits;
 
+const SUMMED = [...AMOUNT_ROLES, 'currency'] as const;
 /** If a column has more, its values are not currencies. */
 const MAX_CURRENCIES = 20;
 /** Columns with such names are read as amounts even if they have no role: a later setting may name them. */
@@ -66,13 +71,13 @@ const NO_CODE = 0xffff_ffff;
 
 export class Amounts {
   readonly #columns: ReadonlyMap<string, Column>;
+  /** By role: its fields, and the places of these. */
   readonly #fields: Totals['fields'];
   readonly #places: ReadonlyMap<string, readonly RoleColumn[]>;
-  readonly #currencies: readonly RoleColumn[];
-  /** The places whose texts are read as amounts, by name of the column: those of roles, and those that a role may get. */
-  readonly #texts: ReadonlyMap<string, readonly RoleColumn[]>;
-  /** The columns whose values may be in `_rescued`, by field. */
-  readonly #rescuing: ReadonlyMap<string, Column>;
+  /** The keys of the places of amounts. */
+  readonly #ofRoles: ReadonlySet<string>;
+  /** By column: the places that are read as amounts, also if only a later setting may name them. */
+  readonly #read: ReadonlyMap<string, readonly RoleColumn[]>;
   /** By currency and role. */
   readonly #sums = new Map<string, Map<string, Sum>>();
   readonly #unreadable = new Map<string, Unreadable>();
@@ -82,31 +87,28 @@ export class Amounts {
   constructor(columns: readonly Column[], fields: RoleFields = {}) {
     this.#columns = new Map(columns.map((column) => [column.name, column]));
     const chosen = fieldsIn(columns, fields);
-    const found = ([...AMOUNT_ROLES, 'currency'] as const).map((role) => [role, [...(chosen[role] ?? [])]]);
-    this.#fields = Object.fromEntries(found.filter(([, own]) => own?.length));
-    this.#places = new Map(AMOUNT_ROLES.map((role) => [role, placesOf(columns, chosen[role] ?? [])]));
-    this.#currencies = placesOf(columns, chosen.currency ?? []);
-    const similar = columns.filter(({ name, type }) => type === 'string' && LIKE_AMOUNT.test(name));
-    const read = [
-      ...similar.slice(0, MAX_COLUMNS).map((column) => ({ column, path: [] })),
-      ...this.#ofRoles(),
-    ];
-    const texts = new Map(read.filter(isText).map((place) => [keyOf(place), place]));
-    for (const key of texts.keys()) this.#unreadable.set(key, { rows: 0 });
-    this.#texts = Map.groupBy(texts.values(), ({ column }) => column.name);
-    const others = columns.filter(({ type, field }) => type !== 'string' && field !== undefined);
-    this.#rescuing = new Map(others.map((column) => [column.field ?? '', column]));
+    this.#fields = Object.fromEntries(
+      SUMMED.flatMap((role) => (chosen[role] ? [[role, [...chosen[role]]]] : [])),
+    );
+    this.#places = new Map(SUMMED.map((role) => [role, placesOf(columns, chosen[role] ?? [])]));
+    const ofRoles = AMOUNT_ROLES.flatMap((role) => this.#places.get(role) ?? []);
+    this.#ofRoles = new Set(ofRoles.map(keyOf));
+    const others = columns
+      .filter(({ name, type }) => type === AMOUNT || (type === 'string' && LIKE_AMOUNT.test(name)))
+      .map((column) => ({ column, path: [] }));
+    const read = new Map([...others.slice(0, MAX_COLUMNS), ...ofRoles].map((place) => [keyOf(place), place]));
+    this.#read = Map.groupBy(read.values(), ({ column }) => column.name);
+    for (const [key, place] of read) if (isText(place)) this.#unreadable.set(key, { rows: 0 });
     this.#hasTotals = !isCurrencyOpen(columns, fields);
   }
 
   /** Counts the columns of rows and passes them on. */
   *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
-    const held: Held = { currencies: [], parts: new Map() };
+    const held: Held = { currencies: new Map(), amounts: new Map() };
     for (const named of columns) {
       const [name, coded] = named;
-      const column = this.#columns.get(name);
       if (name === RESCUED) this.#readRescued(rows, coded, held);
-      else if (column) this.#read(rows, column, coded, held);
+      else this.#readColumn(rows, name, coded, held);
       yield named;
     }
     this.#addTotals(rows, held);
@@ -124,156 +126,130 @@ export class Amounts {
     };
   }
 
-  #ofRoles(): RoleColumn[] {
-    return [...this.#places.values()].flat();
-  }
-
-  #read(rows: number, column: Column, coded: CodedColumn, held: Held): void {
-    const { name, type } = column;
-    for (const [place, { column: own, path }] of this.#currencies.entries())
-      if (own.name === name)
-        held.currencies[place] = {
-          codes: coded.codes.slice(0, rows),
-          keys: textsIn(coded, column, path).map(currencyKey),
-        };
-    const read = new Map<string, ReadColumn>();
-    const readAt = (place: RoleColumn) => {
-      const known = read.get(keyOf(place)) ?? readColumn(rows, coded, place);
-      read.set(keyOf(place), known);
-      return known;
-    };
-    const isLarge = type === AMOUNT && 'values' in coded;
-    for (const place of isLarge ? [{ column, path: [] }] : (this.#texts.get(name) ?? []))
-      this.#countUnreadable(rows, keyOf(place), coded, readAt(place));
-    for (const [role, places] of this.#places)
-      for (const [at, place] of places.entries())
-        if (place.column.name === name) partsOf(held, role)[2 * at] = readAt(place);
-  }
-
-  #countUnreadable(rows: number, key: string, coded: CodedColumn, read: ReadColumn): void {
-    if ('units' in read || !read.values.includes(null)) return;
-    const counts = rowsByCode(rows, coded, countOf(coded));
-    for (const [code, value] of read.values.entries())
-      if (value === null && (counts[code] ?? 0) > 0)
-        this.#note(
-          key,
-          counts[code] ?? 0,
-          () => textsByCode(coded, this.#columns.get(key)?.type ?? 'string')[code]?.[0],
-        );
+  #readColumn(rows: number, name: string, coded: CodedColumn, { currencies, amounts }: Held): void {
+    for (const place of this.#places.get('currency') ?? [])
+      if (place.column.name === name) {
+        const values = textsIn(coded, place.column, place.path).map(currencyKey);
+        currencies.set(keyOf(place), { codes: coded.codes.slice(0, rows), values });
+      }
+    for (const place of this.#read.get(name) ?? []) {
+      const key = keyOf(place);
+      // Short numbers are amounts.
+      if ('units' in coded && !this.#ofRoles.has(key)) continue;
+      const read = readColumn(rows, coded, place);
+      if (this.#ofRoles.has(key)) amounts.set(key, read);
+      if ('units' in read || !read.values.includes(null)) continue;
+      const counts = rowsByCode(rows, coded, countOf(coded));
+      const exampleOf = (code: number) => textsByCode(coded, place.column.type)[code]?.[0];
+      for (const [code, value] of read.values.entries())
+        if (value === null) this.#note(key, counts[code] ?? 0, () => exampleOf(code));
+    }
   }
 
   /** Reads the values that their columns cannot store: amounts with many places, and values that are no amounts. */
-  #readRescued(rows: number, coded: CodedColumn, held: Held): void {
+  #readRescued(rows: number, coded: CodedColumn, { amounts }: Held): void {
     const counts = rowsByCode(rows, coded, countOf(coded));
-    const values = new Map<string, Read[]>();
-    for (const [code, record] of rescuedIn(coded).entries())
-      for (const [field, value] of Object.entries(record ?? {})) {
-        const column = this.#rescuing.get(field);
-        if (!column) continue;
-        const read = readRescued(field, value);
-        if (read === null && isNumeric(column.type))
-          this.#note(column.name, counts[code] ?? 0, () => textOf(value) ?? stringifyJson(value));
-        const ofColumn = values.get(column.name) ?? [];
-        values.set(column.name, ofColumn);
-        ofColumn[code] = read;
-      }
-    for (const [role, places] of this.#places)
-      for (const [at, { column, path }] of places.entries()) {
-        const own = path.length === 0 ? values.get(column.name) : undefined;
-        if (own) partsOf(held, role)[2 * at + 1] = { codes: coded.codes.slice(0, rows), values: own };
-      }
+    const records = rescuedIn(coded);
+    const fields = new Set<string | undefined>();
+    for (const record of records) for (const field in record) fields.add(field);
+    for (const column of this.#columns.values()) {
+      if (!fields.has(column.field) || !isNumeric(column.type)) continue;
+      const values = records.map((record) => readRescued(column, record));
+      for (const [code, value] of values.entries())
+        if (value === null)
+          this.#note(column.name, counts[code] ?? 0, () => shown(records[code]?.[column.field ?? '']));
+      if (this.#ofRoles.has(column.name) && values.some((value) => value !== undefined))
+        amounts.set(rescuedKey(column), { codes: coded.codes.slice(0, rows), values });
+    }
   }
 
   #note(key: string, rows: number, exampleOf: () => string | undefined): void {
     const known = this.#unreadable.get(key);
-    if (rows === 0 || (!known && this.#unreadable.size >= MAX_COLUMNS)) return;
+    if (rows === 0 || (!known && this.#unreadable.size >= 2 * MAX_COLUMNS)) return;
     const example = known?.example ?? exampleOf()?.slice(0, MAX_EXAMPLE).toWellFormed();
     this.#unreadable.set(key, { rows: (known?.rows ?? 0) + rows, ...(example !== undefined && { example }) });
   }
 
-  #addTotals(rows: number, { currencies, parts }: Held): void {
-    const currency = firstKeys(rows, currencies);
-    const keyOfRow = (row: number) => currency?.keys[currency.codes[row] ?? 0] ?? '';
-    const counts = currency ? rowsByCode(rows, currency, currency.keys.length) : [];
-    const met = currency ? currency.keys.map((key = '') => key).filter((_, code) => counts[code] ?? 0) : [''];
+  #addTotals(rows: number, { currencies, amounts }: Held): void {
+    const placed = (role: string) => this.#places.get(role) ?? [];
+    const currency = firstOf(
+      rows,
+      placed('currency').flatMap((place) => currencies.get(keyOf(place)) ?? []),
+    );
+    const keyOfRow = (row: number) => currency?.values[currency.codes[row] ?? 0] ?? '';
+    const counts = currency ? rowsByCode(rows, currency, currency.values.length) : [];
+    const met = currency
+      ? currency.values.map((key = '') => key).filter((_, code) => counts[code] ?? 0)
+      : [''];
     const keys = new Set(met);
     if (keys.has(NOT_A_CURRENCY) || keys.size > MAX_CURRENCIES) this.#hasTotals = false;
     if (!this.#hasTotals) return;
-    for (const [role, own] of parts) {
-      const coded = firstAmounts(rows, own);
-      if (!coded) continue;
-      for (const key of keys) {
+    for (const role of AMOUNT_ROLES) {
+      const parts = placed(role).flatMap((place) => [
+        amounts.get(keyOf(place)),
+        amounts.get(rescuedKey(place.column)),
+      ]);
+      const coded = firstAmounts(rows, parts);
+      for (const key of coded ? keys : []) {
         const codes =
           keys.size > 1
-            ? coded.codes.map((code, row) => (keyOfRow(row) === key ? code : NO_CODE))
-            : coded.codes;
+            ? coded?.codes.map((code, row) => (keyOfRow(row) === key ? code : NO_CODE))
+            : coded?.codes;
         const sums = this.#sums.get(key) ?? new Map<string, Sum>();
         const sum = sums.get(role) ?? createSum(AMOUNT);
-        if (addRows(sum, rows, { ...coded, codes })) this.#sums.set(key, sums.set(role, sum));
+        if (coded && codes && addRows(sum, rows, { ...coded, codes }))
+          this.#sums.set(key, sums.set(role, sum));
       }
     }
   }
 }
 
-/** The columns of a row group from which its totals are computed: copies, because a column is valid only until the next. */
-interface Held {
-  /** By place. */
-  currencies: Keys[];
-  /** By role: two for each place, the column and the values in `_rescued`. */
-  parts: Map<string, ReadColumn[]>;
-}
-
-interface Keys {
-  codes: Uint32Array;
-  keys: readonly (string | undefined)[];
-}
-
-function partsOf({ parts }: Held, role: string): ReadColumn[] {
-  const own = parts.get(role) ?? [];
-  parts.set(role, own);
-  return own;
-}
-
-/** By row, the first currency of several places. */
-function firstKeys(rows: number, places: readonly Keys[]): Keys | undefined {
-  const [only, ...others] = places.filter(Boolean);
-  if (!only || others.length === 0) return only;
-  const all = [only, ...others];
-  const keyOfRow = (row: number) =>
-    all.map(({ codes, keys }) => keys[codes[row] ?? 0]).find((key) => key !== undefined);
-  const keys = Array.from({ length: rows }, (_, row) => keyOfRow(row));
-  return { codes: Uint32Array.from(keys, (_, row) => row), keys };
-}
-
 /**
- * The amounts of rows: of several columns, the first that has a value in the row, whether or not that value is an amount.
- * @returns `undefined` without columns
+ * The columns of a row group from which its totals are computed, by the key of the place: copies, because a column is valid
+ * only until the next.
  */
-export function firstAmounts(
-  rows: number,
-  columns: readonly ReadColumn[],
-): CodedUnits | CodedValues | undefined {
-  const [only, ...others] = columns.filter(Boolean);
-  if (!only) return undefined;
-  if ('units' in only && others.length === 0) return only;
-  if (others.length === 0 && 'values' in only)
-    return { codes: only.codes, values: only.values.map((value) => value ?? undefined) };
-  const all = [only, ...others];
-  const values = Array.from({ length: rows }, (_, row) => {
-    for (const column of all) {
-      const value = readAt(column, column.codes[row] ?? 0);
-      if (value !== undefined) return value ?? undefined;
+interface Held {
+  currencies: Map<string, Coded<string>>;
+  amounts: Map<string, ReadColumn>;
+}
+
+/** Of several columns, the first that has a value in a row; `undefined` without columns. */
+function firstOf<T>(rows: number, columns: readonly Coded<T>[]): Coded<T> | undefined {
+  if (columns.length <= 1) return columns[0];
+  const valueOfRow = (row: number) => {
+    for (const { codes, values } of columns) {
+      const value = values[codes[row] ?? 0];
+      if (value !== undefined) return value;
     }
     return undefined;
-  });
+  };
   // Code 0 is NULL: rows that have not reached a state get it as the amount of that state.
-  return { codes: Uint32Array.from(values, (_, row) => row + 1), values: [undefined, ...values] };
+  const values = [undefined, ...Array.from({ length: rows }, (_, row) => valueOfRow(row))];
+  return { codes: Uint32Array.from({ length: rows }, (_, row) => row + 1), values };
 }
 
-function readAt(column: ReadColumn, code: number): Read {
-  if ('values' in column) return column.values[code];
-  const units = column.units[code] ?? Number.NaN;
-  return Number.isNaN(units) ? undefined : BigInt(units);
+/** Of several columns, the first that has a value in a row counts, even if the value is no amount. */
+export function firstAmounts(
+  rows: number,
+  columns: readonly (ReadColumn | undefined)[],
+): CodedUnits | CodedValues | undefined {
+  const found = columns.filter((column) => column !== undefined);
+  const [only] = found;
+  if (only && 'units' in only && found.length === 1) return only;
+  const first = firstOf(
+    rows,
+    found.map((column) =>
+      'units' in column
+        ? { ...column, values: Array.from(column.units, (_, code) => bigintAt(column, code)) }
+        : column,
+    ),
+  );
+  return first && { codes: first.codes, values: first.values.map((value) => value ?? undefined) };
+}
+
+function bigintAt({ units }: CodedUnits, code: number): bigint | undefined {
+  const unit = units[code] ?? Number.NaN;
+  return Number.isNaN(unit) ? undefined : BigInt(unit);
 }
 
 /** A column's amounts in units of nine places, as in views. The codes are a copy. */
@@ -297,13 +273,15 @@ export function readColumn(
 }
 
 /** The values of a column in `_rescued`. The codes are a copy. */
-export function readRescuedColumn(rows: number, coded: CodedColumn, { field = '' }: Column): ReadColumn {
-  const values = rescuedIn(coded).map((record) => readRescued(field, record?.[field]));
+export function readRescuedColumn(rows: number, coded: CodedColumn, column: Column): ReadColumn {
+  const values = rescuedIn(coded).map((record) => readRescued(column, record));
   return { codes: coded.codes.slice(0, rows), values };
 }
 
+type Rescued = Readonly<Record<string, Json>> | undefined;
+
 /** By code: the fields in `_rescued`. */
-function rescuedIn(coded: CodedColumn): (Readonly<Record<string, Json>> | undefined)[] {
+function rescuedIn(coded: CodedColumn): Rescued[] {
   return Array.from({ length: countOf(coded) }, (_, code) => {
     const text = beginningOfCode(coded, code, Number.POSITIVE_INFINITY);
     const record = text === undefined ? undefined : parseJson(text);
@@ -312,9 +290,13 @@ function rescuedIn(coded: CodedColumn): (Readonly<Record<string, Json>> | undefi
 }
 
 /** SQL finds a field in `_rescued` only by a plain name. */
-function readRescued(field: string, value: Json | undefined): Read {
-  const read = readValue(value);
+function readRescued({ field = '' }: Column, record: Rescued): Read {
+  const read = record && Object.hasOwn(record, field) ? readValue(record[field]) : undefined;
   return read !== undefined && !/^\w+$/.test(field) ? null : read;
+}
+
+function shown(value: Json | undefined): string | undefined {
+  return value === undefined ? undefined : (textOf(value) ?? stringifyJson(value));
 }
 
 /** The amount of a value; `undefined` if it is empty, `null` if it cannot be read. */
@@ -328,6 +310,10 @@ export function readValue(value: Json | undefined): Read {
 /** The key of a place in the ledger: the column and the path. */
 export function keyOf({ column, path }: RoleColumn): string {
   return [column.name, ...path].join('.');
+}
+
+function rescuedKey({ name }: Column): string {
+  return `${RESCUED}.${name}`;
 }
 
 /** Whether the values are texts: a column of numbers has other values in `_rescued`. */

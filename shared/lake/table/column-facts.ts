@@ -1,6 +1,6 @@
 /**
- * Counts facts about the columns of a snapshot while it is written: the sum of each numeric column, the words of columns
- * that look like states, and the rows whose value does not fit its column. No setting decides what is counted, because a
+ * Counts facts about the columns of a snapshot while it is written: the sums of numeric columns, the words of columns
+ * that look like states, and the values that do not fit their column. No setting decides what is counted, because a
  * later setting may give a column another meaning. Each different value is counted once, times its rows. `amounts.ts` counts amounts.
  */
 import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
