@@ -45,14 +45,18 @@ export function recordFindings(
   ];
 }
 
-/** Without these a service may well be. Their columns are NULL then, and no amount is wrong. */
+/** A service may well lack these. Their columns are NULL then, and no payout is wrong. */
 const OPTIONAL: readonly Role[] = [
   ...(['line_state', 'kind', 'publisher_name', 'channel_id', 'product', 'created'] as const),
 ];
 
 function roleFindings({ report, sample, roles }: Records): Finding[] {
+  if (roles.length === 0) return [];
   const hasCurrency = sample.flatMap(Object.keys).some((name) => LIKE_CURRENCY.test(name.toLowerCase()));
-  const isOptional = (role: Role) => OPTIONAL.includes(role) || (role === 'currency' && !hasCurrency);
+  // Lines are settled by their commission, and a service with one currency need not name it.
+  const hasLines = report.lifecycle?.states.includes('line_state');
+  const isOptional = (role: Role) =>
+    OPTIONAL.includes(role) || (role === 'amount' && hasLines) || (role === 'currency' && !hasCurrency);
   const findings = roles.flatMap(({ role, inForce, isSet, isMissing, fits, best, evidence, alike }) => {
     const path = ['reports', report.name, 'fields', role];
     const level = isMissing || !isOptional(role) ? ('undecided' as const) : ('warning' as const);
@@ -75,10 +79,14 @@ function roleFindings({ report, sample, roles }: Records): Finding[] {
       ? []
       : [warning('roles', `the values of ${inForce.join(', ')} do not look like the ${role} of a record`)];
   });
-  const found = roles.flatMap(({ role, inForce }) =>
-    inForce[0] === undefined ? [] : `${role} is ${inForce.join(' or ')}`,
+  const found = roles
+    .filter(({ inForce }) => inForce.length > 0)
+    .map(({ role, inForce }) => `${role} is ${inForce.join(' or ')}`);
+  const without = roles.filter(
+    ({ role, inForce, best }) => inForce.length === 0 && best === undefined && isOptional(role),
   );
-  return found.length > 0 ? [ok('roles', `fields: ${found.join(', ')}`), ...findings] : findings;
+  const none = without.length > 0 ? [`no field for ${without.map(({ role }) => role).join(', ')}`] : [];
+  return [ok('roles', `fields: ${[...found, ...none].join(', ')}`), ...findings];
 }
 
 /** The field that has the role, or that will have it with the proposed setting. */

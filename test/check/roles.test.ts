@@ -134,7 +134,7 @@ describe('the fields of roles', () => {
 
   it.each<[string, (index: number) => object, object, object[]]>([
     ['nothing if the names are known', orderWith({}), {}, []],
-    ['nothing about roles that a service may lack', orderWith({ currency: undefined }), {}, []],
+    ['nothing about roles that orders may lack', orderWith({ currency: undefined }), {}, []],
     [
       'a role without a candidate',
       orderWith({ commission: undefined }),
