@@ -111,7 +111,6 @@ describe('the fields of roles', () => {
         customer: { created: '2026-01-02', type: 'normal' },
         payment: { status: 'paid' },
         click_ref: `r${index}`,
-        affiliate_ref: `x${index}`,
       }),
       { publisher_id: 'publisher.id' },
     ],
@@ -121,6 +120,13 @@ describe('the fields of roles', () => {
       (index) => ({ comm: index === 3 ? 'n/a' : '1.20' }),
       { commission: 'comm' },
     ],
+    [
+      'one role for a field',
+      'order_list',
+      (index) => ({ order_no: 1_795_000_000 + index }),
+      { order_id: 'order_no' },
+    ],
+    ['no click that brought the order', 'order_list', (index) => ({ affiliate_ref: `x${index}` }), {}],
     ['no state of a country', 'order_list', (index) => ({ state: one(index, 'CA', 'NY', 'TX') }), {}],
   ])('are found by name and values: %s', (_name, report, make, fields) => {
     expect(fieldsIn(report, make)).toEqual(fields);

@@ -4,6 +4,7 @@ import { settingsOf } from '../../shared/check/answers.ts';
 import { judgeBrand } from '../../shared/check/check.ts';
 import type { BrandSample, ReportSample } from '../../shared/check/sample.ts';
 import { settingsText } from '../../shared/check/settings-text.ts';
+import { clicks as clicksList } from '../../shared/reports/clicks.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { loadSettings } from '../../shared/settings/settings.ts';
@@ -50,6 +51,14 @@ describe('the settings that init writes', () => {
     const { brand, defaults, text } = written(sample);
     expect(brand).toEqual({ ...defaults, ...differs });
     for (const name of ['pageSize', 'lateMinutes', 'refresh', 'bid']) expect(text).not.toContain(name);
+  });
+
+  it('contain what one report has shown, if another has too few records', () => {
+    const clicks = { report: clicksList, records: [], shown: {} };
+    const { brand } = written({
+      reports: [clicks, ...ordersWith({ shown: { timestampUnit: 'milliseconds' } }).reports],
+    });
+    expect(brand?.timestampUnit).toBe('milliseconds');
   });
 
   it('contain the first day with records of each report', () => {
