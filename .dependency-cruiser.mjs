@@ -6,7 +6,7 @@
  * modules of one layer do not import each other.
  */
 const layers = [
-  ['operations', 'restore'],
+  ['check', 'operations', 'restore'],
   ['run'],
   ['watcher'],
   ['catalog', 'status'],
@@ -20,7 +20,7 @@ const layers = [
   ['settings', 'adapters'],
   ['service', 'lake'],
   ['ports'],
-  ['log-events', 'proofs'],
+  ['log-events'],
   ['roles'],
   ['reports', 'validation', 'outcome'],
   ['column-types'],

@@ -39,7 +39,7 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
     ...limits,
   };
   if (!check) return runSync(options);
-  const { runCheck } = await import('../shared/operations/connection-test.ts');
+  const { runCheck } = await import('../shared/check/check.ts');
   return runCheck(options);
 }
 

@@ -117,6 +117,11 @@ export function monthsFrom(from: string, to: string): string[] {
   return months;
 }
 
+/** The later of two days. */
+export function later(a: string, b: string): string {
+  return a > b ? a : b;
+}
+
 /** The month `months` later; earlier if `months` is negative. */
 export function addMonths(month: string, months: number): string {
   const first = new Date(`${month}-01T00:00:00Z`);

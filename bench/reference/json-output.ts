@@ -50,6 +50,12 @@ export function jsonOutputPage(): string {
         ['`failed`', 'The day failed. `error` of the report has the first error.'],
       ].map(([outcome = '', meaning = '']) => [outcome, meaning]),
     ),
+    '## check',
+    'A finding has the level `ok`, `warning`, `undecided` or `error`. With `undecided`, numbers would be wrong or missing until a setting decides, so `status` is `failed`, as with `error`. `setting` is what [`init`](../how-to/check-a-brand.md) writes:',
+    block(
+      'json',
+      '{"level":"undecided","code":"roles","message":"commission: `comm`: …","setting":{"path":["reports","order_list","fields","commission"],"value":"comm","why":"commission: `comm`: …","isCertain":true}}',
+    ),
     '## Errors',
     'A command that fails prints a message on standard error and, with `--json`, this document on standard output. [Errors](errors.md) lists the codes.',
     block(

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { PROBLEM_STATES, DAY_STATES } from '../../shared/planning/day-state.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { ERROR_KINDS } from '../../shared/errors.ts';
-import type { CheckOutcome } from '../../shared/operations/connection-test.ts';
+import type { CheckOutcome } from '../../shared/check/check.ts';
 import type { EraseOutcome } from '../../shared/operations/erase.ts';
 import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
 import type { DayVersions, RollbackOutcome } from '../../shared/operations/rollback.ts';
@@ -71,9 +71,20 @@ const plan = z.object({
 }) satisfies z.ZodType<RunPlan>;
 
 const checkFinding = z.object({
-  level: word('ok', 'warning', 'error'),
+  level: word('ok', 'warning', 'undecided', 'error').describe(
+    '`undecided`: numbers would be wrong or missing until a setting decides; `error` and `undecided` make the status `failed`',
+  ),
   code: z.string(),
   message: z.string(),
+  setting: z
+    .object({
+      path: z.array(z.string()).describe('From the settings of the brand on'),
+      value: z.json(),
+      why: z.string(),
+      isCertain: z.boolean().describe('Otherwise a person has to decide'),
+    })
+    .optional()
+    .describe('The setting that the responses support, as `init` writes it'),
 });
 const check = z.object({
   status: word('ok', 'failed'),

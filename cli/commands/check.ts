@@ -1,9 +1,5 @@
-import {
-  type BrandCheck,
-  type CheckOutcome,
-  type Finding,
-  runCheck,
-} from '../../shared/operations/connection-test.ts';
+import { type BrandCheck, type CheckOutcome, runCheck } from '../../shared/check/check.ts';
+import type { Finding } from '../../shared/check/finding.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type RunFlags, createRunOptions } from '../run-options.ts';
 import type { CliCommand } from '../options.ts';
@@ -35,7 +31,7 @@ function checkText({ status, brands }: CheckOutcome): string {
   const verdict =
     status === 'ok'
       ? `${styleText('green', 'ok')}. Next: ${printedCommand('sync')}`
-      : `${styleText('red', 'failed')}: correct what is marked ✗`;
+      : `${styleText('red', 'failed')}: correct what is marked ✗ or "required"`;
   return [...brands.map(brandText), verdict].join('\n\n');
 }
 
@@ -54,6 +50,7 @@ export function brandText({ brand, findings, reports }: BrandCheck): string {
 const MARKS = {
   ok: styleText('green', '✓'),
   warning: styleText('yellow', '!'),
+  undecided: `${styleText('red', '!')} required:`,
   error: styleText('red', '✗'),
 };
 

@@ -4,16 +4,23 @@ import { credentialsInVariables, fixedCredentials } from '../../shared/adapters/
 import { OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
-import { dayOf } from '../../shared/days.ts';
-import { asBrandReportsError, configError } from '../../shared/errors.ts';
-import { hasErrors, judgeBrand } from '../../shared/operations/connection-test.ts';
-import { type BrandMeasurement, measureBrand, zoneEvidence } from '../../shared/operations/measure-brand.ts';
-import { type BrandAnswers, proposedSettings, provenZone } from '../../shared/operations/propose-settings.ts';
-import { shownZones } from '../../shared/proofs/time-zone.ts';
+import {
+  type Asking,
+  type BrandAnswers,
+  QUESTIONS,
+  ZONE_FLAG,
+  askAnswers,
+  chooseZone,
+  settingsOf,
+} from '../../shared/check/answers.ts';
+import { hasErrors, judgeBrand } from '../../shared/check/check.ts';
+import { sampleBrand } from '../../shared/check/sample.ts';
+import { settingsText } from '../../shared/check/settings-text.ts';
+import { configError } from '../../shared/errors.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { RunOptions } from '../../shared/run/run.ts';
 import { readCredentials } from '../../shared/service/credentials.ts';
-import { type Settings, loadSettings, parseSettings } from '../../shared/settings/settings.ts';
+import { loadSettings } from '../../shared/settings/settings.ts';
 import { shellWord } from '../../shared/shell-word.ts';
 import { type Questions, openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -25,18 +32,7 @@ import { showProgress } from '../progress-line.ts';
 import { credentialSource, lakeAccess } from '../run-options.ts';
 import { brandText } from './check.ts';
 
-type Given = Partial<BrandAnswers>;
-type InitFlags = Given & { settings: string; credentials?: string };
-
-/** The questions in their order, with their flags. */
-const QUESTIONS = [
-  ['baseUrl', '--base-url <url>', "the service's address, with the path of the brand"],
-  ['service', '--service <name>', 'the <SERVICE> of the header X-<SERVICE>-DATE'],
-  ['brand', '--brand <name>', 'a short name for the brand, e.g. acme'],
-  ['startDate', '--start-date <day>', 'the first day to read, e.g. 2026-01-31'],
-] as const;
-type Question = (typeof QUESTIONS)[number];
-const ZONE_FLAG = '--time-zone <zone>';
+type InitFlags = Partial<BrandAnswers> & { settings: string; credentials?: string };
 
 export function addInit(program: CliCommand): void {
   const command = program
@@ -65,22 +61,27 @@ async function init(flags: InitFlags, questions: Questions | undefined): Promise
   const newFile =
     flags.credentials === undefined && !inEnvironment ? join(dirname(file), 'credentials.json') : undefined;
   if (newFile !== undefined) await refuseFullPlace(newFile);
-  const answers = await ask(flags, questions);
+  const asking: Asking = {
+    ...{ given: flags, reports, nowMs: Date.now(), refuse: note },
+    ...(questions && { ask: (question) => questions.ask(question, 'visible') }),
+  };
+  const answers = await askAnswers(asking);
   const { brand, baseUrl } = answers;
   const typed = newFile === undefined ? undefined : await askCredentials(answers, questions);
-  const options = await measureOptions(answers, flags, typed);
+  const options = await sampleOptions(answers, flags, typed);
   await readCredentials(options.credentials, brand, baseUrl);
   const progress = showProgress();
-  const measured = await measureBrand({ ...options, log: progress.log }, brand).finally(progress.end);
-  if (measured.error) {
-    print(`${brandText(judgeBrand(options, brand, measured))}\n\nNothing was written.`);
+  const sample = await sampleBrand({ ...options, log: progress.log }, brand).finally(progress.end);
+  const judgedWith = (settings: RunOptions['settings']) =>
+    judgeBrand({ ...options, settings }, brand, sample);
+  if (sample.error) {
+    print(`${brandText(judgedWith(options.settings))}\n\nNothing was written.`);
     process.exitCode = EXIT.failed;
     return;
   }
-  const timeZone = await chooseZone(flags, measured, questions);
-  const text = proposedSettings({ ...answers, timeZone }, measured, Date.now());
-  const settings = loadSettings(text, file, reports);
-  const judged = judgeBrand({ ...options, settings }, brand, measured);
+  const inZone = { ...answers, timeZone: await chooseZone(asking, sample) };
+  const text = settingsText(inZone, judgedWith(settingsOf(inZone, reports)), Date.now());
+  const judged = judgedWith(loadSettings(text, file, reports));
   if (typed !== undefined && newFile !== undefined) await writeNew(newFile, typed);
   await writeNew(file, text);
   print(brandText(judged));
@@ -93,59 +94,6 @@ async function init(flags: InitFlags, questions: Questions | undefined): Promise
   };
   print(`Next: ${printedCommand('check', [], given)}`);
   process.exitCode = hasErrors(judged) ? EXIT.failed : EXIT.complete;
-}
-
-/** I9: messages never repeat an answer, because it may be a secret that was pasted too early. */
-async function ask(flags: Given, questions: Questions | undefined): Promise<BrandAnswers> {
-  const missing = QUESTIONS.filter(([name]) => flags[name] === undefined).map(([, flag]) => flag);
-  if (missing.length > 0 && !questions)
-    throw configError('no_terminal', `There is no terminal for questions. Add: ${missing.join(' ')}`);
-  const answers: BrandAnswers = { ...PLACEHOLDERS, timeZone: flags.timeZone ?? 'UTC' };
-  for (const question of QUESTIONS)
-    answers[question[0]] = flags[question[0]] ?? (await askOne(question, questions));
-  settingsOf(answers, 'Your answers');
-  const problem = startProblem(answers.startDate);
-  if (problem !== undefined)
-    throw configError('start_date', `The start date ${answers.startDate} is not ${problem}.`);
-  return answers;
-}
-
-async function askOne([name, , what]: Question, questions: Questions | undefined): Promise<string> {
-  for (;;) {
-    const answer = (await questions?.ask(`${what[0]?.toUpperCase()}${what.slice(1)}`, 'visible')) ?? '';
-    const problem = problemOf(name, answer);
-    if (problem === undefined) return answer;
-    note(`Not allowed. Allowed: ${problem}`);
-  }
-}
-
-const PLACEHOLDERS: BrandAnswers = {
-  brand: 'acme',
-  baseUrl: 'https://example.com/acme',
-  service: 'ACME',
-  startDate: '2026-01-01',
-  timeZone: 'UTC',
-};
-
-/** The values that the schema of the settings allows instead of the answer. */
-function problemOf(name: keyof BrandAnswers, answer: string): string | undefined {
-  try {
-    settingsOf({ ...PLACEHOLDERS, [name]: answer });
-    return name === 'startDate' ? startProblem(answer) : undefined;
-  } catch (thrown) {
-    return /allowed: ([^\n]*)/.exec(asBrandReportsError(thrown).message)?.[1] ?? 'another value';
-  }
-}
-
-function startProblem(startDate: string): string | undefined {
-  // The zone in which the day begins first.
-  const today = dayOf(Date.now(), 'Pacific/Kiritimati');
-  return startDate > today ? `a day up to ${today}` : undefined;
-}
-
-/** @throws BrandReportsError `config` that lists the answers which are not allowed */
-function settingsOf({ brand, ...settings }: BrandAnswers, origin?: string): Settings {
-  return parseSettings({ brands: { [brand]: settings } }, reports, origin);
 }
 
 /** @returns the text of a credentials file */
@@ -171,50 +119,18 @@ function isInEnvironment(brand: string | undefined): boolean {
 }
 
 /** @param typed the text of a credentials file; missing: credentials come from the flags and variables of every command */
-async function measureOptions(
+async function sampleOptions(
   answers: BrandAnswers,
   flags: InitFlags,
   typed: string | undefined,
 ): Promise<RunOptions> {
-  const settings = settingsOf(answers, 'Your answers');
+  const settings = settingsOf(answers, reports, 'Your answers');
   const access = await lakeAccess({ lake: DEFAULT_LAKE }, undefined, openLake);
   const { credentials } =
     typed === undefined
       ? await credentialSource({ ...flags, lake: DEFAULT_LAKE }, settings)
       : { credentials: fixedCredentials(typed, 'your answers') };
   return { ...access, settings, reports, credentials, send: sendRequest, scope: {} };
-}
-
-/** The zone that the records prove, else the zone of the flag, else a person chooses among the zones that fit. */
-async function chooseZone(
-  { timeZone }: Given,
-  measured: BrandMeasurement,
-  questions: Questions | undefined,
-): Promise<string> {
-  const { zone } = measured;
-  const proven = provenZone(measured);
-  if (timeZone === undefined && proven !== undefined) return proven;
-  const fits = zone?.fits.length
-    ? `these fit ${zoneEvidence(zone)}: ${shownZones(zone.fits, '')}`
-    : 'no record shows its days';
-  if (timeZone !== undefined) {
-    if (!zone?.fits.length || zone.fits.includes(timeZone)) return timeZone;
-    throw configError(
-      'time_zone',
-      `--time-zone ${timeZone} contradicts the records; ${fits}. Nothing was written.`,
-    );
-  }
-  if (!questions)
-    throw configError(
-      'time_zone',
-      `The records prove no time zone: ${fits}. Add: ${ZONE_FLAG}, as in the dashboard. Nothing was written.`,
-    );
-  for (;;) {
-    const answer = await questions.ask(`Time zone of the dashboard (${fits})`, 'visible');
-    const isKnown = problemOf('timeZone', answer) === undefined;
-    if (isKnown && (!zone?.fits.length || zone.fits.includes(answer))) return answer;
-    note(isKnown ? `It contradicts the records; ${fits}` : 'Allowed: an IANA time zone, e.g. Europe/Berlin');
-  }
 }
 
 function mayBeCommitted(file: string): boolean {

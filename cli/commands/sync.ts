@@ -92,10 +92,16 @@ async function showPlan(names: readonly string[], flags: SyncFlags): Promise<voi
 function readable<Options extends PlanOptions>(options: Options, flags: SyncFlags): Options {
   const { scope } = options;
   const brands = selectBrands(options).map((name) => ({ name, ...brandSettingsOf(options, name) }));
-  for (const { name, startDate, timeZone } of brands) {
+  for (const { name, startDate, timeZone, reports } of brands) {
     const today = dayOf((flags.now ?? new Date()).getTime(), timeZone);
-    if (startDate <= today) continue;
-    const message = `${flags.settings}: brands.${name}.startDate is "${startDate}", so there is no day to read. Allowed: up to ${today}, which is today in ${timeZone}. Correct the setting, or read another brand: --brand NAME.`;
+    const inScope = (report: string) => scope.reports?.includes(report) ?? true;
+    const late = Object.entries(reports).find(
+      ([report, own]) => own.enabled && inScope(report) && own.startDate > today,
+    );
+    if (!late) continue;
+    const [report, own] = late;
+    const place = own.startDate === startDate ? name : `${name}.reports.${report}`;
+    const message = `${flags.settings}: brands.${place}.startDate is "${own.startDate}", so there is no day to read. Allowed: up to ${today}, which is today in ${timeZone}. Correct the setting, or read another brand: --brand NAME.`;
     throw configError('start_to_come', message);
   }
   const isOff = (report: string) => !brands.some(({ reports }) => reports[report]?.enabled);

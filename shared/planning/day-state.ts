@@ -81,8 +81,9 @@ export interface KnownDay {
 }
 
 /**
- * Whether the day has a version or should have one: no run reads a day before the start date. If the ledger has an
- * entry of a day that has not begun, a clock that was ahead wrote it.
+ * Whether the day has a version or should have one: no run reads a day before the start date, and an empty version from
+ * before the service's first record is not a complete day. If the ledger has an entry of a day that has not begun, a
+ * clock that was ahead wrote it.
  */
 export function isExpected(
   { day, entry, policy }: Pick<KnownDay, 'day' | 'entry' | 'policy'>,
@@ -90,7 +91,7 @@ export function isExpected(
 ): boolean {
   if (!policy) return true;
   if (startOfDay(day, policy.timeZone) > nowMs) return false;
-  return entry?.committed !== undefined || day >= policy.startDate;
+  return (entry?.committed?.rows ?? 0) > 0 || day >= policy.startDate;
 }
 
 /** Why the day failed. No run reads a day before the start date again, so a failure of such a day does not count. */

@@ -9,7 +9,7 @@ import type { Policy } from './due.ts';
 export function policyOf(report: ReportDefinition, brand: BrandSettings, settings: ReportSettings): Policy {
   return {
     timeZone: brand.timeZone,
-    startDate: brand.startDate,
+    startDate: settings.startDate,
     lateMinutes: brand.lateMinutes,
     refresh: settings.refresh,
     fields: settings.fields,

@@ -5,7 +5,7 @@
  * here. The settings of deployment are in `deployment.ts`. A test compares docs/reference/settings.md with this schema.
  */
 import * as z from 'zod/mini';
-import { DAY_MS, intervalMs, isDay } from '../days.ts';
+import { DAY_MS, intervalMs, isDay, later } from '../days.ts';
 import { deploymentSchema } from './deployment.ts';
 import { RATE, RATES } from './schedule.ts';
 import { BrandReportsError } from '../errors.ts';
@@ -42,7 +42,7 @@ export type Settings = z.output<ReturnType<typeof settingsSchema>>;
 export type BrandSettings = z.output<ReturnType<typeof brandSchema>>;
 
 /** The settings of one report of one brand. */
-export type ReportSettings = z.output<ReturnType<typeof reportSchema>>;
+export type ReportSettings = BrandSettings['reports'][string];
 
 /**
  * Settings from the text of a `cdk.json` (its `context.brandReports`) or of a file that contains only that object.
@@ -126,7 +126,7 @@ function catalogsSchema() {
 }
 
 function brandSchema(reports: ReportRegistry) {
-  return object({
+  const schema = object({
     /** The address of the service with the brand's path. */
     baseUrl: text(BASE_URL, isBaseUrl),
     /** The SERVICE in the names of the two headers. */
@@ -136,10 +136,7 @@ function brandSchema(reports: ReportRegistry) {
       Intl.supportedValuesOf('timeZone'),
     ),
     /** The first day to read. */
-    startDate: text(
-      'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
-      (day) => isDay(day) && day >= '2000-01-01',
-    ),
+    startDate: startDate(),
     /** In AWS Secrets Manager; missing: `SECRETS_PREFIX` and the name of the brand. */
     secretName: z.optional(
       like('the name of a secret in Secrets Manager, not its ARN', /^[\w/+=.@-]{1,512}$/),
@@ -159,6 +156,26 @@ function brandSchema(reports: ReportRegistry) {
     /** Every report of the registry, in its order, with defaults filled in. */
     reports: z.prefault(reportsSchema(reports), {}),
   });
+  return z.pipe(
+    schema,
+    z.transform((brand) => {
+      const startOf = (name: string) => brand.reports[name]?.startDate ?? brand.startDate;
+      // A day without records of the upstream report has nothing to look up.
+      const ofReport = ([name, own]: [string, (typeof brand.reports)[string]]) => {
+        const { [name]: { day } = {} } = reports;
+        const starts = [startOf(name), ...(day?.by === 'upstream' ? [startOf(day.report)] : [])];
+        return [name, { ...own, startDate: starts.reduce(later) }] as const;
+      };
+      return { ...brand, reports: Object.fromEntries(Object.entries(brand.reports).map(ofReport)) };
+    }),
+  );
+}
+
+function startDate() {
+  return text(
+    'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
+    (day) => isDay(day) && day >= '2000-01-01',
+  );
 }
 
 function reportsSchema(reports: ReportRegistry) {
@@ -185,6 +202,8 @@ function reportSchema(report: ReportDefinition) {
   const schema = object({
     enabled: z._default(bool(), report.enabledByDefault),
     schedule: z._default(like(RATES, RATE), report.schedule),
+    /** The first day to read, if the report has records only from a later day on; missing: the start date of the brand. */
+    startDate: z.optional(startDate()),
     filters: z.prefault(filtersSchema(report), {}),
     /** By column name: its type. If the column exists with another type, a further column gets this type. */
     columns: z.prefault(columnsSchema(), {}),
@@ -277,6 +296,10 @@ function fieldsSchema() {
   return z.partialRecord(oneOf(...ROLES), z.nullable(z.union([field, fields], { error })), {
     error: ROLES.join(', '),
   });
+}
+
+export function isFieldPath(text: string): boolean {
+  return FIELD.test(text);
 }
 
 /** Quotes and backslashes would end the SQL literal in which views have the text. */

@@ -88,7 +88,7 @@ describe('init at a terminal', () => {
     expect(shown.match(/Not allowed\. Allowed: /g)).toHaveLength(2);
     expect(statSync(join(cwd, 'credentials.json')).mode & 0o777).toBe(0o600);
     const settings = readFileSync(join(cwd, 'settings.jsonc'), 'utf8');
-    expect(settings).toContain('// Proven by');
+    expect(settings).toMatch(/\/\/ the time zone America\/New_York is proven by/);
     expect(Object.keys(loadSettings(settings, 'it', reports).brands)).toEqual(['acme']);
     const [, next = ''] = /Next: npx brand-reports ([^\r\n]+)/.exec(shown) ?? [];
     expect(next).toBe('check --credentials credentials.json');

@@ -44,6 +44,11 @@ describe('whether a day is expected', () => {
   it.each<[string, KnownDay, boolean]>([
     ['expected from the start date on', facts(undefined), true],
     ['expected with a version, even before the start date', facts(readAt(NOW), laterStart), true],
+    [
+      'not expected before the start date with an empty version',
+      facts(readAt(NOW, { rows: 0 }), laterStart),
+      false,
+    ],
     ['not expected before the start date without a version', facts({}, laterStart), false],
     [
       'not expected before it begins, even if a run with a clock ahead has read it',

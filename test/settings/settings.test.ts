@@ -61,7 +61,17 @@ describe('settings', () => {
       ).brands.acme,
     };
     expect(acme).toMatchObject({ method: 'GET', firstPage: 0 });
-    expect(byReport?.order_list).toEqual({ ...order_list, pageSize: 20 });
+    expect(byReport?.order_list).toMatchObject({ ...order_list, pageSize: 20 });
+  });
+
+  it('have the start date of the brand for a report without its own, and for lookups the later of both', () => {
+    const reportsOf = { clicks_list: { startDate: '2026-04-01' }, order_list: { startDate: '2025-07-01' } };
+    const { acme } = parseSettings(
+      withBrand({ startDate: '2026-01-01', reports: reportsOf }),
+      reports,
+    ).brands;
+    const starts = Object.values(acme?.reports ?? {}).map(({ startDate }) => startDate);
+    expect(starts).toEqual(['2026-04-01', '2026-04-01', '2025-07-01', '2026-01-01', '2026-01-01']);
   });
 
   it('in the committed cdk.json equal the settings in the README', () => {
@@ -313,6 +323,7 @@ describe('settings', () => {
     const input = withReport('refund_list', { filters: { reason: 'late', store: 3 }, limit: 50, key: 'no' });
     expect(parseSettings(input, registry).brands.acme?.reports.refund_list).toEqual({
       enabled: true,
+      startDate: ACME.startDate,
       schedule: 'rate(6 hours)',
       filters: { reason: 'late', store: 3 },
       columns: {},

@@ -299,7 +299,8 @@ function shown(value: Json | undefined): string | undefined {
   return value === undefined ? undefined : (textOf(value) ?? stringifyJson(value));
 }
 
-function readValue(value: Json | undefined): Read {
+/** The amount of a value; `undefined` if it is empty, `null` if it cannot be read. */
+export function readValue(value: Json | undefined): Read {
   if (value === undefined || value === null) return undefined;
   const text = textOf(value);
   if (text === undefined) return null;

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
-import { runCheck } from '../../shared/operations/connection-test.ts';
+import { runCheck } from '../../shared/check/check.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';

@@ -6,10 +6,8 @@ import {
   daysToMeasure,
   proveTimeZone,
   decisiveDay,
-  timeField,
-  timesOf,
   usualName,
-} from '../../shared/proofs/time-zone.ts';
+} from '../../shared/check/zone.ts';
 
 const NOW = Date.parse('2026-11-25T12:00:00Z');
 const ZONES = [
@@ -122,36 +120,5 @@ describe('the proof of a time zone', () => {
   it('shows zones with the same days by their best-known name', () => {
     expect(usualName(['America/Detroit', 'America/New_York'])).toBe('America/New_York');
     expect(usualName(['America/Nassau'])).toBe('America/Nassau');
-  });
-});
-
-describe('the time of a record', () => {
-  it.each<[string, Record<string, string | number | null>[], string | undefined]>([
-    ['ISO 8601 with a zone', [{ created_at: '2026-11-24T10:00:00+01:00' }], 'created_at'],
-    ['an HTTP-date', [{ Created_Time: 'Tue, 24 Nov 2026 10:00:00 GMT' }], 'Created_Time'],
-    ['seconds and milliseconds', [{ orderTime: 1_795_000_000 }, { orderTime: '1795000000000' }], 'orderTime'],
-    [
-      'the time of the order, before the time of the record',
-      [{ created_at: 1_795_000_000, order_time: 1_795_000_000 }],
-      'order_time',
-    ],
-    [
-      'ignoring records without a value',
-      [{ created_at: 1_795_000_000 }, { created_at: null }, {}],
-      'created_at',
-    ],
-    ['no time without a zone', [{ created_at: '2026-11-24 10:00:00' }], undefined],
-    ['no date', [{ created_at: '20261124' }], undefined],
-    [
-      'no field if one value is of another kind',
-      [{ created_at: 1_795_000_000 }, { created_at: 'soon' }],
-      undefined,
-    ],
-    ['no field of an unknown name', [{ seen: 1_795_000_000 }], undefined],
-    ['no record', [], undefined],
-  ])('is in a field of a known name, if it is an instant: %s', (_name, records, field) => {
-    expect(timeField(records)).toBe(field);
-    if (field !== undefined)
-      for (const ms of timesOf(records, field)) expect(new Date(ms).getUTCFullYear()).toBe(2026);
   });
 });

@@ -5,8 +5,8 @@
  */
 import { addDays, dayOf, startOfDay } from '../days.ts';
 import { exactInstant } from '../exact-values.ts';
-import type { Json, JsonObject } from '../json.ts';
-import { comparedName, words } from '../roles/index.ts';
+import type { JsonObject } from '../json.ts';
+import { words } from '../roles/index.ts';
 
 /** The records that the service returned for one day: their earliest and latest time, in milliseconds. */
 export interface SeenDay {
@@ -28,7 +28,7 @@ const HALF_A_YEAR_DAYS = 183;
 
 /** @param zones the candidates @param nowMs the middle of the year in which zones are compared */
 export function proveTimeZone(seen: readonly SeenDay[], nowMs: number, zones: readonly string[]): ZoneProof {
-  const fits = zones.filter((zone) => seen.every((one) => fitsIn(zone, one)));
+  const fits = zones.filter((zone) => contradiction(zone, seen) === undefined);
   const [first] = fits;
   return { fits, isProven: first !== undefined && fits.every((zone) => hasSameDays(first, zone, nowMs)) };
 }
@@ -47,10 +47,6 @@ export function contradiction(
     const atMs = [one.firstMs, one.lastMs].find((ms) => !isOfDay(zone, one, ms));
     if (atMs !== undefined) return { day: one.day, atMs };
   }
-}
-
-function fitsIn(zone: string, seen: SeenDay): boolean {
-  return isOfDay(zone, seen, seen.firstMs) && isOfDay(zone, seen, seen.lastMs);
 }
 
 function isOfDay(zone: string, { day, withNextMidnight }: SeenDay, atMs: number): boolean {
@@ -94,37 +90,9 @@ export function shownZones(zones: readonly string[], beside: string): string {
   return `${others.slice(0, 3).join(', ')}${more}`;
 }
 
-/** Names of fields with the time of the order, or else of the record, in lower case without separators; earlier names come first. */
-const CREATED = words(
-  'ordertime orderedat ordercreatedat ordercreatedtime ordercreatetime orderdate purchasetime purchasedate',
-  'transactiontime transtime transactiondate createdtime createtime createdat created creationtime datecreated',
-);
-
-/** The field that contains the time of each record: it has a known name, and all its values are instants. */
-export function timeField(records: readonly JsonObject[]): string | undefined {
-  const names = [...new Set(records.flatMap(Object.keys))];
-  const known = CREATED.flatMap((known) => names.filter((name) => comparedName(name) === known));
-  return known.find((name) => {
-    const values = records.map((record) => record[name]).filter(hasValue);
-    return values.length > 0 && values.every((value) => instantIn(value) !== undefined);
-  });
-}
-
-function hasValue(value: Json | undefined): value is Json {
-  return value !== undefined && value !== null && value !== '';
-}
-
-/** A date without a time is not an instant, because it has no zone. */
-function instantIn(value: Json): number | undefined {
-  return exactInstant(value)?.getTime();
-}
-
 /** The times of records in this field, ascending, in milliseconds. */
 export function timesOf(records: readonly JsonObject[], field: string): number[] {
-  const times = records
-    .map((record) => record[field])
-    .filter(hasValue)
-    .map(instantIn);
+  const times = records.map((record) => exactInstant(record[field] ?? null)?.getTime());
   return times.filter((ms) => ms !== undefined).sort((a, b) => a - b);
 }
 

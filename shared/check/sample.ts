@@ -16,10 +16,10 @@ import {
   daysToMeasure,
   proveTimeZone,
   decisiveDay,
-  timeField,
   timesOf,
   zonesWith,
-} from '../proofs/time-zone.ts';
+} from './zone.ts';
+import { timeField } from './roles.ts';
 import { recordsOfList } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import {
@@ -35,29 +35,26 @@ import { fixedRate } from '../service/rate-limit.ts';
 import type { BrandSettings } from '../settings/settings.ts';
 
 /** The facts that the service showed about one brand. */
-export interface BrandMeasurement {
+export interface BrandSample {
   /** Service time minus local time, in milliseconds; missing if no response had a date. */
   clockSkewMs?: number;
   /** The method that the service accepts. */
   method?: BrandSettings['method'];
   /** Why no report could be measured. */
   error?: BrandReportsError;
-  reports: ReportMeasurement[];
-  zone?: ZoneMeasurement;
+  reports: ReportSample[];
+  zone?: ZoneInSample;
   /** Whether clicks are returned for the second of their `created_time`. */
   keepsClickTimes?: boolean;
 }
 
 /** The facts that the service showed about one report. */
-export interface ReportMeasurement {
+export interface ReportSample {
   report: ReportDefinition;
   /** Records of the last days: one page. */
-  sample: JsonObject[];
-  timestampUnit?: BrandSettings['timestampUnit'];
-  firstPage?: number;
-  /** Whether the service accepts a request for a single instant, which `"endTime": "auto"` needs. */
-  answersInstant?: boolean;
-  endDate?: BrandSettings['endDate'];
+  records: JsonObject[];
+  /** The settings for points that the interface leaves open, as the responses show them. */
+  shown: Partial<Pick<BrandSettings, 'timestampUnit' | 'firstPage' | 'endTime' | 'endDate'>>;
   /** The oldest day with records, from the start date on; `isFirst`: there are records on the start date or before it. */
   oldest?: { day: string; isFirst: boolean };
   /** Why the rest could not be measured. */
@@ -65,7 +62,7 @@ export interface ReportMeasurement {
 }
 
 /** The evidence about the time zone from records that were requested by date. */
-export interface ZoneMeasurement extends ZoneProof {
+export interface ZoneInSample extends ZoneProof {
   report: string;
   field: string;
   seen: SeenDay[];
@@ -73,7 +70,7 @@ export interface ZoneMeasurement extends ZoneProof {
 }
 
 /** The evidence of a proof, as a text. */
-export function zoneEvidence({ records, report, field }: ZoneMeasurement): string {
+export function zoneEvidence({ records, report, field }: ZoneInSample): string {
   return `${records} records of ${report}, by their ${field}`;
 }
 
@@ -90,13 +87,13 @@ const MAY_BE_METHOD = /^(http_40[045]|not_json) |\b(method|GET|POST)\b/i;
 const IMPATIENT = { maxAttempts: 3, baseMs: 400, capMs: 800, maxWaitMs: 20_000 };
 
 /** The meaning of `end_date`: a report whose records are all of midnight shows the same in both cases, so `midnight` wins. */
-export function endDateOf(measured: Pick<BrandMeasurement, 'reports'>): BrandSettings['endDate'] | undefined {
-  const shown = measured.reports.map(({ endDate }) => endDate);
-  return shown.find((endDate) => endDate === 'midnight') ?? shown.find((endDate) => endDate !== undefined);
+export function endDateOf(measured: Pick<BrandSample, 'reports'>): BrandSettings['endDate'] | undefined {
+  const all = measured.reports.map(({ shown }) => shown.endDate);
+  return all.find((endDate) => endDate === 'midnight') ?? all.find((endDate) => endDate !== undefined);
 }
 
 /** Sends the requests of one brand, one after another. It ignores the rate budget of runs, because that is in the lake. */
-export async function measureBrand(options: RunOptions, brand: string): Promise<BrandMeasurement> {
+export async function sampleBrand(options: RunOptions, brand: string): Promise<BrandSample> {
   const reports = selectReports(options, brand).filter(({ day }) => day.by !== 'upstream');
   const [first] = reports;
   if (!first) return { reports: [] };
@@ -105,7 +102,7 @@ export async function measureBrand(options: RunOptions, brand: string): Promise<
   const skew = () => (service.clockSkewMs === undefined ? {} : { clockSkewMs: service.clockSkewMs });
   // Every report would fail alike. Only a refusal may concern this report alone; after a second refusal the client stops.
   if (error && error.code !== 'service_code') return { ...skew(), error, reports: [] };
-  const measured: ReportMeasurement[] = [];
+  const measured: ReportSample[] = [];
   const contexts = reports.map((report) =>
     withBrandSettings(createFetchContext(options, { brand, report, service }), { method }),
   );
@@ -143,13 +140,13 @@ async function makeContact(options: RunOptions, brand: string, report: ReportDef
   return second.error ? first : second;
 }
 
-async function measureReport(ctx: FetchContext): Promise<ReportMeasurement> {
-  const found: ReportMeasurement = { report: ctx.report, sample: [] };
+async function measureReport(ctx: FetchContext): Promise<ReportSample> {
+  const found: ReportSample = { report: ctx.report, records: [], shown: {} };
   try {
     const known = await (ctx.report.day.by === 'dates'
       ? measureDates(ctx, found)
       : measureTimestamps(ctx, found));
-    const oldest = found.sample.length > 0 ? await oldestDay(known) : undefined;
+    const oldest = found.records.length > 0 ? await oldestDay(known) : undefined;
     if (oldest) found.oldest = oldest;
   } catch (thrown) {
     found.error = rethrowBugs(thrown);
@@ -157,15 +154,15 @@ async function measureReport(ctx: FetchContext): Promise<ReportMeasurement> {
   return found;
 }
 
-async function measureDates(ctx: FetchContext, found: ReportMeasurement): Promise<FetchContext> {
+async function measureDates(ctx: FetchContext, found: ReportSample): Promise<FetchContext> {
   const endDate = await observeEndDate(ctx);
-  if (endDate) found.endDate = endDate;
-  const known = withBrandSettings(ctx, { endDate });
-  found.sample = recordsOfList((await fetchFirstPage(known, sampleFields(known))).records);
+  if (endDate) found.shown = { endDate };
+  const known = withBrandSettings(ctx, found.shown);
+  found.records = recordsOfList((await fetchFirstPage(known, sampleFields(known))).records);
   return known;
 }
 
-async function measureTimestamps(ctx: FetchContext, found: ReportMeasurement): Promise<FetchContext> {
+async function measureTimestamps(ctx: FetchContext, found: ReportSample): Promise<FetchContext> {
   const { report, brandSettings } = ctx;
   const isNumbered = report.paging.style === 'numbered';
   let refusal: unknown;
@@ -176,16 +173,19 @@ async function measureTimestamps(ctx: FetchContext, found: ReportMeasurement): P
       return contractOnly(thrown);
     });
     if (!page || page.records.count === 0) continue;
-    found.timestampUnit = candidate.timestampUnit;
     // Small pages, so that there are several. Orders without an id may be so similar that small pages are equal.
     const firstPage = isNumbered
       ? ((await measureFirstPage(withLeastPages(tried))) ?? (await measureFirstPage(tried)))
       : undefined;
-    if (firstPage !== undefined) found.firstPage = firstPage;
-    const known = withBrandSettings(tried, { firstPage });
-    found.sample = recordsOfList(page.records);
-    if (report.day.by === 'timestamps') found.answersInstant = await answersInstant(known);
-    return known;
+    found.records = recordsOfList(page.records);
+    found.shown = {
+      timestampUnit: candidate.timestampUnit,
+      ...(firstPage !== undefined && { firstPage }),
+      // The default requests a single instant.
+      ...(report.day.by === 'timestamps' &&
+        !(await answersInstant(tried)) && { endTime: 'inclusive' as const }),
+    };
+    return withBrandSettings(tried, found.shown);
   }
   if (refusal !== undefined) throw refusal;
   return ctx;
@@ -227,11 +227,11 @@ async function answersInstant(ctx: FetchContext): Promise<boolean> {
 /** Requests the seconds around a click. Its time is documented, so the response shows whether a range means UTC instants. */
 async function keepsClickTimes(
   ctx: FetchContext | undefined,
-  found: ReportMeasurement | undefined,
+  found: ReportSample | undefined,
 ): Promise<boolean | undefined> {
-  const [atMs] = ctx?.report.day.by === 'created' ? timesOf(found?.sample ?? [], ctx.report.day.field) : [];
+  const [atMs] = ctx?.report.day.by === 'created' ? timesOf(found?.records ?? [], ctx.report.day.field) : [];
   if (!ctx || !found || atMs === undefined) return undefined;
-  const { brandSettings, settings } = withBrandSettings(ctx, { timestampUnit: found.timestampUnit });
+  const { brandSettings, settings } = withBrandSettings(ctx, found.shown);
   // A `created_time` has whole seconds, the ends of a range may not.
   const range = timestampFields(brandSettings, atMs - 1000, atMs + 2000);
   const page = await fetchFirstPage({ ...ctx, brandSettings }, { ...settings.filters, ...range }).catch(
@@ -243,14 +243,14 @@ async function keepsClickTimes(
 /** Reads days whose records distinguish the zones that still fit, until one zone is left. */
 async function measureZone(
   contexts: readonly FetchContext[],
-  measured: readonly ReportMeasurement[],
-): Promise<ZoneMeasurement | undefined> {
+  measured: readonly ReportSample[],
+): Promise<ZoneInSample | undefined> {
   for (const [index, ctx] of contexts.entries()) {
     const found = measured[index];
-    const field = found && ctx.report.day.by === 'dates' ? timeField(found.sample) : undefined;
+    const field = found && ctx.report.day.by === 'dates' ? timeField(found.records) : undefined;
     if (!found || field === undefined) continue;
     try {
-      const zone = await zoneOf(withBrandSettings(ctx, { endDate: found.endDate }), found, field);
+      const zone = await zoneOf(withBrandSettings(ctx, found.shown), found, field);
       if (zone.seen.length > 0) return zone;
     } catch (thrown) {
       found.error ??= rethrowBugs(thrown);
@@ -258,10 +258,10 @@ async function measureZone(
   }
 }
 
-async function zoneOf(ctx: FetchContext, found: ReportMeasurement, field: string): Promise<ZoneMeasurement> {
+async function zoneOf(ctx: FetchContext, found: ReportSample, field: string): Promise<ZoneInSample> {
   const nowMs = ctx.clock.now().getTime();
   const limit = found.oldest?.isFirst === false ? found.oldest.day : BEFORE_ALL;
-  const zone: ZoneMeasurement = {
+  const zone: ZoneInSample = {
     report: ctx.report.name,
     field,
     seen: [],
@@ -301,21 +301,32 @@ async function recordsOfDay(ctx: FetchContext, day: string): Promise<JsonObject[
 }
 
 /** Halves the days since the start date: about nine requests for a year, one if the start date itself has records. */
-async function oldestDay(ctx: FetchContext): Promise<ReportMeasurement['oldest']> {
-  const { startDate } = ctx.brandSettings;
-  const today = todayIn(ctx);
-  if (await hasRecordsUntil(ctx, startDate)) return { day: startDate, isFirst: true };
-  let [without, withRecords] = [startDate, today];
+async function oldestDay(ctx: FetchContext): Promise<ReportSample['oldest']> {
+  const { startDate } = ctx.policy;
+  const hasRecordsUntil = (day: string) => hasRecords(ctx, rangeFields(ctx, BEFORE_ALL, day));
+  if (await hasRecordsUntil(startDate)) return { day: startDate, isFirst: true };
+  let [without, withRecords] = [startDate, todayIn(ctx)];
   while (daysBetween(without, withRecords) > 1) {
     const middle = addDays(without, Math.floor(daysBetween(without, withRecords) / 2));
-    if (await hasRecordsUntil(ctx, middle)) withRecords = middle;
+    if (await hasRecordsUntil(middle)) withRecords = middle;
     else without = middle;
   }
-  return { day: withRecords, isFirst: false };
+  const day = (await hasOnlyMidnight(ctx, withRecords)) ? addDays(withRecords, 1) : withRecords;
+  return { day, isFirst: false };
 }
 
-async function hasRecordsUntil(ctx: FetchContext, day: string): Promise<boolean> {
-  const page = await fetchFirstPage(withLeastPages(ctx), rangeFields(ctx, BEFORE_ALL, day));
+/** Whether the only record until the end of the day is of the midnight after it: a range may include its end. */
+async function hasOnlyMidnight(ctx: FetchContext, day: string): Promise<boolean> {
+  const { report, brandSettings } = ctx;
+  if (report.day.by === 'dates') return false;
+  const [startMs, endMs] = [startOfDay(day, brandSettings.timeZone), endOfDay(day, brandSettings.timeZone)];
+  const between = (fromMs: number, toMs: number) =>
+    hasRecords(ctx, timestampFields(brandSettings, fromMs, toMs));
+  return !(await between(startMs, endMs - 1000)) && (await between(endMs, endMs + 1000));
+}
+
+async function hasRecords(ctx: FetchContext, fields: JsonObject): Promise<boolean> {
+  const page = await fetchFirstPage(withLeastPages(ctx), { ...ctx.settings.filters, ...fields });
   return page.records.count > 0;
 }
 
@@ -334,11 +345,7 @@ function rangeFields({ report, brandSettings, settings, clock }: FetchContext, f
 }
 
 /** The context with measured values in place of the settings. */
-function withBrandSettings(
-  ctx: FetchContext,
-  measured: { [Key in keyof BrandSettings]?: BrandSettings[Key] | undefined },
-): FetchContext {
-  const shown = Object.fromEntries(Object.entries(measured).filter(([, value]) => value !== undefined));
+function withBrandSettings(ctx: FetchContext, shown: Partial<BrandSettings>): FetchContext {
   return { ...ctx, brandSettings: { ...ctx.brandSettings, ...shown } };
 }
 

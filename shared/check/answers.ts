@@ -1,0 +1,115 @@
+/** What `init` needs from a person: the address, names, first day, and the time zone if no record proves it. */
+import { dayOf } from '../days.ts';
+import { asBrandReportsError, configError } from '../errors.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
+import { type Settings, parseSettings } from '../settings/settings.ts';
+import { type BrandSample, zoneEvidence } from './sample.ts';
+import { shownZones, usualName } from './zone.ts';
+
+/** What the user enters. */
+export interface BrandAnswers {
+  brand: string;
+  baseUrl: string;
+  service: string;
+  startDate: string;
+  timeZone: string;
+}
+
+/** Where answers come from. */
+export interface Asking {
+  /** The answers of the flags. */
+  given: Partial<BrandAnswers>;
+  reports: ReportRegistry;
+  nowMs: number;
+  /** Missing: there is no terminal. */
+  ask?: (question: string) => Promise<string>;
+  /** Shows why an answer is not allowed. */
+  refuse: (why: string) => void;
+}
+
+/** The questions in their order, with their flags. */
+export const QUESTIONS = [
+  ['baseUrl', '--base-url <url>', "the service's address, with the path of the brand"],
+  ['service', '--service <name>', 'the <SERVICE> of the header X-<SERVICE>-DATE'],
+  ['brand', '--brand <name>', 'a short name for the brand, e.g. acme'],
+  ['startDate', '--start-date <day>', 'the first day to read, e.g. 2026-01-31'],
+] as const;
+export const ZONE_FLAG = '--time-zone <zone>';
+
+const ALLOWED: BrandAnswers = {
+  brand: 'acme',
+  baseUrl: 'https://example.com/acme',
+  service: 'ACME',
+  startDate: '2026-01-01',
+  timeZone: 'UTC',
+};
+
+/** I9: messages never repeat an answer, because it may be a secret that was pasted too early. */
+export async function askAnswers(asking: Asking): Promise<BrandAnswers> {
+  const { given, reports, ask } = asking;
+  const missing = QUESTIONS.filter(([name]) => given[name] === undefined).map(([, flag]) => flag);
+  if (missing.length > 0 && !ask)
+    throw configError('no_terminal', `There is no terminal for questions. Add: ${missing.join(' ')}`);
+  const answers: BrandAnswers = { ...ALLOWED, timeZone: given.timeZone ?? 'UTC' };
+  for (const [name, , what] of QUESTIONS)
+    answers[name] = given[name] ?? (await askOne(asking, name, `${what[0]?.toUpperCase()}${what.slice(1)}`));
+  settingsOf(answers, reports, 'Your answers');
+  const problem = problemOf(asking, 'startDate', answers.startDate);
+  if (problem !== undefined)
+    throw configError('start_date', `The start date ${answers.startDate} is not ${problem}.`);
+  return answers;
+}
+
+async function askOne(asking: Asking, name: keyof BrandAnswers, question: string): Promise<string> {
+  for (;;) {
+    const answer = (await asking.ask?.(question)) ?? '';
+    const problem = problemOf(asking, name, answer);
+    if (problem === undefined) return answer;
+    asking.refuse(`Not allowed. Allowed: ${problem}`);
+  }
+}
+
+/** The values that are allowed instead of the answer. */
+function problemOf({ reports, nowMs }: Asking, name: keyof BrandAnswers, answer: string): string | undefined {
+  try {
+    settingsOf({ ...ALLOWED, [name]: answer }, reports);
+    // The zone in which the day begins first.
+    const today = dayOf(nowMs, 'Pacific/Kiritimati');
+    return name === 'startDate' && answer > today ? `a day up to ${today}` : undefined;
+  } catch (thrown) {
+    return /allowed: ([^\n]*)/.exec(asBrandReportsError(thrown).message)?.[1] ?? 'another value';
+  }
+}
+
+/** @throws BrandReportsError `config` that lists the answers which are not allowed */
+export function settingsOf(
+  { brand, ...settings }: BrandAnswers,
+  reports: ReportRegistry,
+  origin?: string,
+): Settings {
+  return parseSettings({ brands: { [brand]: settings } }, reports, origin);
+}
+
+/** The zone of the flag, else the zone that the records prove, else a person chooses among the zones that fit. */
+export async function chooseZone(asking: Asking, { zone }: BrandSample): Promise<string> {
+  const { given, ask, refuse } = asking;
+  const fits = zone?.fits ?? [];
+  const proven = zone?.isProven ? usualName(fits) : undefined;
+  const shown =
+    zone && fits.length > 0
+      ? `these fit ${zoneEvidence(zone)}: ${shownZones(fits, '')}`
+      : 'no record shows its days';
+  const contradicts = (answer: string) => fits.length > 0 && !fits.includes(answer);
+  const { timeZone = proven } = given;
+  if (timeZone !== undefined && !contradicts(timeZone)) return timeZone;
+  const refusal =
+    timeZone === undefined
+      ? `The records prove no time zone: ${shown}. Add: ${ZONE_FLAG}, as in the dashboard.`
+      : `--time-zone ${timeZone} contradicts the records; ${shown}.`;
+  if (timeZone !== undefined || !ask) throw configError('time_zone', `${refusal} Nothing was written.`);
+  for (;;) {
+    const answer = await askOne(asking, 'timeZone', `Time zone of the dashboard (${shown})`);
+    if (!contradicts(answer)) return answer;
+    refuse(`It contradicts the records; ${shown}`);
+  }
+}

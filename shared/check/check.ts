@@ -1,0 +1,264 @@
+/**
+ * The connection test compares a sample of the service (`sample.ts`) with the settings. Each finding rests on responses, and may
+ * have the setting that they support: `check` prints it, and `init` writes it (`settings-text.ts`). The test needs no lake and
+ * changes nothing.
+ */
+import { dayOf } from '../days.ts';
+import { BrandReportsError, asBrandReportsError } from '../errors.ts';
+import { type RunOptions, brandSettingsOf, selectBrands, selectReports } from '../run/run.ts';
+import { readCredentials } from '../service/credentials.ts';
+import { BY_CHECK } from '../service/envelope.ts';
+import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
+import { type Finding, error, ok, proposed, warning } from './finding.ts';
+import { recordFindings } from './record-findings.ts';
+import {
+  type BrandSample,
+  type ReportSample,
+  SAMPLE_DAYS,
+  type ZoneInSample,
+  endDateOf,
+  sampleBrand,
+  zoneEvidence,
+} from './sample.ts';
+import { contradiction, shownZones, usualName } from './zone.ts';
+
+/** The findings about one report. */
+export interface ReportCheck {
+  report: string;
+  findings: Finding[];
+}
+
+/** The findings about one brand and its reports. */
+export interface BrandCheck {
+  brand: string;
+  /** Clock skew: service time minus local time, in milliseconds. */
+  clockSkewMs: number;
+  findings: Finding[];
+  reports: ReportCheck[];
+}
+
+/** The document of `check --json`, and the Lambda handler's result. */
+export interface CheckOutcome {
+  status: 'ok' | 'failed';
+  brands: BrandCheck[];
+}
+
+const MAX_QUIET_SKEW_SECONDS = 30;
+
+/** Measures each brand in scope and compares it with its settings. */
+export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
+  const brands = await Promise.all(selectBrands(options).map((brand) => checkBrand(options, brand)));
+  return { status: brands.some(hasErrors) ? 'failed' : 'ok', brands };
+}
+
+/** Whether something has to be corrected. */
+export function hasErrors({ findings, reports }: BrandCheck): boolean {
+  return [...findings, ...reports.flatMap((report) => report.findings)].some(
+    ({ level }) => level === 'error' || level === 'undecided',
+  );
+}
+
+async function checkBrand(options: RunOptions, brand: string): Promise<BrandCheck> {
+  const settings = brandSettingsOf(options, brand);
+  const credentials = await credentialsFinding(options, brand, settings);
+  if (credentials.level === 'error') return { brand, clockSkewMs: 0, findings: [credentials], reports: [] };
+  const { findings, ...rest } = judgeBrand(options, brand, await sampleBrand(options, brand));
+  return { ...rest, findings: [credentials, ...findings] };
+}
+
+type Judged = Pick<RunOptions, 'settings' | 'reports' | 'scope' | 'clock'>;
+
+/** Compares what a brand's service showed with its settings; sends no request. */
+export function judgeBrand(options: Judged, brand: string, sample: BrandSample): BrandCheck {
+  const settings = brandSettingsOf(options, brand);
+  const { clockSkewMs = 0, error: thrown } = sample;
+  const findings = connectionFindings(settings, sample);
+  if (thrown) return { brand, clockSkewMs, findings, reports: [] };
+  return {
+    ...{ brand, clockSkewMs },
+    findings: [...findings, ...zoneFindings(settings.timeZone, sample)],
+    reports: reportChecks(options, brand, sample),
+  };
+}
+
+async function credentialsFinding(
+  { credentials }: RunOptions,
+  brand: string,
+  settings: BrandSettings,
+): Promise<Finding> {
+  try {
+    const { baseUrl } = await readCredentials(credentials, brand, settings.baseUrl);
+    const where =
+      baseUrl === undefined
+        ? 'name no baseUrl, so any address in the settings receives them'
+        : 'are for the baseUrl of the settings';
+    return ok('credentials', `the credentials can be read; they ${where}`);
+  } catch (thrown) {
+    return errorFinding(thrown);
+  }
+}
+
+/** @throws an unexpected error, which is a bug */
+function errorFinding(thrown: unknown): Finding {
+  const { kind, code, message } = asBrandReportsError(thrown);
+  if (kind === 'bug' && !(thrown instanceof BrandReportsError)) throw thrown;
+  return error(code, `${kind}: ${message.replaceAll(BY_CHECK, '')}`);
+}
+
+/** Findings that concern all requests. A refusal contains no cause, so its finding lists the headers that were sent. */
+function connectionFindings(
+  settings: BrandSettings,
+  { clockSkewMs, method, error: thrown }: BrandSample,
+): Finding[] {
+  const findings = clockSkewMs === undefined ? [] : [clockFinding(Math.round(clockSkewMs / 1000))];
+  if (!thrown)
+    return method && method !== settings.method
+      ? [...findings, compared(settings, 'method', method)]
+      : findings;
+  const found = errorFinding(thrown);
+  const isRefused = thrown.kind === 'auth' || thrown.code === 'service_code';
+  const message = isRefused ? `${found.message}; ${sentHeaders(settings, found)}` : found.message;
+  return [...findings, { ...found, message }];
+}
+
+/** A refusal may contain the header name that the service expects. */
+function sentHeaders({ service }: BrandSettings, { message }: Finding): string {
+  const sent = `the request had the headers X-${service}-DATE and X-${service}-AUTHENTICATION, from the setting service`;
+  const [, named] = /\bX-([\w-]{1,60}?)-(?:DATE|AUTHENTICATION)\b/i.exec(message) ?? [];
+  const isOther = named !== undefined && named.toLowerCase() !== service.toLowerCase();
+  return isOther
+    ? `${sent}: set "service": "${named.toUpperCase()}", which the service names`
+    : `${sent}: compare them with the names in the documentation of the service`;
+}
+
+function clockFinding(seconds: number): Finding {
+  return Math.abs(seconds) < MAX_QUIET_SKEW_SECONDS
+    ? ok('clock', `the clocks differ by ${seconds} s`)
+    : warning(
+        'clock',
+        `this machine's clock and the service's differ by ${seconds} s; requests are signed with the service's time, but correct this machine's clock (NTP)`,
+      );
+}
+
+/** Whether the records agree with the time zone of the settings. */
+function zoneFindings(set: string, { zone, keepsClickTimes }: BrandSample): Finding[] {
+  const times =
+    'clicks_list does not return a click for the second of its created_time, so start_time and end_time do not mean UTC instants, and days would be cut at wrong times; ask the operator of the service';
+  return [...(keepsClickTimes === false ? [error('click_times', times)] : []), zoneFinding(set, zone)];
+}
+
+function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
+  const unproven = `the setting timeZone (${set}) could not be verified`;
+  const evidence = zone && zoneEvidence(zone);
+  const usual = zone && usualName(zone.fits);
+  if (!zone || usual === undefined)
+    return warning(
+      'time_zone',
+      `${unproven}: ${evidence === undefined ? 'no record that was requested by date has the time of the order as an instant; compare the number of orders of a day with the dashboard' : `no zone fits ${evidence}, so another time decides on which day a record is returned`}`,
+    );
+  const wrong = contradiction(set, zone.seen);
+  if (wrong) {
+    const at = new Date(wrong.atMs).toISOString();
+    return error(
+      'time_zone',
+      `timeZone is ${set}, but ${zone.report} returned a record of ${at} (${zone.field}) for ${wrong.day}, and in ${set} this is ${dayOf(wrong.atMs, set)}: set "timeZone": "${usual}", ${zone.isProven ? 'which the records prove' : `which fits ${evidence}, as does ${shownZones(zone.fits, usual)}`}`,
+    );
+  }
+  return zone.isProven
+    ? ok('time_zone', `the time zone ${set} is proven by ${evidence}`)
+    : warning('time_zone', `${unproven}: ${set} fits ${evidence}, but so does ${shownZones(zone.fits, set)}`);
+}
+
+function reportChecks(options: Judged, brand: string, sample: BrandSample): ReportCheck[] {
+  const settings = brandSettingsOf(options, brand);
+  const today = dayOf(options.clock.wallMs(), settings.timeZone);
+  return selectReports(options, brand).map(({ name, day }) => {
+    const found = sample.reports.find(({ report }) => report.name === name);
+    const own = settings.reports[name];
+    if (!found || !own) {
+      const upstream = day.by === 'upstream' ? day.report : name;
+      const message = `one call for each record of ${upstream}; the check of that report covers this one`;
+      return { report: name, findings: [ok('lookup', message)] };
+    }
+    const { report, records, error: thrown } = found;
+    const read = `the first page of the last ${SAMPLE_DAYS} days has ${records.length} records`;
+    const findings = [
+      ...(thrown ? [errorFinding(thrown)] : []),
+      ...(thrown && records.length === 0 ? [] : [ok('first_page', read)]),
+      ...(thrown ? [] : openPoints(settings, found, sample)),
+      ...recordFindings(report, own, records),
+      ...startFindings(own, found, today),
+    ];
+    return { report: name, findings };
+  });
+}
+
+/** Settings for points that the interface leaves open. */
+function openPoints(
+  settings: BrandSettings,
+  { report, shown }: ReportSample,
+  sample: BrandSample,
+): Finding[] {
+  if (report.day.by === 'dates') return [compared(settings, 'endDate', shown.endDate && endDateOf(sample))];
+  return [
+    compared(settings, 'timestampUnit', shown.timestampUnit),
+    ...(report.paging.style === 'numbered' ? [compared(settings, 'firstPage', shown.firstPage)] : []),
+    ...(shown.endTime ? [compared(settings, 'endTime', shown.endTime)] : []),
+  ];
+}
+
+/** By setting: the code of its findings, and the value that is not its default. */
+const OPEN_POINTS = {
+  method: ['method', 'GET'],
+  timestampUnit: ['timestamp_unit', 'milliseconds'],
+  firstPage: ['first_page_number', 0],
+  endTime: ['end_time', 'inclusive'],
+  endDate: ['end_date', 'midnight'],
+} as const;
+
+/** @param shown what the service does; missing if there were too few records to show it */
+function compared(
+  settings: BrandSettings,
+  name: keyof typeof OPEN_POINTS,
+  shown: string | number | undefined,
+): Finding {
+  const { [name]: set } = settings;
+  const [code, other] = OPEN_POINTS[name];
+  if (shown === set) return ok(code, `the setting ${name}, ${set}, is what the service does`);
+  if (shown === undefined) {
+    const why = `the setting ${name} (${set}) could not be verified, because there are too few records of the last ${SAMPLE_DAYS} days`;
+    if (set === other) return warning(code, why);
+    return proposed('warning', code, {
+      path: [name],
+      value: other,
+      why: `${why}; if days stay empty`,
+      isCertain: false,
+    });
+  }
+  const [level, why] =
+    shown === 'whole_day'
+      ? (['warning', 'the service takes end_date as a whole day, which halves the requests'] as const)
+      : (['error', `the responses contradict the setting ${name} (${set})`] as const);
+  return proposed(level, code, { path: [name], value: shown, why, isCertain: true });
+}
+
+/** Days before the first record would count as complete, although the service has nothing to return for them. */
+function startFindings(
+  { startDate }: ReportSettings,
+  { report, oldest }: ReportSample,
+  today: string,
+): Finding[] {
+  const path = ['reports', report.name, 'startDate'];
+  if (startDate > today)
+    return [
+      error(
+        'start_date',
+        `startDate is ${startDate}, which is in the future, so no day would be read; allowed: up to ${today}`,
+      ),
+    ];
+  if (!oldest) return [];
+  if (oldest.isFirst)
+    return [ok('oldest_day', `the service returns records of ${startDate} (startDate) or before`)];
+  const why = `the oldest day with records is ${oldest.day}, and empty days before it would count as complete`;
+  return [proposed('warning', 'oldest_day', { path, value: oldest.day, why, isCertain: true })];
+}

@@ -1,0 +1,185 @@
+/** Judges a page of records by the settings of its report: the fields of roles, words of states and kinds, amounts, the key. */
+import { type JsonObject, isJsonObject, stringifyJson } from '../json.ts';
+import { readValue } from '../lake/table/amounts.ts';
+import { keyProblem } from '../planning/primary-key.ts';
+import { fieldsOfKey, keyOf } from '../records/record-list.ts';
+import { BONUS_KINDS, type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
+import { AMOUNT_ROLES, LIKE_CURRENCY, type Role, isAmountRole, textOf } from '../roles/index.ts';
+import type { ReportSettings } from '../settings/settings.ts';
+import { type Finding, ok, proposed, warning } from './finding.ts';
+import { BONUS, SALES } from './meanings.ts';
+import { type RoleInSample, rolesInSample, valueIn } from './roles.ts';
+
+interface Records {
+  report: ReportDefinition;
+  own: ReportSettings;
+  sample: readonly JsonObject[];
+  roles: readonly RoleInSample[];
+}
+
+export function recordFindings(
+  report: ReportDefinition,
+  own: ReportSettings,
+  sample: readonly JsonObject[],
+): Finding[] {
+  const byState = Object.entries(own.filters).filter(([, value]) =>
+    STATE_WORDS.includes(comparedState(String(value))),
+  );
+  const hidden = byState.map(([name, value]) =>
+    warning(
+      'filters',
+      `the filter ${name} (${value}) is a state, so a record vanishes from its day when its state changes; remove the filter, and filter in SQL`,
+    ),
+  );
+  if (sample.length === 0) return hidden;
+  // Documented fields need no proposal.
+  const roles = report.columns.length > 0 ? [] : rolesInSample(report, sample, own);
+  const records = { report, own, sample, roles };
+  return [
+    ...roleFindings(records),
+    ...amountFindings(records),
+    ...wordFindings(records),
+    ...kindFindings(records),
+    ...hidden,
+    ...keyFindings(records),
+  ];
+}
+
+/** A service may well lack these. Their columns are NULL then, and no payout is wrong. */
+const OPTIONAL: readonly Role[] = [
+  ...(['line_state', 'kind', 'publisher_name', 'channel_id', 'product', 'created'] as const),
+];
+
+function roleFindings({ report, sample, roles }: Records): Finding[] {
+  if (roles.length === 0) return [];
+  const hasCurrency = sample.flatMap(Object.keys).some((name) => LIKE_CURRENCY.test(name.toLowerCase()));
+  // Lines are settled by their commission, and a service with one currency need not name it.
+  const hasLines = report.lifecycle?.states.includes('line_state');
+  const isOptional = (role: Role) =>
+    OPTIONAL.includes(role) || (role === 'amount' && hasLines) || (role === 'currency' && !hasCurrency);
+  const findings = roles.flatMap(({ role, inForce, isSet, isMissing, fits, best, evidence, alike }) => {
+    const path = ['reports', report.name, 'fields', role];
+    const level = isMissing || !isOptional(role) ? ('undecided' as const) : ('warning' as const);
+    const missing = isMissing ? `none of ${sample.length} records has ${inForce.join(', ')} (${role})` : '';
+    if (best !== undefined && (best !== inForce[0] || alike.length > 0)) {
+      const others = alike.length > 0 ? `; ${alike.join(', ')} could be the ${role} too` : '';
+      const why = [missing, `${role}: ${evidence}${others}`].filter((part) => part !== '').join('; ');
+      // A list reads the days from before a field was renamed, too.
+      const value = isMissing ? [...inForce, best] : best;
+      return [
+        proposed(best === inForce[0] ? 'warning' : level, 'roles', { path, value, why, isCertain: true }),
+      ];
+    }
+    if (isMissing || (!isSet && inForce.length === 0 && !isOptional(role))) {
+      const none = missing || `none of the fields in ${sample.length} records looks like the ${role}`;
+      const why = `${none}; without it, numbers are NULL. Name its field, or if the service has no such field`;
+      return [proposed('undecided', 'roles', { path, value: null, why, isCertain: false })];
+    }
+    return fits || isAmountRole(role)
+      ? []
+      : [warning('roles', `the values of ${inForce.join(', ')} do not look like the ${role} of a record`)];
+  });
+  const found = roles
+    .filter(({ inForce }) => inForce.length > 0)
+    .map(({ role, inForce }) => `${role} is ${inForce.join(' or ')}`);
+  const without = roles.filter(
+    ({ role, inForce, best }) => inForce.length === 0 && best === undefined && isOptional(role),
+  );
+  const none = without.length > 0 ? [`no field for ${without.map(({ role }) => role).join(', ')}`] : [];
+  return [ok('roles', `fields: ${[...found, ...none].join(', ')}`), ...findings];
+}
+
+/** The field that has the role, or that will have it with the proposed setting. */
+function fieldsOf(role: Role, roles: readonly RoleInSample[]): readonly string[] {
+  const { isMissing, best, inForce = [] } = roles.find((each) => each.role === role) ?? {};
+  return best === undefined ? inForce : [...(isMissing ? inForce : []), best];
+}
+
+function amountFindings({ report, sample, roles }: Records): Finding[] {
+  return AMOUNT_ROLES.flatMap((role) => {
+    const fields = fieldsOf(role, roles);
+    const values = sample
+      .map((record) => valueIn(record, fields))
+      .filter((value) => readValue(value) !== undefined);
+    const [example = null, ...others] = values.filter((value) => readValue(value) === null);
+    if (example === null) return [];
+    const inner = isJsonObject(example)
+      ? Object.keys(example).find((name) => typeof readValue(example[name]) === 'bigint')
+      : undefined;
+    const shown = `${others.length + 1} of ${values.length} values of ${fields.join(', ')} cannot be read as an amount, such as ${stringifyJson(example).slice(0, 60)}, so sums with them are NULL`;
+    const why =
+      inner === undefined
+        ? `${shown}. Ask the operator of the service for numbers such as 1500.25, name another field, or if there is none`
+        : shown;
+    const value = inner === undefined ? null : `${fields[0]}.${inner}`;
+    const path = ['reports', report.name, 'fields', role];
+    return [proposed('undecided', 'amounts', { path, value, why, isCertain: inner !== undefined })];
+  });
+}
+
+/** The words in the field of a role, as far as they are not known. */
+function wordsIn({ sample, roles }: Records, role: Role, isKnown: (compared: string) => boolean): string[] {
+  const texts = sample.flatMap((record) => textOf(valueIn(record, fieldsOf(role, roles)))?.trim() || []);
+  return [...new Set(texts)].filter((word) => !isKnown(comparedState(word))).slice(0, 20);
+}
+
+function wordFindings(records: Records): Finding[] {
+  const { report, own } = records;
+  const known = [...STATE_WORDS, ...Object.keys(own.states?.words ?? {}).map(comparedState)];
+  const isKnown = (word: string) => known.includes(word);
+  if (!own.states) return [];
+  const words = new Set([...wordsIn(records, 'state', isKnown), ...wordsIn(records, 'line_state', isKnown)]);
+  if (words.size === 0) return [];
+  const value = { words: Object.fromEntries([...words].map((word) => [word, 'new'])) };
+  const why = `the interface does not define these states of the records; choose a meaning for each: ${STATE_WORDS.join(', ')}`;
+  return [
+    proposed('warning', 'states', { path: ['reports', report.name, 'states'], value, why, isCertain: false }),
+  ];
+}
+
+function kindFindings(records: Records): Finding[] {
+  const { report, own } = records;
+  const { kinds: bonuses = BONUS_KINDS } = own;
+  const known = [...SALES, ...bonuses].map(comparedState);
+  const words = wordsIn(records, 'kind', (word) => known.includes(word));
+  if (words.length === 0) return [];
+  const like = words.filter((word) => BONUS.test(comparedState(word)));
+  const sales = words.filter((word) => !like.includes(word)).join(', ');
+  const why = [
+    ...(like.length > 0 ? [`${like.join(', ')} look like bonuses`] : []),
+    ...(sales === '' ? [] : [`${sales} count as sales unless they are listed`]),
+  ].join('; ');
+  const value = [...(like.length > 0 ? like : words), ...bonuses];
+  const isCertain = like.length > 0;
+  return [proposed('warning', 'kinds', { path: ['reports', report.name, 'kinds'], value, why, isCertain })];
+}
+
+const LEAST_RECORDS = 20;
+
+/** A setting that names missing fields, or else a likely key. A page alone proves no key. */
+function keyFindings({ report, own, sample }: Records): Finding[] {
+  const fields = [...new Set(sample.flatMap(Object.keys))];
+  const has = (record: JsonObject, names: readonly string[]) =>
+    names.every((name) => keyOf(record[name]) !== undefined);
+  if (own.key !== undefined) {
+    const names = fieldsOfKey(own.key);
+    const withoutKey = sample.filter((record) => !has(record, names)).length;
+    const problem = keyProblem(own.key, { records: sample.length, withoutKey, fields, keyIsNone: false });
+    return problem === undefined
+      ? []
+      : [warning('key', `the setting key does not identify every record: ${problem}`)];
+  }
+  const isUnique = (names: readonly string[]) =>
+    sample.every((record) => has(record, names)) &&
+    new Set(sample.map((record) => stringifyJson(names.map((name) => record[name] ?? null)))).size ===
+      sample.length;
+  if (sample.length < LEAST_RECORDS || (report.primaryKey && isUnique(fieldsOfKey(report.primaryKey.field))))
+    return [];
+  const likely = fields.filter((name) => /id|no|number|key|sku|asin/i.test(name));
+  const pairs = likely.flatMap((one, index) => likely.slice(index + 1).map((other) => [one, other]));
+  const key = [...likely.map((name) => [name]), ...pairs].find(isUnique);
+  if (!key) return [];
+  const why = `${key.join(' and ')} could be the key, different in each of ${sample.length} records`;
+  const value = key.length === 1 ? (key[0] ?? '') : key;
+  return [proposed('ok', 'key', { path: ['reports', report.name, 'key'], value, why, isCertain: false })];
+}

@@ -1,0 +1,53 @@
+/**
+ * `init` writes the proposals of the connection test: settings as text, with their evidence as comments. A setting that a person
+ * has to decide is a comment. Texts of the service are in comments and in JSON only, so that no field name can add a setting.
+ */
+import { dayOf } from '../days.ts';
+import { type Json, stringifyJson } from '../json.ts';
+import type { BrandAnswers } from './answers.ts';
+import type { BrandCheck } from './check.ts';
+import type { ProposedSetting } from './finding.ts';
+
+/** The text of a settings file with one brand; it contains only settings that differ from the defaults. @param nowMs the date in its first line */
+export function settingsText(answers: BrandAnswers, check: BrandCheck, nowMs: number): string {
+  const { brand, ...given } = answers;
+  const findings = [...check.findings, ...check.reports.flatMap((report) => report.findings)];
+  const zone = check.findings.find(({ code }) => code === 'time_zone')?.message ?? '';
+  const settings = [
+    ...Object.entries(given).map(([name, value]) => answer(name, value, name === 'timeZone' ? zone : '')),
+    ...findings.flatMap(({ setting }) => setting ?? []),
+  ];
+  return [
+    `// Written by "brand-reports init" on ${dayOf(nowMs, 'UTC')}. docs/reference/settings.md describes all settings.`,
+    '{',
+    '  "brands": {',
+    `    ${stringifyJson(brand)}: {`,
+    ...linesOf(settings, 0, '      '),
+    '    },',
+    '  },',
+    '}',
+    '',
+  ].join('\n');
+}
+
+function answer(name: string, value: Json, why: string): ProposedSetting {
+  return { path: [name], value, why, isCertain: true };
+}
+
+/** The settings that agree in the first names of their paths, as lines of one object. */
+function linesOf(settings: readonly ProposedSetting[], depth: number, space: string): string[] {
+  const byName = Map.groupBy(settings, ({ path }) => path[depth] ?? '');
+  return [...byName].flatMap(([name, all]) => {
+    const [first] = all;
+    if (!first || first.path.length > depth + 1)
+      return [`${space}${stringifyJson(name)}: {`, ...linesOf(all, depth + 1, `${space}  `), `${space}},`];
+    const { why, value, isCertain } = all.find((each) => each.isCertain) ?? first;
+    const setting = `${isCertain ? '' : '// '}${stringifyJson(name)}: ${stringifyJson(value)},`;
+    return [...(why === '' ? [] : [`// ${inComment(why)}`]), setting].map((line) => space + line);
+  });
+}
+
+/** Replaces line breaks, which would end the comment. */
+function inComment(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, ' ');
+}
