@@ -3,7 +3,10 @@ import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
 import { unsettled } from './views/unsettled.ts';
-import { ORDER_BONUSES, amountSql, textSql } from './views/view-sql.ts';
+import { ORDER_BONUSES, UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
+
+const AMOUNT = { amount: 'amount', known: '{orders.amount?}' };
+const COMMISSION = { amount: 'commission', known: '{orders.commission?}' };
 
 export const orders: ReportDefinition = {
   name: 'order_list',
@@ -67,18 +70,19 @@ export const orders: ReportDefinition = {
         ['amount', 'decimal(38,9)', 'The sum of their amounts'],
         ['commission', 'decimal(38,9)', 'The sum of their commissions'],
         ['currency', 'string', 'The currency of the sums; NULL: not known'],
+        UNKNOWN_AMOUNTS,
       ],
       tables: ['orders'],
-      sql: `SELECT
-  CAST(brand AS varchar) AS brand,
-  CAST(dt AS varchar) AS dt,
-  CAST(${textSql('{orders.state}')} AS varchar) AS status,
+      sql: `SELECT brand, dt, state AS status,
   CAST(count(*) AS bigint) AS orders,
-  CAST(sum(${amountSql('{orders.amount}')}) AS decimal(38,9)) AS amount,
-  CAST(sum(${amountSql('{orders.commission}')}) AS decimal(38,9)) AS commission,
-  CAST(${textSql('{orders.currency}')} AS varchar) AS currency
-FROM orders
-GROUP BY brand, dt, ${textSql('{orders.state}')}, ${textSql('{orders.currency}')}`,
+  ${sumSql(AMOUNT)} AS amount,
+  ${sumSql(COMMISSION)} AS commission,
+  currency,
+  ${unknownAmountsSql(AMOUNT, COMMISSION)}
+FROM (
+    ${recordsSql('orders', ['state', 'currency', 'amount', 'commission'])}
+) AS records
+GROUP BY brand, dt, state, currency`,
     },
     publisherPerformance,
     channelConversion,

@@ -79,12 +79,12 @@ describe('publisher_performance', () => {
         clicks: [click('1'), click('1'), click('1')],
         orders: [order('1', 'new', '10', '1'), order('1', 'effective', '20', '2')],
       },
-      [['2026-01-31', '1', null, '3', '2', '1', '1', '0', 30, 3, 1, 2, null, null]],
+      [['2026-01-31', '1', null, '3', '2', '1', '1', '0', 30, 3, 1, 2, 0, 0]],
     ],
     [
       'keeps void orders out of amount and commission, and shows their commission separately',
       { orders: [order('1', 'void', '10', '1'), order('1', 'effective', '20', '2')] },
-      [['2026-01-31', '1', null, '0', '2', '0', '1', '1', 20, 2, null, 2, 1, null]],
+      [['2026-01-31', '1', null, '0', '2', '0', '1', '1', 20, 2, 0, 2, 1, 0]],
     ],
     [
       'counts a bonus as commission and not as an order, unless it is void',
@@ -108,9 +108,9 @@ describe('publisher_performance', () => {
         ],
       },
       [
-        ['2026-01-31', '1', 'EUR', '2', '1', '1', '0', '0', 7, 2, 2, null, null, null],
-        ['2026-01-31', '1', 'USD', '0', '1', '1', '0', '0', 10, 1, 1, null, null, null],
-        ['2026-01-31', '1', null, '0', '1', '1', '0', '0', 5, 3, 3, null, null, null],
+        ['2026-01-31', '1', 'EUR', '2', '1', '1', '0', '0', 7, 2, 2, 0, 0, 0],
+        ['2026-01-31', '1', 'USD', '0', '1', '1', '0', '0', 10, 1, 1, 0, 0, 0],
+        ['2026-01-31', '1', null, '0', '1', '1', '0', '0', 5, 3, 3, 0, 0, 0],
       ],
     ],
     [
@@ -120,25 +120,20 @@ describe('publisher_performance', () => {
         orders: [order('1', 'new', '10', '1', { currency: 'USD' })],
       },
       [
-        ['2026-01-30', '1', null, '1', '0', '0', '0', '0', null, null, null, null, null, null],
-        ['2026-01-31', '1', 'USD', '0', '1', '1', '0', '0', 10, 1, 1, null, null, null],
-        ['2026-01-31', '2', null, '1', '0', '0', '0', '0', null, null, null, null, null, null],
+        ['2026-01-30', '1', null, '1', '0', '0', '0', '0', 0, 0, 0, 0, 0, 0],
+        ['2026-01-31', '1', 'USD', '0', '1', '1', '0', '0', 10, 1, 1, 0, 0, 0],
+        ['2026-01-31', '2', null, '1', '0', '0', '0', '0', 0, 0, 0, 0, 0, 0],
       ],
     ],
     [
       'puts records without a publisher into one row, whether the field is empty or missing',
       { clicks: [click(null), click('')], orders: [order(' ', 'new', '10', '1')] },
-      [['2026-01-31', null, null, '2', '1', '1', '0', '0', 10, 1, 1, null, null, null]],
+      [['2026-01-31', null, null, '2', '1', '1', '0', '0', 10, 1, 1, 0, 0, 0]],
     ],
     [
       'counts orders in an unknown state or without a state, with their money',
       { orders: [order('1', 'frozen', '10', '1'), order('1', null, '20', '2')] },
-      [['2026-01-31', '1', null, '0', '2', '0', '0', '0', 30, 3, null, null, null, null]],
-    ],
-    [
-      'adds up amounts, whatever else the column contains',
-      { orders: [order('1', 'new', ' 12.50 ', 'n/a'), order('1', 'new', '12,50', '0.000000001')] },
-      [['2026-01-31', '1', null, '0', '2', '2', '0', '0', 12.5, 1e-9, 1e-9, null, null, null]],
+      [['2026-01-31', '1', null, '0', '2', '0', '0', '0', 30, 3, 0, 0, 0, 0]],
     ],
   ])('the view %s', async (_name, records, expected) => {
     expect(await rowsOf('publisher_performance', records, columns)).toEqual(expected);
@@ -209,20 +204,20 @@ describe('commission_due', () => {
         ],
       },
       [
-        ['2026-01', null, 'locked', null, '2', 12, null],
-        ['2026-01', null, 'paid', null, '1', 1, null],
-        ['2026-01', null, 'void', null, '1', 2, null],
+        ['2026-01', null, 'locked', null, '2', 12, 0],
+        ['2026-01', null, 'paid', null, '1', 1, 0],
+        ['2026-01', null, 'void', null, '1', 2, 0],
       ],
     ],
     [
       'uses the state of the order if lines have no state',
       { transactions: [transaction('mixed', '1')] },
-      [['2026-01', null, 'mixed', null, '1', 1, null]],
+      [['2026-01', null, 'mixed', null, '1', 1, 0]],
     ],
     [
       'counts every equal line, because lines have no key',
       { transactions: [transaction('locked', '3'), transaction('locked', '3')] },
-      [['2026-01', null, 'locked', null, '2', 6, null]],
+      [['2026-01', null, 'locked', null, '2', 6, 0]],
     ],
     [
       'separates publishers, months and currencies, and shows bonuses as a part of the commission',
@@ -239,9 +234,9 @@ describe('commission_due', () => {
         ],
       },
       [
-        ['2026-01', '1', 'locked', 'EUR', '1', 2, null],
+        ['2026-01', '1', 'locked', 'EUR', '1', 2, 0],
         ['2026-01', '1', 'locked', 'USD', '2', 6, 5],
-        ['2026-02', '2', 'locked', 'USD', '1', 3, null],
+        ['2026-02', '2', 'locked', 'USD', '1', 3, 0],
       ],
     ],
   ])('the view %s', async (_name, records, expected) => {
@@ -272,7 +267,7 @@ describe('unsettled', () => {
         ],
       },
       [
-        ['locked', null, '0', null, '1', 2],
+        ['locked', null, '0', 0, '1', 2],
         ['new', null, '1', 1, '2', 5],
       ],
     ],
