@@ -161,9 +161,9 @@ export async function createRelations(
   const isPast = asOf !== undefined;
   const closedTables = all.flatMap(dayTables).map(closedTable);
   if (isPast) {
-    const readsClosed = ({ tables }: ReportView) => tables.some((table) => closedTables.includes(table));
-    const overClosed = views.filter(readsClosed).map(({ name }) => name);
-    const only = [...present, ...changes, ...closedTables, ...overClosed];
+    const tables = [...present, ...changes, ...closedTables];
+    const readsThem = (view: ReportView) => view.tables.some((table) => tables.includes(table));
+    const only = [...tables, ...views.filter(readsThem).map(({ name }) => name)];
     refusePresent([...new Set(only)].filter(isNamed));
   }
   const asClosed = typeof asOf === 'string' ? await closesOf(store, asOf) : undefined;
