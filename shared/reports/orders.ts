@@ -5,7 +5,12 @@ import { publisherPerformance } from './views/publisher-performance.ts';
 import { unsettled } from './views/unsettled.ts';
 import { ORDER_BONUSES, UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
 
-const AMOUNT = { amount: 'amount', known: '{orders.amount?}' };
+/** Nobody bought anything for a bonus, so that it may lack an amount. */
+const AMOUNT = {
+  amount: 'amount',
+  of: "kind = 'sale' OR amount IS NOT NULL",
+  known: '{orders.amount?}',
+};
 const COMMISSION = { amount: 'commission', known: '{orders.commission?}' };
 
 export const orders: ReportDefinition = {
@@ -80,7 +85,7 @@ export const orders: ReportDefinition = {
   currency,
   ${unknownAmountsSql(AMOUNT, COMMISSION)}
 FROM (
-    ${recordsSql('orders', ['state', 'currency', 'amount', 'commission'])}
+    ${recordsSql('orders', ['kind', 'state', 'currency', 'amount', 'commission'])}
 ) AS records
 GROUP BY brand, dt, state, currency`,
     },

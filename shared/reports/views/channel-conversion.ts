@@ -1,5 +1,5 @@
 import type { ReportView } from '../definition.ts';
-import { STATES_KNOWN, recordsSql } from './view-sql.ts';
+import { recordsSql, statesKnown } from './view-sql.ts';
 
 const FIELDS = ['kind', 'channel_id', 'state'];
 const SALES = "count(CASE WHEN kind = 'sale' THEN 1 END)";
@@ -52,7 +52,7 @@ FROM (
   SELECT brand, month, channel_id,
     CAST(count(CASE WHEN kind = 'click' THEN 1 END) AS bigint) AS clicks,
     CAST(${SALES} AS bigint) AS orders,
-    CAST(CASE WHEN ${STATES_KNOWN.orders} THEN ${VOID} END AS bigint) AS orders_void,
+    CAST(CASE WHEN ${statesKnown('orders')} THEN ${VOID} END AS bigint) AS orders_void,
     CAST(max(from_day) AS varchar) AS from_day, CAST(max(to_day) AS varchar) AS to_day, CAST(max(days) AS bigint) AS days
   FROM (
     ${recordsSql('clicks', FIELDS)}

@@ -1,7 +1,8 @@
 import type { ReportView } from '../definition.ts';
 import { UNKNOWN_AMOUNTS, countedKnown, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
 
-const COMMISSION = { amount: 'commission', known: countedKnown('transactions', 'commission') };
+/** The commission of transactions. */
+export const COMMISSION = { amount: 'commission', known: countedKnown('transactions', 'commission') };
 
 /** Uses transactions, because only they record what is locked and what is paid. */
 export const commissionDue: ReportView = {

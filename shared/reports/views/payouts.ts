@@ -105,7 +105,7 @@ FROM (
     SELECT brand, dt, substr(dt, 1, 7) AS month, report, publisher_id, publisher_name, currency, records, seen_by,
     ${PARTS.map(([sum, of, amount]) => `CASE WHEN is_known AND (${of}) THEN ${amount} WHEN is_known THEN 0 END AS ${sum}`).join(',\n    ')},
     ${ofAges((age) => `COALESCE(commission_${age}, counted) AS at_${age}`, ', ')}
-    FROM (${(['orders', 'transactions'] as const).map(recordsSql).join('\n    UNION ALL ')}) AS records_of_reports
+    FROM (${['orders', 'transactions'].map(recordsSql).join('\n    UNION ALL ')}) AS records_of_reports
     ) AS parts
     GROUP BY brand, dt, month, report, publisher_id, currency
     ) AS days
@@ -134,7 +134,7 @@ function isComparableSql(age: number): string {
   return `month_age >= ${age} AND read_at_age <= ${age + 1}`;
 }
 
-function recordsSql(table: 'orders' | 'transactions'): string {
+function recordsSql(table: string): string {
   const amounts = ['commission', 'paid_commission', ...AGES.map((age) => `commission_${age}`)];
   return `SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt, '${table}' AS report,
     publisher_id, publisher_name, currency, state, records, seen_by, paid_by, ${countedKnown(table, 'commission')} AS is_known,

@@ -1,9 +1,9 @@
 import type { ReportView } from '../definition.ts';
 import {
-  STATES_KNOWN,
   UNKNOWN_AMOUNTS,
   countedKnown,
   recordsSql,
+  statesKnown,
   sumSql,
   unknownAmountsSql,
 } from './view-sql.ts';
@@ -27,7 +27,7 @@ const COMMISSION = {
 
 function ordersSql(state: string): string {
   const orders = `count(CASE WHEN kind = 'sale' AND state = '${state}' THEN 1 END)`;
-  return `CAST(CASE WHEN ${STATES_KNOWN.orders} THEN ${orders} END AS bigint) AS orders_${state}`;
+  return `CAST(CASE WHEN ${statesKnown('orders')} THEN ${orders} END AS bigint) AS orders_${state}`;
 }
 
 function commissionSql(of: string): string {

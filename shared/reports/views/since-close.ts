@@ -81,7 +81,7 @@ FROM (
         ${sumsSql('then')},
         ${sumsSql('now')}
       FROM (
-        ${(['orders', 'transactions'] as const)
+        ${['orders', 'transactions']
           .flatMap((table) => [rowsSql(table, 'then'), rowsSql(table, 'now'), erasedSql(table)])
           .join(`
         UNION ALL
@@ -98,7 +98,6 @@ GROUP BY brand, close, report, publisher_id, currency, state_now, what`,
 };
 
 type Side = 'then' | 'now';
-type Table = 'orders' | 'transactions';
 
 /** Rows of records that no longer existed at that time add nothing. */
 function sumsSql(side: Side): string {
@@ -110,16 +109,16 @@ function sumsSql(side: Side): string {
 }
 
 /** The current rows are of all months: only the rows of closes show which months are closed. */
-function rowsSql(table: Table, side: Side): string {
+function rowsSql(table: string, side: Side): string {
   const close = side === 'then' ? 'CAST(close AS varchar)' : 'substr(CAST(dt AS varchar), 1, 7)';
   return `SELECT CAST(brand AS varchar) AS brand, ${close} AS close, CAST(dt AS varchar) AS dt, '${table}' AS report, '${side}' AS side,
           key, CASE WHEN key IS NULL THEN kind END AS kind, publisher_id, publisher_name, currency, state, records,
-          ${storedAmountSql('amount')} AS amount, ${storedAmountSql('commission')} AS commission, ${countedSql(table)} AS counted
+          COALESCE(${storedAmountSql('amount')}, CASE WHEN kind = 'bonus' THEN 0 END) AS amount, ${storedAmountSql('commission')} AS commission, ${countedSql(table)} AS counted
         FROM ${table.slice(0, -1)}_states${side === 'then' ? '_closed' : ''}`;
 }
 
 /** A row for each day that was erased. */
-function erasedSql(table: Table): string {
+function erasedSql(table: string): string {
   const none = (type: string, names: readonly string[]) =>
     names.map((name) => `CAST(NULL AS ${type}) AS ${name}`).join(', ');
   return `SELECT CAST(brand AS varchar) AS brand, CAST(month AS varchar) AS close, CAST(dt AS varchar) AS dt, '${table}' AS report, 'erased' AS side,

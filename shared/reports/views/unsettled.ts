@@ -10,7 +10,7 @@ import {
 } from './view-sql.ts';
 
 const FIELDS = ['state', 'currency', 'commission'];
-const commissionOf = (table: 'orders' | 'transactions') => ({
+const commissionOf = (table: string) => ({
   amount: 'commission',
   of: `origin = '${table}'`,
   known: countedKnown(table, 'commission'),

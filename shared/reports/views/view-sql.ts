@@ -85,18 +85,19 @@ function whenSql(value: string, of: string | undefined): string {
 }
 
 /** Whether the states of a table's records have a field. Without it, nobody knows which commission is void. */
-export const STATES_KNOWN = {
-  orders: '{orders.state?}',
-  transactions: '({transactions.line_state?} OR {transactions.state?})',
-} as const;
+export function statesKnown(table: string): string {
+  return table === 'transactions'
+    ? '({transactions.line_state?} OR {transactions.state?})'
+    : `{${table}.state?}`;
+}
 
 /** Whether it is known which amounts of a table count. */
-export function countedKnown(table: keyof typeof STATES_KNOWN, amount: 'amount' | 'commission'): string {
-  return `{${table}.${amount}?} AND ${STATES_KNOWN[table]}`;
+export function countedKnown(table: string, amount: 'amount' | 'commission'): string {
+  return `{${table}.${amount}?} AND ${statesKnown(table)}`;
 }
 
 /** The commission of a row of a lifecycle table that counts; NULL: unknown. */
-export function countedSql(table: keyof typeof STATES_KNOWN): string {
+export function countedSql(table: string): string {
   const isMissing = "records > 0 AND commission IS NULL AND state IS DISTINCT FROM 'void'";
   return `CASE WHEN ${countedKnown(table, 'commission')} AND NOT (${isMissing}) THEN ${storedAmountSql('counted_commission')} END`;
 }
