@@ -14,7 +14,7 @@ const DAYS_SQL = `SELECT brand AS of_brand, dt AS of_dt, min(dt) OVER of_month A
     SELECT brand, dt
     FROM (
       SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt, committed_state,
-        CAST(min(CASE WHEN rows > 0 THEN dt END) OVER (PARTITION BY brand, report) AS varchar) AS first_dt
+        CAST(min(CASE WHEN "rows" > 0 THEN dt END) OVER (PARTITION BY brand, report) AS varchar) AS first_dt
       FROM coverage WHERE report IN ('clicks_list', 'order_list')
     ) AS days_of_reports
     WHERE committed_state IN ('complete', 'settled') AND dt >= first_dt

@@ -32,10 +32,9 @@ const SUM = 'decimal(38,9)';
 
 /**
  * A column as an amount, and NULL if it is not an amount or is 10^21 or more: sums near the limit of decimals would fail
- * the whole query. It is cast to text first, because a discovered column may
- * have any type: the first commit decides. It is trimmed, because DuckDB accepts an amount with spaces around it as a
- * number and Trino does not. A letter replaces characters that only one engine accepts in a number: `1_000` in DuckDB,
- * the digits of all scripts in Trino.
+ * the whole query. It is cast to text first, because a discovered column may have any type: the first commit decides. It
+ * is trimmed, because DuckDB accepts an amount with spaces around it as a number and Trino does not. A letter replaces
+ * characters that only one engine accepts in a number: `1_000` in DuckDB, the digits of all scripts in Trino.
  */
 export function amountSql(column: string): string {
   const text = `regexp_replace(CAST(${column} AS varchar), '[^0-9.eE+ -]', 'x')`;
