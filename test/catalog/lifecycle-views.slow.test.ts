@@ -275,6 +275,12 @@ describe('since_close', () => {
       { state: 'void', commission: null },
       [100, 100, 10, null, -10, '1'],
     ],
+    [
+      'nothing of a bonus without an amount',
+      { kind: 'bonus', amount: null },
+      { kind: 'bonus', amount: null, commission: 4 },
+      [0, 0, 10, 4, -6, '0'],
+    ],
     ['an amount of 10^21', {}, { commission: '1e21' }, [100, 100, 10, null, null, '1']],
     [
       'amounts near the limit of decimals',

@@ -512,6 +512,13 @@ describe('sums of views', () => {
       [5, 1, '0'],
     ],
     [
+      'leave out a bonus without an amount, because nobody bought anything',
+      { orders: [order('1', 'new', '5', '1'), { status: 'new', type: 'bonus', commission: '1' }] },
+      'orders_daily',
+      ['amount', 'commission'],
+      [5, 2, '0'],
+    ],
+    [
       'of transactions need one of the two fields for the state',
       { transactions: [{ sku_status: 'paid', commission: '1' }] },
       'commission_due',
