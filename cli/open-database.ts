@@ -75,7 +75,8 @@ export async function rewriteDatabase({ store }: Lake, settings: Settings | unde
   const { localFolder: folder } = store;
   if (folder === undefined || !existsSync(databaseFile(folder))) return true;
   try {
-    await writeDatabase({ store, reports, settings, nowMs: Date.now() }, folder);
+    // The status of the brand has its roles without a field.
+    await writeDatabase({ store, reports, settings, nowMs: Date.now(), onGap: () => {} }, folder);
     return true;
   } catch (thrown) {
     const old = `${databaseFile(folder)} could not be replaced and shows an older state of the lake`;

@@ -1,27 +1,57 @@
-/** Explains, for `query`, columns of views that are NULL because a role has no field. */
+/** Explains columns of views that are NULL because a role has no field. */
+import type { TableRoles } from '../shared/catalog/view-roles.ts';
+import { hasRows } from '../shared/lake/documents/ledger.ts';
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { gapText, roleGaps } from '../shared/lake/documents/role-gaps.ts';
-import type { ReportRegistry } from '../shared/reports/definition.ts';
-import type { Settings } from '../shared/settings/settings.ts';
+import { type ReportRegistry, viewsOf } from '../shared/reports/definition.ts';
+import { fieldsIn } from '../shared/roles/index.ts';
 import { printedCommand } from './printed-command.ts';
 import { oneLine } from './terminal-text.ts';
 
 const MAX_NOTES = 8;
 
-/** @returns a line for each role without a field: why columns of the named views are NULL */
+/**
+ * @param roles their settings replace the settings of the last run
+ * @returns a line for each role without a field: why columns of the named views are NULL
+ */
 export function gapNotes(
   ledgers: readonly ReportLedgers[],
   reports: ReportRegistry,
-  settings: Settings | undefined,
+  roles: TableRoles,
   isNamed: (view: string) => boolean,
 ): string[] {
-  const gaps = ledgers
-    .flatMap((own) => roleGaps(own, reports, settings?.brands[own.brand]?.reports[own.report.name]?.fields))
-    .map((gap) => ({ ...gap, views: gap.views.filter(isNamed) }))
-    .filter(({ views }) => views.length > 0);
-  const more = gaps.length - MAX_NOTES;
+  const notes = ledgers.flatMap((own) => {
+    const fields = roles.get(own.report.table)?.[own.brand]?.fields ?? own.roles?.fields;
+    const gaps = roleGaps(own, reports, fields)
+      .map((gap) => ({ ...gap, views: gap.views.filter(isNamed) }))
+      .filter(({ views }) => views.length > 0);
+    return [...gaps.map(gapText), ...excluded(own, reports, fields, isNamed)];
+  });
+  const more = notes.length - MAX_NOTES;
   return [
-    ...gaps.slice(0, MAX_NOTES).map((gap) => oneLine(`note: ${gapText(gap)}`)),
+    ...notes.slice(0, MAX_NOTES).map((text) => oneLine(`note: ${text}`)),
     ...(more > 0 ? [`note: ${more} more roles have no field: ${printedCommand('status')}`] : []),
   ];
+}
+
+/** A text for each role that sums of these views need, and that the settings exclude with null. */
+function excluded(
+  { brand, report, ledgers, columns = [] }: ReportLedgers,
+  reports: ReportRegistry,
+  fields: NonNullable<ReportLedgers['roles']>['fields'] = {},
+  isNamed: (view: string) => boolean,
+): string[] {
+  if (!hasRows(ledgers.values())) return [];
+  const hasLineState = fieldsIn(columns, fields).line_state !== undefined;
+  return (['amount', 'commission', 'state'] as const).flatMap((role) => {
+    const isExcluded = fields[role] === null && !(role === 'state' && hasLineState);
+    const views = viewsOf(reports, report)
+      .filter(({ name, sql }) => isNamed(name) && sql.includes(`{${report.table}.${role}?}`))
+      .map(({ name }) => name);
+    return isExcluded && views.length > 0
+      ? [
+          `${brand} ${report.name}: by its settings no field has the role ${role}, so sums are NULL in ${views.join(', ')}`,
+        ]
+      : [];
+  });
 }

@@ -161,9 +161,9 @@ export async function createRelations(
   const isPast = asOf !== undefined;
   const closedTables = all.flatMap(dayTables).map(closedTable);
   if (isPast) {
-    const readsClosed = ({ tables }: ReportView) => tables.some((table) => closedTables.includes(table));
-    const overClosed = views.filter(readsClosed).map(({ name }) => name);
-    const only = [...present, ...changes, ...closedTables, ...overClosed];
+    const tables = [...present, ...changes, ...closedTables];
+    const readsThem = (view: ReportView) => view.tables.some((table) => tables.includes(table));
+    const only = [...tables, ...views.filter(readsThem).map(({ name }) => name)];
     refusePresent([...new Set(only)].filter(isNamed));
   }
   const asClosed = typeof asOf === 'string' ? await closesOf(store, asOf) : undefined;
@@ -203,9 +203,8 @@ export async function createRelations(
     await createView(connection, freshness);
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
-  const tables = new Map<string, readonly Column[]>(
-    isPast ? [] : [[coverageTable.name, coverageTable.columns]],
-  );
+  const created = new Set(isPast ? [] : [coverageTable.name]);
+  const columnsOf = new Map<string, readonly Column[]>();
   const isClosedRead = (name: string) =>
     isRead(name) || (!isPast && wanted === all && views.some(({ tables }) => tables.includes(name)));
   const closes = closedTables.some(isClosedRead)
@@ -228,11 +227,12 @@ export async function createRelations(
       const closed = { ...table, name: closedTable(name) };
       if (isClosedRead(closed.name)) {
         await addTable(connection, lake, files, closed, closedVersions(closes, report), CLOSE_COLUMNS);
-        tables.set(closed.name, columns);
+        created.add(closed.name);
       }
+      columnsOf.set(name, columns);
       if (wanted !== all && !isRead(name)) continue;
       await addTable(connection, lake, files, table, versions);
-      tables.set(name, columns);
+      created.add(name);
       const without = versions.filter(({ version }) => objectOf(version) === undefined).length;
       if (without === 0 || !isRead(name)) continue;
       const why = 'an older program wrote these versions; the next reading of each day adds it';
@@ -247,11 +247,11 @@ export async function createRelations(
   const closesRead = asClosed ?? (closedTables.some(isRead) ? closes : []);
   const erased = typeof asOf === 'number' ? erasedNow(ofNamed) : erasedFromCloses(closesRead, wanted);
   for (const line of erased) (lake.onGap ?? note)(oneLine(`warning: ${line}`));
-  if (!asClosed)
-    for (const line of gapNotes(ledgers, reports, lake.settings, isNamed)) (lake.onGap ?? note)(line);
+  const isShown = wanted === all ? () => true : isNamed;
+  for (const line of gapNotes(ledgers, reports, roles, isShown)) (lake.onGap ?? note)(line);
   for (const view of views)
-    if (view.tables.every((table) => tables.has(table)))
-      await createView(connection, viewOver(view, tables, roles));
+    if (view.tables.every((table) => created.has(table)))
+      await createView(connection, viewOver(view, columnsOf, roles));
   for (const fill of connection.fills) await fill();
 }
 

@@ -29,7 +29,7 @@ th[colspan]{border:0}
 `;
 
 const MONEY = ['amount', 'commission', 'counted'];
-const TOTALS = ['currency', 'entry', 'state_or_month', 'records', ...MONEY];
+const TOTALS = ['currency', 'entry', 'state_or_month', 'records', ...MONEY, 'unknown_amounts'];
 const RECORD = ['day', 'order_id', 'product', 'kind'];
 const RECORDS = [...RECORD, 'state', ...MONEY, 'currency'];
 const CARRIED = [...RECORD, 'state_then', 'counted_then', 'state', 'counted_now', 'counted', 'currency'];

@@ -6,16 +6,21 @@
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { coverageTable } from '../shared/catalog/coverage.ts';
+import { type TableColumns, type TableRoles, withKnown } from '../shared/catalog/view-roles.ts';
 import { configError } from '../shared/errors.ts';
 import { type Close, type ClosedDay, lackingDays, namedDays } from '../shared/lake/documents/close.ts';
+import { type ReportLedgers, readSchema } from '../shared/lake/documents/read.ts';
 import { type CloseOptions, draftCloses, exceptionsText } from '../shared/operations/close-month.ts';
 import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { orders } from '../shared/reports/orders.ts';
 import { transactions } from '../shared/reports/transactions.ts';
+import { payouts } from '../shared/reports/views/payouts.ts';
+import { countedSql, storedAmountSql, sumSql, unknownAmountsSql } from '../shared/reports/views/view-sql.ts';
 import { instantText } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';
+import { gapNotes } from './role-notes.ts';
 import { snapshotFiles } from './snapshot-cache.ts';
 import { PARTITION_COLUMNS, createSqlConnection, literal, rowsOfFiles } from './sql-tables.ts';
 
@@ -64,11 +69,18 @@ export function entriesSql(where = 'true'): string {
 ORDER BY brand, publisher_id NULLS LAST, entry DESC, currency NULLS LAST, day, order_id, product, kind, key, counted`;
 }
 
+const RECORD = { of: "entry = 'record'" };
+/** Nobody bought anything for a bonus, so that it may lack an amount. */
+const AMOUNT = { amount: 'amount', of: `${RECORD.of} AND (kind = 'sale' OR amount IS NOT NULL)` };
+
 /** Sums by publisher, or of `all` publishers, currency, and state or month; `total`: what the publisher gets. */
 export const TOTALS_SQL = `SELECT brand, 
   CASE grouping(publisher_id) WHEN 1 THEN 'all' ELSE 'one' END AS publishers, publisher_id, max(publisher_name) AS publisher_name,
   currency, coalesce(entry, 'total') AS entry, state_or_month, CAST(sum(records) AS varchar) AS records,
-  sum(amount) AS amount, sum(commission) AS commission, sum(counted) AS counted
+  CASE WHEN count(*) FILTER (${RECORD.of}) > 0 THEN ${sumSql(AMOUNT)} END AS amount,
+  CASE WHEN count(*) FILTER (${RECORD.of}) > 0 THEN ${sumSql({ ...RECORD, amount: 'commission' })} END AS commission,
+  ${sumSql({ amount: 'counted' })} AS counted,
+  ${unknownAmountsSql(AMOUNT, { ...RECORD, amount: 'commission + counted' }, { amount: 'counted', of: "entry = 'carried'" })}
 FROM (SELECT *, CASE entry WHEN 'record' THEN state ELSE substr(day, 1, 7) END AS state_or_month FROM entries)
 GROUP BY GROUPING SETS ((brand, publisher_id, currency, entry, state_or_month), (brand, publisher_id, currency),
   (brand, currency, entry, state_or_month), (brand, currency))
@@ -85,7 +97,9 @@ export async function readStatements(
   const { lake, month, settings } = options;
   const reports = { [transactions.name]: transactions, [orders.name]: orders };
   const drafts = await draftCloses({ ...options, reports });
-  const sqlLake = { store: lake.store, reports, settings, nowMs: Date.now() };
+  const ledgers: ReportLedgers[] = [];
+  const onLedgers = (read: readonly ReportLedgers[]) => void ledgers.push(...read);
+  const sqlLake = { store: lake.store, reports, settings, nowMs: Date.now(), onLedgers };
   const connection = await createSqlConnection(sqlLake, `FROM ${coverageTable.name}`);
   await connection.run(TABLE_SQL);
   const heads: ReturnType<typeof headOf>[] = [];
@@ -94,7 +108,11 @@ export async function readStatements(
     if (!close && draft.days.length === 0) continue;
     const before = close ? closes.slice(0, closes.indexOf(close)) : closes;
     await addEntries(connection, lake.store, { close, draft, before }, publisher);
-    heads.push(headOf({ close, draft }));
+    const head = headOf({ close, draft });
+    const [source] = Object.values(reports).filter(({ table }) => table === head.source);
+    const own = ledgers.filter((each) => each.brand === draft.brand && each.report === source);
+    const gaps = gapNotes(own, reports, rolesOf(close ?? draft), (view) => view === payouts.name);
+    heads.push({ ...head, notes: [...head.notes, ...gaps] });
   }
   const totals = await factsOf(connection, TOTALS_SQL);
   if (heads.length === 0 || (publisher !== undefined && totals.length === 0))
@@ -104,8 +122,10 @@ export async function readStatements(
       totals.filter(({ brand }) => brand === head.brand),
       ({ publishers }) => publishers,
     );
+    const shown = own.get(publisher === undefined ? 'all' : 'one') ?? [];
     return {
       ...head,
+      notes: [...head.notes, ...unknownNotes(shown)],
       publisher: publisher ?? null,
       totals: own.get('all') ?? [],
       publishers: publishersOf(own.get('one') ?? []),
@@ -119,6 +139,23 @@ export async function readStatements(
       yield { totals: own, entries: await factsOf(connection, entriesSql(where)) };
     }
   }
+}
+
+/** The roles of a close, by table. */
+function rolesOf({ brand, tables }: Close): TableRoles {
+  return new Map(
+    Object.entries(tables).flatMap(([table, { roles }]) => (roles ? [[table, { [brand]: roles }]] : [])),
+  );
+}
+
+function unknownNotes(totals: readonly Fact[]): string[] {
+  const counts = totals.filter(({ entry }) => entry === 'total').map((row) => Number(row.unknown_amounts));
+  const unknown = counts.reduce((sum, count) => sum + count, 0);
+  return unknown === 0
+    ? []
+    : [
+        `unknown amounts: ${unknown}, missing or not numbers, so sums with them are empty and nothing of them is final`,
+      ];
 }
 
 async function factsOf(connection: DuckDBConnection, sql: string): Promise<Fact[]> {
@@ -165,7 +202,10 @@ async function addEntries(
         : [];
     });
     const paths = new Map((await snapshotFiles(store).pathsOf(keys)).map((path) => [path, path]));
-    if (keys.length > 0) selects.push(rowsOfFiles(paths, PARTITION_COLUMNS, `'${side}' AS side`));
+    const counted = withKnown(countedSql(source.table), await columnsOf(store, at), rolesOf(at));
+    const amounts = ['amount', 'commission'].map((amount) => `${storedAmountSql(amount)} AS ${amount}`);
+    const rows = rowsOfFiles(paths, PARTITION_COLUMNS, `'${side}' AS side`, `${counted} AS counted`);
+    if (keys.length > 0) selects.push(`SELECT * REPLACE (${amounts.join(', ')}) FROM (${rows})`);
   };
   await add('record', daysAt([at], at.month));
   for (const month of new Set(before.map((close) => close.month))) {
@@ -179,19 +219,28 @@ async function addEntries(
   if (selects.length === 0) return;
   const head = [at.brand, at.month, close ? new Date(close.closedAt) : null].map(literal).join(', ');
   const only = publisher === undefined ? '' : `WHERE publisher_id = ${literal(publisher)}`;
-  const from = `FROM (SELECT *, counted_commission AS counted FROM (${selects.join(' UNION ALL BY NAME ')}) ${only})`;
-  const of = (side: string) => `coalesce(sum(counted) FILTER (side = '${side}'), 0)`;
+  const from = `FROM (SELECT * FROM (${selects.join(' UNION ALL BY NAME ')}) ${only})`;
+  const of = (side: string) => sumSql({ amount: 'counted', of: `side = '${side}'` });
   const stateOf = (side: string) => `max(state) FILTER (side = '${side}' AND records > 0)`;
   const sql = `INSERT INTO entries SELECT ${head}, publisher_id, publisher_name, 'record', dt, order_id, product, kind, records, NULL,
   state, amount, commission, NULL, counted, counted, currency, key ${from} WHERE side = 'record' AND records > 0
 UNION ALL SELECT ${head}, publisher_id, max(publisher_name), 'carried', dt, max(order_id), max(product), kind, NULL,
   ${stateOf('then')}, coalesce(${stateOf('now')}, 'gone'), NULL, NULL, ${of('then')}, ${of('now')}, ${of('now')} - ${of('then')}, currency, key
-${from} WHERE side <> 'record' GROUP BY publisher_id, dt, kind, currency, key HAVING ${of('then')} <> ${of('now')}`;
+${from} WHERE side <> 'record' GROUP BY publisher_id, dt, kind, currency, key HAVING ${of('then')} IS DISTINCT FROM ${of('now')}`;
   await connection.run(sql).catch((thrown: unknown) => {
     const [why] = String(thrown).split('\n', 1);
     const message = `Rows of the statement cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`;
     throw configError('statement_unreadable', message);
   });
+}
+
+/** The columns of the tables of a close. */
+async function columnsOf(store: ObjectStore, { tables }: Close): Promise<TableColumns> {
+  const known = [orders, transactions].map(async (report) => {
+    const { columns } = await readSchema(store, report);
+    return [report.table, columns.slice(0, tables[report.table]?.columns)] as const;
+  });
+  return new Map(await Promise.all(known));
 }
 
 function idOf({ snapshot, lifecycle }: ClosedDay): string {

@@ -5,7 +5,7 @@ import { textOf } from '../../shared/adapters/error-fields.ts';
 import { rolesInLake } from '../../shared/catalog/view-roles.ts';
 import { MINUTE_MS } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
-import { readSchema, readWantedLedgers } from '../../shared/lake/documents/read.ts';
+import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { gracePeriodMs } from '../../shared/planning/day-state.ts';
 import type { Policy } from '../../shared/planning/due.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
@@ -15,8 +15,9 @@ import { dbtProject } from '../dbt/project.ts';
 import { writeNew } from '../new-file.ts';
 import { writeDatabase } from '../open-database.ts';
 import type { CliCommand, SharedFlags } from '../options.ts';
-import { print } from '../output.ts';
+import { note, print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
+import { gapNotes } from '../role-notes.ts';
 import { sqlLake } from '../run-options.ts';
 
 export function addDbt(program: CliCommand): void {
@@ -34,7 +35,7 @@ async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
   const lake = await sqlLake(flags);
   const { store, settings } = lake;
   const all = Object.values(reports);
-  const ledgers = await readWantedLedgers(store, reports, () => false);
+  const ledgers = await readLedgers(store, reports);
   if (ledgers.length === 0)
     throw refused(`${store.url} has no day yet. Name --lake, or run ${printedCommand('sync')} first.`);
   const columnsOf = all.map(
@@ -47,11 +48,13 @@ async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
   if ((await readdir(folder)).length > 0)
     throw refused(`${folder} has files and is not overwritten. Name a new or an empty folder.`);
   const { localFolder } = store;
-  const database = localFolder === undefined ? undefined : await writeDatabase(lake, localFolder);
+  const silent = { ...lake, onGap: () => {} };
+  const database = localFolder === undefined ? undefined : await writeDatabase(silent, localFolder);
   const policies = ledgers.map(({ brand, report }) => enabledPolicy(settings, brand, report));
   const expected = ledgers.filter((_, index) => !settings || policies[index]);
   const read = new Set(expected.map(({ report }) => report.name));
   const roles = rolesInLake(ledgers, all, settings);
+  for (const line of gapNotes(ledgers, reports, roles, () => true)) note(line);
   const files = dbtProject({ reports, columns, roles, read, graceHours: graceHours(policies), database });
   for (const [path, text] of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true });

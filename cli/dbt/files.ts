@@ -3,7 +3,8 @@
  * replaces a day when `digest` of `coverage`, which identifies the content of the day, has changed.
  */
 import { STATE_WORDS, type ReportDefinition } from '../../shared/reports/definition.ts';
-import { NOW_SQL } from '../../shared/reports/views/view-sql.ts';
+import { COMMISSION } from '../../shared/reports/views/commission-due.ts';
+import { NOW_SQL, sumSql, unknownAmountsSql } from '../../shared/reports/views/view-sql.ts';
 
 type Named = Pick<ReportDefinition, 'name' | 'table'>;
 
@@ -170,7 +171,8 @@ join taken on mart.brand = taken.brand and mart.dt = taken.dt
 
 export const LEDGER_SQL = `select brand, dt, day, publisher_id, state, currency,
   cast(count(*) as bigint) as transactions,
-  cast(sum(commission) as decimal(38,9)) as commission,
-  cast(sum(case when kind = 'bonus' then commission end) as decimal(38,9)) as bonus
+  ${sumSql(COMMISSION)} as commission,
+  ${sumSql({ ...COMMISSION, of: "kind = 'bonus'" })} as bonus,
+  ${unknownAmountsSql(COMMISSION)}
 from transactions
 group by brand, dt, day, publisher_id, state, currency`;

@@ -5,7 +5,7 @@
  */
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
-import { type TableColumns, type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
+import { type TableColumns, type TableRoles, viewOver, withKnown } from '../../shared/catalog/view-roles.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { chosenFields, tableColumns } from '../../shared/lake/documents/described-columns.ts';
@@ -63,7 +63,8 @@ export function dbtProject(lake: DbtLake): Map<string, string> {
     .flatMap(({ views }) => views)
     .filter(({ name }) => Object.hasOwn(VIEWS, name))
     .map((view) => [VIEWS[view.name], files.mart(martSql(view, lake), reportsOf(view.tables))] as const);
-  const ledger = ['commission_ledger', files.mart(files.LEDGER_SQL, reportsOf(['transactions']))] as const;
+  const ledgerSql = withKnown(files.LEDGER_SQL, lake.columns, lake.roles);
+  const ledger = ['commission_ledger', files.mart(ledgerSql, reportsOf(['transactions']))] as const;
   return new Map([
     ['dbt_project.yml', files.PROJECT],
     ['profiles.yml', files.profiles(lake.database === undefined ? undefined : yaml(lake.database))],
@@ -118,7 +119,8 @@ function martSql(view: ReportView, lake: DbtLake): string {
   const columnsOf = (table: string) =>
     Object.keys(stagingColumns(table, lake)).map((name): Column => ({ name, type: 'string' }));
   const columns = new Map(view.tables.map((table) => [table, columnsOf(table)]));
-  return withDay(viewOver(view, columns, new Map(view.tables.map((table) => [table, staged])))).sql;
+  const known = { ...view, sql: withKnown(view.sql, lake.columns, lake.roles) };
+  return withDay(viewOver(known, columns, new Map(view.tables.map((table) => [table, staged])))).sql;
 }
 
 function sourcesYaml(lake: DbtLake): string {

@@ -5,7 +5,7 @@ import type { BrandReport } from '../context/context.ts';
 import { chosenFields, tableColumns } from '../lake/documents/described-columns.ts';
 import { lifecycleShape } from '../lifecycle/index.ts';
 import { dayShapes, tableShape } from '../pipeline/publish.ts';
-import { viewsOf } from '../reports/definition.ts';
+import { dayTables, viewsOf } from '../reports/definition.ts';
 import { closedShape } from './closed-tables.ts';
 import { viewOver } from './view-roles.ts';
 
@@ -48,7 +48,8 @@ export async function ensureTableAndViews(context: BrandReport): Promise<void> {
   for (const view of viewsOf(reports, report)) {
     try {
       for (const other of Object.values(reports)) {
-        if (!view.tables.includes(other.table) || columns.has(other.table)) continue;
+        const isRead = dayTables(other).some((table) => view.tables.includes(table));
+        if (!isRead || columns.has(other.table)) continue;
         // The deployment has created it: a run changes no table of another report.
         columns.set(other.table, (await schemaOf(other).cached()).columns);
         roles.set(other.table, (await rolesOf(other).cached()).brands);

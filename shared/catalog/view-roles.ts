@@ -8,6 +8,7 @@ import type { ReportLedgers } from '../lake/documents/read.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
   BONUS_KINDS,
+  IS_KNOWN_IN_SQL,
   NAME_IN_SQL,
   type ReportDefinition,
   type ReportView,
@@ -59,22 +60,30 @@ export function viewOver(
 ): View {
   return {
     ...view,
-    sql: sql.replaceAll(NAME_IN_SQL, (_match, table: string, name: string) => {
+    sql: withKnown(sql, columns, roles).replaceAll(NAME_IN_SQL, (_match, table: string, name: string) => {
       const own = columns.get(table) ?? [];
-      if (isRole(name)) return roleSql(name, own, Object.entries(roles.get(table) ?? {}));
+      if (isRole(name)) return byBrand(roles.get(table), (of) => brandSql(name, own, of));
       return own.some((column) => column.name === name) ? quoted(name) : 'NULL';
     }),
   };
 }
 
-/** The SQL of a role. Before the first run has ended, the names of the columns decide. */
-function roleSql(
-  role: Role,
-  columns: readonly Column[],
-  brands: readonly (readonly [string, BrandRoles])[],
+/** SQL in which each `{table.role?}` is whether the role has a field. */
+export function withKnown(sql: string, columns: TableColumns, roles: TableRoles): string {
+  return sql.replaceAll(IS_KNOWN_IN_SQL, (_match, table: string, role: string) =>
+    byBrand(roles.get(table), (of) =>
+      String(isRole(role) && placeOfRole(role, columns.get(table) ?? [], of?.fields ?? {}) !== undefined),
+    ),
+  );
+}
+
+/** The SQL of each brand. Before the first run has ended, the names of the columns decide. */
+function byBrand(
+  brands: Readonly<Record<string, BrandRoles>> = {},
+  sqlOf: (of: BrandRoles | undefined) => string,
 ): string {
-  const ofBrand = brands.map(([brand, own]) => [brand, brandSql(role, columns, own)] as const);
-  const [first = brandSql(role, columns, undefined), ...others] = new Set(ofBrand.map(([, sql]) => sql));
+  const ofBrand = Object.entries(brands).map(([brand, own]) => [brand, sqlOf(own)] as const);
+  const [first = sqlOf(undefined), ...others] = new Set(ofBrand.map(([, sql]) => sql));
   if (others.length === 0) return first;
   return `CASE brand ${ofBrand.map(([brand, sql]) => `WHEN '${brand}' THEN ${sql}`).join(' ')} END`;
 }

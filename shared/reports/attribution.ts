@@ -1,4 +1,5 @@
 import type { ReportDefinition } from './definition.ts';
+import { UNKNOWN_AMOUNTS, sumSql, unknownAmountsSql } from './views/view-sql.ts';
 
 /**
  * The clicks of a tracking link and day, on one of its rows: `click` repeats on every product of the link and day
@@ -7,7 +8,14 @@ import type { ReportDefinition } from './definition.ts';
 export const CLICK_ONCE_SQL = `CASE WHEN track_url IS NULL OR row_number() OVER (
       PARTITION BY brand, dt, track_url
       ORDER BY click DESC NULLS LAST, publisher_uid, country_code
-    ) = 1 THEN click END`;
+    ) = 1 THEN click ELSE 0 END`;
+
+const [DPV, CLICKS] = [{ amount: 'views' }, { amount: 'click_once' }];
+
+/** A count; 10^12 and more are unknown, so that no sum of others overflows. */
+function countSql(count: string): string {
+  return `TRY_CAST(${count} AS decimal(12,0))`;
+}
 
 export const attribution: ReportDefinition = {
   name: 'amazon_attribution_report',
@@ -68,6 +76,7 @@ export const attribution: ReportDefinition = {
           'bigint',
           'Clicks on tracking links; a link that several countries report counts in one of them',
         ],
+        UNKNOWN_AMOUNTS,
       ],
       tables: ['attribution'],
       sql: `SELECT
@@ -76,11 +85,12 @@ export const attribution: ReportDefinition = {
   CAST(publisher_uid AS bigint) AS publisher_uid,
   CAST(max(publisher_name) AS varchar) AS publisher_name,
   CAST(country_code AS varchar) AS country_code,
-  CAST(sum(dpv) AS bigint) AS dpv,
-  CAST(sum(click_once) AS bigint) AS clicks
+  CAST(${sumSql(DPV)} AS bigint) AS dpv,
+  CAST(${sumSql(CLICKS)} AS bigint) AS clicks,
+  ${unknownAmountsSql(DPV, CLICKS)}
 FROM (
-  SELECT brand, dt, publisher_uid, publisher_name, country_code, dpv,
-    ${CLICK_ONCE_SQL} AS click_once
+  SELECT brand, dt, publisher_uid, publisher_name, country_code,
+    ${countSql('dpv')} AS views, ${countSql(CLICK_ONCE_SQL)} AS click_once
   FROM attribution
 ) AS links
 GROUP BY brand, dt, publisher_uid, country_code`,

@@ -102,7 +102,8 @@ export interface View {
 
 /**
  * A view over tables of reports. In its SQL, `{table.commission}` is the value of that role (`catalog/view-roles.ts`), and
- * `{table.sku}` is a column, or NULL while the table lacks the column.
+ * `{table.sku}` is a column. Either is NULL while the table lacks it. `{table.commission?}` is whether the role has a
+ * field, by brand.
  */
 export interface ReportView extends View {
   tables: readonly string[];
@@ -113,8 +114,10 @@ export function namesUsedBy({ sql }: Pick<ReportView, 'sql'>): { table: string; 
   return [...sql.matchAll(NAME_IN_SQL)].map(([, table = '', name = '']) => ({ table, name }));
 }
 
-/** `{orders.commission}` */
-export const NAME_IN_SQL = /\{(\w+)\.(\w+)\}/g;
+/** `{orders.commission}`, or `{orders.commission?}` */
+export const NAME_IN_SQL = /\{(\w+)\.(\w+)\??\}/g;
+/** `{orders.commission?}` */
+export const IS_KNOWN_IN_SQL = /\{(\w+)\.(\w+)\?\}/g;
 
 /**
  * A data check of a day's records, run when their content is new. Its count is a finding of that day, under the check's

@@ -3,7 +3,15 @@ import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
 import { unsettled } from './views/unsettled.ts';
-import { amountSql, textSql } from './views/view-sql.ts';
+import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
+
+/** Nobody bought anything for a bonus, so that it may lack an amount. */
+const AMOUNT = {
+  amount: 'amount',
+  of: "kind = 'sale' OR amount IS NOT NULL",
+  known: '{orders.amount?}',
+};
+const COMMISSION = { amount: 'commission', known: '{orders.commission?}' };
 
 export const orders: ReportDefinition = {
   name: 'order_list',
@@ -66,18 +74,19 @@ export const orders: ReportDefinition = {
         ['amount', 'decimal(38,9)', 'The sum of their amounts'],
         ['commission', 'decimal(38,9)', 'The sum of their commissions'],
         ['currency', 'string', 'The currency of the sums; NULL: not known'],
+        UNKNOWN_AMOUNTS,
       ],
       tables: ['orders'],
-      sql: `SELECT
-  CAST(brand AS varchar) AS brand,
-  CAST(dt AS varchar) AS dt,
-  CAST(${textSql('{orders.state}')} AS varchar) AS status,
+      sql: `SELECT brand, dt, state AS status,
   CAST(count(*) AS bigint) AS orders,
-  CAST(sum(${amountSql('{orders.amount}')}) AS decimal(38,9)) AS amount,
-  CAST(sum(${amountSql('{orders.commission}')}) AS decimal(38,9)) AS commission,
-  CAST(${textSql('{orders.currency}')} AS varchar) AS currency
-FROM orders
-GROUP BY brand, dt, ${textSql('{orders.state}')}, ${textSql('{orders.currency}')}`,
+  ${sumSql(AMOUNT)} AS amount,
+  ${sumSql(COMMISSION)} AS commission,
+  currency,
+  ${unknownAmountsSql(AMOUNT, COMMISSION)}
+FROM (
+    ${recordsSql('orders', ['kind', 'state', 'currency', 'amount', 'commission'])}
+) AS records
+GROUP BY brand, dt, state, currency`,
     },
     publisherPerformance,
     channelConversion,

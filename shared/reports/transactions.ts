@@ -4,7 +4,15 @@ import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { commissionDue } from './views/commission-due.ts';
 import { payouts } from './views/payouts.ts';
 import { sinceClose } from './views/since-close.ts';
-import { amountSql, textSql } from './views/view-sql.ts';
+import {
+  UNKNOWN_AMOUNTS,
+  amountSql,
+  sumSql,
+  textSql,
+  unknownAmountsSql,
+} from './views/view-sql.ts';
+
+const COMMISSION = { amount: 'commission', known: '{transactions.commission?}' };
 
 export const transactions: ReportDefinition = {
   name: 'transaction_list',
@@ -65,18 +73,23 @@ export const transactions: ReportDefinition = {
         ['transactions', 'bigint', 'Lines of orders'],
         ['commission', 'decimal(38,9)', 'The sum of their commissions'],
         ['currency', 'string', 'The currency of the commission; NULL: not known'],
+        UNKNOWN_AMOUNTS,
       ],
       tables: ['transactions'],
-      sql: `SELECT
-  CAST(brand AS varchar) AS brand,
-  CAST(dt AS varchar) AS dt,
-  CAST({transactions.transaction_type} AS varchar) AS transaction_type,
-  CAST(${textSql('{transactions.state}')} AS varchar) AS order_status,
+      sql: `SELECT brand, dt, transaction_type, order_status,
   CAST(count(*) AS bigint) AS transactions,
-  CAST(sum(${amountSql('{transactions.commission}')}) AS decimal(38,9)) AS commission,
-  CAST(${textSql('{transactions.currency}')} AS varchar) AS currency
-FROM transactions
-GROUP BY brand, dt, {transactions.transaction_type}, ${textSql('{transactions.state}')}, ${textSql('{transactions.currency}')}`,
+  ${sumSql(COMMISSION)} AS commission,
+  currency,
+  ${unknownAmountsSql(COMMISSION)}
+FROM (
+  SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt,
+    CAST({transactions.transaction_type} AS varchar) AS transaction_type,
+    ${textSql('{transactions.state}')} AS order_status,
+    ${textSql('{transactions.currency}')} AS currency,
+    ${amountSql('{transactions.commission}')} AS commission
+  FROM transactions
+) AS records
+GROUP BY brand, dt, transaction_type, order_status, currency`,
     },
     commissionDue,
     sinceClose,

@@ -2,6 +2,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { typeSpec } from '../../shared/column-types.ts';
+import { viewOver } from '../../shared/catalog/view-roles.ts';
 import { lifecycleShape } from '../../shared/lifecycle/index.ts';
 import type { ReportView } from '../../shared/reports/definition.ts';
 import { orders } from '../../shared/reports/orders.ts';
@@ -35,14 +36,26 @@ beforeAll(async () => {
     await connection.run(`CREATE TABLE ${table} (${columns}${close}, brand varchar, dt varchar)`);
   }
   await connection.run(`CREATE TABLE coverage (${COVERAGE})`);
-  for (const { name, sql } of [sinceClose, payouts])
-    await connection.run(
-      `CREATE VIEW ${name} AS ${sql.replaceAll(NOW_SQL, "TIMESTAMP '2026-11-20 10:00:00'")}`,
-    );
+  for (const view of [sinceClose, payouts]) {
+    await connection.run(`CREATE VIEW ${view.name} AS ${sqlOf(view, 'status')}`);
+    await connection.run(`CREATE VIEW stateless_${view.name} AS ${sqlOf(view, 'other')}`);
+  }
 });
 afterAll(() => connection.closeSync());
 
-async function rowsOf({ name }: ReportView, tables: Tables, columns: string): Promise<unknown[][]> {
+/** The view on 20 November, over reports with a commission and another field. */
+function sqlOf(view: ReportView, field: string): string {
+  const fields = ['commission', field].map((name) => ({ name, type: 'string' as const }));
+  const columns = new Map(['orders', 'transactions'].map((table) => [table, fields]));
+  const { sql } = viewOver(view, columns, new Map());
+  return sql.replaceAll(NOW_SQL, "TIMESTAMP '2026-11-20 10:00:00'");
+}
+
+async function rowsOf(
+  { name }: Pick<ReportView, 'name'>,
+  tables: Tables,
+  columns: string,
+): Promise<unknown[][]> {
   for (const table of TABLES) {
     await connection.run(`DELETE FROM ${table}`);
     const { close, ...open } = DEFAULTS;
@@ -69,18 +82,18 @@ describe('since_close', () => {
 
   it.each<[string, then: Row[], now: Row[], unknown[][]]>([
     ['no row if nothing changed', [before], [before], []],
-    ['an added record', [before], [before, { key: 'b' }], [['1', 'USD', 'new', 'added', '1', null, 10, 10]]],
+    ['an added record', [before], [before, { key: 'b' }], [['1', 'USD', 'new', 'added', '1', 0, 10, 10]]],
     [
       'a removed record',
       [before],
       [{ ...before, ...GONE }],
-      [['1', 'USD', null, 'removed', '1', 10, null, -10]],
+      [['1', 'USD', null, 'removed', '1', 10, 0, -10]],
     ],
     [
       'a removed record that was void',
       [{ ...before, state: 'void' }],
       [{ ...before, ...GONE }],
-      [['1', 'USD', null, 'removed', '1', 10, null, 0]],
+      [['1', 'USD', null, 'removed', '1', 10, 0, 0]],
     ],
     [
       'a voided record',
@@ -110,7 +123,7 @@ describe('since_close', () => {
       'a record that was gone',
       [before, { key: 'b', ...GONE }],
       [before, { key: 'b' }],
-      [['1', 'USD', 'new', 'restored', '1', null, 10, 10]],
+      [['1', 'USD', 'new', 'restored', '1', 0, 10, 10]],
     ],
     [
       'no row for a record that was gone and still is',
@@ -134,7 +147,7 @@ describe('since_close', () => {
       'a new commission for a record without a commission',
       [{ ...before, commission: null }],
       [before],
-      [['1', 'USD', 'new', 'repriced', '1', null, 10, 10]],
+      [['1', 'USD', 'new', 'repriced', '1', null, 10, null]],
     ],
     [
       'another state',
@@ -147,8 +160,8 @@ describe('since_close', () => {
       [before],
       [{ ...before, publisher_id: '2' }],
       [
-        ['1', 'USD', null, 'moved', '1', 10, null, -10],
-        ['2', 'USD', 'new', 'moved', '1', null, 10, 10],
+        ['1', 'USD', null, 'moved', '1', 10, 0, -10],
+        ['2', 'USD', 'new', 'moved', '1', 0, 10, 10],
       ],
     ],
     [
@@ -159,15 +172,15 @@ describe('since_close', () => {
         { ...before, currency: 'EUR', commission: 9 },
       ],
       [
-        ['1', 'EUR', 'new', 'moved', '1', null, 9, 9],
-        ['1', 'USD', null, 'moved', '1', 10, null, -10],
+        ['1', 'EUR', 'new', 'moved', '1', 0, 9, 9],
+        ['1', 'USD', null, 'moved', '1', 10, 0, -10],
       ],
     ],
     [
       'a key of two publishers that loses one of its publishers',
       [before, { ...before, publisher_id: '2' }],
       [before],
-      [['2', 'USD', null, 'removed', '1', 10, null, -10]],
+      [['2', 'USD', null, 'removed', '1', 10, 0, -10]],
     ],
     [
       'a second record with the key',
@@ -186,15 +199,15 @@ describe('since_close', () => {
       [{ key: null, kind: 'bonus' }],
       [{ key: null, kind: 'sale', publisher_id: '2' }],
       [
-        ['1', 'USD', null, 'removed', '1', 10, null, -10],
-        ['2', 'USD', 'new', 'added', '1', null, 10, 10],
+        ['1', 'USD', null, 'removed', '1', 10, 0, -10],
+        ['2', 'USD', 'new', 'added', '1', 0, 10, 10],
       ],
     ],
     [
       'a day that was missing at the close',
       [before],
       [before, { key: 'a', dt: '2026-10-31' }],
-      [['1', 'USD', 'new', 'added', '1', null, 10, 10]],
+      [['1', 'USD', 'new', 'added', '1', 0, 10, 10]],
     ],
     ['no row for a month without a close', [before], [before, { key: 'a', dt: '2026-11-01' }], []],
     ['no row for a brand without a close', [before], [before, { key: 'a', brand: 'globex' }], []],
@@ -242,6 +255,53 @@ describe('since_close', () => {
     ]);
   });
 
+  it.each<[string, then: Row, now: Row, unknown[]]>([
+    ['0 if all are known', {}, { amount: 5, commission: 4 }, [100, 5, 10, 4, -6, '0']],
+    [
+      'the number of those of then and now',
+      { amount: null },
+      { commission: null },
+      [null, 100, 10, null, null, '2'],
+    ],
+    [
+      '0 for records that are gone',
+      {},
+      { ...GONE, amount: null, commission: null },
+      [100, 0, 10, 0, -10, '0'],
+    ],
+    [
+      'a void commission, which counts 0',
+      {},
+      { state: 'void', commission: null },
+      [100, 100, 10, null, -10, '1'],
+    ],
+    [
+      'nothing of a bonus without an amount',
+      { kind: 'bonus', amount: null },
+      { kind: 'bonus', amount: null, commission: 4 },
+      [0, 0, 10, 4, -6, '0'],
+    ],
+    ['an amount of 10^21', {}, { commission: '1e21' }, [100, 100, 10, null, null, '1']],
+    [
+      'amounts near the limit of decimals',
+      { amount: '9'.repeat(29), commission: '9'.repeat(29) },
+      { amount: `-${'9'.repeat(29)}` },
+      [null, null, null, 10, null, '3'],
+    ],
+  ])('has as unknown amounts %s', async (_name, then, now, expected) => {
+    const tables = { order_states_closed: [{ ...before, ...then }], order_states: [{ ...before, ...now }] };
+    const amounts = ['amount_then', 'amount_now', 'commission_then', 'commission_now', 'correction'];
+    const columns = amounts.map((amount) => `CAST(${amount} AS double)`).join(', ');
+    expect(await rowsOf(sinceClose, tables, `${columns}, unknown_amounts`)).toEqual([expected]);
+  });
+
+  it('has no correction if the role state has no field', async () => {
+    const tables = { order_states_closed: [before], order_states: [{ ...before, commission: 4 }] };
+    const columns = 'what, CAST(commission_now AS double), correction, unknown_amounts';
+    const stateless = { name: `stateless_${sinceClose.name}` };
+    expect(await rowsOf(stateless, tables, columns)).toEqual([['repriced', 4, null, '2']]);
+  });
+
   it('has, by publisher and currency, corrections that equal the differences of a month’s sums', async () => {
     const row = fc.record({
       key: fc.constantFrom('a', 'b', null),
@@ -251,7 +311,7 @@ describe('since_close', () => {
       state: fc.constantFrom('new', 'void', 'paid', null),
       records: fc.constantFrom(0, 1, 2),
       amount: fc.constantFrom('1.5', null),
-      commission: fc.constantFrom('0.1', '99999999999999999999.000000001', '-3', null),
+      commission: fc.constantFrom('0.1', '99999999999999999999.000000001', '-3'),
     });
     const identity = (each: Row) => JSON.stringify([each.key, each.dt, each.publisher_id, each.currency]);
     const side = fc.uniqueArray(row, { selector: identity, maxLength: 8 });
@@ -308,9 +368,8 @@ describe('conditions', () => {
       );
     }
     await other.run(`CREATE TABLE coverage (${COVERAGE})`);
-    await other.run(
-      `CREATE VIEW ${name} AS ${[sinceClose, payouts].find((view) => view.name === name)?.sql}`,
-    );
+    const view = name === payouts.name ? payouts : sinceClose;
+    await other.run(`CREATE VIEW ${name} AS ${sqlOf(view, 'status')}`);
     const filesRead = async (where: string) => {
       const read = await other.runAndReadAll(`EXPLAIN ANALYZE SELECT * FROM ${name} WHERE ${where}`);
       const [plan] = read.getRowObjectsJson();
@@ -451,6 +510,60 @@ describe('payouts', () => {
     ],
   ])('has %s', async (_name, tables, columns, expected) => {
     expect(await rowsOf(payouts, tables, columns)).toEqual(expected);
+  });
+
+  const withUnknown = `${sums}, unknown_amounts`;
+  it.each<[string, Row[], unknown[]]>([
+    ['a commission that is missing', [row('a', { commission: null }), row('b')], [null, 0, null, 0, 0, '1']],
+    [
+      'commissions of merged records',
+      [row('a', { commission: null, records: 3 })],
+      [null, 0, null, 0, 0, '3'],
+    ],
+    [
+      'a void commission that is missing, beside known parts',
+      [row('a', { state: 'void', commission: null }), row('b', { state: 'paid' })],
+      [10, 10, 0, null, 0, '1'],
+    ],
+    [
+      'a paid commission that is missing',
+      [row('a', { ...GONE, paid_by: '2026-10-20 00:00:00' }), row('b')],
+      [10, 0, 10, 0, null, '1'],
+    ],
+    [
+      'nothing of records that are gone',
+      [row('a', { ...GONE, commission: null }), row('b')],
+      [10, 0, 10, 0, 0, '0'],
+    ],
+    [
+      'amounts near the limit of decimals',
+      ['a', 'b'].map((key) => row(key, { commission: '9'.repeat(29) })),
+      [null, 0, null, 0, 0, '2'],
+    ],
+  ])('counts as unknown %s', async (_name, records, expected) => {
+    const place = ['2026-10', 'transactions', '1', 'USD'];
+    const found = await rowsOf(payouts, { transaction_states: records }, withUnknown);
+    expect(found).toEqual([[...place, ...expected]]);
+  });
+
+  it('has no sum if the role state has no field, also of nothing', async () => {
+    const records = [row('a', { state: null }), row('b', { ...GONE, state: null })];
+    const tables = { order_states: records };
+    const stateless = { name: `stateless_${payouts.name}` };
+    expect(await rowsOf(stateless, tables, withUnknown)).toEqual([
+      ['2026-10', 'orders', '1', 'USD', null, null, null, null, null, '2'],
+    ]);
+  });
+
+  it.each<[string, seenBy: (dt: string) => string, expected: unknown[]]>([
+    ['on the day after each day', (dt) => `${dt} 12:00:00`, [2.5, 2.5]],
+    ['when all of them were older than the age', () => '2026-11-20 09:00:00', [null, null]],
+    ['within a month, but not on the day after', (dt) => `${dt.slice(0, 8)}31 23:00:00`, [null, null]],
+  ])('has a range of changes only from days that were first read %s', async (_name, seenBy, expected) => {
+    const days = ['2026-08-15', '2026-10-15'];
+    const records = days.map((dt) => ({ ...changed(dt, 8), seen_by: seenBy(dt) }));
+    const found = await rowsOf(payouts, { order_states: records }, moves);
+    expect(found.at(-1)).toEqual(['2026-10', '1', ...expected]);
   });
 });
 

@@ -1,11 +1,13 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
+import { coverageTable } from '../../shared/catalog/coverage.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import type { BrandRoles } from '../../shared/lake/documents/roles.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { COMPLETE_STATES, PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 
 type Cell = string | number | null;
 /** Rows by table, of brand `acme` and 31 January unless they have other values. */
@@ -33,8 +35,9 @@ async function rowsOf(
   const tables = new Map<string, Column[]>();
   for (const table of view.tables) {
     const report = Object.values(reports).find((each) => each.table === table);
-    const documented = baseSchema(report?.columns ?? []).columns;
-    const met = [...(records[table] ?? []).flatMap((record) => Object.keys(record)), 'brand', 'dt'];
+    const documented = report ? baseSchema(report.columns).columns : coverageTable.columns;
+    const rows = (records[table] ?? []).map((record) => ({ ...DEFAULTS, ...record }));
+    const met = [...rows.flatMap((record) => Object.keys(record)), 'brand', 'dt'];
     const known = new Set(documented.map((column) => column.name));
     const discovered = [...new Set(met)].filter((column) => !known.has(column));
     const all = [...documented, ...discovered.map((column): Column => ({ name: column, type: 'string' }))];
@@ -42,7 +45,7 @@ async function rowsOf(
     await connection.run(
       `CREATE TABLE ${table} (${all.map((column) => `"${column.name}" ${column.type}`).join(', ')})`,
     );
-    for (const record of records[table] ?? []) await insert(table, { ...DEFAULTS, ...record });
+    for (const record of rows) await insert(table, record);
   }
   await connection.run(`CREATE VIEW ${name} AS ${inDuckDb(viewOver(view, tables, roles).sql)}`);
   const read = await connection.runAndReadAll(`SELECT ${columns} FROM ${name} ORDER BY ALL`);
@@ -79,12 +82,12 @@ describe('publisher_performance', () => {
         clicks: [click('1'), click('1'), click('1')],
         orders: [order('1', 'new', '10', '1'), order('1', 'effective', '20', '2')],
       },
-      [['2026-01-31', '1', null, '3', '2', '1', '1', '0', 30, 3, 1, 2, null, null]],
+      [['2026-01-31', '1', null, '3', '2', '1', '1', '0', 30, 3, 1, 2, 0, 0]],
     ],
     [
       'keeps void orders out of amount and commission, and shows their commission separately',
       { orders: [order('1', 'void', '10', '1'), order('1', 'effective', '20', '2')] },
-      [['2026-01-31', '1', null, '0', '2', '0', '1', '1', 20, 2, null, 2, 1, null]],
+      [['2026-01-31', '1', null, '0', '2', '0', '1', '1', 20, 2, 0, 2, 1, 0]],
     ],
     [
       'counts a bonus as commission and not as an order, unless it is void',
@@ -108,9 +111,9 @@ describe('publisher_performance', () => {
         ],
       },
       [
-        ['2026-01-31', '1', 'EUR', '2', '1', '1', '0', '0', 7, 2, 2, null, null, null],
-        ['2026-01-31', '1', 'USD', '0', '1', '1', '0', '0', 10, 1, 1, null, null, null],
-        ['2026-01-31', '1', null, '0', '1', '1', '0', '0', 5, 3, 3, null, null, null],
+        ['2026-01-31', '1', 'EUR', '2', '1', '1', '0', '0', 7, 2, 2, 0, 0, 0],
+        ['2026-01-31', '1', 'USD', '0', '1', '1', '0', '0', 10, 1, 1, 0, 0, 0],
+        ['2026-01-31', '1', null, '0', '1', '1', '0', '0', 5, 3, 3, 0, 0, 0],
       ],
     ],
     [
@@ -120,25 +123,20 @@ describe('publisher_performance', () => {
         orders: [order('1', 'new', '10', '1', { currency: 'USD' })],
       },
       [
-        ['2026-01-30', '1', null, '1', '0', '0', '0', '0', null, null, null, null, null, null],
-        ['2026-01-31', '1', 'USD', '0', '1', '1', '0', '0', 10, 1, 1, null, null, null],
-        ['2026-01-31', '2', null, '1', '0', '0', '0', '0', null, null, null, null, null, null],
+        ['2026-01-30', '1', null, '1', '0', '0', '0', '0', 0, 0, 0, 0, 0, 0],
+        ['2026-01-31', '1', 'USD', '0', '1', '1', '0', '0', 10, 1, 1, 0, 0, 0],
+        ['2026-01-31', '2', null, '1', '0', '0', '0', '0', 0, 0, 0, 0, 0, 0],
       ],
     ],
     [
       'puts records without a publisher into one row, whether the field is empty or missing',
       { clicks: [click(null), click('')], orders: [order(' ', 'new', '10', '1')] },
-      [['2026-01-31', null, null, '2', '1', '1', '0', '0', 10, 1, 1, null, null, null]],
+      [['2026-01-31', null, null, '2', '1', '1', '0', '0', 10, 1, 1, 0, 0, 0]],
     ],
     [
       'counts orders in an unknown state or without a state, with their money',
       { orders: [order('1', 'frozen', '10', '1'), order('1', null, '20', '2')] },
-      [['2026-01-31', '1', null, '0', '2', '0', '0', '0', 30, 3, null, null, null, null]],
-    ],
-    [
-      'adds up amounts, whatever else the column contains',
-      { orders: [order('1', 'new', ' 12.50 ', 'n/a'), order('1', 'new', '12,50', '0.000000001')] },
-      [['2026-01-31', '1', null, '0', '2', '2', '0', '0', 12.5, 1e-9, 1e-9, null, null, null]],
+      [['2026-01-31', '1', null, '0', '2', '0', '0', '0', 30, 3, 0, 0, 0, 0]],
     ],
   ])('the view %s', async (_name, records, expected) => {
     expect(await rowsOf('publisher_performance', records, columns)).toEqual(expected);
@@ -151,39 +149,93 @@ describe('publisher_performance', () => {
 });
 
 describe('channel_conversion', () => {
-  const columns = 'month, channel_id, clicks, orders, orders_void, conversion_rate';
+  const columns = 'month, channel_id, clicks, orders, orders_void, conversion_rate, from_day, to_day, days';
   const channel = (channel_id: string | null, more: Record<string, Cell> = {}) => ({ channel_id, ...more });
+  const sale = (more: Record<string, Cell> = {}) => channel('7', { status: 'new', ...more });
+  const covered = (
+    report: string,
+    dt: string,
+    rows: number | null = 1,
+    state: string | null = 'complete',
+  ) => ({
+    ...{ report, dt, rows, committed_state: state },
+  });
+  /** The coverage of both reports on these days of January. */
+  const both = (...days: readonly number[]) =>
+    days.flatMap((day) => ['clicks_list', 'order_list'].map((report) => covered(report, january(day))));
+  const january = (day: number) => `2026-01-${String(day).padStart(2, '0')}`;
+  const ofDays = (...days: readonly number[]) => ({
+    clicks: days.map((day) => channel('7', { dt: january(day) })),
+    orders: days.map((day) => sale({ dt: january(day) })),
+  });
+  const only31 = ['2026-01-31', '2026-01-31', '1'];
 
   it.each<[string, Records, Cell[][]]>([
     [
       'divides with a fraction, and leaves void orders and bonuses out',
       {
         clicks: [channel('7'), channel('7'), channel('7'), channel('7')],
-        orders: [
-          channel('7', { status: 'new' }),
-          channel('7', { status: 'void' }),
-          channel('7', { status: 'new', type: 'bonus' }),
-        ],
+        orders: [sale(), sale({ status: 'void' }), sale({ type: 'bonus' })],
+        coverage: both(31),
       },
-      [['2026-01', '7', '4', '2', '1', 0.25]],
+      [['2026-01', '7', '4', '2', '1', 0.25, ...only31]],
     ],
     [
       'counts a click on another day of the month',
-      { clicks: [channel('7', { dt: '2026-01-01' })], orders: [channel('7', { status: 'new' })] },
-      [['2026-01', '7', '1', '1', '0', 1]],
+      { clicks: [channel('7', { dt: january(1) })], orders: [sale()], coverage: both(1, 31) },
+      [['2026-01', '7', '1', '1', '0', 1, january(1), january(31), '2']],
     ],
     [
       'has no rate without clicks, and one row for records without a channel',
-      { clicks: [], orders: [channel(null, { status: null }), channel('', { status: 'new' })] },
-      [['2026-01', null, '0', '2', '0', null]],
+      { orders: [channel(null, { status: null }), channel('', { status: 'new' })], coverage: both(31) },
+      [['2026-01', null, '0', '2', '0', null, ...only31]],
+    ],
+    ['has no row if there are only bonuses', { orders: [sale({ type: 'bonus' })], coverage: both(31) }, []],
+    [
+      'has no number of void orders, and so no rate, without a field for the state',
+      { clicks: [channel('7')], orders: [channel('7')], coverage: both(31) },
+      [['2026-01', '7', '1', '1', null, null, ...only31]],
     ],
     [
-      'has no row if there are only bonuses',
-      { orders: [channel('7', { status: 'new', type: 'bonus' })] },
-      [],
+      'counts a day without records between days with records',
+      { ...ofDays(5, 7), coverage: [...both(5, 7), ...both(6).map((day) => ({ ...day, rows: 0 }))] },
+      [['2026-01', '7', '2', '2', '0', 1, january(5), january(7), '3']],
+    ],
+    [
+      'leaves out days before the first click that the service has, although they are complete',
+      {
+        clicks: [channel('7', { dt: january(9) })],
+        orders: [sale({ dt: january(8) }), sale({ dt: january(9) })],
+        coverage: [...both(9), covered('clicks_list', january(8), 0), covered('order_list', january(8))],
+      },
+      [['2026-01', '7', '1', '1', '0', 1, january(9), january(9), '1']],
+    ],
+    [
+      'leaves out days that one of the reports lacks, and counts the days of other brands by themselves',
+      {
+        clicks: [channel('7', { dt: january(8) }), channel('7', { dt: january(9), brand: 'globex' })],
+        orders: [sale({ dt: january(9) }), sale({ dt: january(9), brand: 'globex' })],
+        coverage: [
+          covered('clicks_list', january(8)),
+          covered('order_list', january(9)),
+          covered('transaction_list', january(9)),
+          ...both(9).map((day) => ({ ...day, brand: 'globex' })),
+        ],
+      },
+      [['2026-01', '7', '1', '1', '0', 1, january(9), january(9), '1']],
     ],
   ])('the view %s', async (_name, records, expected) => {
     expect(await rowsOf('channel_conversion', records, columns)).toEqual(expected);
+  });
+
+  const states: [state: string | null, isCounted: boolean][] = [
+    ...COMPLETE_STATES.map((state): [string, boolean] => [state, true]),
+    ...[...PROBLEM_STATES, 'open', null].map((state): [string | null, boolean] => [state, false]),
+  ];
+  it.each(states)('counts a day whose committed version is %s: %s', async (state, isCounted) => {
+    const coverage = [covered('clicks_list', january(31)), covered('order_list', january(31), 1, state)];
+    const found = await rowsOf('channel_conversion', { ...ofDays(31), coverage }, 'days');
+    expect(found).toEqual(isCounted ? [['1']] : []);
   });
 });
 
@@ -209,20 +261,20 @@ describe('commission_due', () => {
         ],
       },
       [
-        ['2026-01', null, 'locked', null, '2', 12, null],
-        ['2026-01', null, 'paid', null, '1', 1, null],
-        ['2026-01', null, 'void', null, '1', 2, null],
+        ['2026-01', null, 'locked', null, '2', 12, 0],
+        ['2026-01', null, 'paid', null, '1', 1, 0],
+        ['2026-01', null, 'void', null, '1', 2, 0],
       ],
     ],
     [
       'uses the state of the order if lines have no state',
       { transactions: [transaction('mixed', '1')] },
-      [['2026-01', null, 'mixed', null, '1', 1, null]],
+      [['2026-01', null, 'mixed', null, '1', 1, 0]],
     ],
     [
       'counts every equal line, because lines have no key',
       { transactions: [transaction('locked', '3'), transaction('locked', '3')] },
-      [['2026-01', null, 'locked', null, '2', 6, null]],
+      [['2026-01', null, 'locked', null, '2', 6, 0]],
     ],
     [
       'separates publishers, months and currencies, and shows bonuses as a part of the commission',
@@ -239,9 +291,9 @@ describe('commission_due', () => {
         ],
       },
       [
-        ['2026-01', '1', 'locked', 'EUR', '1', 2, null],
+        ['2026-01', '1', 'locked', 'EUR', '1', 2, 0],
         ['2026-01', '1', 'locked', 'USD', '2', 6, 5],
-        ['2026-02', '2', 'locked', 'USD', '1', 3, null],
+        ['2026-02', '2', 'locked', 'USD', '1', 3, 0],
       ],
     ],
   ])('the view %s', async (_name, records, expected) => {
@@ -312,7 +364,7 @@ describe('unsettled', () => {
         ],
       },
       [
-        ['locked', null, '0', null, '1', 2],
+        ['locked', null, '0', 0, '1', 2],
         ['new', null, '1', 1, '2', 5],
       ],
     ],
@@ -385,21 +437,187 @@ describe('attribution_daily', () => {
       ['2026-01-02', '1', 'US', '3', '4'],
       ['2026-01-02', '2', 'DE', '0', '2'],
       ['2026-01-03', '3', 'DE', '1', '9'],
-      ['2026-01-03', '3', 'US', '2', null],
+      ['2026-01-03', '3', 'US', '2', '0'],
     ]);
   });
 });
 
-describe('orders_daily', () => {
-  it('adds amounts that are texts, and skips values that are not numbers', async () => {
-    const orders = [
-      order('1', 'new', '10.10', '1', { dt: '2026-01-01' }),
-      order('1', 'new', 'unknown', '0.000000001', { dt: '2026-01-01' }),
-      { dt: '2026-01-01', status: 'void', amount: null, commission: null },
-    ];
-    expect(await rowsOf('orders_daily', { orders }, 'status, orders, amount, commission')).toEqual([
-      ['new', '2', '10.100000000', '1.000000001'],
-      ['void', '1', null, null],
+/** By view: its sums of the commission of one record, whose state is `new`. */
+const SUMS_OF_COMMISSION: Readonly<Record<string, readonly string[]>> = {
+  orders_daily: ['commission'],
+  publisher_performance: ['commission', 'commission_new'],
+  transactions_daily: ['commission'],
+  commission_due: ['commission'],
+  unsettled: ['orders_commission', 'transactions_commission'],
+};
+
+/** An amount of a record, and the sum of 1.5, 0 and this amount as text; NULL: the amount is unknown. */
+const READ: readonly (readonly [name: string, value: Cell, sum: string | null])[] = [
+  ['missing', null, null],
+  ['empty', '', null],
+  ['only spaces', '  ', null],
+  ['a word', 'abc', null],
+  ['a number with commas', '1,500.25', null],
+  ['an object', '{"value": 5}', null],
+  ['a number with its currency', '5 USD', null],
+  ['infinite', 'inf', null],
+  ['not a number', 'NaN', null],
+  ['1e30', '1e30', null],
+  ['near the limit of decimals', '99999999999999999999999999999.999999999', null],
+  ['near the limit, and negative', '-99999999999999999999999999999.999999999', null],
+  ['10^21', '1000000000000000000000', null],
+  ['the largest amount', '999999999999999999999.999999999', '1000000000000000000001.499999999'],
+  ['a text with spaces', ' 12.5 ', '14.000000000'],
+  ['with an exponent', '1e1', '11.500000000'],
+  ['0', '0', '1.500000000'],
+  ['negative', '-1.5', '0.000000000'],
+];
+
+describe.each(Object.entries(SUMS_OF_COMMISSION))('the commission in %s', (view, sums) => {
+  const record = (commission: Cell) => ({ commission, status: 'new', order_status: 'new', amount: '1' });
+  /** How many records the sums of a row include. */
+  const tables = view === 'unsettled' ? 2 : 1;
+
+  it('is added exactly, or makes the sums of its row NULL and is counted, whatever it is', async () => {
+    const records = READ.flatMap(([, value], place) =>
+      // Twice, because two amounts near the limit would overflow.
+      ['1.5', value, '0', ...(READ[place]?.[2] === null ? [value] : [])].map((commission) => ({
+        ...record(commission),
+        currency: `C${10 + place}`,
+      })),
+    );
+    const texts = sums.map((sum) => `CAST(${sum} AS varchar)`).join(', ');
+    const found = await rowsOf(
+      view,
+      { orders: records, transactions: records },
+      `currency, ${texts}, unknown_amounts`,
+    );
+    expect(found.map(([, ...row], place) => [READ[place]?.[0], ...row])).toEqual(
+      READ.map(([name, , sum]) => [name, ...sums.map(() => sum), String(sum === null ? 2 * tables : 0)]),
+    );
+  });
+
+  it('is NULL without a field for it', async () => {
+    const records = [{ status: 'new', order_status: 'new', amount: '1' }];
+    const columns = [...sums, 'unknown_amounts'].join(', ');
+    expect(await rowsOf(view, { orders: records, transactions: records }, columns)).toEqual([
+      [...sums.map(() => null), String(tables)],
+    ]);
+  });
+});
+
+describe('sums of views', () => {
+  const performance = [
+    'amount',
+    'commission',
+    'commission_new',
+    'commission_effective',
+    'commission_void',
+    'bonus',
+  ];
+
+  it.each<[name: string, Records, view: string, columns: readonly string[], expected: Cell[]]>([
+    [
+      'of a part are known although another part is not',
+      { orders: [order('1', 'void', '1', 'n/a'), order('1', 'new', '1', '2')] },
+      'publisher_performance',
+      performance,
+      [1, 2, 2, 0, null, 0, '1'],
+    ],
+    [
+      'leave out the unknown amount of a bonus and of a void order',
+      {
+        orders: [
+          { publisher_id: '1', status: 'new', commission: '1', type: 'bonus' },
+          { publisher_id: '1', status: 'void', commission: '1' },
+          order('1', 'new', '5', '1'),
+        ],
+      },
+      'publisher_performance',
+      performance,
+      [5, 2, 2, 0, 1, 1, '0'],
+    ],
+    [
+      'that depend on the state are NULL without a field for it, also the sums of nothing',
+      { orders: [{ publisher_id: '1', amount: '5', commission: '1' }] },
+      'publisher_performance',
+      [...performance, 'orders', 'orders_new', 'orders_effective', 'orders_void'],
+      [null, null, null, null, null, null, 1, null, null, null, '2'],
+    ],
+    [
+      'that do not depend on the state are known without a field for it',
+      { orders: [{ amount: '5', commission: '1' }] },
+      'orders_daily',
+      ['amount', 'commission'],
+      [5, 1, '0'],
+    ],
+    [
+      'leave out a bonus without an amount, because nobody bought anything',
+      { orders: [order('1', 'new', '5', '1'), { status: 'new', type: 'bonus', commission: '1' }] },
+      'orders_daily',
+      ['amount', 'commission'],
+      [5, 2, '0'],
+    ],
+    [
+      'of transactions need one of the two fields for the state',
+      { transactions: [{ sku_status: 'paid', commission: '1' }] },
+      'commission_due',
+      ['commission', 'bonus'],
+      [1, 0, '0'],
+    ],
+    [
+      'of transactions are NULL without both fields for the state',
+      { transactions: [{ commission: '1' }] },
+      'commission_due',
+      ['commission', 'bonus'],
+      [null, null, '1'],
+    ],
+    [
+      'are NULL while it is open which column is the currency',
+      { orders: [{ ...order('1', 'new', '5', '1'), curr: 'USD' }] },
+      'orders_daily',
+      ['amount', 'commission'],
+      [null, null, '2'],
+    ],
+    [
+      'of a view are NULL if a count is missing or absurd',
+      {
+        attribution: [
+          { publisher_uid: 1, track_url: 'a', dpv: 5, click: null },
+          { publisher_uid: 1, track_url: 'b', dpv: '9223372036854775807', click: 3 },
+        ],
+      },
+      'attribution_daily',
+      ['dpv', 'clicks'],
+      [null, null, '2'],
+    ],
+    [
+      'use the clicks of the rows of a link that have them',
+      {
+        attribution: [
+          { publisher_uid: 1, track_url: 'a', dpv: 5, click: null },
+          { publisher_uid: 1, track_url: 'a', dpv: 5, click: 3 },
+        ],
+      },
+      'attribution_daily',
+      ['dpv', 'clicks'],
+      [10, 3, '0'],
+    ],
+  ])('%s', async (_name, records, view, columns, expected) => {
+    const numbers = columns.map((column) => `CAST(${column} AS double)`).join(', ');
+    expect(await rowsOf(view, records, `${numbers}, unknown_amounts`)).toEqual([expected]);
+  });
+
+  it('are NULL for a brand whose settings have no field, and known for others', async () => {
+    const of = (state: string | null) => ({ fields: { state }, words: {} });
+    const roles = new Map([['orders', { acme: of('status'), globex: of(null), initech: of('typo') }]]);
+    const orders = ['acme', 'globex', 'initech'].map((brand) => ({ ...order('1', 'void', '5', '1'), brand }));
+    const columns =
+      'brand, orders_void, CAST(commission AS double), CAST(commission_void AS double), unknown_amounts';
+    expect(await rowsOf('publisher_performance', { orders }, columns, roles)).toEqual([
+      ['acme', '1', 0, 1, '0'],
+      ['globex', null, null, null, '2'],
+      ['initech', null, null, null, '2'],
     ]);
   });
 });

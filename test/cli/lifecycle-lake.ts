@@ -10,9 +10,12 @@ import { typeSpec } from '../../shared/column-types.ts';
 import { monthOf } from '../../shared/days.ts';
 import type { Close, ClosedDay } from '../../shared/lake/documents/close.ts';
 import { LAKE_FORMAT } from '../../shared/lake/documents/lake-format.ts';
-import { FORMAT_KEY, closeKey, ledgerKey, versionKey } from '../../shared/lake/paths.ts';
+import { FORMAT_KEY, closeKey, ledgerKey, schemaKey, versionKey } from '../../shared/lake/paths.ts';
+import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { lifecycleShape } from '../../shared/lifecycle/index.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { orders } from '../../shared/reports/orders.ts';
+import { transactions } from '../../shared/reports/transactions.ts';
 
 export const BRAND = 'acme';
 
@@ -67,9 +70,21 @@ export async function writeVersion(
   return { ...read, lifecycle: object };
 }
 
-/** Replaces the ledgers by ledgers that name these versions, each day once. */
-export async function writeLedgers(folder: string, days: readonly ClosedDay[]): Promise<void> {
+/**
+ * Replaces the ledgers by ledgers that name these versions, each day once.
+ * @param fields of the records, besides their commission
+ */
+export async function writeLedgers(
+  folder: string,
+  days: readonly ClosedDay[],
+  fields: readonly string[] = ['status'],
+): Promise<void> {
   await write(folder, FORMAT_KEY, { format: LAKE_FORMAT });
+  const discovered = ['commission', ...fields].map((name) => ({ name, type: 'string', field: name }));
+  for (const { table } of [orders, transactions]) {
+    const columns = [...discovered, ...baseSchema([]).columns];
+    await write(folder, schemaKey(table), { version: 1, table, columns, recentWrites: [] });
+  }
   const ledgers = Map.groupBy(days, ({ report, day }) => ledgerKey(report, BRAND, monthOf(day)));
   for (const [key, own] of ledgers) {
     const [first] = own;

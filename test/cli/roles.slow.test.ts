@@ -141,3 +141,42 @@ describe('a currency of another name', () => {
     expect(after.map(({ currency }: JsonObject) => currency)).toEqual(['EUR', 'USD']);
   });
 });
+
+describe('a service whose orders have no state', () => {
+  const record = ({ status: _status, ...rest }: JsonObject) => rest;
+  const UNKNOWN: Readonly<Record<string, string>> = {
+    payouts: 'commission, final, may_change, void, reversed_after_paid, may_move_high',
+    publisher_performance: 'amount, commission, commission_void, bonus, orders_void',
+    unsettled: 'orders_commission',
+  };
+
+  it.each<[string, Reading['fields'], note: RegExp]>([
+    [
+      'before the settings decide',
+      {},
+      /no field has the role state \(no column has one of its names\), so it is NULL in/,
+    ],
+    ['by its settings', { state: null }, /by its settings no field has the role state, so sums are NULL in/],
+  ])('has no sum of what counts, and each outlet explains why: %s', async (name, fields, note) => {
+    const flags = await synced(name.replaceAll(' ', '-'), { record, fields, notes: [] });
+    for (const [view, columns] of Object.entries(UNKNOWN)) {
+      const sql = `SELECT ${columns}, unknown_amounts > 0 AS is_counted FROM ${view} WHERE brand = 'acme'${view === 'publisher_performance' ? ' AND orders > 0' : ''}`;
+      const { stdout, stderr } = await runCli(['query', '--json', ...flags, sql]);
+      const rows: JsonObject[] = JSON.parse(stdout);
+      expect(rows).not.toEqual([]);
+      for (const { is_counted: isCounted, ...sums } of rows)
+        expect([isCounted, ...Object.values(sums)]).toEqual([true, ...columns.split(', ').map(() => null)]);
+      expect(stderr).toMatch(note);
+      expect(stderr).toMatch(new RegExp(`NULL in ${view}\\b`));
+    }
+    const month = sample.today.slice(0, 7);
+    const dbt = join(sample.folder, `${name.length}-dbt`);
+    const { stdout } = await runCli(['statement', ...flags, '--month', month]);
+    expect(stdout).toMatch(note);
+    expect(stdout).toMatch(/^unknown amounts: \d+, /m);
+    for (const args of [['open'], ['dbt', 'init', dbt], ['query', 'SHOW TABLES']])
+      expect((await runCli([...args, ...flags])).stderr).toMatch(note);
+    const mart = await readFile(join(dbt, 'models/marts/brand_reports__publisher_daily.sql'), 'utf8');
+    expect(mart).toContain('CASE WHEN true AND false AND');
+  });
+});

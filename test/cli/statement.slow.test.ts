@@ -129,7 +129,7 @@ const rowsOfDay = fc.uniqueArray(
     currency: fc.constantFrom(null, 'USD', 'EUR'),
     state: fc.constantFrom(null, 'new', 'locked', 'void', 'mixed'),
     records: fc.constantFrom(0, 1, 2),
-    commission: fc.constantFrom(null, '0.1', '-12.5', '99999999999999.123456789', '3'),
+    commission: fc.constantFrom('0.1', '-12.5', '99999999999999.123456789', '3'),
   }),
   { selector: ({ key, publisher_id, currency }) => `${key} ${publisher_id} ${currency}`, maxLength: 8 },
 );
@@ -298,6 +298,52 @@ describe('the statement of a month', () => {
       code: 2,
       stderr: expect.stringContaining('.csv, .json and .html'),
     });
+  });
+
+  const HUGE = { ...MUG, commission: '9'.repeat(29), counted_commission: '9'.repeat(29) };
+  it.each<[string, rows: StateRow[], total: (string | null)[]]>([
+    ['all amounts', [MUG, LAMP], ['200.000000000', '15.125000000', '15.125000000', '0']],
+    [
+      'a bonus without an amount',
+      [MUG, { ...BONUS, publisher_id: '1012' }],
+      ['100.000000000', '17.125000000', '17.125000000', '0'],
+    ],
+    ['a missing commission', [MUG, { ...LAMP, commission: null }], ['200.000000000', null, null, '1']],
+    [
+      'a missing void commission',
+      [MUG, { ...LAMP, state: 'void', commission: null }],
+      ['200.000000000', null, '10.125000000', '1'],
+    ],
+    ['a missing amount', [MUG, { ...LAMP, amount: null }], [null, '15.125000000', '15.125000000', '1']],
+    [
+      'amounts near the limit of decimals',
+      [HUGE, { ...HUGE, key: 't9' }],
+      ['200.000000000', null, null, '2'],
+    ],
+    ['no field for the state', [{ ...MUG, state: null }], ['100.000000000', '10.125000000', null, '1']],
+  ])('adds up %s', async (name, rows, expected) => {
+    const isStateless = name === 'no field for the state';
+    const own = join(temporary.path, name);
+    await writeLedgers(own, await wholeMonth(own, '2026-10-02', rows), isStateless ? [] : undefined);
+    const { totals, notes } = await statementOf(own, '2026-10');
+    const total = totals.find(isSum);
+    expect(['amount', 'commission', 'counted', 'unknown_amounts'].map((sum) => total?.[sum])).toEqual(
+      expected,
+    );
+    const unknown = notes.filter((note) => note.startsWith('unknown amounts'));
+    expect(unknown).toHaveLength(expected[3] === '0' ? 0 : 1);
+    expect(notes.some((note) => note.includes('no field has the role state'))).toBe(isStateless);
+  });
+
+  it('carries a month over as unknown if one of its commissions became unknown', async () => {
+    const own = join(temporary.path, 'carried');
+    const then = await version(own, '2026-09-10', [MUG]);
+    const now = await version(own, '2026-09-10', [{ ...MUG, commission: null }]);
+    await writeClose(own, '2026-09', { days: [then] });
+    await writeLedgers(own, [now, ...(await wholeMonth(own, '2026-10-02', []))]);
+    const { entries, totals } = await statementOf(own, '2026-10');
+    expect(entries).toMatchObject([{ entry: 'carried', counted_then: '10.125000000', counted: null }]);
+    expect(totals.find(isSum)).toMatchObject({ counted: null, amount: null, unknown_amounts: '1' });
   });
 
   it('is refused if it would lack rows', async () => {

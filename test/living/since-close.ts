@@ -7,15 +7,17 @@ import { type Entry, entryKey } from './books.ts';
 /** The entries of each day, by table and day. */
 export type EntriesByDay = ReadonlyMap<string, readonly Entry[]>;
 
-/** Sums of a table's records that have one publisher, currency and state, and the same kind of change. */
+/**
+ * Sums of a table's records that have one publisher, currency and state, and the same kind of change, in units of nine
+ * places; `undefined`: an amount is unknown.
+ */
 export interface ChangedSums {
   records: number;
   amountThen: bigint | undefined;
   amountNow: bigint | undefined;
   commissionThen: bigint | undefined;
   commissionNow: bigint | undefined;
-  /** In units of nine places. */
-  correction: bigint;
+  correction: bigint | undefined;
 }
 
 interface Sides {
@@ -88,19 +90,31 @@ function happened({ old: known, now: last }: Sides, all: readonly Sides[]): stri
 function addTo(sums: Map<string, ChangedSums>, key: string, { old: known, now: last }: Sides): void {
   const [then, now] = [there(known), there(last)];
   const sum = sums.get(key);
+  const plus = (name: Exclude<keyof ChangedSums, 'records'>, added: bigint | undefined) => {
+    const before = sum ? sum[name] : 0n;
+    return before === undefined || added === undefined ? undefined : before + added;
+  };
   const [recordsThen, recordsNow] = [then?.records ?? 0, now?.records ?? 0];
   const isOfCount = key.endsWith(' added') || key.endsWith(' removed');
   const records = isOfCount ? Math.abs(recordsNow - recordsThen) : Math.max(recordsNow, recordsThen);
+  const [countedThen, countedNow] = [counted(then), counted(now)];
+  const isKnown = countedThen !== undefined && countedNow !== undefined;
   sums.set(key, {
     records: (sum?.records ?? 0) + records,
-    amountThen: plus(sum?.amountThen, then?.amount),
-    amountNow: plus(sum?.amountNow, now?.amount),
-    commissionThen: plus(sum?.commissionThen, then?.commission),
-    commissionNow: plus(sum?.commissionNow, now?.commission),
-    correction: (sum?.correction ?? 0n) + (now?.countedCommission ?? 0n) - (then?.countedCommission ?? 0n),
+    amountThen: plus('amountThen', amountOf(then)),
+    amountNow: plus('amountNow', amountOf(now)),
+    commissionThen: plus('commissionThen', then ? then.commission : 0n),
+    commissionNow: plus('commissionNow', now ? now.commission : 0n),
+    correction: plus('correction', isKnown ? countedNow - countedThen : undefined),
   });
 }
 
-function plus(a: bigint | undefined, b: bigint | undefined): bigint | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : a + b;
+/** A bonus may lack an amount. */
+function amountOf(entry: Entry | undefined): bigint | undefined {
+  return entry && entry.kind !== 'bonus' ? entry.amount : (entry?.amount ?? 0n);
+}
+
+function counted(entry: Entry | undefined): bigint | undefined {
+  if (!entry) return 0n;
+  return entry.commission === undefined && entry.state !== 'void' ? undefined : entry.countedCommission;
 }

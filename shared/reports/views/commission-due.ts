@@ -1,5 +1,8 @@
 import type { ReportView } from '../definition.ts';
-import { recordsSql } from './view-sql.ts';
+import { UNKNOWN_AMOUNTS, countedKnown, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
+
+/** The commission of transactions. */
+export const COMMISSION = { amount: 'commission', known: countedKnown('transactions', 'commission') };
 
 /** Uses transactions, because only they record what is locked and what is paid. */
 export const commissionDue: ReportView = {
@@ -19,12 +22,14 @@ export const commissionDue: ReportView = {
     ['transactions', 'bigint', 'Lines of orders, including bonuses'],
     ['commission', 'decimal(38,9)', 'Their commission, including bonuses and campaign payments'],
     ['bonus', 'decimal(38,9)', 'The part of commission that is for bonuses and campaign payments'],
+    UNKNOWN_AMOUNTS,
   ],
   tables: ['transactions'],
   sql: `SELECT brand, month, publisher_id, state, currency,
   CAST(count(*) AS bigint) AS transactions,
-  CAST(sum(commission) AS decimal(38,9)) AS commission,
-  CAST(sum(CASE WHEN kind = 'bonus' THEN commission END) AS decimal(38,9)) AS bonus
+  ${sumSql(COMMISSION)} AS commission,
+  ${sumSql({ ...COMMISSION, of: "kind = 'bonus'" })} AS bonus,
+  ${unknownAmountsSql(COMMISSION)}
 FROM (
     ${recordsSql('transactions', ['kind', 'publisher_id', 'state', 'currency', 'commission'])}
 ) AS records

@@ -1,5 +1,13 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
-import { NOW_SQL, listSql } from './view-sql.ts';
+import {
+  NOW_SQL,
+  UNKNOWN_AMOUNTS,
+  countedKnown,
+  countedSql,
+  listSql,
+  storedAmountSql,
+  sumSql,
+} from './view-sql.ts';
 
 /**
  * Ages in days after the end of a day, or of a month: the commission that counted then is compared with the commission
@@ -8,7 +16,16 @@ import { NOW_SQL, listSql } from './view-sql.ts';
 const AGES = [0, 30, 60, 90] as const;
 const SHOWN_AGES = AGES.filter((age) => age > 0);
 const FINAL = FINAL_STATES.filter((state) => state !== 'void');
-const SUMS = ['commission', 'final', 'may_change', 'void', 'reversed_after_paid'];
+/** The parts of a record's commission in each sum, by the condition and the amount of the part. */
+const PARTS: readonly (readonly [sum: string, of: string, amount: string])[] = [
+  ['commission', 'true', 'counted'],
+  ['final', `state IN (${listSql(FINAL)})`, 'counted'],
+  ['may_change', `state IS NULL OR state NOT IN (${listSql(FINAL)})`, 'counted'],
+  ['void', "records > 0 AND (commission IS NOT NULL OR state = 'void')", 'commission - counted'],
+  ['reversed_after_paid', "paid_by IS NOT NULL AND (records = 0 OR state = 'void')", 'paid_commission'],
+];
+const SUMS = PARTS.map(([sum]) => sum);
+const sumsSql = SUMS.map((sum) => `${sumSql({ amount: sum })} AS ${sum}`).join(',\n    ');
 const ofAges = (sqlOf: (age: number) => string, separator = ',\n    ') => AGES.map(sqlOf).join(separator);
 
 /**
@@ -57,35 +74,39 @@ export const payouts: ReportView = {
       'decimal(38,9)',
       'What may still change, as in the earlier month that changed most; NULL: no such month',
     ],
+    UNKNOWN_AMOUNTS,
   ],
   tables: ['order_states', 'transaction_states'],
   sql: `SELECT brand, month, publisher_id, publisher_name, currency, report, ${SUMS.join(', ')},
   ${SHOWN_AGES.map((age) => `${shareSql(`moved_${age}`, `at_${age}`)} AS changed_after_${age}`).join(',\n  ')},
   ${moveSql('least')} AS may_move_low,
-  ${moveSql('most')} AS may_move_high
+  ${moveSql('most')} AS may_move_high,
+  unknown_amounts
 FROM (
   SELECT *,
     ${ofAges((age) => `min(share_${age}) OVER earlier AS least_${age}, max(share_${age}) OVER earlier AS most_${age}`)}
   FROM (
     SELECT *,
-    ${ofAges((age) => `${shareSql(`sum(moved_${age}) OVER of_month`, `sum(at_${age}) OVER of_month`)} AS share_${age}`)}
+    ${ofAges((age) => `CASE WHEN count(moved_${age}) OVER of_month = count(*) OVER of_month THEN ${shareSql(`sum(moved_${age}) OVER of_month`, `sum(at_${age}) OVER of_month`)} END AS share_${age}`)}
     FROM (
     SELECT brand, month, month_age, publisher_id, currency, report, CAST(max(publisher_name) AS varchar) AS publisher_name,
-    ${SUMS.map((sum) => `CAST(sum(${sum}) AS decimal(38,9)) AS ${sum}`).join(', ')},
-    ${ofAges((age) => ['at', 'moved'].map((sum) => `sum(CASE WHEN ${isComparableSql(age)} THEN ${sum}_${age} END) AS ${sum}_${age}`).join(', '))}
+    ${sumsSql}, CAST(sum(unknown) AS bigint) AS unknown_amounts,
+    ${ofAges((age) => ['at', 'moved'].map((sum) => `${sumSql({ amount: `${sum}_${age}`, of: isComparableSql(age) })} AS ${sum}_${age}`).join(', '))}
     FROM (
     SELECT *, max(report) OVER (PARTITION BY brand, month) AS preferred,
     date_diff('day', CAST(CAST(month || '-01' AS date) + INTERVAL '1' MONTH AS date), CAST(${NOW_SQL} AS date)) AS month_age,
     date_diff('day', CAST(dt AS date), CAST(min(first_seen) OVER (PARTITION BY brand, report, dt) AS date)) AS read_at_age
     FROM (
     SELECT brand, dt, month, report, publisher_id, currency, max(publisher_name) AS publisher_name,
-    min(seen_by) AS first_seen, sum(counted) AS commission,
-    sum(CASE WHEN state IN (${listSql(FINAL)}) THEN counted ELSE 0 END) AS final,
-    sum(CASE WHEN state IN (${listSql(FINAL)}) THEN 0 ELSE counted END) AS may_change,
-    sum(CASE WHEN records > 0 THEN COALESCE(commission, 0) - counted ELSE 0 END) AS void,
-    sum(CASE WHEN paid_by IS NOT NULL AND (records = 0 OR state = 'void') THEN COALESCE(paid_commission, 0) ELSE 0 END) AS reversed_after_paid,
-    ${ofAges((age) => `sum(COALESCE(commission_${age}, counted)) AS at_${age}, sum(abs(COALESCE(commission_${age}, counted) - counted)) AS moved_${age}`)}
-    FROM (${['order', 'transaction'].map(recordsSql).join('\n    UNION ALL ')}) AS records_of_reports
+    min(seen_by) AS first_seen, ${sumsSql},
+    sum(CASE WHEN commission IS NULL OR void IS NULL OR reversed_after_paid IS NULL THEN greatest(records, 1) ELSE 0 END) AS unknown,
+    ${ofAges((age) => `${sumSql({ amount: `at_${age}` })} AS at_${age}, ${sumSql({ amount: `abs(at_${age} - commission)` })} AS moved_${age}`)}
+    FROM (
+    SELECT brand, dt, substr(dt, 1, 7) AS month, report, publisher_id, publisher_name, currency, records, seen_by,
+    ${PARTS.map(([sum, of, amount]) => `CASE WHEN is_known AND (${of}) THEN ${amount} WHEN is_known THEN 0 END AS ${sum}`).join(',\n    ')},
+    ${ofAges((age) => `COALESCE(commission_${age}, counted) AS at_${age}`, ', ')}
+    FROM (${['orders', 'transactions'].map(recordsSql).join('\n    UNION ALL ')}) AS records_of_reports
+    ) AS parts
     GROUP BY brand, dt, month, report, publisher_id, currency
     ) AS days
     ) AS aged
@@ -108,17 +129,15 @@ function moveSql(which: 'least' | 'most'): string {
   return `CAST(round(CAST(commission AS double) * CASE ${share.join(' ')} END, 2) AS decimal(38,9))`;
 }
 
-/**
- * Whether the month is that old, and the day was read by then. A first reading within a month counts as a reading at
- * its end.
- */
+/** Whether the month is that old, and the day was first read by then: later, its change at that age is not known. */
 function isComparableSql(age: number): string {
-  return `month_age >= ${age} AND read_at_age <= ${Math.max(age, 30) + 1}`;
+  return `month_age >= ${age} AND read_at_age <= ${age + 1}`;
 }
 
-function recordsSql(of: string): string {
-  return `SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt, substr(CAST(dt AS varchar), 1, 7) AS month,
-    '${of}s' AS report, publisher_id, publisher_name, currency, state, records, commission, seen_by, paid_by, paid_commission,
-    ${ofAges((age) => `commission_${age}`, ', ')}, counted_commission AS counted
-    FROM ${of}_states`;
+function recordsSql(table: string): string {
+  const amounts = ['commission', 'paid_commission', ...AGES.map((age) => `commission_${age}`)];
+  return `SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt, '${table}' AS report,
+    publisher_id, publisher_name, currency, state, records, seen_by, paid_by, ${countedKnown(table, 'commission')} AS is_known,
+    ${amounts.map((amount) => `${storedAmountSql(amount)} AS ${amount}`).join(', ')}, ${countedSql(table)} AS counted
+    FROM ${table.slice(0, -1)}_states`;
 }

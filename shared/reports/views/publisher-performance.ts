@@ -1,7 +1,38 @@
 import type { ReportView } from '../definition.ts';
-import { recordsSql } from './view-sql.ts';
+import {
+  UNKNOWN_AMOUNTS,
+  countedKnown,
+  recordsSql,
+  statesKnown,
+  sumSql,
+  unknownAmountsSql,
+} from './view-sql.ts';
 
 const FIELDS = ['kind', 'publisher_id', 'publisher_name', 'currency', 'state', 'amount', 'commission'];
+const COUNTS = ['orders', 'orders_new', 'orders_effective', 'orders_void'];
+const SUMS = ['amount', 'commission', 'commission_new', 'commission_effective', 'commission_void', 'bonus'];
+const SHOWN = [...COUNTS, ...SUMS, UNKNOWN_AMOUNTS[0]].join(', ');
+
+const NOT_VOID = "state IS DISTINCT FROM 'void'";
+const AMOUNT = {
+  amount: 'amount',
+  of: `kind = 'sale' AND ${NOT_VOID}`,
+  known: countedKnown('orders', 'amount'),
+};
+const COMMISSION = {
+  amount: 'commission',
+  of: "kind <> 'click'",
+  known: countedKnown('orders', 'commission'),
+};
+
+function ordersSql(state: string): string {
+  const orders = `count(CASE WHEN kind = 'sale' AND state = '${state}' THEN 1 END)`;
+  return `CAST(CASE WHEN ${statesKnown('orders')} THEN ${orders} END AS bigint) AS orders_${state}`;
+}
+
+function commissionSql(of: string): string {
+  return sumSql({ ...COMMISSION, of });
+}
 
 /**
  * Adds up clicks and orders of a day separately and stacks them instead of joining them: a join would repeat one side
@@ -41,35 +72,33 @@ export const publisherPerformance: ReportView = {
     ['commission_effective', 'decimal(38,9)', 'The part of commission in the state effective'],
     ['commission_void', 'decimal(38,9)', 'Commission that was cancelled; not part of commission'],
     ['bonus', 'decimal(38,9)', 'The part of commission that is for bonuses and campaign payments'],
+    UNKNOWN_AMOUNTS,
   ],
   tables: ['clicks', 'orders'],
   sql: `SELECT brand, dt, publisher_id, publisher_name, currency,
   CAST(CASE WHEN row_of_publisher = 1 THEN clicks ELSE 0 END AS bigint) AS clicks,
-  orders, orders_new, orders_effective, orders_void,
-  amount, commission, commission_new, commission_effective, commission_void, bonus
+  ${SHOWN}
 FROM (
   SELECT brand, dt, publisher_id, currency,
     sum(clicks) OVER (PARTITION BY brand, dt, publisher_id) AS clicks,
     row_number() OVER (
       PARTITION BY brand, dt, publisher_id ORDER BY has_orders DESC, currency NULLS LAST
     ) AS row_of_publisher,
-    has_orders, publisher_name, orders, orders_new, orders_effective, orders_void,
-    amount, commission, commission_new, commission_effective, commission_void, bonus
+    has_orders, publisher_name, ${SHOWN}
   FROM (
     SELECT brand, dt, publisher_id, currency,
       max(CASE WHEN kind = 'click' THEN 0 ELSE 1 END) AS has_orders,
       CAST(max(publisher_name) AS varchar) AS publisher_name,
       CAST(count(CASE WHEN kind = 'click' THEN 1 END) AS bigint) AS clicks,
       CAST(count(CASE WHEN kind = 'sale' THEN 1 END) AS bigint) AS orders,
-      CAST(count(CASE WHEN kind = 'sale' AND state = 'new' THEN 1 END) AS bigint) AS orders_new,
-      CAST(count(CASE WHEN kind = 'sale' AND state = 'effective' THEN 1 END) AS bigint) AS orders_effective,
-      CAST(count(CASE WHEN kind = 'sale' AND state = 'void' THEN 1 END) AS bigint) AS orders_void,
-      CAST(sum(CASE WHEN kind = 'sale' AND state IS DISTINCT FROM 'void' THEN amount END) AS decimal(38,9)) AS amount,
-      CAST(sum(CASE WHEN state IS DISTINCT FROM 'void' THEN commission END) AS decimal(38,9)) AS commission,
-      CAST(sum(CASE WHEN state = 'new' THEN commission END) AS decimal(38,9)) AS commission_new,
-      CAST(sum(CASE WHEN state = 'effective' THEN commission END) AS decimal(38,9)) AS commission_effective,
-      CAST(sum(CASE WHEN state = 'void' THEN commission END) AS decimal(38,9)) AS commission_void,
-      CAST(sum(CASE WHEN kind = 'bonus' AND state IS DISTINCT FROM 'void' THEN commission END) AS decimal(38,9)) AS bonus
+      ${['new', 'effective', 'void'].map(ordersSql).join(',\n      ')},
+      ${sumSql(AMOUNT)} AS amount,
+      ${commissionSql(NOT_VOID)} AS commission,
+      ${commissionSql("state = 'new'")} AS commission_new,
+      ${commissionSql("state = 'effective'")} AS commission_effective,
+      ${commissionSql("state = 'void'")} AS commission_void,
+      ${commissionSql(`kind = 'bonus' AND ${NOT_VOID}`)} AS bonus,
+      ${unknownAmountsSql(AMOUNT, COMMISSION)}
     FROM (
     ${recordsSql('clicks', FIELDS)}
     UNION ALL

@@ -1,4 +1,13 @@
 import type { ReportView } from '../definition.ts';
+import { UNKNOWN_AMOUNTS, countedSql, storedAmountSql, sumSql, unknownAmountsSql } from './view-sql.ts';
+
+const AMOUNTS = ['amount_then', 'amount_now', 'commission_then', 'commission_now'];
+/** A sum of two amounts is unknown if one of them is. */
+const UNKNOWN = [
+  'amount_then',
+  'amount_now',
+  ...['then', 'now'].map((side) => `commission_${side} + counted_${side}`),
+];
 
 /**
  * Stacks the rows of the closed month and the current rows, and adds them up by record, instead of joining them. A join
@@ -21,8 +30,8 @@ export const sinceClose: ReportView = {
     ['state', 'string', 'The state now; NULL: no state, or the records are gone'],
     ['what', 'string', 'added, removed, voided, restored, repriced, moved or state_changed'],
     ['records', 'bigint', 'The number of records'],
-    ['amount_then', 'decimal(38,9)', 'Their amount at the close; NULL: they were not there'],
-    ['amount_now', 'decimal(38,9)', 'Their amount now; NULL: they are gone'],
+    ['amount_then', 'decimal(38,9)', 'Their amount at the close; 0: they were not there'],
+    ['amount_now', 'decimal(38,9)', 'Their amount now; 0: they are gone'],
     ['commission_then', 'decimal(38,9)', 'Their commission at the close, in any state'],
     ['commission_now', 'decimal(38,9)', 'Their commission now, in any state'],
     [
@@ -30,6 +39,7 @@ export const sinceClose: ReportView = {
       'decimal(38,9)',
       'Commission that counts now minus commission that counted at the close; void counts 0',
     ],
+    UNKNOWN_AMOUNTS,
   ],
   tables: [
     'order_states',
@@ -42,11 +52,9 @@ export const sinceClose: ReportView = {
   currency, state_now AS state, what,
   CAST(sum(CASE WHEN what IN ('added', 'removed') THEN abs(records_now - records_then)
     ELSE greatest(records_then, records_now) END) AS bigint) AS records,
-  CAST(sum(amount_then) AS decimal(38,9)) AS amount_then,
-  CAST(sum(amount_now) AS decimal(38,9)) AS amount_now,
-  CAST(sum(commission_then) AS decimal(38,9)) AS commission_then,
-  CAST(sum(commission_now) AS decimal(38,9)) AS commission_now,
-  CAST(sum(counted_now - counted_then) AS decimal(38,9)) AS correction
+  ${AMOUNTS.map((amount) => `${sumSql({ amount })} AS ${amount}`).join(',\n  ')},
+  ${sumSql({ amount: 'counted_now - counted_then' })} AS correction,
+  ${unknownAmountsSql(...UNKNOWN.map((amount) => ({ amount })))}
 FROM (
   SELECT *, CAST(CASE
     WHEN records_then = 0 AND records_now = 0 THEN NULL
@@ -59,7 +67,7 @@ FROM (
     WHEN records_now > records_then THEN 'added'
     WHEN records_now < records_then THEN 'removed'
     WHEN amount_now IS DISTINCT FROM amount_then OR commission_now IS DISTINCT FROM commission_then THEN 'repriced'
-    WHEN state_now IS DISTINCT FROM state_then OR counted_now <> counted_then THEN 'state_changed'
+    WHEN state_now IS DISTINCT FROM state_then OR counted_now IS DISTINCT FROM counted_then THEN 'state_changed'
   END AS varchar) AS what
   FROM (
     SELECT *, max(was_known) OVER (PARTITION BY brand, close) AS is_closed,
@@ -73,8 +81,8 @@ FROM (
         ${sumsSql('then')},
         ${sumsSql('now')}
       FROM (
-        ${['order', 'transaction']
-          .flatMap((of) => [rowsSql(of, 'then'), rowsSql(of, 'now'), erasedSql(of)])
+        ${['orders', 'transactions']
+          .flatMap((table) => [rowsSql(table, 'then'), rowsSql(table, 'now'), erasedSql(table)])
           .join(`
         UNION ALL
         `)}
@@ -93,26 +101,28 @@ type Side = 'then' | 'now';
 
 /** Rows of records that no longer existed at that time add nothing. */
 function sumsSql(side: Side): string {
-  const ofSide = `CASE WHEN side = '${side}' AND records > 0 THEN`;
+  const of = `side = '${side}' AND records > 0`;
+  const ofSide = `CASE WHEN ${of} THEN`;
   return `CAST(sum(${ofSide} records ELSE 0 END) AS bigint) AS records_${side},
         CASE WHEN min(${ofSide} state END) <> max(${ofSide} state END) THEN 'mixed' ELSE max(${ofSide} state END) END AS state_${side},
-        sum(${ofSide} amount END) AS amount_${side}, sum(${ofSide} commission END) AS commission_${side},
-        sum(${ofSide} counted_commission ELSE 0 END) AS counted_${side}`;
+        ${['amount', 'commission', 'counted'].map((amount) => `${sumSql({ amount, of })} AS ${amount}_${side}`).join(', ')}`;
 }
 
 /** The current rows are of all months: only the rows of closes show which months are closed. */
-function rowsSql(of: string, side: Side): string {
+function rowsSql(table: string, side: Side): string {
   const close = side === 'then' ? 'CAST(close AS varchar)' : 'substr(CAST(dt AS varchar), 1, 7)';
-  return `SELECT CAST(brand AS varchar) AS brand, ${close} AS close, CAST(dt AS varchar) AS dt, '${of}s' AS report, '${side}' AS side,
-          key, CASE WHEN key IS NULL THEN kind END AS kind, publisher_id, publisher_name, currency, state, records, amount, commission, counted_commission
-        FROM ${of}_states${side === 'then' ? '_closed' : ''}`;
+  return `SELECT CAST(brand AS varchar) AS brand, ${close} AS close, CAST(dt AS varchar) AS dt, '${table}' AS report, '${side}' AS side,
+          key, CASE WHEN key IS NULL THEN kind END AS kind, publisher_id, publisher_name, currency, state, records,
+          COALESCE(${storedAmountSql('amount')}, CASE WHEN kind = 'bonus' THEN 0 END) AS amount, ${storedAmountSql('commission')} AS commission, ${countedSql(table)} AS counted
+        FROM ${table.slice(0, -1)}_states${side === 'then' ? '_closed' : ''}`;
 }
 
 /** A row for each day that was erased. */
-function erasedSql(of: string): string {
-  return `SELECT CAST(brand AS varchar) AS brand, CAST(month AS varchar) AS close, CAST(dt AS varchar) AS dt, '${of}s' AS report, 'erased' AS side,
-          CAST(NULL AS varchar) AS key, CAST(NULL AS varchar) AS kind, CAST(NULL AS varchar) AS publisher_id, CAST(NULL AS varchar) AS publisher_name,
-          CAST(NULL AS varchar) AS currency, CAST(NULL AS varchar) AS state, CAST(0 AS bigint) AS records, CAST(NULL AS decimal(38,9)) AS amount,
-          CAST(NULL AS decimal(38,9)) AS commission, CAST(NULL AS decimal(38,9)) AS counted_commission
-        FROM coverage WHERE report = '${of}_list' AND left_close`;
+function erasedSql(table: string): string {
+  const none = (type: string, names: readonly string[]) =>
+    names.map((name) => `CAST(NULL AS ${type}) AS ${name}`).join(', ');
+  return `SELECT CAST(brand AS varchar) AS brand, CAST(month AS varchar) AS close, CAST(dt AS varchar) AS dt, '${table}' AS report, 'erased' AS side,
+          ${none('varchar', ['key', 'kind', 'publisher_id', 'publisher_name', 'currency', 'state'])}, CAST(0 AS bigint) AS records,
+          ${none('decimal(29,9)', ['amount', 'commission', 'counted'])}
+        FROM coverage WHERE report = '${table.slice(0, -1)}_list' AND left_close`;
 }

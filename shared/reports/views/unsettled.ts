@@ -1,7 +1,20 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
-import { NOW_SQL, listSql, recordsSql } from './view-sql.ts';
+import {
+  NOW_SQL,
+  UNKNOWN_AMOUNTS,
+  countedKnown,
+  listSql,
+  recordsSql,
+  sumSql,
+  unknownAmountsSql,
+} from './view-sql.ts';
 
 const FIELDS = ['state', 'currency', 'commission'];
+const commissionOf = (table: string) => ({
+  amount: 'commission',
+  of: `origin = '${table}'`,
+  known: countedKnown(table, 'commission'),
+});
 
 /**
  * An order and its transactions are the same money, so they have separate columns: in separate rows they would be added
@@ -26,6 +39,7 @@ export const unsettled: ReportView = {
     ['orders_commission', 'decimal(38,9)', 'Their commission'],
     ['transactions', 'bigint', 'Transactions in this state, including bonuses'],
     ['transactions_commission', 'decimal(38,9)', 'Their commission'],
+    UNKNOWN_AMOUNTS,
   ],
   tables: ['orders', 'transactions'],
   sql: `SELECT brand, dt, age_days,
@@ -35,15 +49,16 @@ export const unsettled: ReportView = {
     WHEN age_days <= 90 THEN '61 to 90 days'
     ELSE 'over 90 days'
   END AS varchar) AS age,
-  state, currency, orders, orders_commission, transactions, transactions_commission
+  state, currency, orders, orders_commission, transactions, transactions_commission, unknown_amounts
 FROM (
   SELECT brand, dt,
     CAST(greatest(date_diff('day', CAST(dt AS date), CAST(${NOW_SQL} AS date)), 0) AS bigint) AS age_days,
     state, currency,
     CAST(count(CASE WHEN origin = 'orders' THEN 1 END) AS bigint) AS orders,
-    CAST(sum(CASE WHEN origin = 'orders' THEN commission END) AS decimal(38,9)) AS orders_commission,
+    ${sumSql(commissionOf('orders'))} AS orders_commission,
     CAST(count(CASE WHEN origin = 'transactions' THEN 1 END) AS bigint) AS transactions,
-    CAST(sum(CASE WHEN origin = 'transactions' THEN commission END) AS decimal(38,9)) AS transactions_commission
+    ${sumSql(commissionOf('transactions'))} AS transactions_commission,
+    ${unknownAmountsSql(commissionOf('orders'), commissionOf('transactions'))}
   FROM (
     ${recordsSql('orders', FIELDS)}
     UNION ALL

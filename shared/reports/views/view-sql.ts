@@ -25,28 +25,93 @@ export function textSql(column: string): string {
   return `NULLIF(${trimmedSql(`CAST(${column} AS varchar)`)}, '')`;
 }
 
+/** An amount of one record: without greater numbers, a sum overflows only after a billion records. */
+const AMOUNT = 'decimal(29,9)';
+/** The type of sums. */
+const SUM = 'decimal(38,9)';
+
 /**
- * A column as an amount, and NULL if it is not an amount. It is cast to text first, because a discovered column may
- * have any type: the first commit decides. It is trimmed, because DuckDB accepts an amount with spaces around it as a
- * number and Trino does not. A letter replaces characters that only one engine accepts in a number: `1_000` in DuckDB,
- * the digits of all scripts in Trino. A number from 10^20 on is no amount: the sum of a billion amounts then still fits into
- * decimal(38,9), beyond which a query would fail.
+ * A column as an amount, and NULL if it is not an amount or is 10^20 or more: sums near the limit of decimals would fail
+ * the whole query. It is cast to text first, because a discovered column may have any type: the first commit decides. It
+ * is trimmed, because DuckDB accepts an amount with spaces around it as a number and Trino does not. A letter replaces
+ * characters that only one engine accepts in a number: `1_000` in DuckDB, the digits of all scripts in Trino.
  */
 export function amountSql(column: string): string {
   const text = `regexp_replace(CAST(${column} AS varchar), '[^0-9.eE+ -]', 'x')`;
-  return `CAST(TRY_CAST(${trimmedSql(text)} AS decimal(29,9)) AS decimal(38,9))`;
+  return `TRY_CAST(${trimmedSql(text)} AS ${AMOUNT})`;
+}
+
+/** A stored amount as an amount of a view. */
+export function storedAmountSql(column: string): string {
+  return `TRY_CAST(${column} AS ${AMOUNT})`;
+}
+
+/** The column of every view with sums. */
+export const UNKNOWN_AMOUNTS = [
+  'unknown_amounts',
+  'bigint',
+  'Values in the sums of the row that are missing or cannot be read; a sum with such a value is NULL',
+] as const;
+
+/** What a sum adds up: an amount in SQL, which is NULL if it is unknown. */
+export interface Summed {
+  amount: string;
+  /** The rows that the sum includes; missing: all. */
+  of?: string;
+  /** Whether the roles that the sum needs have fields, the same for all rows of the sum; missing: true. */
+  known?: string;
+}
+
+/** A sum of amounts: 0 without rows, and NULL if an amount is unknown. */
+export function sumSql(summed: Summed): string {
+  const { amount, of, known } = summed;
+  const isWhole = [...(known === undefined ? [] : [known]), `${unknownSql(summed)} = 0`].join(' AND ');
+  return `CAST(CASE WHEN ${isWhole} THEN COALESCE(sum(${whenSql(amount, of)}), 0) END AS ${SUM})`;
+}
+
+/** The column `unknown_amounts` of a row with these sums; parts of a sum are left out. */
+export function unknownAmountsSql(...sums: readonly Summed[]): string {
+  return `CAST(${sums.map(unknownSql).join(' + ')} AS bigint) AS ${UNKNOWN_AMOUNTS[0]}`;
+}
+
+function unknownSql({ amount, of, known }: Summed): string {
+  const isUnknown = `${amount} IS NULL${known === undefined ? '' : ` OR NOT (${known})`}`;
+  return `count(${whenSql('1', of === undefined ? isUnknown : `(${of}) AND (${isUnknown})`)})`;
+}
+
+function whenSql(value: string, of: string | undefined): string {
+  return of === undefined ? value : `CASE WHEN ${of} THEN ${value} END`;
+}
+
+/** Whether the states of a table's records have a field. Without it, nobody knows which commission is void. */
+export function statesKnown(table: string): string {
+  return table === 'transactions'
+    ? '({transactions.line_state?} OR {transactions.state?})'
+    : `{${table}.state?}`;
+}
+
+/** Whether it is known which amounts of a table count. */
+export function countedKnown(table: string, amount: 'amount' | 'commission'): string {
+  return `{${table}.${amount}?} AND ${statesKnown(table)}`;
+}
+
+/** The commission of a row of a lifecycle table that counts; NULL: unknown. */
+export function countedSql(table: string): string {
+  const isMissing = "records > 0 AND commission IS NULL AND state IS DISTINCT FROM 'void'";
+  return `CASE WHEN ${countedKnown(table, 'commission')} AND NOT (${isMissing}) THEN ${storedAmountSql('counted_commission')} END`;
 }
 
 /** Tables with a row for each record, whose fields have the same names in all views. */
 type RecordTable = 'clicks' | 'orders' | 'transactions';
 
 const NONE = 'CAST(NULL AS varchar)';
+const noAmount = `CAST(0 AS ${AMOUNT})`;
 /** The fields of a table that are not the column, or the role, of that name. */
 const OTHER_FIELDS: Readonly<Record<RecordTable, Readonly<Record<string, string>>>> = {
   clicks: {
     kind: "'click'",
     ...{ publisher_name: NONE, currency: NONE, state: NONE },
-    ...{ amount: amountSql('NULL'), commission: amountSql('NULL') },
+    ...{ amount: noAmount, commission: noAmount },
   },
   orders: { kind: '{orders.kind}' },
   transactions: {
